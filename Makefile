@@ -1,0 +1,58 @@
+# Two commands are enough for a newcomer: `make demo` and `make test`.
+# Everything below sets up its own virtual environment in .venv: with uv if it is there, with venv and pip otherwise.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready-dev
+SOAK   := $(VENV)/.ready-soak
+
+.PHONY: help demo test check format soak bench schemas lock clean
+
+help:  ## list these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+demo: $(READY)  ## the main job on a sample workspace: which hooks run, from where, and what is wrong with them
+	@$(BIN)/python examples/demo.py
+
+test: check  ## everything a change must pass: check, then the whole test suite
+	@echo '==> tests'
+	@$(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
+
+check: $(READY)  ## format, lint, types, import directions, dead code
+	@echo '==> format and lint'
+	@$(BIN)/ruff format --check --quiet . || { echo 'run `make format`'; exit 1; }
+	@$(BIN)/ruff check --quiet .
+	@echo '==> types'
+	@$(BIN)/mypy
+	@echo '==> dead code'
+	@$(BIN)/vulture
+	@echo '==> shape: rings, budgets, hot path'
+	@$(BIN)/python -m pytest -q -p no:randomly tests/test_shape.py
+
+format: $(READY)  ## rewrite what the formatter and the linter can fix
+	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
+
+soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), mutation testing of the domain
+	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-600}
+	@$(BIN)/python scripts/mutate.py
+
+bench: $(READY)  ## measurements as ratios against a floor, in one interleaved run
+	@$(BIN)/python bench/check.py
+
+schemas: $(READY)  ## write schemas/ and the generated reference pages anew from the declarations
+	@$(BIN)/python scripts/generate.py
+
+lock: $(READY)  ## resolve the locked requirements anew (needs uv)
+	@PATH="$(BIN):$$PATH" sh scripts/lock.sh
+
+clean:  ## remove what make made
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis mutants .fuzz
+
+$(READY): pyproject.toml locks/dev.txt scripts/setup.sh
+	@PYTHON='$(PYTHON)' sh scripts/setup.sh $(VENV) locks/dev.txt
+	@touch $@
+
+$(SOAK): $(READY) locks/soak.txt
+	@PYTHON='$(PYTHON)' sh scripts/setup.sh $(VENV) locks/soak.txt
+	@touch $@
