@@ -1,0 +1,1 @@
+"""Reading configuration: which layers exist, which hooks they hold, and what is wrong with them."""

@@ -1,0 +1,112 @@
+"""Claude Code's settings files, read as Cursor reads them: mapped events, mapped tools, no limit on follow-ups."""
+
+from trotline.config.jsonc import Kind, Node
+from trotline.config.sheet import Sheet
+from trotline.hooks import Hook, Matcher
+from trotline.hosts.claude_code import EVENT_MAP, OTHER_EVENTS, UNMAPPED_TOOLS, VOCABULARY, plain_names
+
+CLAUDE_TIMEOUT = 600.0
+PROMPT_TIMEOUT = 30.0
+
+
+def read_settings(sheet: Sheet, root: Node | None) -> list[Hook]:
+    """The hooks in a settings file; the rest of the file is none of our business."""
+    if root is None or root.kind is not Kind.OBJECT:
+        return []
+    disabled = root.get("disableAllHooks")
+    if disabled is not None and disabled.value is True:
+        sheet.report(
+            "TL508", root.members["disableAllHooks"].key, "`disableAllHooks` turns every hook of this file off"
+        )
+        return []
+    hooks = root.get("hooks")
+    if hooks is None:
+        return []
+    if hooks.kind is not Kind.OBJECT:
+        sheet.report("TL205", hooks, f"`hooks` is {hooks.kind.value}, not an object")
+        return []
+    found = []
+    for event, member in hooks.members.items():
+        if event not in EVENT_MAP:
+            _not_taken(sheet, event, member.key)
+        elif member.value.kind is not Kind.ARRAY:
+            sheet.report("TL209", member.value, f"`{event}` is {member.value.kind.value}, not a list of groups")
+        else:
+            for index, group in enumerate(member.value.items):
+                found += _group(sheet, event, f"{event}[{index}]", group)
+    return found
+
+
+def _not_taken(sheet: Sheet, event: str, key: Node) -> None:
+    if event in OTHER_EVENTS:
+        sheet.report("TL509", key, f"Cursor does not take `{event}` from Claude Code's files")
+    else:
+        sheet.report("TL206", key, f"neither Claude Code nor Cursor knows an event `{event}`")
+
+
+def _group(sheet: Sheet, event: str, name: str, group: Node) -> list[Hook]:
+    inner = group.get("hooks") if group.kind is Kind.OBJECT else None
+    if inner is None or inner.kind is not Kind.ARRAY:
+        hint = "Claude Code writes `{matcher, hooks: [...]}`"
+        sheet.report("TL210", group, f"`{name}` is not a group with a list of `hooks`", hint, entry=name)
+        return []
+    matcher = _matcher(sheet, name, group)
+    found = []
+    for index, node in enumerate(inner.items):
+        hook = _hook(sheet, event, f"{name}.hooks[{index}]", node, matcher)
+        if hook is not None:
+            found.append(hook)
+    return found
+
+
+def _matcher(sheet: Sheet, name: str, group: Node) -> Matcher | None:
+    node = group.get("matcher")
+    if node is None:
+        return None
+    if node.kind is not Kind.STRING:
+        sheet.report("TL213", node, f"`matcher` is {node.kind.value}; it must be a string", entry=name)
+        return None
+    names = plain_names(str(node.value))
+    for tool in names:
+        if tool in UNMAPPED_TOOLS:
+            sheet.report("TL510", node, f"Cursor has no tool for Claude Code's `{tool}`", entry=name)
+    return Matcher(str(node.value), names)
+
+
+def _hook(sheet: Sheet, event: str, name: str, node: Node, matcher: Matcher | None) -> Hook | None:
+    if node.kind is not Kind.OBJECT:
+        sheet.report("TL210", node, f"`{name}` is {node.kind.value}, not an object", entry=name)
+        return None
+    kind = _text(node, "type") or "command"
+    if kind not in {"command", "prompt"}:
+        sheet.report("TL512", node.members["type"].value, f"Cursor runs no hooks of type `{kind}`", entry=name)
+        return None
+    line = _text(node, kind)
+    if not line.strip():
+        sheet.report("TL211", (node.start, node.start + 1), f"`{name}` has no `{kind}`", entry=name)
+        return None
+    ours = EVENT_MAP[event]
+    timeout = node.get("timeout")
+    usable = timeout is not None and timeout.kind is Kind.NUMBER and timeout.value > 0
+    default = PROMPT_TIMEOUT if ours == "beforeSubmitPrompt" else CLAUDE_TIMEOUT
+    identity = sheet.hook_id(ours, line, matcher.source if matcher else "")
+    sheet.commands[identity] = (node.members[kind].value, name)
+    return Hook(
+        id=identity,
+        event=ours,
+        layer=sheet.layer,
+        place=sheet.place(node),
+        command=line if kind == "command" else "",
+        prompt=line if kind == "prompt" else "",
+        model=_text(node, "model") or None,
+        matcher=matcher,
+        timeout=float(timeout.value) if usable and timeout is not None else default,
+        fail_closed=_text(node, "onFailure") == "block",
+        loop_limit=None,
+        vocabulary=VOCABULARY,
+    )
+
+
+def _text(node: Node, key: str) -> str:
+    value = node.get(key)
+    return str(value.value) if value is not None and value.kind is Kind.STRING else ""

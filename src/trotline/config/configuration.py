@@ -1,0 +1,115 @@
+"""All layers of a project, read: the hooks in the order in which they run, and every Problem with its place."""
+
+import stat
+from pathlib import Path
+
+import msgspec
+
+from trotline.config import claude_settings, commands, hooks_json, plugins, repetition, surfaces
+from trotline.config.jsonc import MOST_BYTES, Document, read
+from trotline.config.layers import find_layers
+from trotline.config.places import Roots
+from trotline.config.problems import Problem, severity_of
+from trotline.config.sheet import Sheet
+from trotline.contracts import Surface
+from trotline.editions import Edition
+from trotline.hooks import Hook, Layer, LayerKind, Place
+
+
+class LayerRead(msgspec.Struct, kw_only=True):
+    """A layer as found. `void` says why the product loads nothing from it; its hooks are still listed for people."""
+
+    layer: Layer
+    exists: bool = False
+    void: str = ""
+    hooks: list[Hook] = []
+    problems: list[Problem] = []
+
+
+class Configuration(msgspec.Struct, kw_only=True):
+    """Everything that was found, in the order of the layers."""
+
+    layers: list[LayerRead]
+    edition: Edition
+
+    @property
+    def hooks(self) -> list[Hook]:
+        """What would run, trust aside: the hooks of every file that is not void."""
+        return [hook for layer in self.layers if not layer.void for hook in layer.hooks]
+
+    @property
+    def problems(self) -> list[Problem]:
+        return [problem for layer in self.layers for problem in layer.problems]
+
+
+def load(roots: Roots, edition: Edition, *, claude: bool = True, surface: Surface | None = None) -> Configuration:
+    """Read every layer of these roots."""
+    return read_layers(find_layers(roots, edition, claude=claude), roots, edition, surface=surface)
+
+
+def read_layers(
+    layers: list[Layer], roots: Roots, edition: Edition, *, surface: Surface | None = None
+) -> Configuration:
+    """Read these layers, and then look at them together."""
+    found = [read_layer(layer, roots, edition) for layer in layers]
+    repetition.report(found)
+    if surface is not None:
+        surfaces.report(found, surface)
+    for layer in found:
+        layer.problems.sort(key=lambda problem: (problem.place, problem.code))
+    return Configuration(layers=found, edition=edition)
+
+
+def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:
+    """Read one file; whatever is wrong with it is in the result, and nothing is raised."""
+    path = Path(layer.file)
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        return LayerRead(layer=layer)
+    except OSError as error:
+        return _unreadable(layer, edition, f"the file cannot be read: {(error.strerror or str(error)).lower()}")
+    return _understood(layer, read(data), roots, edition)
+
+
+def _understood(layer: Layer, document: Document, roots: Roots, edition: Edition) -> LayerRead:
+    if layer.kind is LayerKind.PLUGIN:
+        sheet, root = plugins.hooks_of_plugin(layer, document, edition)
+        hooks = hooks_json.read_hooks(sheet, root, version_required=False) if root is not None else []
+    elif layer.kind.from_claude:
+        sheet = Sheet(layer, document, edition)
+        hooks = claude_settings.read_settings(sheet, document.root)
+    else:
+        sheet = Sheet(layer, document, edition)
+        hooks = hooks_json.read_hooks(sheet, document.root, version_required=edition.version_required)
+    for hook in hooks:
+        _command(sheet, hook, roots)
+    if layer.root:
+        _ownership(sheet, roots)
+    return LayerRead(layer=sheet.layer, exists=True, void=sheet.void_because(), hooks=hooks, problems=sheet.problems)
+
+
+def _unreadable(layer: Layer, edition: Edition, why: str) -> LayerRead:
+    problem = Problem(code="TL109", severity=severity_of("TL109", edition.voids), place=Place(layer.file), message=why)
+    return LayerRead(layer=layer, exists=True, void=why, problems=[problem])
+
+
+def _command(sheet: Sheet, hook: Hook, roots: Roots) -> None:
+    if not hook.command:
+        return
+    node, entry = sheet.commands[hook.id]
+    for finding in commands.findings_of(hook, roots, Path(sheet.layer.file).parent):
+        sheet.report(finding.code, node, finding.message, finding.hint, entry=entry)
+
+
+def _ownership(sheet: Sheet, roots: Roots) -> None:
+    path, start = Path(sheet.layer.file), (0, 0)
+    if sheet.layer.kind.needs_trust and not path.resolve().is_relative_to(Path(sheet.layer.root).resolve()):
+        sheet.report("TL505", start, f"the file is a link out of the project, to `{path.resolve()}`")
+    status = path.stat()
+    writers = stat.S_IWOTH | (0 if status.st_gid == status.st_uid else stat.S_IWGRP)  # a group of one's own is fine
+    if status.st_mode & writers and roots.platform != "windows":
+        sheet.report("TL504", start, "the file can be written by others", f"chmod go-w {path}")
+    if sheet.layer.kind.needs_trust:
+        sheet.report("TL506", start, "hooks of a project run only in a trusted workspace")

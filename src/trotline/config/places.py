@@ -1,0 +1,60 @@
+"""Where configuration and our own files are, as functions of the roots; nothing here looks at the environment.
+
+`--home`, `--system` and `--project` move everything at once, which is also how tests stand on any operating system.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+Platform = Literal["linux", "darwin", "windows"]
+
+ENTERPRISE: dict[Platform, str] = {
+    "linux": "etc/cursor/hooks.json",
+    "darwin": "Library/Application Support/Cursor/hooks.json",
+    "windows": "ProgramData/Cursor/hooks.json",
+}
+
+STATE: dict[Platform, str] = {
+    "linux": ".local/state/trotline/v1",
+    "darwin": "Library/Application Support/trotline/v1",
+    "windows": "AppData/Local/trotline/v1",
+}
+
+
+class Roots(msgspec.Struct, frozen=True, kw_only=True):
+    """The directories that everything else is found from, and the search path of the shell that runs hooks."""
+
+    home: Path
+    system: Path
+    projects: tuple[Path, ...] = ()
+    platform: Platform = "linux"
+    search_path: tuple[str, ...] = ()
+
+    @property
+    def enterprise_file(self) -> Path:
+        return self.system / ENTERPRISE[self.platform]
+
+    @property
+    def team_file(self) -> Path:
+        """The managed directory of hooks that a team distributes; written by `trotline team`, by nobody else."""
+        return self.home / STATE[self.platform] / "team" / "hooks.json"
+
+    @property
+    def user_file(self) -> Path:
+        return self.home / ".cursor" / "hooks.json"
+
+    @property
+    def plugin_directory(self) -> Path:
+        return self.home / ".cursor" / "plugins" / "local"
+
+
+def project_of(start: Path, home: Path) -> Path:
+    """The project a directory belongs to: the nearest one upwards that looks like a root, below the home directory."""
+    for directory in (start, *start.parents):
+        if directory == home and directory != start:
+            break
+        if any((directory / mark).exists() for mark in (".cursor", ".claude", ".git")):
+            return directory
+    return start

@@ -1,0 +1,80 @@
+"""A configuration file while it is being read: its text, its layer, and what has been found wrong so far."""
+
+from trotline.config.jsonc import Document, Node
+from trotline.config.problems import Problem, Severity, severity_of
+from trotline.editions import Edition
+from trotline.hooks import Layer, Place, hook_id
+
+MOST_SYNTAX_PROBLEMS = 5
+"""One slip of the pen makes a parser stumble many times; a person needs the first few."""
+
+
+class Sheet:
+    """Collects Problems with their places. Only files in Cursor's own format can be void."""
+
+    def __init__(self, layer: Layer, document: Document, edition: Edition) -> None:
+        self.layer = layer
+        self.document = document
+        self.edition = edition
+        self.problems: list[Problem] = []
+        self.commands: dict[str, tuple[Node, str]] = {}  # hook id -> where its command stands, and its entry's name
+        self._ordinals: dict[tuple[str, str, str], int] = {}
+        self._report_faults()
+
+    @property
+    def voids(self) -> frozenset[str]:
+        return frozenset() if self.layer.kind.from_claude else self.edition.voids
+
+    def report(self, code: str, node: Node | tuple[int, int], message: str, hint: str = "", *, entry: str = "") -> None:
+        start, end = (node.start, node.end) if isinstance(node, Node) else node
+        line, column = self.document.position(start)
+        source = self.document.source_line(line)
+        self.problems.append(
+            Problem(
+                code=code,
+                severity=severity_of(code, self.voids),
+                place=Place(self.layer.file, line, column),
+                message=message,
+                hint=hint,
+                source=source,
+                width=max(1, min(end - start, len(source) - column + 1)),
+                entry=entry,
+            )
+        )
+
+    def place(self, node: Node) -> Place:
+        return Place(self.layer.file, *self.document.position(node.start))
+
+    def hook_id(self, event: str, command: str, matcher: str) -> str:
+        key = (event, command, matcher)
+        ordinal = self._ordinals[key] = self._ordinals.get(key, -1) + 1
+        return hook_id(
+            layer=self.layer.kind,
+            file=self.layer.file,
+            event=event,
+            command=command,
+            matcher=matcher,
+            ordinal=ordinal,
+        )
+
+    def void_because(self) -> str:
+        """Why nothing of this file is loaded; empty when it is."""
+        voiding = [problem for problem in self.problems if problem.severity is Severity.VOID]
+        if not voiding:
+            return ""
+        first = min(voiding, key=lambda problem: problem.place)
+        where = f"line {first.place.line}: " if first.place.line else ""
+        more = f" (and {len(voiding) - 1} more)" if len(voiding) > 1 else ""
+        return f"{where}{first.message}{more}"
+
+    def _report_faults(self) -> None:
+        lines_with_syntax: set[int] = set()
+        for fault in self.document.faults:
+            line, _ = self.document.position(fault.start)
+            if fault.code == "TL101":
+                if line in lines_with_syntax or len(lines_with_syntax) >= MOST_SYNTAX_PROBLEMS:
+                    continue
+                lines_with_syntax.add(line)
+            self.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
+        if self.document.comments:
+            self.report("TL106", self.document.comments[0], "comments are fine here, unlike in plain JSON")

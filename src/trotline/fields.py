@@ -1,0 +1,128 @@
+"""What each field of a payload means, once per name, with a value such as one meets.
+
+Schemas, example payloads and the reference page are made from this table.
+"""
+
+from typing import Any, NamedTuple
+
+from trotline.events import EVENTS, Event
+
+
+class Field(NamedTuple):
+    meaning: str
+    sample: Any
+
+
+FIELDS: dict[str, Field] = {
+    "conversation_id": Field("stable over all turns of a conversation", "0b6f7c1e-5d0a-4c7e-9a51-2f1f6f2f7d11"),
+    "generation_id": Field("changes with every message of the person", "7a1c9f7c-1c0e-4e62-8f0e-5a3c3b0f9d22"),
+    "hook_event_name": Field("the event", ""),
+    "workspace_roots": Field("the folders of the workspace", ["/work/shop"]),
+    "model": Field("the model picked in the product; often `default`", "default"),
+    "model_id": Field("the model's structured id", "sonnet-4.5"),
+    "model_params": Field("settings of the model", [{"id": "thinking", "value": "high"}]),
+    "session_id": Field("the same as conversation_id", "0b6f7c1e-5d0a-4c7e-9a51-2f1f6f2f7d11"),
+    "cursor_version": Field("the product's version; a dated build on the command line", "3.21.16"),
+    "user_email": Field("who is logged in, or null", "dev@example.com"),
+    "transcript_path": Field("the conversation's transcript, or null", None),
+    "composer_mode": Field("agent, ask or edit", "agent"),
+    "input_tokens": Field("tokens read so far; not documented", 5120),
+    "output_tokens": Field("tokens written so far; not documented", 310),
+    "cache_read_tokens": Field("tokens read from the cache; not documented", 4096),
+    "cache_write_tokens": Field("tokens written to the cache; not documented", 0),
+    "is_background_agent": Field("whether nobody is watching", False),
+    "reason": Field("completed, aborted, error, window_close or user_close", "completed"),
+    "duration_ms": Field("how long it took, in milliseconds", 45210),
+    "final_status": Field("the status at the end", "completed"),
+    "error_message": Field("what went wrong", "Command timed out after 30s"),
+    "prompt": Field("what the person wrote", "Add a test for the parser."),
+    "attachments": Field("files and rules that go with the prompt", [{"type": "file", "file_path": "/work/shop/a.py"}]),
+    "tool_name": Field("the tool: Shell, Read, Write, Grep, Delete, Task, MCP:<tool>", "Shell"),
+    "tool_input": Field("the tool's arguments", {"command": "npm test", "cwd": "", "timeout": 30000}),
+    "tool_use_id": Field("the call's id; two lines on some clients", "tool_3f9a"),
+    "cwd": Field("the working directory; often empty", "/work/shop"),
+    "agent_message": Field("what the agent said before the call; seldom there", "I will run the tests."),
+    "tool_output": Field("the result, as JSON text", '{"output":"ok\\n","exitCode":0}'),
+    "duration": Field("how long it took, in milliseconds", 1234.5),
+    "failure_type": Field("timeout, error or permission_denied", "timeout"),
+    "is_interrupt": Field("whether the person interrupted it", False),
+    "command": Field("the command line; for MCP the one that starts the server", "npm test"),
+    "sandbox": Field("whether it runs in the sandbox", False),
+    "timeout": Field("the tool's own time limit; only in early 2026", 30),
+    "output": Field("all that the command printed", "ok\n"),
+    "mcp_server_name": Field("the server's key in mcp.json", "tickets"),
+    "mcp_server_url": Field("the server's address, for HTTP and SSE", "https://tickets.example.com/mcp"),
+    "url": Field("the server's address, for HTTP and SSE", "https://tickets.example.com/mcp"),
+    "result_json": Field("the result, as JSON text", '{"content":[{"type":"text","text":"closed"}]}'),
+    "file_path": Field("the file, as an absolute path", "/work/shop/a.py"),
+    "content": Field("what is in the file", "print('hello')\n"),
+    "edits": Field("what was replaced by what", [{"old_string": "a", "new_string": "b"}]),
+    "subagent_id": Field("the sub-agent's id", "sub_91"),
+    "subagent_type": Field("generalPurpose, explore, shell, or one of the project's own", "explore"),
+    "task": Field("what it is asked to do", "Find where prices are rounded."),
+    "parent_conversation_id": Field("who started it", "0b6f7c1e-5d0a-4c7e-9a51-2f1f6f2f7d11"),
+    "tool_call_id": Field("the Task call that started it", "tool_4c1d"),
+    "subagent_model": Field("the model it runs on", "sonnet-4.5"),
+    "is_parallel_worker": Field("whether others work beside it", False),
+    "git_branch": Field("the branch it works on", "main"),
+    "status": Field("completed, aborted or error", "completed"),
+    "description": Field("the task in a few words", "find rounding"),
+    "summary": Field("what it reports back", "Prices are rounded in cart.py."),
+    "message_count": Field("messages so far", 12),
+    "tool_call_count": Field("tool calls so far", 7),
+    "loop_count": Field("follow-ups already triggered; starts at 0", 0),
+    "modified_files": Field("files it changed", ["/work/shop/a.py"]),
+    "agent_transcript_path": Field("the sub-agent's own transcript, or null", None),
+    "trigger": Field("auto or manual", "auto"),
+    "context_usage_percent": Field("how full the context is, 0 to 100", 85),
+    "context_tokens": Field("tokens in the context", 108800),
+    "context_window_size": Field("tokens that fit", 128000),
+    "messages_to_compact": Field("messages that will be summarised", 30),
+    "is_first_compaction": Field("whether it is the first in this conversation", True),
+    "text": Field("what the assistant wrote", "Done: the parser has a test."),
+}
+
+TAB_EDIT = {
+    "old_string": "a",
+    "new_string": "b",
+    "range": {"start_line_number": 3, "start_column": 1, "end_line_number": 3, "end_column": 2},
+    "old_line": "a = 1",
+    "new_line": "b = 1",
+}
+
+SAMPLES: dict[tuple[str, str], Any] = {
+    ("afterTabFileEdit", "edits"): [TAB_EDIT],
+    ("beforeMCPExecution", "tool_name"): "close_ticket",
+    ("beforeMCPExecution", "tool_input"): {"id": 42},
+    ("beforeMCPExecution", "command"): "npx -y tickets-mcp",
+    ("afterMCPExecution", "tool_name"): "close_ticket",
+    ("afterMCPExecution", "tool_input"): {"id": 42},
+    ("sessionStart", "generation_id"): "",
+    ("sessionEnd", "error_message"): None,
+    ("beforeMCPExecution", "url"): None,
+    ("beforeMCPExecution", "mcp_server_url"): None,
+    ("afterMCPExecution", "mcp_server_url"): None,
+    ("beforeShellExecution", "timeout"): None,
+    ("afterShellExecution", "cwd"): None,
+    ("preToolUse", "agent_message"): None,
+}
+"""Where one name means different things in different events."""
+
+ALL_THAT_A_WORKSPACE_SENDS = frozenset({"workspace_roots", "cursor_version", "user_email"})
+
+
+def sample(name: str) -> dict[str, Any]:
+    """A payload of this event such as one meets, field by field."""
+    cls = EVENTS[name]
+    fields = [field for field in cls.__struct_fields__ if field != "raw" and field not in UNDOCUMENTED]
+    if name == "workspaceOpen":
+        fields = [field for field in fields if field in ALL_THAT_A_WORKSPACE_SENDS]
+    body = {field: SAMPLES.get((name, field), FIELDS[field].sample) for field in fields}
+    return {"hook_event_name": name, **{key: value for key, value in body.items() if _shown(cls, key, value)}}
+
+
+UNDOCUMENTED = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "model_params"})
+
+
+def _shown(cls: type[Event], key: str, value: Any) -> bool:
+    return value is not None or key in {"transcript_path", "agent_transcript_path", *ALL_THAT_A_WORKSPACE_SENDS}

@@ -1,0 +1,445 @@
+r"""JavaScript regular expressions, read the way `new RegExp(source)` reads them and retold for RE2.
+
+JavaScript without flags sees UTF-16 code units where RE2 sees characters, so both sides are brought to
+one character per unit: a translated pattern is only right for a text that went through `subject`.
+A stranger may have written the pattern: nothing here recurses or reads a stretch of it more than twice.
+
+The law is https://tc39.es/ecma262/#sec-patterns with its Annex B.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable
+from itertools import accumulate
+from typing import NamedTuple
+
+Ranges = tuple[tuple[int, int], ...]
+"""A set of code units: closed intervals, ascending."""
+
+_DIGITS = frozenset("0123456789")
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_DIGITS_IN = {8: frozenset("01234567"), 16: _DIGITS | frozenset("abcdefABCDEF")}
+_CONTROLS = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
+# Where the digits of an escape begin, how few and how many there may be, and their base.
+_NUMERIC = {"x": (1, 2, 2, 16), "u": (1, 4, 4, 16)} | {d: (0, 1, 3 if d < "4" else 2, 8) for d in "01234567"}
+
+# Plane 16 is private, and a text that really uses it arrives here as two surrogates: nothing collides.
+_SHIFT = 0x100000 - 0xD800
+_BLOCKS = ((0x0000, 0xD7FF, 0), (0xD800, 0xDFFF, _SHIFT), (0xE000, 0xFFFF, 0))
+
+_ENDLESS = 2**31 - 1  # V8 reads a greater count as this one, so {5000000000,4000000000} is in order
+_MOST_COPIES = 1000  # RE2's kMaxRepeat, for nested counts multiplied
+_MOST_NESTING = 250
+# Characters of RE2 pattern with every count written out. RE2's 8 MiB hold 440 000 instructions at least
+# (measured, 1.1.20251105), at two a character at most; well beyond that it needs gigabytes to say no.
+_MOST_SIZE = 180_000
+
+# Groups that neither capture nor modify, and what of them RE2 lacks.
+_GROUPS = {"(?:": "", "(?=": "lookahead", "(?!": "lookahead", "(?<=": "lookbehind", "(?<!": "lookbehind"}
+
+# Names use ID_Start and ID_Continue; these are what Python's isidentifier (XID_*, Unicode 14) lacks of them.
+_NAME_PARTS = frozenset("$\u200c\u200d\u037a\u309b\u309c\u30fb\ufdfa\ufdfb\uff65") | {
+    chr(code) for code in (*range(0xFC5E, 0xFC64), *range(0xFE70, 0xFE80, 2))
+}
+_NAME_STARTS = (_NAME_PARTS | set("\u0e33\u0eb3\uff9e\uff9f")) - set("\u200c\u200d\u30fb\uff65")
+
+
+class PatternError(ValueError):
+    """The source is not a JavaScript regular expression; `offset` is where in it that shows."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message, offset)
+        self.message = message
+        self.offset = offset
+
+
+class Pattern(NamedTuple):
+    """A valid pattern, for RE2 when RE2 can decide it, and otherwise with the reason why not."""
+
+    source: str
+    re2: str | None
+    beyond: str
+
+
+def parse(source: str) -> Pattern:
+    """The pattern that `new RegExp(source)` would be, or PatternError where that would throw."""
+    parser = _Parser(source)
+    parser.run()
+    # RE2 searches bytes and finds \B between the bytes of one character, unless it has to count whole
+    # characters from the start.
+    opening, closing = (rf"\A{_ANY}*?(?:", ")") if r"\B" in parser.out else ("", "")
+    translation = "".join((opening, *parser.out, closing))
+    return Pattern(source, None if parser.beyond else translation, parser.beyond)
+
+
+def subject(text: str) -> str:
+    """The text as translated patterns see it: one character for each UTF-16 code unit."""
+    if text.isascii():
+        return text
+    units = memoryview(text.encode("utf-16", "surrogatepass")).cast("H")[1:]  # without the byte order mark
+    return "".join([chr(unit + _SHIFT if 0xD800 <= unit <= 0xDFFF else unit) for unit in units])
+
+
+def _unit(char: str) -> int:
+    """The code unit that a character of a subject stands for."""
+    return ord(char) if char <= "\uffff" else ord(char) - _SHIFT
+
+
+def _whole(units: Iterable[int]) -> str:
+    """The text of these units, with its pairs joined; the opposite of `subject`."""
+    text = "".join(map(chr, units))
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def _members(ranges: Iterable[tuple[int, int]]) -> str:
+    """The inside of an RE2 class, with the surrogates where `subject` puts them."""
+    blocks = [(max(low, a), min(high, z), shift) for low, high in ranges for a, z, shift in _BLOCKS]
+    return "".join(
+        _spell(start + shift) + (f"-{_spell(end + shift)}" if start < end else "")
+        for start, end, shift in blocks
+        if start <= end
+    )
+
+
+def _spell(code: int) -> str:
+    return chr(code) if chr(code) in _LETTERS | _DIGITS else f"\\x{{{code:X}}}"
+
+
+def _others(ranges: Ranges) -> Ranges:
+    starts = (0, *(high + 1 for _, high in ranges))
+    return tuple(zip(starts, (*(low - 1 for low, _ in ranges), 0xFFFF), strict=True))
+
+
+_NEWLINES: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
+_NARROW: dict[str, Ranges] = {
+    "d": ((0x30, 0x39),),
+    "w": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
+    "s": (
+        *((0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029)),
+        *((0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
+    ),
+}
+_SETS = {letter: _members(ranges) for letter, ranges in _NARROW.items()}
+_SETS |= {letter.upper(): _members(_others(ranges)) for letter, ranges in _NARROW.items()}
+_ANY = "(?s:.)"
+_NONE = r"[^\x{0}-\x{10FFFF}]"
+
+
+def _span(text: str, at: int, alphabet: frozenset[str]) -> int:
+    """Where the run of such characters ends."""
+    while at < len(text) and text[at] in alphabet:
+        at += 1
+    return at
+
+
+def _count(digits: str) -> int:
+    """A number of any length; int() stops at 4300 digits."""
+    digits = digits.lstrip("0") or "0"
+    return min(int(digits), _ENDLESS) if len(digits) <= 10 else _ENDLESS
+
+
+def _braces(text: str, at: int) -> tuple[int, int, int] | None:
+    """Least, most and end of a {n}, {n,} or {n,m}; anything else in braces is literal text."""
+    comma = end = _span(text, at + 1, _DIGITS)
+    if text[at : at + 1] != "{" or comma == at + 1:
+        return None
+    low = high = _count(text[at + 1 : comma])
+    if text.startswith(",", comma):
+        end = _span(text, comma + 1, _DIGITS)
+        high = _count(text[comma + 1 : end]) if end > comma + 1 else _ENDLESS
+    return (low, high, end + 1) if text.startswith("}", end) else None
+
+
+def _group_name(raw: str) -> str:
+    r"""A group's name, its \uHHHH and \u{H} resolved (flag or not, names have both); empty if it is none."""
+    first, *pieces = _whole(map(_unit, raw)).split("\\u")
+    name = [first]
+    for piece in pieces:
+        braced = piece.startswith("{")
+        digits = piece[1 : max(piece.find("}"), 1)] if braced else piece[:4]
+        sound = _DIGITS_IN[16].issuperset(digits) and (len(digits) == 4 or (braced and digits))
+        name += (chr(min(int(digits, 16), 0x10FFFF)) if sound else "?", piece[len(digits) + 2 * braced :])
+    whole = _whole(ord(char) for part in name for char in part)
+    sound = all(f"a{char}".isidentifier() or char in _NAME_PARTS for char in whole)
+    return whole if sound and (whole[:1].isidentifier() or whole[:1] in _NAME_STARTS) else ""
+
+
+def _census(text: str) -> tuple[int, bool, int]:
+    r"""How many groups capture, whether any has a name, and the end: \1 and \k depend on the whole pattern."""
+    groups, named, in_class, at = 0, False, False, 0
+    while at < len(text):
+        char = text[at]
+        at += 2 if char == "\\" else 1
+        if char in "[]":
+            in_class = char == "["
+        elif char == "(" and not in_class:
+            name = text.startswith("?<", at) and not text.startswith(("?<=", "?<!"), at)
+            groups += name or not text.startswith("?", at)
+            named = named or name
+    return groups, named, at
+
+
+class _Frame:
+    """An open group, or the pattern itself."""
+
+    size = 0
+    copies = 1  # the greatest product of nested counts
+
+    def __init__(self, start: int, modes: frozenset[str], mark: str = "") -> None:
+        self.start = self.branch = start  # the branch is the alternative being read
+        self.modes = modes
+        self.mark = mark
+
+
+class _Parser:
+    """One pass over the pattern. Each method reads one token at `at` and leaves `at` behind it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.text = subject(source)
+        self.groups, self.named, end = _census(self.text)
+        self.at = 0
+        self.out: list[str] = []
+        self.beyond = ""
+        self.stack = [_Frame(-1, frozenset())]
+        self.names: dict[str, int] = {}
+        self.references: list[tuple[str, int]] = []
+        if end > len(self.text):
+            raise self.error("\\ at end of pattern", len(self.text) - 1)
+
+    def run(self) -> None:
+        while self.at < len(self.text):
+            _TOKENS.get(self.text[self.at], _Parser.plain)(self)
+        if len(self.stack) > 1:
+            raise self.error("unterminated group", self.stack[-1].start)
+        for name, at in self.references:
+            if name not in self.names:
+                raise self.error(f"no group is named `{name}`", at)
+
+    def error(self, message: str, at: int) -> PatternError:
+        """The error, with its place counted in characters of the source, not in units."""
+        ends = list(accumulate(1 + (char > "\uffff") for char in self.source))
+        return PatternError(message, bisect_right(ends, at))
+
+    def leave(self, beyond: str) -> None:
+        """RE2 cannot do this: from here on only validity is at stake."""
+        self.beyond = self.beyond or beyond
+
+    def grow(self, size: int, copies: int = 1) -> None:
+        frame = self.stack[-1]
+        frame.size = min(frame.size + size, _MOST_SIZE + 1)
+        frame.copies = min(max(frame.copies, copies), _MOST_COPIES + 1)
+        if frame.copies > _MOST_COPIES:
+            self.leave(f"repetition over {_MOST_COPIES}")
+        elif frame.size > _MOST_SIZE:
+            self.leave("size")
+
+    def assertion(self, spelled: str) -> None:
+        """Something that may not be repeated: a quantifier after it finds nothing to repeat."""
+        self.at += 1
+        self.out.append(spelled)
+        self.grow(len(spelled))
+
+    def atom(self, spelled: str, size: int = 0, copies: int = 1) -> None:
+        """Something that may be repeated, with its quantifier; `at` is behind the atom already."""
+        mark, times = self.quantifier()
+        self.out += (spelled, mark)
+        self.grow((size + len(spelled) + 1) * times, copies * times)
+
+    def quantifier(self) -> tuple[str, int]:
+        """The quantifier for RE2, and how many copies RE2 makes of what it stands behind."""
+        mark, times, end = self.text[self.at : self.at + 1], 1, self.at + 1
+        if bounds := _braces(self.text, self.at):
+            low, high, end = bounds
+            if low > high:
+                raise self.error("numbers out of order in {} quantifier", self.at)
+            mark = f"{{{low},{high if high < _ENDLESS else ''}}}"
+            times = max(low if high == _ENDLESS else high, 1)
+        elif mark not in ("*", "+", "?"):
+            return "", 1
+        # Lazy or greedy decides where a match ends, never whether there is one.
+        self.at = end + self.text.startswith("?", end)
+        return mark, times
+
+    def plain(self) -> None:
+        if self.text[self.at] in "*+?" or _braces(self.text, self.at):
+            raise self.error("nothing to repeat", self.at)
+        self.at += 1
+        self.unit(_unit(self.text[self.at - 1]))
+
+    def unit(self, unit: int) -> None:
+        spelled = self.folded(unit, unit)
+        self.atom(f"[{spelled}]" if "i" in self.stack[-1].modes else spelled)
+
+    def folded(self, low: int, high: int) -> str:
+        """The members of a range, with those of the other case under the i modifier.
+
+        That is for ASCII, which without the u flag equals nothing else; for the rest we would need the
+        tables of the very Unicode version that the engine has.
+        """
+        ranges = [(low, high)]
+        if "i" in self.stack[-1].modes:
+            ranges += ((max(low, 0x41) + 0x20, min(high, 0x5A) + 0x20),)
+            ranges += ((max(low, 0x61) - 0x20, min(high, 0x7A) - 0x20),)
+            if high > 0x7F and not 0xD800 <= low <= high <= 0xDFFF:
+                self.leave("modifiers")
+        return _members(ranges)
+
+    def dot(self) -> None:
+        self.at += 1
+        self.atom(_ANY if "s" in self.stack[-1].modes else f"[^{_members(_NEWLINES)}]")
+
+    def edge(self) -> None:
+        if "m" in self.stack[-1].modes:  # RE2's lines end at \n alone, not also at \r, U+2028 and U+2029
+            self.leave("modifiers")
+        self.assertion(r"\A" if self.text[self.at] == "^" else r"\z")
+
+    def alternative(self) -> None:
+        self.assertion("|")
+        self.stack[-1].branch = self.at
+
+    def open(self) -> None:
+        start, modes = self.at, self.stack[-1].modes
+        mark = next((mark for mark in _GROUPS if self.text.startswith(mark, start)), "")
+        if mark or not self.text.startswith("(?", start):
+            self.at += len(mark) or 1
+        elif self.text.startswith("(?<", start):
+            self.declare(self.name(start + 3), start)
+        else:
+            modes = self.modifiers(modes)
+        self.stack.append(_Frame(start, modes, mark))
+        self.out.append("(?:")
+        self.leave(_GROUPS.get(mark, "") or ("nesting" if len(self.stack) > _MOST_NESTING else ""))
+
+    def close(self) -> None:
+        if len(self.stack) == 1:
+            raise self.error("unmatched )", self.at)
+        frame = self.stack.pop()
+        if frame.mark.startswith("(?<"):
+            self.assertion(")")
+        else:
+            self.at += 1
+            self.atom(")", frame.size + 3, frame.copies)
+
+    def name(self, at: int) -> str:
+        end = self.text.find(">", at)
+        name = _group_name(self.text[at:end]) if end >= 0 else ""
+        if not name:
+            raise self.error("invalid group name", at)
+        self.at = end + 1
+        return name
+
+    def declare(self, name: str, start: int) -> None:
+        """Two groups may share a name if no match passes through both (ES2025; Node 20 refuses that yet).
+
+        Groups of one name come in order, so if any two share an alternative, two neighbours do.
+        """
+        before = self.names.get(name, -1)
+        around = bisect_left(self.stack, before, key=lambda frame: frame.start) - 1
+        if before >= 0 and self.stack[around].branch <= before:
+            raise self.error(f"two groups are named `{name}`", start)
+        self.names[name] = start
+
+    def modifiers(self, modes: frozenset[str]) -> frozenset[str]:
+        """(?ims-ims: is of ES2025 as well, and unknown to Node 20."""
+        start, end = self.at, _span(self.text, self.at + 2, frozenset("ims-"))
+        written = self.text[start + 2 : end]
+        on, _, off = written.partition("-")
+        if written and self.text.startswith(")", end):
+            raise self.error(f"(?{written}) is not JavaScript: inline flags need a group", start)
+        if self.text.startswith("P", end):
+            raise self.error("(?P is not JavaScript: a named group is (?<name>...)", start)
+        if not self.text.startswith(":", end) or not on + off or len(set(on + off)) < len(on + off):
+            raise self.error("invalid group", start)
+        self.at = end + 1
+        return modes.union(on).difference(off)
+
+    def char_class(self) -> None:
+        start, negated = self.at, self.text.startswith("^", self.at + 1)
+        self.at += 1 + negated
+        members: list[str] = []
+        while not self.text.startswith("]", self.at):
+            if self.at == len(self.text):
+                raise self.error("unterminated character class", start)
+            members.append(self.class_range())
+        self.at += 1
+        inside = "^" * negated + "".join(members)
+        self.atom(f"[{inside}]" if members else _ANY if negated else _NONE)
+
+    def class_range(self) -> str:
+        start = self.at
+        low = high = self.class_atom()
+        dashed = self.text.startswith("-", self.at) and self.text[self.at + 1 : self.at + 2] not in ("", "]")
+        if dashed:
+            self.at += 1
+            high = self.class_atom()
+        if isinstance(low, int) and isinstance(high, int):
+            if low > high:
+                raise self.error("range out of order in character class", start)
+            return self.folded(low, high)
+        # A set has no order: [\d-z] is a digit, a dash or a z.
+        parts = (low, ord("-"), high) if dashed else (low,)
+        return "".join(self.folded(part, part) if isinstance(part, int) else part for part in parts)
+
+    def class_atom(self) -> int | str:
+        """One unit, or the members of a set."""
+        char, letter = self.text[self.at], self.text[self.at + 1 : self.at + 2]
+        self.at += 1
+        if char != "\\":
+            return _unit(char)
+        if letter in _SETS or letter == "b":
+            self.at += 1
+            return _SETS.get(letter, 0x08)
+        return self.escaped(_LETTERS | _DIGITS | {"_"})
+
+    def escape(self) -> None:
+        self.at += 1
+        letter = self.text[self.at]
+        if letter in "bB":
+            self.assertion(f"\\{letter}")
+        elif letter in _SETS:
+            self.at += 1
+            self.atom(f"[{_SETS[letter]}]")
+        elif not self.reference(letter):
+            self.unit(self.escaped(_LETTERS))
+
+    def reference(self, letter: str) -> bool:
+        r"""Read \1 or \k<name>, if that is what it is: the group may be anywhere, but there must be one."""
+        start, end = self.at, _span(self.text, self.at, _DIGITS)
+        if letter == "k" and self.named and self.text.startswith("<", start + 1):
+            self.references.append((self.name(start + 2), start - 1))
+        elif letter in _DIGITS - {"0"} and _count(self.text[start:end]) <= self.groups:
+            self.at = end
+        else:
+            return False
+        self.leave("backreference")
+        self.atom("")
+        return True
+
+    def escaped(self, controls: frozenset[str]) -> int:
+        r"""The unit that an escape stands for; `controls` are what \c takes, in a class more than outside."""
+        letter, control = self.text[self.at], self.text[self.at + 1 : self.at + 2]
+        skip, least, most, base = _NUMERIC.get(letter, (0, 1, 0, 8))
+        digits = self.text[self.at + skip : self.at + skip + most]
+        digits = digits[: _span(digits, 0, _DIGITS_IN[base])]
+        if len(digits) >= least:
+            self.at += skip + len(digits)
+            return int(digits, base)
+        if letter == "k" and self.named:
+            raise self.error(r"\k without the name of a group", self.at - 1)
+        if letter == "c":
+            self.at += 2 * (control in controls)
+            return ord(control) % 0x20 if control in controls else ord("\\")  # and the c is read next
+        self.at += 1
+        return _CONTROLS.get(letter, _unit(letter))
+
+
+_TOKENS: dict[str, Callable[[_Parser], None]] = {
+    "(": _Parser.open,
+    ")": _Parser.close,
+    "|": _Parser.alternative,
+    "[": _Parser.char_class,
+    "\\": _Parser.escape,
+    ".": _Parser.dot,
+    "^": _Parser.edge,
+    "$": _Parser.edge,
+}
