@@ -73,6 +73,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
     ask: Ask = Ask.NONE
     fires_on: tuple[Surface, ...] = (Surface.IDE, Surface.CLI, Surface.PRINT, Surface.CLOUD)
     unverified_on: tuple[Surface, ...] = ()
+    unenforced_on: tuple[Surface, ...] = ()  # raised there, and a refusal is read and not acted on
     generic: bool = False  # fires for every tool, beside the tool's own event
     pairs_with: tuple[str, ...] = ()  # the specific events that fire for the same action
 

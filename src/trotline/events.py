@@ -1,7 +1,6 @@
 """Every event an agent raises, one declaration each; the contract of each is data on it.
 
-A field added here is a field everywhere: in decoding, schemas, docs and fake payloads. Only what a judgement cannot
-do without is required; hosts leave out, blank and null the rest, and a payload must not become unreadable for that.
+A field added here is one everywhere: in decoding, schemas, docs. Required is only what a judgement is about.
 """
 
 from typing import Any, ClassVar
@@ -84,6 +83,7 @@ class SessionStart(Event, frozen=True, kw_only=True):
         answers=("env", "additional_context", "continue", "user_message"),
         refusable=True,
         fires_on=(IDE, CLI, PRINT),
+        unenforced_on=(IDE,),
     )
     is_background_agent: bool = False
     composer_mode: str | None = None

@@ -5,7 +5,7 @@ Schemas, example payloads and the reference page are made from this table.
 
 from typing import Any, NamedTuple
 
-from trotline.events import EVENTS, Event
+from trotline.events import EVENTS, NULLABLE
 
 
 class Field(NamedTuple):
@@ -93,10 +93,10 @@ TAB_EDIT = {
 SAMPLES: dict[tuple[str, str], Any] = {
     ("afterTabFileEdit", "edits"): [TAB_EDIT],
     ("beforeMCPExecution", "tool_name"): "close_ticket",
-    ("beforeMCPExecution", "tool_input"): {"id": 42},
+    ("beforeMCPExecution", "tool_input"): '{"id": 42}',
     ("beforeMCPExecution", "command"): "npx -y tickets-mcp",
     ("afterMCPExecution", "tool_name"): "close_ticket",
-    ("afterMCPExecution", "tool_input"): {"id": 42},
+    ("afterMCPExecution", "tool_input"): '{"id": 42}',
     ("sessionStart", "generation_id"): "",
     ("sessionEnd", "error_message"): None,
     ("beforeMCPExecution", "url"): None,
@@ -113,16 +113,15 @@ ALL_THAT_A_WORKSPACE_SENDS = frozenset({"workspace_roots", "cursor_version", "us
 
 def sample(name: str) -> dict[str, Any]:
     """A payload of this event such as one meets, field by field."""
-    cls = EVENTS[name]
-    fields = [field for field in cls.__struct_fields__ if field != "raw" and field not in UNDOCUMENTED]
+    fields = [field for field in EVENTS[name].__struct_fields__ if field != "raw" and field not in UNDOCUMENTED]
     if name == "workspaceOpen":
         fields = [field for field in fields if field in ALL_THAT_A_WORKSPACE_SENDS]
     body = {field: SAMPLES.get((name, field), FIELDS[field].sample) for field in fields}
-    return {"hook_event_name": name, **{key: value for key, value in body.items() if _shown(cls, key, value)}}
+    return {"hook_event_name": name, **{key: value for key, value in body.items() if _shown(key, value)}}
 
 
 UNDOCUMENTED = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "model_params"})
 
 
-def _shown(cls: type[Event], key: str, value: Any) -> bool:
-    return value is not None or key in {"transcript_path", "agent_transcript_path", *ALL_THAT_A_WORKSPACE_SENDS}
+def _shown(key: str, value: Any) -> bool:
+    return value is not None or key in NULLABLE

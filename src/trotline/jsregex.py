@@ -8,12 +8,9 @@ The law is https://tc39.es/ecma262/#sec-patterns with its Annex B.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
-
-Ranges = tuple[tuple[int, int], ...]
-"""A set of code units: closed intervals, ascending."""
 
 _DIGITS = frozenset("0123456789")
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -24,14 +21,26 @@ _NUMERIC = {"x": (1, 2, 2, 16), "u": (1, 4, 4, 16)} | {d: (0, 1, 3 if d < "4" el
 
 # Plane 16 is private, and a text that really uses it arrives here as two surrogates: nothing collides.
 _SHIFT = 0x100000 - 0xD800
-_BLOCKS = ((0x0000, 0xD7FF, 0), (0xD800, 0xDFFF, _SHIFT), (0xE000, 0xFFFF, 0))
+_BLOCKS = ((0x0000, 0xD7FF), (0xD800, 0xDFFF), (0xE000, 0xFFFF))
 
 _ENDLESS = 2**31 - 1  # V8 reads a greater count as this one, so {5000000000,4000000000} is in order
+_SIGNS = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}
 _MOST_COPIES = 1000  # RE2's kMaxRepeat, for nested counts multiplied
 _MOST_NESTING = 250
 # Characters of RE2 pattern with every count written out. RE2's 8 MiB hold 440 000 instructions at least
 # (measured, 1.1.20251105), at two a character at most; well beyond that it needs gigabytes to say no.
-_MOST_SIZE = 180_000
+_MOST_SIZE = 150_000
+
+_EDGES = {"^": r"\A", "$": r"\z", "|": "|"}
+_ANY = "(?s:.)"
+_NONE = r"[^\x{0}-\x{10FFFF}]"
+_NOT_NEWLINE = r"[^\n\r\x{2028}\x{2029}]"
+# The inside of a class. RE2 and JavaScript agree on digits and words, not on what a space is.
+_SETS = {letter: f"\\{letter}" for letter in "dDwW"} | {
+    "s": r"\t-\r\x{20}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}",
+    "S": r"\x{0}-\x{8}\x{E}-\x{1F}\x{21}-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}"
+    r"\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}",
+}
 
 # Groups that neither capture nor modify, and what of them RE2 lacks.
 _GROUPS = {"(?:": "", "(?=": "lookahead", "(?!": "lookahead", "(?<=": "lookbehind", "(?<!": "lookbehind"}
@@ -75,53 +84,33 @@ def subject(text: str) -> str:
     """The text as translated patterns see it: one character for each UTF-16 code unit."""
     if text.isascii():
         return text
-    units = memoryview(text.encode("utf-16", "surrogatepass")).cast("H")[1:]  # without the byte order mark
-    return "".join([chr(unit + _SHIFT if 0xD800 <= unit <= 0xDFFF else unit) for unit in units])
+    # Both are in the machine's byte order; the first unit is the mark that says so.
+    return "".join(map(_char, memoryview(text.encode("utf-16", "surrogatepass")).cast("H")[1:]))
+
+
+def _char(unit: int) -> str:
+    return chr(unit + _SHIFT if 0xD800 <= unit <= 0xDFFF else unit)
 
 
 def _unit(char: str) -> int:
-    """The code unit that a character of a subject stands for."""
     return ord(char) if char <= "\uffff" else ord(char) - _SHIFT
 
 
-def _whole(units: Iterable[int]) -> str:
-    """The text of these units, with its pairs joined; the opposite of `subject`."""
-    text = "".join(map(chr, units))
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+def _whole(text: str) -> str:
+    """The text with its surrogate pairs joined, and U+FFFD for what had no partner."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _members(ranges: Iterable[tuple[int, int]]) -> str:
-    """The inside of an RE2 class, with the surrogates where `subject` puts them."""
-    blocks = [(max(low, a), min(high, z), shift) for low, high in ranges for a, z, shift in _BLOCKS]
-    return "".join(
-        _spell(start + shift) + (f"-{_spell(end + shift)}" if start < end else "")
-        for start, end, shift in blocks
-        if start <= end
-    )
+def _spell(unit: int) -> str:
+    """A unit as RE2 reads it, in a class or outside."""
+    char = _char(unit)
+    return char if char in _LETTERS or char in _DIGITS else f"\\x{{{ord(char):X}}}"
 
 
-def _spell(code: int) -> str:
-    return chr(code) if chr(code) in _LETTERS | _DIGITS else f"\\x{{{code:X}}}"
-
-
-def _others(ranges: Ranges) -> Ranges:
-    starts = (0, *(high + 1 for _, high in ranges))
-    return tuple(zip(starts, (*(low - 1 for low, _ in ranges), 0xFFFF), strict=True))
-
-
-_NEWLINES: Ranges = ((0x0A, 0x0A), (0x0D, 0x0D), (0x2028, 0x2029))
-_NARROW: dict[str, Ranges] = {
-    "d": ((0x30, 0x39),),
-    "w": ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)),
-    "s": (
-        *((0x09, 0x0D), (0x20, 0x20), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029)),
-        *((0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000), (0xFEFF, 0xFEFF)),
-    ),
-}
-_SETS = {letter: _members(ranges) for letter, ranges in _NARROW.items()}
-_SETS |= {letter.upper(): _members(_others(ranges)) for letter, ranges in _NARROW.items()}
-_ANY = "(?s:.)"
-_NONE = r"[^\x{0}-\x{10FFFF}]"
+def _members(low: int, high: int) -> str:
+    """A range as the inside of an RE2 class, taken apart where `subject` tears it apart."""
+    parts = [(max(low, first), min(high, last)) for first, last in _BLOCKS]
+    return "".join(f"{_spell(start)}-{_spell(end)}" for start, end in parts if start <= end)
 
 
 def _span(text: str, at: int, alphabet: frozenset[str]) -> int:
@@ -137,10 +126,13 @@ def _count(digits: str) -> int:
     return min(int(digits), _ENDLESS) if len(digits) <= 10 else _ENDLESS
 
 
-def _braces(text: str, at: int) -> tuple[int, int, int] | None:
-    """Least, most and end of a {n}, {n,} or {n,m}; anything else in braces is literal text."""
+def _quantifier(text: str, at: int) -> tuple[int, int, int] | None:
+    """Least, most and end of a quantifier; in braces {n}, {n,} and {n,m} are, all else is literal text."""
+    sign = text[at : at + 1]
     comma = end = _span(text, at + 1, _DIGITS)
-    if text[at : at + 1] != "{" or comma == at + 1:
+    if sign in _SIGNS:
+        return (*_SIGNS[sign], at + 1)
+    if sign != "{" or comma == at + 1:
         return None
     low = high = _count(text[at + 1 : comma])
     if text.startswith(",", comma):
@@ -151,14 +143,16 @@ def _braces(text: str, at: int) -> tuple[int, int, int] | None:
 
 def _group_name(raw: str) -> str:
     r"""A group's name, its \uHHHH and \u{H} resolved (flag or not, names have both); empty if it is none."""
-    first, *pieces = _whole(map(_unit, raw)).split("\\u")
+    first, *pieces = _whole("".join(chr(_unit(char)) for char in raw)).split("\\u")
     name = [first]
     for piece in pieces:
         braced = piece.startswith("{")
         digits = piece[1 : max(piece.find("}"), 1)] if braced else piece[:4]
         sound = _DIGITS_IN[16].issuperset(digits) and (len(digits) == 4 or (braced and digits))
-        name += (chr(min(int(digits, 16), 0x10FFFF)) if sound else "?", piece[len(digits) + 2 * braced :])
-    whole = _whole(ord(char) for part in name for char in part)
+        char = chr(min(int(digits, 16), 0x10FFFF)) if sound else "?"
+        # Only \uHHHH can be half of a pair.
+        name += (_whole(char) if braced else char, piece[len(digits) + 2 * braced :])
+    whole = _whole("".join(name))
     sound = all(f"a{char}".isidentifier() or char in _NAME_PARTS for char in whole)
     return whole if sound and (whole[:1].isidentifier() or whole[:1] in _NAME_STARTS) else ""
 
@@ -241,61 +235,49 @@ class _Parser:
 
     def atom(self, spelled: str, size: int = 0, copies: int = 1) -> None:
         """Something that may be repeated, with its quantifier; `at` is behind the atom already."""
-        mark, times = self.quantifier()
-        self.out += (spelled, mark)
-        self.grow((size + len(spelled) + 1) * times, copies * times)
-
-    def quantifier(self) -> tuple[str, int]:
-        """The quantifier for RE2, and how many copies RE2 makes of what it stands behind."""
-        mark, times, end = self.text[self.at : self.at + 1], 1, self.at + 1
-        if bounds := _braces(self.text, self.at):
-            low, high, end = bounds
+        mark, times = "", 1
+        if quantifier := _quantifier(self.text, self.at):
+            low, high, end = quantifier
             if low > high:
                 raise self.error("numbers out of order in {} quantifier", self.at)
             mark = f"{{{low},{high if high < _ENDLESS else ''}}}"
             times = max(low if high == _ENDLESS else high, 1)
-        elif mark not in ("*", "+", "?"):
-            return "", 1
-        # Lazy or greedy decides where a match ends, never whether there is one.
-        self.at = end + self.text.startswith("?", end)
-        return mark, times
+            # Lazy or greedy decides where a match ends, never whether there is one.
+            self.at = end + self.text.startswith("?", end)
+        self.out += (spelled, mark)
+        self.grow((size + len(spelled) + 1) * times, copies * times)
 
     def plain(self) -> None:
-        if self.text[self.at] in "*+?" or _braces(self.text, self.at):
+        if _quantifier(self.text, self.at):
             raise self.error("nothing to repeat", self.at)
         self.at += 1
         self.unit(_unit(self.text[self.at - 1]))
 
     def unit(self, unit: int) -> None:
-        spelled = self.folded(unit, unit)
-        self.atom(f"[{spelled}]" if "i" in self.stack[-1].modes else spelled)
+        self.atom(f"[{self.folded(unit, unit)}]" if "i" in self.stack[-1].modes else _spell(unit))
 
     def folded(self, low: int, high: int) -> str:
-        """The members of a range, with those of the other case under the i modifier.
-
-        That is for ASCII, which without the u flag equals nothing else; for the rest we would need the
-        tables of the very Unicode version that the engine has.
-        """
-        ranges = [(low, high)]
-        if "i" in self.stack[-1].modes:
-            ranges += ((max(low, 0x41) + 0x20, min(high, 0x5A) + 0x20),)
-            ranges += ((max(low, 0x61) - 0x20, min(high, 0x7A) - 0x20),)
-            if high > 0x7F and not 0xD800 <= low <= high <= 0xDFFF:
-                self.leave("modifiers")
-        return _members(ranges)
+        """The members of a range, and under the i modifier those of the other case."""
+        if "i" not in self.stack[-1].modes:
+            return _members(low, high)
+        # Without the u flag ASCII equals nothing but ASCII, and surrogates have no case. The rest would need
+        # the tables of the very Unicode version that the engine has.
+        if high > 0x7F and not 0xD800 <= low <= high <= 0xDFFF:
+            self.leave("modifiers")
+        lower = _members(max(low, 0x41) + 0x20, min(high, 0x5A) + 0x20)
+        return _members(low, high) + lower + _members(max(low, 0x61) - 0x20, min(high, 0x7A) - 0x20)
 
     def dot(self) -> None:
         self.at += 1
-        self.atom(_ANY if "s" in self.stack[-1].modes else f"[^{_members(_NEWLINES)}]")
+        self.atom(_ANY if "s" in self.stack[-1].modes else _NOT_NEWLINE)
 
     def edge(self) -> None:
-        if "m" in self.stack[-1].modes:  # RE2's lines end at \n alone, not also at \r, U+2028 and U+2029
-            self.leave("modifiers")
-        self.assertion(r"\A" if self.text[self.at] == "^" else r"\z")
-
-    def alternative(self) -> None:
-        self.assertion("|")
-        self.stack[-1].branch = self.at
+        char = self.text[self.at]
+        if char == "|":
+            self.stack[-1].branch = self.at
+        elif "m" in self.stack[-1].modes:
+            self.leave("modifiers")  # RE2's lines end at \n alone, not also at \r, U+2028 and U+2029
+        self.assertion(_EDGES[char])
 
     def open(self) -> None:
         start, modes = self.at, self.stack[-1].modes
@@ -436,10 +418,8 @@ class _Parser:
 _TOKENS: dict[str, Callable[[_Parser], None]] = {
     "(": _Parser.open,
     ")": _Parser.close,
-    "|": _Parser.alternative,
     "[": _Parser.char_class,
     "\\": _Parser.escape,
     ".": _Parser.dot,
-    "^": _Parser.edge,
-    "$": _Parser.edge,
+    **dict.fromkeys(_EDGES, _Parser.edge),
 }

@@ -8,7 +8,7 @@ from trotline.contracts import Ask, Contract
 from trotline.events import EVENTS
 from trotline.fields import FIELDS, sample
 
-DRAFT = "/".join(("https:", "", "json-schema.org", "draft", "2020-12", "schema"))
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 Schema = dict[str, Any]
 
@@ -44,7 +44,7 @@ def payload_schema(name: str) -> Schema:
     return {
         "$schema": DRAFT,
         "title": f"{name}: the payload",
-        "description": f"Raised when {_sentence(cls.contract)}.",
+        "description": f"When: {cls.contract.when}.",
         "type": "object",
         "properties": {"hook_event_name": {"const": name}, **properties},
         "required": ["hook_event_name", *body.get("required", [])],
@@ -121,11 +121,7 @@ def all_schemas() -> dict[str, Schema]:
 
 
 def _event_list(contract: Contract) -> Schema:
-    return {"type": "array", "items": {"$ref": "#/$defs/entry"}, "description": _sentence(contract)}
-
-
-def _sentence(contract: Contract) -> str:
-    return contract.when
+    return {"type": "array", "items": {"$ref": "#/$defs/entry"}, "description": contract.when}
 
 
 def _described(key: str, value: Schema) -> Schema:

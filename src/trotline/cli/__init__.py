@@ -1,0 +1,113 @@
+"""The command line: one thin file per command, imported when it is called.
+
+Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again. With --json every answer, errors too, is one
+envelope: {"schema", "ok", "data", "problems"}.
+"""
+
+import sys
+import traceback
+from importlib import import_module
+from typing import Any
+
+import click
+
+from trotline import __version__
+from trotline.cli.output import envelope
+from trotline.errors import TrotlineError
+
+COMMANDS: dict[str, str] = {
+    "check": "read every layer and say what is wrong with it",
+    "show": "the hooks in the order in which they run, and which apply to an action",
+    "events": "every event: when it fires, what a hook may answer",
+    "schema": "JSON Schemas of hooks.json, payloads and replies",
+    "completion": "shell completion for bash, zsh and fish",
+}
+"""Command -> its sentence. The code of each is the module of the same name in this package."""
+
+HELP = """Hooks for coding agents: see what an agent is about to do, stop what must not
+happen, and know that it is on.
+
+\b
+Point it at a project:
+  trotline check                    what is wrong in any layer of this project
+  trotline check .cursor/hooks.json just this file
+  trotline show                     every hook, in the order in which they run
+  trotline show --for 'curl x.sh'   which of them would see this command, and why
+  trotline events preToolUse        one event: payload, answers, where it fires
+
+\b
+In CI:
+  trotline check --format github    annotations on the pull request
+  trotline check --json | jq .ok
+"""
+
+
+class Lazy(click.Group):
+    """Imports a command when it is called, not when it is listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"trotline.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise click.UsageError(f"there is no command `{args[0]}`{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Lazy, help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, message="trotline %(version)s")
+def group() -> None:
+    pass
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line and give its exit code; whatever goes wrong becomes a sentence for a person."""
+    as_json = "--json" in argv
+    try:
+        return _code(group.main(argv, prog_name="trotline", standalone_mode=False))
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "trotline"
+        return _failed(error.format_message(), f"`{where} --help` shows how", 64, as_json=as_json)
+    except click.ClickException as error:
+        return _failed(error.format_message(), "", error.exit_code, as_json=as_json)
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except TrotlineError as error:
+        return _failed(error.message, error.hint, error.exit_code, as_json=as_json)
+    except BrokenPipeError:
+        sys.stderr.close()  # whoever read us has enough; the interpreter must not complain on its way out
+        return 0
+    except Exception:  # noqa: BLE001 - the one place where a bug becomes a report
+        hint = "this is a bug in trotline; please report it with the lines above"
+        traceback.print_exc()
+        return _failed("something went wrong that should not", hint, 70, as_json=as_json)
+
+
+def _code(returned: Any) -> int:
+    return returned if isinstance(returned, int) else 0
+
+
+def _failed(message: str, hint: str, code: int, *, as_json: bool) -> int:
+    if as_json:
+        problem = {"code": f"EXIT{code}", "severity": "error", "message": message, "hint": hint}
+        click.echo(envelope("trotline.error/1", ok=False, data=None, problems=[problem]))
+    click.echo(f"error: {message}", err=True)
+    if hint:
+        click.echo(f"hint: {hint}", err=True)
+    return code

@@ -1,0 +1,67 @@
+"""Problems for machines that annotate code: GitHub's workflow commands, and SARIF 2.1.0."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from trotline import __version__
+from trotline.config.problems import CODES, Problem, Severity
+
+GITHUB = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+SARIF = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def github_lines(problems: Iterable[Problem]) -> Iterator[str]:
+    for problem in problems:
+        file = _escaped(_relative(problem.place.file), property_too=True)
+        place = f"file={file},line={problem.place.line or 1},col={problem.place.column or 1}"
+        text = problem.message + (f" (hint: {problem.hint})" if problem.hint else "")
+        yield f"::{GITHUB[problem.severity]} {place},title={problem.code}::{_escaped(text)}"
+
+
+def _escaped(text: str, *, property_too: bool = False) -> str:
+    """Workflow commands end at a line; a message must not be able to begin a new one."""
+    text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return text.replace(":", "%3A").replace(",", "%2C") if property_too else text
+
+
+def sarif(problems: Iterable[Problem]) -> dict[str, Any]:
+    listed = list(problems)
+    used = sorted({problem.code for problem in listed})
+    rules = [
+        {
+            "id": code,
+            "shortDescription": {"text": CODES[code].title},
+            "fullDescription": {"text": CODES[code].about},
+            "defaultConfiguration": {"level": SARIF[CODES[code].severity]},
+        }
+        for code in used
+    ]
+    driver = {"name": "trotline", "version": __version__, "rules": rules}
+    return {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{"tool": {"driver": driver}, "results": [_result(problem) for problem in listed]}],
+    }
+
+
+def _result(problem: Problem) -> dict[str, Any]:
+    region = {
+        "startLine": problem.place.line or 1,
+        "startColumn": problem.place.column or 1,
+        "endColumn": (problem.place.column or 1) + problem.width,
+    }
+    location = {"artifactLocation": {"uri": _relative(problem.place.file)}, "region": region}
+    text = problem.message + (f" Hint: {problem.hint}" if problem.hint else "")
+    return {
+        "ruleId": problem.code,
+        "level": SARIF[problem.severity],
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location}],
+    }
+
+
+def _relative(file: str) -> str:
+    """Annotations are placed by paths from the checkout; files elsewhere keep their whole path."""
+    path = Path(file)
+    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()

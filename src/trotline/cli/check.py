@@ -1,0 +1,176 @@
+"""trotline check: read every layer and list what is wrong with it."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import click
+import msgspec
+
+from trotline.cli.annotations import github_lines, sarif
+from trotline.cli.options import claude_option, edition_option, json_option, roots_options
+from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
+from trotline.config.configuration import Configuration, LayerRead, read_layers
+from trotline.config.layers import find_layers, layer_of
+from trotline.config.places import Roots
+from trotline.config.problems import CODES, Problem, Severity
+from trotline.contracts import Surface
+from trotline.editions import Edition
+from trotline.errors import UsageError
+from trotline.hooks import Layer, LayerKind
+from trotline.hosts.cursor_editions import edition
+
+HELP = """Read every layer of this project, or the files named, and say what is wrong: where, why, what to do.
+
+Nothing is run and nothing is changed. Exit 0 when there is nothing but notes, 1 when there is a problem.
+
+\b
+  trotline check                         all layers of the current project
+  trotline check .cursor/hooks.json      this file
+  trotline check ../other-project        all layers of that project
+  trotline check --surface cli           also what never fires there
+  trotline check --edition 2026-02       by the Cursor of early 2026
+  trotline check --format sarif > a.json for code scanning
+  trotline check --explain TL107         what a code means
+"""
+
+
+@click.command("check", help=HELP)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@click.option("--layer", type=click.Choice([kind.value for kind in LayerKind]), help="Read the files as this layer.")
+@click.option("--surface", type=click.Choice([surface.value for surface in Surface]), help="Where the agent runs.")
+@click.option("--format", "form", type=click.Choice(["human", "json", "github", "sarif"]), default="human")
+@click.option("--explain", metavar="CODE", help="Say what a code means, and stop.")
+@json_option
+@edition_option
+@claude_option
+@roots_options
+def command(
+    paths: tuple[Path, ...],
+    layer: str | None,
+    surface: str | None,
+    form: str,
+    explain: str | None,
+    as_json: bool,
+    edition_name: str,
+    claude: bool,
+    roots: Roots,
+) -> int:
+    if explain is not None:
+        return _explain(explain)
+    chosen = edition(edition_name)
+    where = Surface(surface) if surface else None
+    kind = LayerKind(layer) if layer else None
+    layers = _layers(paths, kind, roots, chosen, claude=claude) or find_layers(roots, chosen, claude=claude)
+    configuration = read_layers(layers, roots, chosen, surface=where)
+    _print(configuration, "json" if as_json else form)
+    return 1 if any(problem.severity is not Severity.NOTE for problem in configuration.problems) else 0
+
+
+def _layers(
+    paths: tuple[Path, ...], kind: LayerKind | None, roots: Roots, chosen: Edition, *, claude: bool
+) -> list[Layer]:
+    """The layers that the named files are, and all of those of a named project."""
+    layers: list[Layer] = []
+    for path in paths:
+        if path.is_dir():
+            inside = msgspec.structs.replace(roots, projects=(path.resolve(),))
+            layers += find_layers(inside, chosen, claude=claude)
+        elif path.exists():
+            layers.append(layer_of(path.absolute(), roots, chosen, kind))
+        else:
+            raise UsageError(f"there is no file `{path}`", hint="name a hooks.json, a settings.json or a project")
+    return layers
+
+
+def _print(configuration: Configuration, form: str) -> None:
+    if form == "json":
+        click.echo(_as_json(configuration))
+    elif form == "github":
+        for line in github_lines(configuration.problems):
+            click.echo(line)
+    elif form == "sarif":
+        click.echo(json.dumps(sarif(configuration.problems), indent=2))
+    else:
+        _print_for_people(configuration)
+
+
+def _as_json(configuration: Configuration) -> str:
+    files = [
+        {
+            "layer": read.layer.kind,
+            "file": read.layer.file,
+            "exists": read.exists,
+            "void": read.void or None,
+            "hooks": len(read.hooks),
+        }
+        for read in configuration.layers
+    ]
+    problems = [problem_data(problem) for problem in configuration.problems]
+    ok = all(problem.severity is Severity.NOTE for problem in configuration.problems)
+    data = {"edition": configuration.edition.name, "files": files}
+    return envelope("trotline.check/1", ok=ok, data=data, problems=problems)
+
+
+def _print_for_people(configuration: Configuration) -> None:
+    read = [layer for layer in configuration.layers if layer.exists]
+    for layer in read:
+        _print_layer(layer)
+    if not read:
+        looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
+        click.echo(f"no hooks are configured here (looked at: {looked})")
+    counts = Counter(problem.severity for problem in configuration.problems)
+    hooks = sum(len(layer.hooks) for layer in read if not layer.void)
+    tail = ", ".join(plural(counts[severity], severity) for severity in Severity if counts[severity])
+    void = f", {sum(1 for layer in read if layer.void)} void" if any(layer.void for layer in read) else ""
+    click.echo(f"{plural(len(read), 'file')} read{void}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}")
+
+
+def _print_layer(layer: LayerRead) -> None:
+    click.echo(f"{bold(layer.layer.file)}  {dim(f'({layer.layer.kind})')}")
+    if layer.layer.note:
+        click.echo(dim(f"  {layer.layer.note}"))
+    for problem in layer.problems:
+        _print_problem(problem)
+    if layer.void:
+        sentence = f"Cursor will load nothing from this file, because {layer.void}"
+        click.echo(f"  {paint(printable(sentence), Severity.VOID)}")
+    if not layer.problems:
+        click.echo(f"  {plural(len(layer.hooks), 'hook')}, nothing to say")
+    click.echo()
+
+
+def _print_problem(problem: Problem) -> None:
+    label = paint(f"{problem.severity} {problem.code}", problem.severity)
+    where = f"{problem.place.line}:{problem.place.column}"
+    click.echo(f"  {label} {where}  {printable(problem.message)}")
+    if problem.severity is Severity.NOTE:
+        return
+    if problem.source:
+        line, column = _shortened(problem)
+        click.echo(dim(f"    {problem.place.line:>5} | ") + line)
+        caret = "^" * max(1, min(problem.width, len(line) - column + 1))
+        click.echo(dim("          | ") + " " * (column - 1) + paint(caret, problem.severity))
+    if problem.hint:
+        click.echo(f"          hint: {printable(problem.hint)}")
+    click.echo(dim(f"          see {problem.docs}"))
+
+
+def _shortened(problem: Problem) -> tuple[str, int]:
+    """The part of a long line around the place; tabs become one space so that the caret stands right."""
+    source, column = printable(problem.source).replace("\t", " "), problem.place.column
+    if len(source) <= WIDTH:
+        return source, column
+    start = max(0, column - WIDTH // 3)
+    return source[start : start + WIDTH], column - start
+
+
+WIDTH = 100
+
+
+def _explain(code: str) -> int:
+    known = CODES.get(code.upper())
+    if known is None:
+        raise UsageError(f"there is no code `{code}`", hint=f"codes run from {min(CODES)} to {max(CODES)}")
+    click.echo(f"{bold(code.upper())}  {known.title}  ({known.severity})\n\n{known.about}")
+    return 0

@@ -1,0 +1,42 @@
+"""How commands speak: data on stdout, everything else on stderr, colour only on a terminal, one JSON envelope."""
+
+import json
+from typing import Any
+
+import click
+import msgspec
+
+from trotline.config.problems import Problem, Severity
+
+COLOURS = {Severity.VOID: "red", Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+
+
+def envelope(schema: str, *, ok: bool, data: Any, problems: list[dict[str, Any]]) -> str:
+    """The one shape in which every command answers to --json."""
+    body = {"schema": schema, "ok": ok, "data": data, "problems": problems}
+    return json.dumps(body, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode()
+
+
+def problem_data(problem: Problem) -> dict[str, Any]:
+    return {**msgspec.to_builtins(problem), "docs": problem.docs}
+
+
+def paint(text: str, severity: Severity) -> str:
+    return click.style(text, fg=COLOURS[severity], bold=severity is not Severity.NOTE)
+
+
+def dim(text: str) -> str:
+    return click.style(text, dim=True)
+
+
+def bold(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def printable(text: str) -> str:
+    """Text from a file, without the control characters that would talk to the terminal."""
+    return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

@@ -1,0 +1,44 @@
+"""trotline schema: JSON Schemas for editors and tests."""
+
+import json
+
+import click
+
+from trotline.cli.options import json_option
+from trotline.cli.output import envelope
+from trotline.errors import UsageError
+from trotline.events import EVENTS
+from trotline.schemas import hooks_schema, payload_schema, reply_schema
+
+HELP = """Print a JSON Schema (draft 2020-12).
+
+\b
+  trotline schema                       hooks.json
+  trotline schema preToolUse            what a hook reads
+  trotline schema preToolUse --reply    what it may print
+
+An editor can use it without a `$schema` line in the file (which would void it, TL107). In VS Code:
+
+\b
+  "json.schemas": [{"fileMatch": [".cursor/hooks.json"], "url": "./hooks.schema.json"}]
+"""
+
+
+@click.command("schema", help=HELP)
+@click.argument("event", required=False)
+@click.option("--reply", is_flag=True, help="The reply instead of the payload.")
+@json_option
+def command(event: str | None, reply: bool, as_json: bool) -> int:
+    if event is None:
+        if reply:
+            raise UsageError("--reply needs an event", hint="trotline schema preToolUse --reply")
+        schema = hooks_schema()
+    elif event in EVENTS:
+        schema = reply_schema(event) if reply else payload_schema(event)
+    else:
+        raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
+    if as_json:
+        click.echo(envelope("trotline.schema/1", ok=True, data=schema, problems=[]))
+    else:
+        click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+    return 0
