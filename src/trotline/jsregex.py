@@ -2,13 +2,11 @@ r"""JavaScript regular expressions, read the way `new RegExp(source)` reads them
 
 JavaScript without flags sees UTF-16 code units where RE2 sees characters, so both sides are brought to
 one character per unit: a translated pattern is only right for a text that went through `subject`.
-A stranger may have written the pattern: nothing here recurses or reads a stretch of it more than twice.
-
+A stranger may have written the pattern: nothing here recurses, and nothing is read over and over.
 The law is https://tc39.es/ecma262/#sec-patterns with its Annex B.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,37 +16,33 @@ _DIGITS_IN = {8: frozenset("01234567"), 16: _DIGITS | frozenset("abcdefABCDEF")}
 _CONTROLS = {"f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 # Where the digits of an escape begin, how few and how many there may be, and their base.
 _NUMERIC = {"x": (1, 2, 2, 16), "u": (1, 4, 4, 16)} | {d: (0, 1, 3 if d < "4" else 2, 8) for d in "01234567"}
-
 # Plane 16 is private, and a text that really uses it arrives here as two surrogates: nothing collides.
 _SHIFT = 0x100000 - 0xD800
 _BLOCKS = ((0x0000, 0xD7FF), (0xD800, 0xDFFF), (0xE000, 0xFFFF))
-
 _ENDLESS = 2**31 - 1  # V8 reads a greater count as this one, so {5000000000,4000000000} is in order
 _SIGNS = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}
 _MOST_COPIES = 1000  # RE2's kMaxRepeat, for nested counts multiplied
 _MOST_NESTING = 250
 # Characters of RE2 pattern with every count written out. RE2's 8 MiB hold 440 000 instructions at least
-# (measured, 1.1.20251105), at two a character at most; well beyond that it needs gigabytes to say no.
+# (measured, 1.1.20251105), at three a character at most; far beyond that it takes gigabytes to say no.
 _MOST_SIZE = 150_000
 
-_EDGES = {"^": r"\A", "$": r"\z", "|": "|"}
 _ANY = "(?s:.)"
-_NONE = r"[^\x{0}-\x{10FFFF}]"
 _NOT_NEWLINE = r"[^\n\r\x{2028}\x{2029}]"
+_EDGES = {"^": r"\A", "$": r"\z", "|": "|"}
+_EMPTY = {"": r"[^\x{0}-\x{10FFFF}]", "^": _ANY}
 # The inside of a class. RE2 and JavaScript agree on digits and words, not on what a space is.
 _SETS = {letter: f"\\{letter}" for letter in "dDwW"} | {
     "s": r"\t-\r\x{20}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000}\x{FEFF}",
     "S": r"\x{0}-\x{8}\x{E}-\x{1F}\x{21}-\x{9F}\x{A1}-\x{167F}\x{1681}-\x{1FFF}\x{200B}-\x{2027}\x{202A}-\x{202E}"
     r"\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}",
 }
-
 # Groups that neither capture nor modify, and what of them RE2 lacks.
 _GROUPS = {"(?:": "", "(?=": "lookahead", "(?!": "lookahead", "(?<=": "lookbehind", "(?<!": "lookbehind"}
-
+_FOREIGN = {")": "inline flags need a group", "P": "a named group is (?<name>...)"}
 # Names use ID_Start and ID_Continue; these are what Python's isidentifier (XID_*, Unicode 14) lacks of them.
-_NAME_PARTS = frozenset("$\u200c\u200d\u037a\u309b\u309c\u30fb\ufdfa\ufdfb\uff65") | {
-    chr(code) for code in (*range(0xFC5E, 0xFC64), *range(0xFE70, 0xFE80, 2))
-}
+_ARABIC = map(chr, (*range(0xFC5E, 0xFC64), *range(0xFE70, 0xFE80, 2)))
+_NAME_PARTS = frozenset("$\u200c\u200d\u037a\u309b\u309c\u30fb\ufdfa\ufdfb\uff65").union(_ARABIC)
 _NAME_STARTS = (_NAME_PARTS | set("\u0e33\u0eb3\uff9e\uff9f")) - set("\u200c\u200d\u30fb\uff65")
 
 
@@ -57,8 +51,7 @@ class PatternError(ValueError):
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message, offset)
-        self.message = message
-        self.offset = offset
+        self.message, self.offset = message, offset
 
 
 class Pattern(NamedTuple):
@@ -73,10 +66,9 @@ def parse(source: str) -> Pattern:
     """The pattern that `new RegExp(source)` would be, or PatternError where that would throw."""
     parser = _Parser(source)
     parser.run()
-    # RE2 searches bytes and finds \B between the bytes of one character, unless it has to count whole
-    # characters from the start.
-    opening, closing = (rf"\A{_ANY}*?(?:", ")") if r"\B" in parser.out else ("", "")
-    translation = "".join((opening, *parser.out, closing))
+    translation = "".join(parser.out)
+    if r"\B" in parser.out:  # RE2 would find it between the bytes of one character, if it may start there
+        translation = rf"\A{_ANY}*?(?:{translation})"
     return Pattern(source, None if parser.beyond else translation, parser.beyond)
 
 
@@ -129,10 +121,10 @@ def _count(digits: str) -> int:
 def _quantifier(text: str, at: int) -> tuple[int, int, int] | None:
     """Least, most and end of a quantifier; in braces {n}, {n,} and {n,m} are, all else is literal text."""
     sign = text[at : at + 1]
-    comma = end = _span(text, at + 1, _DIGITS)
     if sign in _SIGNS:
         return (*_SIGNS[sign], at + 1)
-    if sign != "{" or comma == at + 1:
+    comma = end = _span(text, at + 1, _DIGITS) if sign == "{" else at + 1
+    if comma == at + 1:
         return None
     low = high = _count(text[at + 1 : comma])
     if text.startswith(",", comma):
@@ -180,20 +172,17 @@ class _Frame:
 
     def __init__(self, start: int, modes: frozenset[str], mark: str = "") -> None:
         self.start = self.branch = start  # the branch is the alternative being read
-        self.modes = modes
-        self.mark = mark
+        self.modes, self.mark = modes, mark
 
 
 class _Parser:
     """One pass over the pattern. Each method reads one token at `at` and leaves `at` behind it."""
 
     def __init__(self, source: str) -> None:
-        self.source = source
-        self.text = subject(source)
+        self.source, self.text = source, subject(source)
         self.groups, self.named, end = _census(self.text)
-        self.at = 0
+        self.at, self.beyond = 0, ""
         self.out: list[str] = []
-        self.beyond = ""
         self.stack = [_Frame(-1, frozenset())]
         self.names: dict[str, int] = {}
         self.references: list[tuple[str, int]] = []
@@ -311,10 +300,8 @@ class _Parser:
         return name
 
     def declare(self, name: str, start: int) -> None:
-        """Two groups may share a name if no match passes through both (ES2025; Node 20 refuses that yet).
-
-        Groups of one name come in order, so if any two share an alternative, two neighbours do.
-        """
+        """Two groups may share a name if no match passes through both (ES2025; Node 20 refuses that yet)."""
+        # Groups of one name come in order: if any two are in one alternative, then two neighbours are.
         before = self.names.get(name, -1)
         around = bisect_left(self.stack, before, key=lambda frame: frame.start) - 1
         if before >= 0 and self.stack[around].branch <= before:
@@ -324,28 +311,25 @@ class _Parser:
     def modifiers(self, modes: frozenset[str]) -> frozenset[str]:
         """(?ims-ims: is of ES2025 as well, and unknown to Node 20."""
         start, end = self.at, _span(self.text, self.at + 2, frozenset("ims-"))
-        written = self.text[start + 2 : end]
-        on, _, off = written.partition("-")
-        if written and self.text.startswith(")", end):
-            raise self.error(f"(?{written}) is not JavaScript: inline flags need a group", start)
-        if self.text.startswith("P", end):
-            raise self.error("(?P is not JavaScript: a named group is (?<name>...)", start)
+        on, _, off = self.text[start + 2 : end].partition("-")
         if not self.text.startswith(":", end) or not on + off or len(set(on + off)) < len(on + off):
-            raise self.error("invalid group", start)
+            found = self.text[start : end + 1]
+            hint = _FOREIGN.get(found[-1])
+            raise self.error(f"{found} is not JavaScript: {hint}" if hint else "invalid group", start)
         self.at = end + 1
         return modes.union(on).difference(off)
 
     def char_class(self) -> None:
         start, negated = self.at, self.text.startswith("^", self.at + 1)
         self.at += 1 + negated
-        members: list[str] = []
+        members = ["^" * negated]
         while not self.text.startswith("]", self.at):
             if self.at == len(self.text):
                 raise self.error("unterminated character class", start)
             members.append(self.class_range())
         self.at += 1
-        inside = "^" * negated + "".join(members)
-        self.atom(f"[{inside}]" if members else _ANY if negated else _NONE)
+        inside = "".join(members)
+        self.atom(_EMPTY.get(inside, f"[{inside}]"))
 
     def class_range(self) -> str:
         start = self.at
@@ -408,18 +392,11 @@ class _Parser:
             return int(digits, base)
         if letter == "k" and self.named:
             raise self.error(r"\k without the name of a group", self.at - 1)
-        if letter == "c":
-            self.at += 2 * (control in controls)
-            return ord(control) % 0x20 if control in controls else ord("\\")  # and the c is read next
-        self.at += 1
-        return _CONTROLS.get(letter, _unit(letter))
+        if letter == "c" and control not in controls:
+            return ord("\\")  # and the c is read next
+        self.at += 1 + (letter == "c")
+        return ord(control) % 0x20 if letter == "c" else _CONTROLS.get(letter, _unit(letter))
 
 
-_TOKENS: dict[str, Callable[[_Parser], None]] = {
-    "(": _Parser.open,
-    ")": _Parser.close,
-    "[": _Parser.char_class,
-    "\\": _Parser.escape,
-    ".": _Parser.dot,
-    **dict.fromkeys(_EDGES, _Parser.edge),
-}
+_TOKENS = {"(": _Parser.open, ")": _Parser.close, "[": _Parser.char_class, "\\": _Parser.escape}
+_TOKENS |= {".": _Parser.dot} | dict.fromkeys(_EDGES, _Parser.edge)

@@ -152,7 +152,7 @@ CODES: dict[str, Code] = {
         "A path below somebody's home works on one machine. Project files are shared.",
     ),
     "TL406": Code(
-        _W,
+        _N,
         "interpreter behind a shim",
         "Shims of pyenv, asdf, rbenv, nodenv, mise or volta cost 50 to 100 ms per call, and are missing from the PATH "
         "of an editor that was started from the dock.",

@@ -1,0 +1,32 @@
+"""The corpus of situations: each must be seen exactly as it is wanted."""
+
+from pathlib import Path
+
+import pytest
+
+from situations import Case, all_cases, play
+
+CASES = all_cases()
+SAYS_NOTHING = ({"permission": "allow"}, {"permission": "silent"}, {})
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_situation_ends_as_its_note_says(case: Case, tmp_path: Path) -> None:
+    seen = play(case, tmp_path)
+    assert {key: seen[key] for key in case.want} == case.want, case.body["note"]
+
+
+def test_there_are_at_least_120_situations() -> None:
+    assert len(CASES) >= 120
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_situation_has_a_sentence_a_source_and_asserts_more_than_permission_to_go_on(case: Case) -> None:
+    assert len(case.body["note"].split()) >= 4
+    assert case.body["source"]
+    assert case.want not in SAYS_NOTHING
+
+
+def test_no_two_situations_have_the_same_sentence() -> None:
+    notes = [case.body["note"] for case in CASES]
+    assert len(set(notes)) == len(notes)
