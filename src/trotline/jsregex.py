@@ -21,8 +21,7 @@ _SHIFT = 0x100000 - 0xD800
 _BLOCKS = ((0x0000, 0xD7FF), (0xD800, 0xDFFF), (0xE000, 0xFFFF))
 _ENDLESS = 2**31 - 1  # V8 reads a greater count as this one, so {5000000000,4000000000} is in order
 _SIGNS = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}
-_MOST_COPIES = 1000  # RE2's kMaxRepeat, for nested counts multiplied
-_MOST_NESTING = 250
+_MOST_COPIES, _MOST_NESTING = 1000, 250  # RE2's kMaxRepeat, for nested counts multiplied; groups in groups
 # Characters of RE2 pattern with every count written out. RE2's 8 MiB hold 440 000 instructions at least
 # (measured, 1.1.20251105), at three a character at most; far beyond that it takes gigabytes to say no.
 _MOST_SIZE = 150_000
@@ -50,7 +49,7 @@ class PatternError(ValueError):
     """The source is not a JavaScript regular expression; `offset` is where in it that shows."""
 
     def __init__(self, message: str, offset: int) -> None:
-        super().__init__(message, offset)
+        super().__init__(message)
         self.message, self.offset = message, offset
 
 
@@ -167,12 +166,10 @@ def _census(text: str) -> tuple[int, bool, int]:
 class _Frame:
     """An open group, or the pattern itself."""
 
-    size = 0
-    copies = 1  # the greatest product of nested counts
-
     def __init__(self, start: int, modes: frozenset[str], mark: str = "") -> None:
         self.start = self.branch = start  # the branch is the alternative being read
         self.modes, self.mark = modes, mark
+        self.size, self.copies = 0, 1  # copies: the greatest product of nested counts
 
 
 class _Parser:
@@ -302,9 +299,9 @@ class _Parser:
     def declare(self, name: str, start: int) -> None:
         """Two groups may share a name if no match passes through both (ES2025; Node 20 refuses that yet)."""
         # Groups of one name come in order: if any two are in one alternative, then two neighbours are.
-        before = self.names.get(name, -1)
+        before = self.names.get(name, -2)  # before the pattern's own frame
         around = bisect_left(self.stack, before, key=lambda frame: frame.start) - 1
-        if before >= 0 and self.stack[around].branch <= before:
+        if self.stack[around].branch <= before:
             raise self.error(f"two groups are named `{name}`", start)
         self.names[name] = start
 

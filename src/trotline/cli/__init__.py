@@ -5,7 +5,6 @@ envelope: {"schema", "ok", "data", "problems"}.
 """
 
 import sys
-import traceback
 from importlib import import_module
 from typing import Any
 
@@ -94,6 +93,8 @@ def run(argv: list[str]) -> int:
         sys.stderr.close()  # whoever read us has enough; the interpreter must not complain on its way out
         return 0
     except Exception:  # noqa: BLE001 - the one place where a bug becomes a report
+        import traceback
+
         hint = "this is a bug in trotline; please report it with the lines above"
         traceback.print_exc()
         return _failed("something went wrong that should not", hint, 70, as_json=as_json)

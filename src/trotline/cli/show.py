@@ -11,6 +11,7 @@ from trotline.config.configuration import Configuration, load
 from trotline.config.lookaround import search
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
+from trotline.editions import Edition
 from trotline.errors import UsageError
 from trotline.events import EVENTS, Event
 from trotline.hooks import Fit, Hook
@@ -107,12 +108,16 @@ def _as_json(configuration: Configuration, rows: list[Row]) -> str:
         {"layer": read.layer.kind, "file": read.layer.file, "exists": read.exists, "void": read.void or None}
         for read in configuration.layers
     ]
-    data = {"edition": configuration.edition.name, "layers": layers, "hooks": [_row_data(row) for row in rows]}
+    data = {
+        "edition": configuration.edition.name,
+        "layers": layers,
+        "hooks": [_row_data(row, configuration.edition) for row in rows],
+    }
     problems = [problem_data(problem) for problem in configuration.problems]
     return envelope("trotline.show/1", ok=True, data=data, problems=problems)
 
 
-def _row_data(row: Row) -> dict[str, Any]:
+def _row_data(row: Row, chosen: Edition) -> dict[str, Any]:
     hook = row.hook
     return {
         "id": hook.id,
@@ -125,7 +130,7 @@ def _row_data(row: Row) -> dict[str, Any]:
         "cwd": hook.layer.cwd,
         "matcher": hook.matcher.source if hook.matcher else None,
         "timeout": hook.timeout,
-        "fails": _fail_mode(hook),
+        "fails": _fail_mode(hook, chosen),
         "loop_limit": hook.loop_limit,
         "needs_trust": hook.layer.kind.needs_trust,
         "off": row.off or None,
@@ -134,8 +139,11 @@ def _row_data(row: Row) -> dict[str, Any]:
     }
 
 
-def _fail_mode(hook: Hook) -> str:
-    return "closed" if hook.fail_closed else "open"
+def _fail_mode(hook: Hook, chosen: Edition) -> str:
+    """What becomes of the action when this hook fails; on an event that only observes, nothing."""
+    if not chosen.refuses(hook.event, refusable=EVENTS[hook.event].contract.refusable):
+        return "without effect"
+    return "closed" if hook.fail_closed or hook.event in chosen.closed_by_default else "open"
 
 
 def _print(configuration: Configuration, rows: list[Row]) -> None:
@@ -144,7 +152,7 @@ def _print(configuration: Configuration, rows: list[Row]) -> None:
         if row.hook.event != event:
             event = row.hook.event
             click.echo(f"{bold(event)}  {dim(EVENTS[event].contract.when)}")
-        _print_row(row)
+        _print_row(row, configuration.edition)
     if not rows:
         click.echo("no hook is configured for that")
     running = sum(1 for row in rows if row.number)
@@ -156,15 +164,15 @@ def _print(configuration: Configuration, rows: list[Row]) -> None:
         click.echo(paint(f"{plural(len(worst), 'problem')} in these files: run `trotline check`", Severity.WARNING))
 
 
-def _print_row(row: Row) -> None:
+def _print_row(row: Row, chosen: Edition) -> None:
     hook = row.hook
-    number = f"{row.number:>3}." if row.number else "  -"
+    number = f"{row.number:>3}." if row.number else "  - "
     kind = f"{hook.layer.kind:<14}"
     click.echo(f"{number} {kind} {printable(hook.line)}")
     matcher = f"matcher {hook.matcher.source}" if hook.matcher else "no matcher"
     trust = ", needs trust" if hook.layer.kind.needs_trust else ""
     loops = f", {hook.loop_limit or 'no limit of'} follow-ups" if hook.event in {"stop", "subagentStop"} else ""
-    about = f"{matcher}; {hook.timeout:g} s; fails {_fail_mode(hook)}{loops}{trust}; in {hook.layer.cwd or '?'}"
+    about = f"{matcher}; {hook.timeout:g} s; fails {_fail_mode(hook, chosen)}{loops}{trust}; in {hook.layer.cwd or '?'}"
     click.echo(dim(f"     {printable(about)}"))
     click.echo(dim(f"     {hook.place}"))
     if row.off:

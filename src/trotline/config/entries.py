@@ -47,9 +47,10 @@ class Entry(NamedTuple):
         return Node(self.node.kind, self.node.start, self.node.start + 1)
 
     def of_kind(self, key: str) -> Node | None:
-        """The value under this key, if it has a type that the key accepts."""
+        """The value under this key, if it has a type that the key accepts and the edition knows the key."""
         value = self.node.get(key)
-        return value if value is not None and value.kind in TYPES[key][0] else None
+        known = key in self.sheet.edition.entry_keys
+        return value if value is not None and known and value.kind in TYPES[key][0] else None
 
     def text(self, key: str) -> str:
         value = self.of_kind(key)
@@ -79,8 +80,7 @@ def build(entry: Entry) -> Hook | None:
     if not command.strip() and not prompt.strip():
         return None
     matcher, timeout = entry.of_kind("matcher"), entry.of_kind("timeout")
-    loop_limit, fail_closed = entry.node.get("loop_limit"), entry.of_kind("failClosed")
-    fixed = entry.sheet.edition.loop_limit_fixed or loop_limit is None
+    loop_limit, fail_closed = entry.of_kind("loop_limit"), entry.of_kind("failClosed")
     source = str(matcher.value) if matcher is not None else ""
     identity = entry.sheet.hook_id(entry.contract.name, command or prompt, source)
     entry.sheet.commands[identity] = (entry.node.members["command" if command else "prompt"].value, entry.name)
@@ -95,7 +95,7 @@ def build(entry: Entry) -> Hook | None:
         matcher=Matcher(source) if matcher is not None else None,
         timeout=float(timeout.value) if timeout is not None and timeout.value > 0 else TIMEOUT_SECONDS,
         fail_closed=bool(fail_closed.value) if fail_closed is not None else False,
-        loop_limit=LOOP_LIMIT if fixed or loop_limit is None else _limit(loop_limit),
+        loop_limit=LOOP_LIMIT if loop_limit is None else _limit(loop_limit),
     )
 
 

@@ -1,7 +1,5 @@
 """Cursor's hooks.json: a version, and for each event a flat list of entries."""
 
-from difflib import get_close_matches
-
 from trotline.config import entries, foreign
 from trotline.config.jsonc import Kind, Node
 from trotline.config.sheet import Sheet
@@ -70,6 +68,8 @@ def _unknown_event(sheet: Sheet, key: Node, event: str) -> None:
         hint = f"Cursor's event is `{ours}`" if ours else "Cursor has none like it; remove the entry"
         sheet.report("TL207", key, f"`{event}` is an event of {product}, not of Cursor", hint)
         return
+    from difflib import get_close_matches  # noqa: PLC0415 - only a misspelt name needs it
+
     lowered = {name.lower(): name for name in sheet.edition.events}
     near = get_close_matches(event.lower(), lowered, n=1, cutoff=0.6)
     hint = f"did you mean `{lowered[near[0]]}`?" if near else "`trotline events` lists them"
