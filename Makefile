@@ -26,7 +26,7 @@ check: $(READY)  ## format, lint, types, import directions, dead code
 	@echo '==> types'
 	@$(BIN)/mypy
 	@echo '==> dead code'
-	@$(BIN)/vulture
+	@$(BIN)/python scripts/dead_code.py
 	@echo '==> shape: rings, budgets, hot path'
 	@$(BIN)/python -m pytest -q -p no:randomly tests/test_shape.py
 

@@ -81,7 +81,3 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         if surface in self.unverified_on:
             return Fires.UNVERIFIED
         return Fires.YES if surface in self.fires_on else Fires.NO
-
-    @property
-    def rewritable(self) -> bool:
-        return "updated_input" in self.answers

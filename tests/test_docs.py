@@ -1,0 +1,103 @@
+"""The documents are true: every command in them is run, every generated page is current, every link leads somewhere."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from trotline.cli import COMMANDS
+from trotline.config.problems import CODES
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def _sessions() -> list[tuple[str, str, list[str]]]:
+    """Every `$ command` of the documents with the output that stands below it."""
+    found = []
+    for page in PAGES:
+        for block in BLOCK.findall(page.read_text("utf-8")):
+            for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+                command, *output = part.splitlines()
+                found.append((page.name, command, output))
+    return found
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "examples" / "workspace", tmp_path, dirs_exist_ok=True)
+    return tmp_path.resolve()
+
+
+def _run(command: str, world: Path) -> str:
+    program, *words = shlex.split(command)
+    assert program == "trotline"
+    roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
+    reads_files = words[0] in {"check", "show"} and "--explain" not in words
+    argv = [sys.executable, "-m", "trotline", *words, *(roots if reads_files else [])]
+    done = subprocess.run(argv, cwd=world / "project", capture_output=True, text=True, check=False)
+    assert done.returncode in {0, 1}, done.stderr
+    text = done.stdout
+    for name, shown in (("project", "~/shop"), ("home", "~"), ("system", "")):
+        text = text.replace(str(world / name), shown)
+    return text
+
+
+def test_the_documents_show_at_least_these_commands() -> None:
+    shown = {shlex.split(command)[1] for _, command, _ in _sessions()}
+    assert {"check", "show", "events", "schema"} <= shown
+
+
+@pytest.mark.parametrize("page,command,output", _sessions(), ids=lambda value: str(value)[:60])
+def test_a_command_in_the_documents_prints_what_they_say(
+    page: str, command: str, output: list[str], world: Path
+) -> None:
+    printed = _run(command, world).splitlines()
+    assert printed
+    at = 0
+    for line in output:
+        if line.strip() == "...":
+            continue
+        assert line in printed[at:], f"{page}: `{line}` is not in the rest of the output of `{command}`"
+        at = printed.index(line, at) + 1
+
+
+def test_what_is_made_from_the_declarations_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr + "run `make schemas`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_to_files_that_exist(page: Path) -> None:
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
+
+
+def test_every_problem_has_its_section() -> None:
+    page = (ROOT / "docs" / "problems.md").read_text("utf-8")
+    assert re.findall(r"^### (TL\d+)$", page, re.MULTILINE) == list(CODES)
+
+
+def test_every_command_is_in_the_readme_or_the_changelog() -> None:
+    text = (ROOT / "README.md").read_text("utf-8") + (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert [name for name in COMMANDS if f"trotline {name}" not in text] == []
+
+
+def test_the_demo_tells_its_story_to_the_end() -> None:
+    done = subprocess.run([sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Cursor will load nothing from this file, because line 5" in done.stdout
+    assert "would run" in done.stdout
+
+
+def test_every_make_target_that_the_documents_name_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    named = {name for page in PAGES for name in re.findall(r"`?make ([a-z]+)`", page.read_text("utf-8"))}
+    assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
