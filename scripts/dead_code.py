@@ -11,7 +11,6 @@ import vulture
 ROOT = Path(__file__).parent.parent
 
 WAITING = {
-    "decide": "the last step of dispatch; the engine calls it",
     "Judge": "a port of the domain; guards implement it",
     "Sink": "a port of the domain; the trail implements it",
     "TryAgain": "exit code 75 of the contract; the service raises it",

@@ -22,12 +22,10 @@ _BLOCKS = ((0x0000, 0xD7FF), (0xD800, 0xDFFF), (0xE000, 0xFFFF))
 _ENDLESS = 2**31 - 1  # V8 reads a greater count as this one, so {5000000000,4000000000} is in order
 _SIGNS = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}
 _MOST_COPIES, _MOST_NESTING = 1000, 250  # RE2's kMaxRepeat, for nested counts multiplied; groups in groups
-# Characters of RE2 pattern with every count written out. RE2's 8 MiB hold 440 000 instructions at least
-# (measured, 1.1.20251105), at three a character at most; far beyond that it takes gigabytes to say no.
-_MOST_SIZE = 150_000
-
-_ANY = "(?s:.)"
-_NOT_NEWLINE = r"[^\n\r\x{2028}\x{2029}]"
+# Characters of RE2 pattern, counts written out. a{0,1000}a{0,1000}... of this size compiles in a second, of
+# three times this in eight (1.1.20251105), and far beyond RE2 fills gigabytes before it gives up.
+_MOST_SIZE = 50_000
+_ANY, _NOBODY = "(?s:.)", r"\x{10FFFF}"  # which is in no subject
 _EDGES = {"^": r"\A", "$": r"\z", "|": "|"}
 _EMPTY = {"": r"[^\x{0}-\x{10FFFF}]", "^": _ANY}
 # The inside of a class. RE2 and JavaScript agree on digits and words, not on what a space is.
@@ -54,11 +52,11 @@ class PatternError(ValueError):
 
 
 class Pattern(NamedTuple):
-    """A valid pattern, for RE2 when RE2 can decide it, and otherwise with the reason why not."""
+    """A valid pattern."""
 
     source: str
-    re2: str | None
-    beyond: str
+    re2: str | None  # the same for RE2, if RE2 can do it
+    beyond: str  # if not, what stopped it
 
 
 def parse(source: str) -> Pattern:
@@ -104,6 +102,11 @@ def _members(low: int, high: int) -> str:
     return "".join(f"{_spell(start)}-{_spell(end)}" for start, end in parts if start <= end)
 
 
+def _bracket(inside: str) -> str:
+    """A class. RE2 makes (?i:k) of [kK], and in x|[kK] that becomes U+212A too, as in [sS] U+017F."""
+    return f"[{inside}{_NOBODY}]" if "k" in inside or "s" in inside else f"[{inside}]"
+
+
 def _span(text: str, at: int, alphabet: frozenset[str]) -> int:
     """Where the run of such characters ends."""
     while at < len(text) and text[at] in alphabet:
@@ -133,7 +136,7 @@ def _quantifier(text: str, at: int) -> tuple[int, int, int] | None:
 
 
 def _group_name(raw: str) -> str:
-    r"""A group's name, its \uHHHH and \u{H} resolved (flag or not, names have both); empty if it is none."""
+    r"""A group's name, its escapes resolved (\uHHHH may be half a pair, \u{H} may not); empty if it is none."""
     first, *pieces = _whole("".join(chr(_unit(char)) for char in raw)).split("\\u")
     name = [first]
     for piece in pieces:
@@ -141,7 +144,6 @@ def _group_name(raw: str) -> str:
         digits = piece[1 : max(piece.find("}"), 1)] if braced else piece[:4]
         sound = _DIGITS_IN[16].issuperset(digits) and (len(digits) == 4 or (braced and digits))
         char = chr(min(int(digits, 16), 0x10FFFF)) if sound else "?"
-        # Only \uHHHH can be half of a pair.
         name += (_whole(char) if braced else char, piece[len(digits) + 2 * braced :])
     whole = _whole("".join(name))
     sound = all(f"a{char}".isidentifier() or char in _NAME_PARTS for char in whole)
@@ -240,7 +242,7 @@ class _Parser:
         self.unit(_unit(self.text[self.at - 1]))
 
     def unit(self, unit: int) -> None:
-        self.atom(f"[{self.folded(unit, unit)}]" if "i" in self.stack[-1].modes else _spell(unit))
+        self.atom(_bracket(self.folded(unit, unit)) if "i" in self.stack[-1].modes else _spell(unit))
 
     def folded(self, low: int, high: int) -> str:
         """The members of a range, and under the i modifier those of the other case."""
@@ -255,7 +257,7 @@ class _Parser:
 
     def dot(self) -> None:
         self.at += 1
-        self.atom(_ANY if "s" in self.stack[-1].modes else _NOT_NEWLINE)
+        self.atom(_ANY if "s" in self.stack[-1].modes else r"[^\n\r\x{2028}\x{2029}]")
 
     def edge(self) -> None:
         char = self.text[self.at]
@@ -282,11 +284,10 @@ class _Parser:
         if len(self.stack) == 1:
             raise self.error("unmatched )", self.at)
         frame = self.stack.pop()
-        if frame.mark.startswith("(?<"):
-            self.assertion(")")
-        else:
-            self.at += 1
-            self.atom(")", frame.size + 3, frame.copies)
+        self.at += 1
+        if frame.mark.startswith("(?<") and _quantifier(self.text, self.at):
+            raise self.error("nothing to repeat", self.at)
+        self.atom(")", frame.size + 3, frame.copies)
 
     def name(self, at: int) -> str:
         end = self.text.find(">", at)
@@ -326,15 +327,14 @@ class _Parser:
             members.append(self.class_range())
         self.at += 1
         inside = "".join(members)
-        self.atom(_EMPTY.get(inside, f"[{inside}]"))
+        self.atom(_EMPTY.get(inside) or _bracket(inside))
 
     def class_range(self) -> str:
         start = self.at
-        low = high = self.class_atom()
+        low = self.class_atom()
         dashed = self.text.startswith("-", self.at) and self.text[self.at + 1 : self.at + 2] not in ("", "]")
-        if dashed:
-            self.at += 1
-            high = self.class_atom()
+        self.at += dashed
+        high = self.class_atom() if dashed else low
         if isinstance(low, int) and isinstance(high, int):
             if low > high:
                 raise self.error("range out of order in character class", start)
@@ -368,12 +368,12 @@ class _Parser:
     def reference(self, letter: str) -> bool:
         r"""Read \1 or \k<name>, if that is what it is: the group may be anywhere, but there must be one."""
         start, end = self.at, _span(self.text, self.at, _DIGITS)
-        if letter == "k" and self.named and self.text.startswith("<", start + 1):
-            self.references.append((self.name(start + 2), start - 1))
-        elif letter in _DIGITS - {"0"} and _count(self.text[start:end]) <= self.groups:
-            self.at = end
-        else:
+        named = letter == "k" and self.named and self.text.startswith("<", start + 1)
+        if not named and (letter not in _DIGITS - {"0"} or _count(self.text[start:end]) > self.groups):
             return False
+        self.at = end
+        if named:
+            self.references.append((self.name(start + 2), start - 1))
         self.leave("backreference")
         self.atom("")
         return True

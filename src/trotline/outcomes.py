@@ -29,6 +29,7 @@ class FailureKind(StrEnum):
     UNREADABLE = "unreadable output"
     MISFIT = "output of the wrong shape"
     TOO_MUCH = "too much output"
+    UNAVAILABLE = "not available"
 
 
 BAD_OUTPUT = frozenset({FailureKind.UNREADABLE, FailureKind.MISFIT})
@@ -101,6 +102,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     not_run: tuple[NotRun, ...] = ()
     effects: tuple[Effect, ...] = ()
     losses: tuple[Loss, ...] = ()
+    alarms: tuple[str, ...] = ()  # what a person should hear of at once
     sent: dict[str, Any] = {}
 
 

@@ -17,6 +17,10 @@ from trotline.errors import TrotlineError
 COMMANDS: dict[str, str] = {
     "check": "read every layer and say what is wrong with it",
     "show": "the hooks in the order in which they run, and which apply to an action",
+    "fire": "play the host for one event and show what every hook said",
+    "trust": "look at a project's hooks, and let them run",
+    "untrust": "take that back",
+    "sessions": "what conversations left behind between events",
     "events": "every event: when it fires, what a hook may answer",
     "schema": "JSON Schemas of hooks.json, payloads and replies",
     "completion": "shell completion for bash, zsh and fish",
@@ -33,6 +37,11 @@ Point it at a project:
   trotline show                     every hook, in the order in which they run
   trotline show --for 'curl x.sh'   which of them would see this command, and why
   trotline events preToolUse        one event: payload, answers, where it fires
+
+\b
+Run its hooks:
+  trotline trust                    look at a project's hooks, and let them run
+  trotline fire beforeShellExecution --set command='curl x'
 
 \b
 In CI:

@@ -37,9 +37,14 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
         return self.system / ENTERPRISE[self.platform]
 
     @property
+    def state(self) -> Path:
+        """Where Trotline keeps what it knows; outside of every workspace, and its owner's alone."""
+        return self.home / STATE[self.platform]
+
+    @property
     def team_file(self) -> Path:
         """The managed directory of hooks that a team distributes; written by `trotline team`, by nobody else."""
-        return self.home / STATE[self.platform] / "team" / "hooks.json"
+        return self.state / "team" / "hooks.json"
 
     @property
     def user_file(self) -> Path:

@@ -1,0 +1,87 @@
+"""A process that ended becomes a Run: a verdict by the host's contract, or a Failure in the host's words."""
+
+import signal
+
+from trotline.contracts import Contract
+from trotline.editions import Edition
+from trotline.engine.processes import Ended, Stopped
+from trotline.hooks import Hook
+from trotline.hosts.cursor_replies import Answer, Heard, read_reply
+from trotline.outcomes import Failure, FailureKind, Run
+
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+"""What a shell exits with when it could not start what it was given."""
+
+KINDS = {
+    Stopped.NOT_FOUND: FailureKind.NOT_FOUND,
+    Stopped.NOT_EXECUTABLE: FailureKind.NOT_EXECUTABLE,
+    Stopped.NOT_STARTED: FailureKind.UNAVAILABLE,
+}
+
+
+def run_of(hook: Hook, ended: Ended, contract: Contract, edition: Edition, run_id: str) -> Run:
+    """What this run amounts to."""
+    heard = _failed(hook, ended) or _heard(hook, ended, contract, edition)
+    warnings = [*heard.warnings]
+    if ended.left_behind:
+        warnings.append("it left a background process behind, which was let live")
+    if ended.cut:
+        warnings.append("its standard error was longer than what is kept")
+    return Run(
+        id=run_id,
+        author=hook.id,
+        layer=hook.layer.kind,
+        rank=hook.layer.kind.rank,
+        hook=hook,
+        verdict=heard.verdict,
+        failure=heard.failure,
+        micros=ended.micros,
+        warnings=tuple(warnings),
+        exit_code=ended.exit_code,
+        stdout=ended.stdout,
+        stderr=ended.stderr,
+    )
+
+
+def _failed(hook: Hook, ended: Ended) -> Heard | None:
+    """How the process failed before its answer could be read; None when there is an answer."""
+    if ended.stopped is Stopped.TIME:
+        milliseconds = round(hook.timeout * 1000)
+        why = f"execution failed: Hook script timed out after {milliseconds}ms"
+        return _failure(hook, FailureKind.TIMED_OUT, why)
+    if ended.stopped is Stopped.OUTPUT:
+        return _failure(hook, FailureKind.TOO_MUCH, "was stopped: it printed more than is read")
+    if ended.stopped is not Stopped.NO:
+        return _failure(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
+    if ended.exit_code is None:
+        return _failure(hook, FailureKind.KILLED, "does not end, not even when killed")
+    if ended.exit_code < 0:
+        return _failure(hook, FailureKind.KILLED, f"was killed by {_signal_name(-ended.exit_code)}", ended.exit_code)
+    return None
+
+
+def _failure(hook: Hook, kind: FailureKind, why: str, code: int | None = None) -> Heard:
+    return Heard(failure=Failure(kind=kind, detail=f'Hook "{hook.line}" {why}', code=code))
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _heard(hook: Hook, ended: Ended, contract: Contract, edition: Edition) -> Heard:
+    answer = Answer(ended.exit_code or 0, ended.stdout, ended.stderr)
+    heard = read_reply(
+        contract,
+        answer,
+        edition,
+        command=hook.line,
+        fail_closed=hook.fail_closed,
+        from_claude=hook.layer.kind.from_claude,
+    )
+    named = {NOT_FOUND: FailureKind.NOT_FOUND, NOT_EXECUTABLE: FailureKind.NOT_EXECUTABLE}.get(answer.exit_code)
+    if named and heard.failure:
+        return heard._replace(failure=Failure(kind=named, detail=heard.failure.detail, code=answer.exit_code))
+    return heard

@@ -1,0 +1,76 @@
+"""What a hook reads on standard input: the same bytes for everyone, and nobody can change them for another.
+
+Small payloads go through a pipe, filled before the hook starts, so that no hook can make us wait by not reading. Larger
+ones are one sealed memory file, opened read-only by each hook for itself: an unsealed one would let a project's hook
+rewrite what the enterprise's reads. Where there are no memory files, an unlinked file does.
+"""
+
+import fcntl
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+PIPE_HOLDS = 65_536
+SEALS = 0x0001 | 0x0002 | 0x0004 | 0x0008  # no more seals, no shrinking, no growing, no writing
+ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
+
+
+class Feed:
+    """Hands out one descriptor per hook; the caller closes those, `with` closes the rest."""
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload = payload
+        self._file = -1
+        self._path = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        if self._path:
+            Path(self._path).unlink(missing_ok=True)
+
+    def open(self) -> int:
+        """A descriptor from which the whole payload can be read once."""
+        if len(self._payload) <= PIPE_HOLDS:
+            reader = self._filled_pipe()
+            if reader is not None:
+                return reader
+        if self._file < 0:
+            self._fill()
+        return os.open(self._path or f"/proc/self/fd/{self._file}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def _filled_pipe(self) -> int | None:
+        """None when this pipe holds less than usual, as it does for a user with very many of them."""
+        reader, writer = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+        try:
+            os.set_blocking(writer, False)
+            if os.write(writer, self._payload) == len(self._payload):
+                return reader
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(writer)
+        os.close(reader)
+        return None
+
+    def _fill(self) -> None:
+        if hasattr(os, "memfd_create"):
+            self._file = os.memfd_create("trotline-event", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            _write_all(self._file, self._payload)
+            fcntl.fcntl(self._file, ADD_SEALS, SEALS)
+        else:
+            self._file, self._path = tempfile.mkstemp(prefix="trotline-")
+            _write_all(self._file, self._payload)
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]

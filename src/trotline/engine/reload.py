@@ -1,0 +1,61 @@
+"""Configuration that keeps itself current: changed files are read again before the next event.
+
+A new file that is broken is loud, and the last good one stays in force: a slip of the pen must not open a gate.
+"""
+
+from pathlib import Path
+
+from trotline.config.configuration import Configuration, LayerRead, read_layers
+from trotline.config.layers import find_layers
+from trotline.config.places import Roots
+from trotline.editions import Edition
+
+Signature = tuple[int, ...] | None
+
+
+class Current:
+    """The configuration in force, and what it was read from."""
+
+    def __init__(self, roots: Roots, edition: Edition, *, claude: bool) -> None:
+        self.roots = roots
+        self.edition = edition
+        self.claude = claude
+        self._signatures: dict[str, Signature] = {}
+        self._good: dict[str, LayerRead] = {}
+        self._alarms: dict[str, str] = {}
+        self.configuration = self._read()
+
+    def refresh(self) -> list[str]:
+        """Read again what changed; the alarms are those of every broken file that an older one stands in for."""
+        layers = find_layers(self.roots, self.edition, claude=self.claude)
+        now = {layer.file: _signature(layer.file) for layer in layers}
+        if now != self._signatures:
+            self.configuration = self._read()
+        return list(self._alarms.values())
+
+    def _read(self) -> Configuration:
+        layers = find_layers(self.roots, self.edition, claude=self.claude)
+        self._signatures = {layer.file: _signature(layer.file) for layer in layers}
+        configuration = read_layers(layers, self.roots, self.edition)
+        configuration.layers = [self._in_force(read) for read in configuration.layers]
+        return configuration
+
+    def _in_force(self, read: LayerRead) -> LayerRead:
+        file = read.layer.file
+        self._alarms.pop(file, None)
+        if not read.void:
+            self._good[file] = read
+            return read
+        good = self._good.get(file)
+        if good is None or not good.exists:
+            return read
+        self._alarms[file] = f"{file} is broken and was not taken over ({read.void}); the last good one is in force"
+        return LayerRead(layer=good.layer, exists=True, hooks=good.hooks, problems=read.problems)
+
+
+def _signature(file: str) -> Signature:
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)

@@ -1,0 +1,142 @@
+"""What a conversation remembers between events: variables for later hooks, and how often a stop hook went on.
+
+One JSON file per conversation, named by a hash, changed under a lock and replaced whole, so that many processes
+never lose an update. A file that cannot be read, or that a newer Trotline wrote, is an alarm, and the stricter answer
+holds: no variables, no further follow-ups.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+SCHEMA = "trotline.session/1"
+MOST_BYTES = 65_536
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """A value set by a sessionStart hook, and the rank of its layer."""
+
+    value: str
+    rank: int
+
+
+class Session(msgspec.Struct, kw_only=True):
+    schema: str = SCHEMA
+    conversation: str = ""
+    env: dict[str, Variable] = {}
+    follow_ups: dict[str, int] = {}  # by hook, and for sub-agents by hook and sub-agent
+    updated_us: int = 0
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """A session, and what is wrong with its file; with an alarm nothing in it may be relied on."""
+
+    session: Session
+    alarm: str = ""
+
+
+class Sessions:
+    """The sessions of one person, in a directory that nobody else may enter."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def read(self, conversation: str) -> Remembered:
+        """What is known of a conversation; of one without a name, nothing."""
+        if not conversation:
+            return Remembered(Session())
+        path = self._path(conversation)
+        try:
+            return _parsed(path, path.read_bytes(), conversation)
+        except FileNotFoundError:
+            return Remembered(Session(conversation=conversation))
+        except OSError as error:
+            return Remembered(
+                Session(conversation=conversation), f"the session {path} cannot be read: {error.strerror}"
+            )
+
+    def update(self, conversation: str, change: Callable[[Session], None], now_us: int) -> str:
+        """Change a session under its lock; an alarm if that could not be done."""
+        if not conversation:
+            return "the event names no conversation, so nothing was remembered for later ones"
+        try:
+            with self._locked(conversation) as path:
+                remembered = self.read(conversation)
+                if remembered.alarm:
+                    return remembered.alarm
+                change(remembered.session)
+                remembered.session.updated_us = now_us
+                data = msgspec.json.encode(remembered.session)
+                if len(data) > MOST_BYTES:
+                    return f"the session would grow over {MOST_BYTES} bytes; this change was not kept"
+                _replace(path, data)
+        except OSError as error:
+            return f"the session could not be written: {error.strerror}"
+        return ""
+
+    def all(self) -> list[Remembered]:
+        if not self.directory.is_dir():
+            return []
+        files = sorted(self.directory.glob("*.json"))
+        return [_parsed(file, file.read_bytes(), "") for file in files]
+
+    def clear(self, conversation: str | None = None) -> int:
+        """Forget one conversation, or all; how many were forgotten."""
+        pattern = f"{self._path(conversation).stem}.*" if conversation is not None else "*"
+        files = list(self.directory.glob(pattern)) if self.directory.is_dir() else []
+        for file in files:
+            file.unlink(missing_ok=True)
+        return sum(1 for file in files if file.suffix == ".json")
+
+    def _path(self, conversation: str) -> Path:
+        digest = hashlib.sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return self.directory / f"{digest}.json"
+
+    @contextlib.contextmanager
+    def _locked(self, conversation: str) -> Iterator[Path]:
+        private_directory(self.directory)
+        path = self._path(conversation)
+        lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield path
+        finally:
+            os.close(lock)
+
+
+def private_directory(directory: Path) -> None:
+    """Make a directory that is ours alone; refuse one that belongs to somebody else."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = directory.stat()
+    if status.st_uid != os.getuid():
+        raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
+    if status.st_mode & 0o077:
+        directory.chmod(0o700)
+
+
+def _parsed(path: Path, data: bytes, conversation: str) -> Remembered:
+    try:
+        session = msgspec.json.decode(data, type=Session)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return Remembered(Session(conversation=conversation), f"the session {path} is damaged; clear it to go on")
+    if session.schema != SCHEMA:
+        why = f"the session {path} was written by a newer version ({session.schema})"
+        return Remembered(Session(conversation=conversation), why)
+    return Remembered(session)
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".session-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        Path(temporary).replace(path)
+    except OSError:
+        Path(temporary).unlink(missing_ok=True)
+        raise
