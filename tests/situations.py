@@ -7,19 +7,26 @@ is scripted here (exit, stdout, stderr, or a way to fail). `[files]` gives files
 
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from trotline.config.configuration import Configuration, load
 from trotline.config.lookaround import search
 from trotline.config.places import Roots
+from trotline.editions import Edition
+from trotline.engine.answers import run_of
+from trotline.engine.engine import Engine, Options
+from trotline.engine.processes import Ended, Stopped
 from trotline.events import Event
 from trotline.hooks import Hook
 from trotline.hosts.claude_code import EVENT_MAP
 from trotline.hosts.cursor import read_event
 from trotline.hosts.cursor_editions import edition
-from trotline.hosts.cursor_replies import Answer, Heard, read_reply
-from trotline.outcomes import Failure, FailureKind, Run, Voice, decide
+from trotline.outcomes import Run, Voice, decide
+from trotline.verdicts import Decision
 
 CASES = Path(__file__).parent / "cases"
 
@@ -63,6 +70,62 @@ def play(case: Case, world: Path) -> dict[str, Any]:
     return seen
 
 
+def play_for_real(case: Case, world: Path) -> dict[str, Any]:
+    """The same through the engine, with a real process for every hook."""
+    roots = _build(case, world)
+    _write_programs(case, world / "bin")
+    name = case.body.get("edition", "2026-09")
+    environ = {"PATH": f"{world / 'bin'}:/usr/bin:/bin", "HOME": str(roots.home)}
+    looked = Engine(roots, environ, lambda: 1, Options(edition_name=name, claude=case.body.get("claude", True)))
+    digests = tuple(looked.trust(root).coverage.digest for root in roots.projects)
+    options = msgspec.structs.replace(looked.options, trusted_digests=digests)
+    engine = Engine(roots, environ, lambda: 1, options)
+    for read in engine.current.configuration.layers:
+        read.hooks = [_impatient(hook, case) for hook in read.hooks]
+    payload = {"workspace_roots": [str(world / "project")], **case.body["event"]}
+    outcome = engine.dispatch(read_event(json.dumps(payload)))
+    lines = {run.author: run.hook.line for run in outcome.voices if isinstance(run, Run)}
+    return {
+        **_seen_in_files(engine.current.configuration, world),
+        **_seen_in_decision(outcome.decision, list(outcome.voices), lines),
+        "ran": [run.hook.line for run in outcome.voices if isinstance(run, Run)],
+    }
+
+
+def _impatient(hook: Hook, case: Case) -> Hook:
+    """Hooks that are to hang are not waited for longer than a test may take."""
+    hangs = _script(hook, case).get("fails") == "timed out"
+    return msgspec.structs.replace(hook, timeout=QUICK) if hangs else hook
+
+
+QUICK = 0.3
+
+WAYS_TO_FAIL = {
+    "not executable": "echo 'permission denied' >&2; exit 126",
+    "timed out": "sleep 60",
+    "killed": "kill -9 $$",
+    "too much output": "exec yes",
+    "crashed": "exit 1",
+}
+
+
+def _write_programs(case: Case, directory: Path) -> None:
+    """A program for every scripted hook, found by its name on the PATH."""
+    directory.mkdir()
+    scripts = {f"hook-{number}": hook for number, hook in enumerate(case.body.get("hooks", []), 1)}
+    for name, script in {**case.body.get("answers", {}), **scripts}.items():
+        fails = script.get("fails", "")
+        if "/" in name or fails == "not found":
+            continue
+        answer = directory / f".{name}"
+        answer.with_suffix(".out").write_bytes(script.get("says", "").encode())
+        answer.with_suffix(".err").write_bytes(script.get("stderr", "").encode())
+        ends = WAYS_TO_FAIL.get(fails, f"exit {script.get('exit', 0)}")
+        text = f"#!/bin/sh\ncat '{answer}.out'\ncat '{answer}.err' >&2\n{ends}\n"
+        (directory / name).write_text(text)
+        (directory / name).chmod(0o755)
+
+
 def _build(case: Case, world: Path) -> Roots:
     for root in ("home", "system", "project"):
         (world / root).mkdir()
@@ -88,7 +151,12 @@ def _shorthand(body: dict[str, Any]) -> dict[str, str]:
     layers: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for number, hook in enumerate(body.get("hooks", []), 1):
         event = hook.get("event") or body["event"]["hook_event_name"]
-        entry = {"command": f"hook-{number}", **{key: value for key, value in hook.items() if key not in ANSWER_KEYS}}
+        quick = {"timeout": 0.3} if hook.get("fails") == "timed out" else {}
+        entry = {
+            "command": f"hook-{number}",
+            **quick,
+            **{key: value for key, value in hook.items() if key not in ANSWER_KEYS},
+        }
         layer = hook["layer"]
         if layer.startswith("claude-"):
             event = next((theirs for theirs, ours in EVENT_MAP.items() if ours == event), event)
@@ -131,13 +199,22 @@ def _seen_of_event(case: Case, configuration: Configuration, event: Event) -> di
     running = [hook for hook, fit in fits if fit.applies]
     voices = [_voice(hook, case, event, contract) for hook in running]
     decision = decide(event.contract, voices, contract)
-    verdict = decision.verdict
     return {
+        **_seen_in_decision(decision, voices, {}),
         "ran": [hook.line for hook in running],
         "why": [fit.why for hook, fit in fits if hook.event == event.wire_name],
+    }
+
+
+def _seen_in_decision(decision: Decision, voices: Sequence[Voice], names: dict[str, str]) -> dict[str, Any]:
+    def name(author: str) -> str:
+        return names.get(author, author)
+
+    verdict = decision.verdict
+    return {
         "permission": decision.permission.word,
-        "deciders": list(decision.deciders),
-        "overruled": [f"{one.field}: {one.kept} over {one.lost}" for one in decision.overruled],
+        "deciders": [name(author) for author in decision.deciders],
+        "overruled": [f"{one.field}: {name(one.kept)} over {name(one.lost)}" for one in decision.overruled],
         "user_message": verdict.user_message,
         "agent_message": verdict.agent_message,
         "context": verdict.context,
@@ -147,21 +224,13 @@ def _seen_of_event(case: Case, configuration: Configuration, event: Event) -> di
         "replaced_output": verdict.replaced_output,
         "plugin_paths": list(verdict.plugin_paths),
         "warnings": [warning for voice in voices for warning in voice.warnings],
-        "failures": [f"{voice.author} {voice.failure.kind}" for voice in voices if voice.failure],
+        "failures": [f"{name(voice.author)} {voice.failure.kind}" for voice in voices if voice.failure],
     }
 
 
-def _voice(hook: Hook, case: Case, event: Event, contract: Any) -> Voice:
-    heard = _heard(hook, _script(hook, case), event, contract)
-    return Run(
-        author=hook.line,
-        layer=hook.layer.kind,
-        rank=hook.layer.kind.rank,
-        hook=hook,
-        verdict=heard.verdict,
-        failure=heard.failure,
-        warnings=heard.warnings,
-    )
+def _voice(hook: Hook, case: Case, event: Event, contract: Edition) -> Voice:
+    run = run_of(_impatient(hook, case), _ended(_script(hook, case)), event.contract, contract, "")
+    return msgspec.structs.replace(run, author=hook.line)
 
 
 def _script(hook: Hook, case: Case) -> dict[str, Any]:
@@ -173,16 +242,22 @@ def _script(hook: Hook, case: Case) -> dict[str, Any]:
     return answers.get(hook.line, {})
 
 
-def _heard(hook: Hook, script: dict[str, Any], event: Event, contract: Any) -> Heard:
+FAILED = {
+    "timed out": Ended(stopped=Stopped.TIME),
+    "killed": Ended(exit_code=-9),
+    "too much output": Ended(stopped=Stopped.OUTPUT),
+    "crashed": Ended(exit_code=1),
+    "not found": Ended(exit_code=127),
+    "not executable": Ended(exit_code=126, stderr=b"permission denied"),
+}
+
+
+def _ended(script: dict[str, Any]) -> Ended:
+    """How the process would have ended, had there been one."""
     if "fails" in script:
-        kind = FailureKind(script["fails"])
-        return Heard(failure=Failure(kind=kind, detail=f'Hook "{hook.command}" {kind.value}.'))
-    answer = Answer(script.get("exit", 0), script.get("says", "").encode(), script.get("stderr", "").encode())
-    return read_reply(
-        event.contract,
-        answer,
-        contract,
-        command=hook.command,
-        fail_closed=hook.fail_closed,
-        from_claude=hook.layer.kind.from_claude,
+        return FAILED[script["fails"]]
+    return Ended(
+        exit_code=script.get("exit", 0),
+        stdout=script.get("says", "").encode(),
+        stderr=script.get("stderr", "").encode(),
     )

@@ -4,16 +4,23 @@ from pathlib import Path
 
 import pytest
 
-from situations import Case, all_cases, play
+from situations import Case, all_cases, play, play_for_real
 
 CASES = all_cases()
-SAYS_NOTHING = ({"permission": "allow"}, {"permission": "silent"}, {})
+SAYS_NOTHING: tuple[dict[str, str], ...] = ({"permission": "allow"}, {"permission": "silent"}, {})
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_situation_ends_as_its_note_says(case: Case, tmp_path: Path) -> None:
     seen = play(case, tmp_path)
     assert {key: seen[key] for key in case.want} == case.want, case.body["note"]
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if "event" in case.body], ids=lambda case: case.name)
+def test_the_situation_ends_the_same_when_real_processes_play_it(case: Case, tmp_path: Path) -> None:
+    seen = play_for_real(case, tmp_path)
+    wanted = {key: value for key, value in case.want.items() if key in seen}
+    assert {key: seen[key] for key in wanted} == wanted, case.body["note"]
 
 
 def test_there_are_at_least_120_situations() -> None:

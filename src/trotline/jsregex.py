@@ -22,8 +22,7 @@ _BLOCKS = ((0x0000, 0xD7FF), (0xD800, 0xDFFF), (0xE000, 0xFFFF))
 _ENDLESS = 2**31 - 1  # V8 reads a greater count as this one, so {5000000000,4000000000} is in order
 _SIGNS = {"*": (0, _ENDLESS), "+": (1, _ENDLESS), "?": (0, 1)}
 _MOST_COPIES, _MOST_NESTING = 1000, 250  # RE2's kMaxRepeat, for nested counts multiplied; groups in groups
-# Characters of RE2 pattern, counts written out. a{0,1000}a{0,1000}... of this size compiles in a second, of
-# three times this in eight (1.1.20251105), and far beyond RE2 fills gigabytes before it gives up.
+# In characters, counts written out; RE2 compiles a{0,1000}a{0,1000}... of that size in 1 s, of thrice it in 8.
 _MOST_SIZE = 50_000
 _ANY, _NOBODY = "(?s:.)", r"\x{10FFFF}"  # which is in no subject
 _EDGES = {"^": r"\A", "$": r"\z", "|": "|"}
@@ -36,6 +35,7 @@ _SETS = {letter: f"\\{letter}" for letter in "dDwW"} | {
 }
 # Groups that neither capture nor modify, and what of them RE2 lacks.
 _GROUPS = {"(?:": "", "(?=": "lookahead", "(?!": "lookahead", "(?<=": "lookbehind", "(?<!": "lookbehind"}
+_MODES = frozenset("ims")
 _FOREIGN = {")": "inline flags need a group", "P": "a named group is (?<name>...)"}
 # Names use ID_Start and ID_Continue; these are what Python's isidentifier (XID_*, Unicode 14) lacks of them.
 _ARABIC = map(chr, (*range(0xFC5E, 0xFC64), *range(0xFE70, 0xFE80, 2)))
@@ -308,9 +308,9 @@ class _Parser:
 
     def modifiers(self, modes: frozenset[str]) -> frozenset[str]:
         """(?ims-ims: is of ES2025 as well, and unknown to Node 20."""
-        start, end = self.at, _span(self.text, self.at + 2, frozenset("ims-"))
+        start, end = self.at, _span(self.text, self.at + 2, _MODES | {"-"})
         on, _, off = self.text[start + 2 : end].partition("-")
-        if not self.text.startswith(":", end) or not on + off or len(set(on + off)) < len(on + off):
+        if not self.text.startswith(":", end) or not 0 < len(on + off) == len(_MODES.intersection(on + off)):
             found = self.text[start : end + 1]
             hint = _FOREIGN.get(found[-1])
             raise self.error(f"{found} is not JavaScript: {hint}" if hint else "invalid group", start)

@@ -12,6 +12,8 @@ from trotline.outcomes import Failure, FailureKind, Run
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 """What a shell exits with when it could not start what it was given."""
 
+SHELL_SAYS_KILLED = 128
+
 KINDS = {
     Stopped.NOT_FOUND: FailureKind.NOT_FOUND,
     Stopped.NOT_EXECUTABLE: FailureKind.NOT_EXECUTABLE,
@@ -55,9 +57,17 @@ def _failed(hook: Hook, ended: Ended) -> Heard | None:
         return _failure(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
     if ended.exit_code is None:
         return _failure(hook, FailureKind.KILLED, "does not end, not even when killed")
-    if ended.exit_code < 0:
-        return _failure(hook, FailureKind.KILLED, f"was killed by {_signal_name(-ended.exit_code)}", ended.exit_code)
+    number = _signal(ended.exit_code)
+    if number:
+        return _failure(hook, FailureKind.KILLED, f"was killed by {_signal_name(number)}", ended.exit_code)
     return None
+
+
+def _signal(exit_code: int) -> int:
+    """The signal that ended it; a shell says 128 and the signal when its child was killed. Zero if none did."""
+    if exit_code < 0:
+        return -exit_code
+    return exit_code - SHELL_SAYS_KILLED if SHELL_SAYS_KILLED < exit_code <= SHELL_SAYS_KILLED + 64 else 0
 
 
 def _failure(hook: Hook, kind: FailureKind, why: str, code: int | None = None) -> Heard:
