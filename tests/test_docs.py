@@ -15,22 +15,19 @@ from trotline.config.problems import CODES
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def _sessions() -> list[tuple[str, list[tuple[str, list[str]]]]]:
     """Every block of `$ commands` in the documents, each command with the output that stands below it."""
-    return [
-        (
-            page.name,
-            [
-                (part.splitlines()[0], part.splitlines()[1:])
-                for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]
-            ],
-        )
-        for page in PAGES
-        for block in BLOCK.findall(page.read_text("utf-8"))
-    ]
+    blocks = [(page.name, block) for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
+    return [(page, [_session(part) for part in PROMPT.split(block)[1:]]) for page, block in blocks]
+
+
+def _session(part: str) -> tuple[str, list[str]]:
+    command, *output = part.splitlines()
+    return command, output
 
 
 @pytest.fixture

@@ -1,0 +1,155 @@
+"""Many processes at once: everything a process can do to us, and nothing of it kept."""
+
+import os
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from trotline.engine import survivors
+from trotline.engine.feed import PIPE_HOLDS, Feed
+from trotline.engine.launch import COOKIE
+from trotline.engine.processes import MOST_STDERR, Ended, Job, Stopped, run_all
+
+Make = Callable[..., Job]
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Make:
+    def make(script: str, seconds: float = 20.0) -> Job:
+        cookie = os.urandom(8).hex()
+        env = {"PATH": "/usr/bin:/bin", COOKIE: cookie}
+        return Job(("/bin/sh", "-c", script), str(tmp_path), env, seconds, cookie)
+
+    return make
+
+
+def _descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def test_results_come_in_the_order_of_the_jobs_whoever_ends_first(job: Make) -> None:
+    ended = run_all([job("sleep 0.2; echo slow"), job("echo quick")], b"")
+    assert [end.stdout for end in ended] == [b"slow\n", b"quick\n"]
+
+
+def test_every_process_reads_the_whole_payload_for_itself(job: Make) -> None:
+    for size in (0, 1, PIPE_HOLDS, PIPE_HOLDS + 1, 3_000_000):
+        ended = run_all([job("wc -c")] * 4, b"x" * size)
+        assert [int(end.stdout) for end in ended] == [size] * 4
+
+
+def test_nobody_can_change_what_another_reads(job: Make) -> None:
+    payload = b"a" * (PIPE_HOLDS * 2)
+    vandal = job("printf bbbb 1<>/dev/stdin; printf bbbb >/proc/self/fd/0; echo done")
+    ended = run_all([vandal, job("tr -d a | wc -c"), vandal, job("tr -d a | wc -c")], payload)
+    assert [ended[1].stdout.split(), ended[3].stdout.split()] == [[b"0"], [b"0"]]
+
+
+def test_a_process_that_does_not_read_does_not_hold_anybody_up(job: Make) -> None:
+    ended = run_all([job("exit 3"), job("exec 0<&-; echo closed")], b"x" * 1_000_000)
+    assert [end.exit_code for end in ended] == [3, 0]
+
+
+def test_a_process_that_hangs_is_killed_with_its_children_and_its_grandchildren(job: Make) -> None:
+    hanging = job("sleep 300 & setsid sleep 300 & sh -c 'sleep 300 & wait' & wait", seconds=0.3)
+    (ended,) = run_all([hanging], b"")
+    assert ended.stopped is Stopped.TIME
+    assert survivors.carriers(f"{COOKIE}={hanging.cookie}") == []
+
+
+def test_a_flood_is_stopped_and_its_output_not_kept(job: Make) -> None:
+    (ended,) = run_all([job("exec yes")], b"")
+    assert (ended.stopped, ended.stdout) == (Stopped.OUTPUT, b"")
+
+
+def test_a_flood_of_complaints_is_cut_and_the_answer_still_counts(job: Make) -> None:
+    (ended,) = run_all([job("head -c 900000 /dev/zero >&2; echo '{}'")], b"")
+    assert (ended.stdout, len(ended.stderr), ended.cut) == (b"{}\n", MOST_STDERR, True)
+
+
+def test_a_background_child_is_reported_and_not_waited_for(job: Make) -> None:
+    lingering = job("sleep 300 & echo '{}'")
+    (ended,) = run_all([lingering], b"")
+    assert (ended.stdout, ended.left_behind, ended.stopped) == (b"{}\n", True, Stopped.NO)
+    assert survivors.kill_all(f"{COOKIE}={lingering.cookie}") == 1
+
+
+def test_a_background_child_that_writes_on_does_not_hold_us(job: Make) -> None:
+    chatty = job("(while :; do echo noise >&2; done) & echo '{}'")
+    (ended,) = run_all([chatty], b"")
+    survivors.kill_all(f"{COOKIE}={chatty.cookie}")
+    assert (ended.stdout, ended.exit_code) == (b"{}\n", 0)
+
+
+def test_what_cannot_be_started_says_why(job: Make, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.txt"
+    plain.write_text("echo hello")
+    env: dict[str, str] = {}
+    jobs = [
+        Job((str(tmp_path / "nothing"),), "/", env, 5, "a"),
+        Job((str(plain),), "/", env, 5, "b"),
+        Job(("/bin/true",), str(tmp_path / "nowhere"), env, 5, "c"),
+    ]
+    ended = run_all(jobs, b"")
+    kinds = [Stopped.NOT_FOUND, Stopped.NOT_EXECUTABLE, Stopped.NOT_FOUND]
+    assert [end.stopped for end in ended] == kinds
+    assert all(end.detail for end in ended)
+
+
+def test_a_script_without_a_first_line_is_given_to_the_shell(tmp_path: Path) -> None:
+    script = tmp_path / "bare.sh"
+    script.write_text("echo from the shell\n")
+    script.chmod(0o755)
+    env = {"PATH": "/usr/bin:/bin"}
+    (ended,) = run_all([Job((str(script),), "/", env, 5, "a", fallback=("/bin/sh", "-c", str(script)))], b"")
+    assert ended.stdout == b"from the shell\n"
+
+
+def test_nothing_is_left_open_after_any_of_it(job: Make) -> None:
+    before = _descriptors()
+    run_all([job("cat"), job("sleep 300", 0.1), job("exec yes"), job("exit 1"), job("kill -9 $$")], b"x" * 200_000)
+    assert _descriptors() == before
+
+
+def test_more_processes_than_descriptors_run_in_turns(job: Make) -> None:
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_descriptors() + 20, hard))
+    try:
+        ended = run_all([job("echo here")] * 40, b"x")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert [end.stdout for end in ended] == [b"here\n"] * 40
+
+
+def test_threads_do_not_mix_up_their_processes(job: Make) -> None:
+    """The small twin of scripts/soak.py."""
+    wrong: list[object] = []
+
+    def fire(thread: int) -> None:
+        for turn in range(10):
+            texts = [f"{thread}.{turn}.{hook}" for hook in range(4)]
+            ended: list[Ended] = run_all([job(f"cat; echo {text}") for text in texts], b"<")
+            if [end.stdout.decode() for end in ended] != [f"<{text}\n" for text in texts]:
+                wrong.append(ended)
+
+    before = _descriptors()
+    threads = [threading.Thread(target=fire, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert _descriptors() == before
+
+
+def test_a_payload_that_no_pipe_takes_goes_by_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(os, "memfd_create")
+    with Feed(b"y" * (PIPE_HOLDS + 5)) as feed:
+        readers = [feed.open(), feed.open()]
+        assert [os.read(reader, 10) for reader in readers] == [b"y" * 10] * 2
+        for reader in readers:
+            os.close(reader)
