@@ -1,0 +1,697 @@
+"""The command line: exit codes, the envelope, what reaches a terminal, and what is looked at on the machine."""
+
+import contextlib
+import io
+import json
+import os
+import pwd
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from hypothesis import given
+
+from trotline import __version__
+from trotline.cli import COMMANDS, group, run
+from trotline.config.problems import CODES
+from trotline.contracts import Surface
+from trotline.events import EVENTS
+from trotline.hooks import LayerKind
+from trotline.hosts.cursor_editions import NAMES
+from worlds import World, file_contents, hooks_file, new_world, patient, trotline_process
+
+CLEAN = hooks_file('{"command": "exit 0"}')
+LATE = hooks_file('{"command": "exit 0", "timeout": 5000}')
+HOSTILE = "\\u001b[31m\\u009b5m\\u0007\\n::error file=x::owned\\r\\u202e"
+ESCAPE = "\x1b"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return new_world(tmp_path)
+
+
+def answer(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+def command_named(name: str) -> click.Command:
+    found = group.get_command(click.Context(group), name)
+    assert found is not None
+    return found
+
+
+def test_a_clean_world_is_0(world: World) -> None:
+    world.write("user", CLEAN)
+    assert run(["check", *world.options]) == 0
+
+
+def test_notes_alone_are_0(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("project", CLEAN)
+    assert run(["check", *world.options]) == 0
+    assert "note TL506" in capsys.readouterr().out
+
+
+def test_nothing_to_read_is_0(world: World) -> None:
+    assert run(["check", *world.options]) == 0
+
+
+@pytest.mark.parametrize("text", [LATE, "{", "", "\0", "null", "[]", hooks_file("5")])
+def test_findings_are_1_and_a_file_that_cannot_be_parsed_is_one(text: str, world: World) -> None:
+    world.write("user", text)
+    assert run(["check", *world.options]) == 1
+    assert run(["check", str(world.home / ".cursor" / "hooks.json"), *world.options]) == 1
+
+
+def test_showing_is_0_whatever_is_wrong_with_the_files(world: World) -> None:
+    world.write("user", "{")
+    assert run(["show", *world.options]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments, message, hint",
+    [
+        (["check", "no/such/path"], "there is no file `no/such/path`", "name a hooks.json"),
+        (["check", "--explain", "TL000"], "there is no code `TL000`", "codes run from"),
+        (["check", "--edition", "2024-01"], "'2024-01' is not one of", "`trotline check --help`"),
+        (["check", "--layer", "nobody"], "'nobody' is not one of", "`trotline check --help`"),
+        (["check", "--surface", "moon"], "'moon' is not one of", "`trotline check --help`"),
+        (["check", "--format", "xml"], "'xml' is not one of", "`trotline check --help`"),
+        (["check", "--home", "/no/such/home"], "'/no/such/home' does not exist", "`trotline check --help`"),
+        (["check", "--project", "/no/such/project"], "does not exist", "`trotline check --help`"),
+        (["check", "--nonsense"], "--nonsense", "`trotline check --help`"),
+        (["show", "beforeShell"], "there is no event `beforeShell`", "`trotline events` lists them"),
+        (["show", "stop", "start"], "start", "`trotline show --help`"),
+        (["show", "--edition", "x"], "'x' is not one of", "`trotline show --help`"),
+        (["show", "--for", "x", "--tool", "y"], "ask different questions", "give one of them"),
+        (["events", "STOP"], "there is no event `STOP`", "did you mean `stop`?"),
+        (["events", "zzz"], "there is no event `zzz`", "`trotline events` lists them"),
+        (["schema", "zzz"], "there is no event `zzz`", "`trotline events` lists them"),
+        (["schema", "--reply"], "--reply needs an event", "trotline schema preToolUse --reply"),
+        (["completion", "csh"], "'csh' is not one of", "`trotline completion --help`"),
+        (["completion"], "Missing argument", "`trotline completion --help`"),
+        (["chekc"], "there is no command `chekc`; did you mean `check`?", "`trotline --help`"),
+        (["zzz"], "there is no command `zzz`", "`trotline --help`"),
+        (["--nonsense"], "--nonsense", "`trotline --help`"),
+    ],
+)
+def test_wrong_words_are_64_with_a_sentence_and_a_hint(
+    arguments: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 64
+    printed = capsys.readouterr()
+    first, *_, last = printed.err.splitlines()
+    assert first.startswith("error: ")
+    assert message in first
+    assert last.startswith("hint: ")
+    assert hint in last
+    assert printed.out == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["check", "no/such/path"],
+        ["show", "zzz"],
+        ["show", "--for", "x", "--subagent", "y"],
+        ["events", "zzz"],
+        ["schema", "zzz"],
+        ["check", "--edition", "zzz"],
+        ["zzz"],
+    ],
+)
+def test_errors_have_the_envelope_too(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*arguments, "--json"]) == 64
+    printed = capsys.readouterr()
+    body = json.loads(printed.out)
+    assert list(body) == ["schema", "ok", "data", "problems"]
+    assert (body["schema"], body["ok"], body["data"]) == ("trotline.error/1", False, None)
+    (problem,) = body["problems"]
+    assert (problem["code"], problem["severity"]) == ("EXIT64", "error")
+    assert printed.err.startswith(f"error: {problem['message']}\n")
+
+
+def test_checking_answers_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    path = world.write("user", LATE)
+    assert run(["check", "--json", *world.options]) == 1
+    body = answer(capsys)
+    assert (list(body), body["schema"], body["ok"]) == (["schema", "ok", "data", "problems"], "trotline.check/1", False)
+    assert body["data"]["edition"] == "2026-09"
+    assert [file["layer"] for file in body["data"]["files"]] == [kind.value for kind in LayerKind][:7]
+    (user,) = (file for file in body["data"]["files"] if file["exists"])
+    assert user == {"layer": "user", "file": str(path), "exists": True, "void": None, "hooks": 1}
+    (problem,) = body["problems"]
+    assert problem == {
+        "code": "TL217",
+        "severity": "warning",
+        "place": {"file": str(path), "line": 5, "column": 40},
+        "message": "`timeout` is in seconds: 5000 is 83 minutes",
+        "hint": "did you mean 5?",
+        "source": '      {"command": "exit 0", "timeout": 5000}',
+        "width": 4,
+        "entry": "stop[0]",
+        "docs": "docs/problems.md#tl217",
+    }
+
+
+def test_a_void_file_says_why_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("user", "[]")
+    assert run(["check", "--json", *world.options]) == 1
+    (user,) = (file for file in answer(capsys)["data"]["files"] if file["exists"])
+    assert user["void"] == "line 1: the file holds a list, not an object"
+
+
+def test_the_envelope_is_ok_exactly_when_the_exit_is_0(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    for text in (CLEAN, LATE, "{", "", '{"version": 1, "hooks": {}}'):
+        world.write("project", text)
+        assert run(["check", "--json", *world.options]) == (0 if answer(capsys)["ok"] else 1)
+
+
+def test_json_is_a_format_like_the_others(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("user", LATE)
+    run(["check", "--json", *world.options])
+    first = capsys.readouterr().out
+    run(["check", "--format", "json", *world.options])
+    assert capsys.readouterr().out == first
+
+
+def test_showing_answers_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    path = world.write(
+        "project",
+        hooks_file('{"command": "exit 0", "matcher": "curl", "failClosed": true}', event="beforeShellExecution"),
+    )
+    assert run(["show", "--json", "--for", "curl x", *world.options]) == 0
+    body = answer(capsys)
+    assert (list(body), body["schema"], body["ok"]) == (["schema", "ok", "data", "problems"], "trotline.show/1", True)
+    (hook,) = body["data"]["hooks"]
+    assert re.fullmatch("[0-9a-f]{16}", hook.pop("id"))
+    expected = {
+        "event": "beforeShellExecution",
+        "order": 1,
+        "layer": "project",
+        "place": f"{path}:5:7",
+        "command": "exit 0",
+        "prompt": None,
+        "cwd": str(world.project),
+        "matcher": "curl",
+        "timeout": 60.0,
+        "fails": "closed",
+        "loop_limit": 5,
+        "needs_trust": True,
+        "off": None,
+        "applies": True,
+        "why": "matcher `curl` matches `curl x`",
+    }
+    assert {key: hook[key] for key in expected} == expected
+    assert [problem["code"] for problem in body["problems"]] == ["TL506"]
+
+
+@pytest.mark.parametrize("name", [None, *EVENTS])
+def test_events_answer_in_the_envelope(name: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["events", *([name] if name else []), "--json"]) == 0
+    body = answer(capsys)
+    assert (body["schema"], body["ok"], body["problems"]) == ("trotline.events/1", True, [])
+    assert [event["name"] for event in body["data"]] == ([name] if name else list(EVENTS))
+    for event in body["data"]:
+        assert set(event["fires"]) == {surface.value for surface in Surface}
+        assert event["example"]["hook_event_name"] == event["name"]
+
+
+@pytest.mark.parametrize("name, number", [("2025-11", 12), ("2026-02", 20), ("2026-09", 21)])
+def test_events_are_those_of_the_edition(name: str, number: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["events", "--json", "--edition", name]) == 0
+    assert len(answer(capsys)["data"]) == number
+    assert run(["events", "--edition", name]) == 0
+    assert len([line for line in capsys.readouterr().out.splitlines() if line.split(" ")[0] in EVENTS]) == number
+
+
+@pytest.mark.parametrize("arguments", [[], ["preToolUse"], ["preToolUse", "--reply"], ["stop", "--reply"]])
+def test_schemas_are_printed_plain_or_in_the_envelope(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema", *arguments]) == 0
+    plain = answer(capsys)
+    assert plain["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert run(["schema", *arguments, "--json"]) == 0
+    body = answer(capsys)
+    assert (body["schema"], body["ok"], body["data"], body["problems"]) == ("trotline.schema/1", True, plain, [])
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_can_be_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--explain", code.lower()]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith(code)
+    assert CODES[code].about in printed
+
+
+def test_annotations_for_github_are_one_line_each(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write(
+        "user",
+        hooks_file('{"command": "exit 0", "timeout": 5000}', '{"command": ""}', '{"command": "exit", "name": 1}'),
+    )
+    assert run(["check", "--format", "github", *world.options]) == 1
+    file = f"file={world.home}/.cursor/hooks.json"
+    assert [line.split("::")[1] for line in capsys.readouterr().out.splitlines()] == [
+        f"warning {file},line=5,col=40,title=TL217",
+        f"error {file},line=6,col=19,title=TL211",
+        f"notice {file},line=7,col=27,title=TL215",
+    ]
+
+
+def test_annotations_name_files_from_the_directory_they_are_run_in(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write("project", hooks_file('{"command": ""}'))
+    monkeypatch.chdir(world.project)
+    run(["check", "--format", "github", *world.options])
+    assert all(",line=" in line and "file=.cursor/hooks.json" in line for line in capsys.readouterr().out.splitlines())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{"version": 1, "hooks": {{"a{HOSTILE}": []}}}}',
+        f'{{"version": 1, "hooks": {{"stop": [{{"command": "x", "type": "{HOSTILE}"}}]}}}}',
+        f'{{"version": 1, "hooks": {{"preToolUse": [{{"command": "exit", "matcher": "{HOSTILE}"}}]}}}}',
+        hooks_file('{"command": "\'./x\\n::error file=x::owned\\r\'"}'),
+        f'{{"version": 1, "hooks": {{"stop": [{{"command": "exit", "{HOSTILE}": 1}}]}}}}',
+        f'{{"version": 1, "hooks": {{}}, "{HOSTILE}": 1}}',
+    ],
+)
+def test_a_hostile_file_cannot_write_an_annotation_of_its_own(
+    text: str, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write("user", text)
+    run(["check", "--json", *world.options])
+    number = len(answer(capsys)["problems"])
+    run(["check", "--format", "github", *world.options])
+    lines = re.split(r"\r\n|\r|\n", capsys.readouterr().out.rstrip("\n"))
+    assert len(lines) == number >= 1
+    assert all(
+        re.match(r"::(error|warning|notice) file=[^,:]+,line=\d+,col=\d+,title=TL\d{3}::", line) for line in lines
+    )
+
+
+def test_a_hostile_path_cannot_add_properties_to_an_annotation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = new_world(tmp_path)
+    path = world.write("x,line=9::owned\n::error::100%/.cursor/hooks.json", "{")
+    assert run(["check", str(path), "--format", "github", *world.options]) == 1
+    for line in capsys.readouterr().out.splitlines():
+        assert re.match(r"::(error|notice) file=[^,:\n]+,line=1,col=\d+,title=TL\d{3}::", line)
+        assert "x%2Cline=9%3A%3Aowned%0A%3A%3Aerror%3A%3A100%25" in line
+
+
+def test_sarif_names_every_rule_it_uses_and_places_every_result(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write("project", hooks_file('{"command": ""}', '{"command": "exit", "timeout": 5000}', "5", "6"))
+    assert run(["check", "--format", "sarif", *world.options]) == 1
+    log = answer(capsys)
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    (only,) = log["runs"]
+    driver = only["tool"]["driver"]
+    assert (driver["name"], driver["version"]) == ("trotline", __version__)
+    identities = [rule["id"] for rule in driver["rules"]]
+    assert len(set(identities)) == len(identities)
+    assert {result["ruleId"] for result in only["results"]} == set(identities) == {"TL506", "TL211", "TL217", "TL210"}
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"]
+        assert rule["fullDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in {"error", "warning", "note"}
+    for result in only["results"]:
+        assert result["level"] in {"error", "warning", "note"}
+        assert result["message"]["text"]
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"]
+        region = place["region"]
+        assert region["startLine"] >= 1
+        assert 1 <= region["startColumn"] < region["endColumn"]
+
+
+def test_sarif_without_problems_has_no_results(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--format", "sarif", *world.options]) == 0
+    assert answer(capsys)["runs"][0]["results"] == []
+
+
+ROOTED = [name for name in COMMANDS if any(option.name == "home" for option in command_named(name).params)]
+
+
+def test_checking_and_showing_take_the_roots() -> None:
+    assert {"check", "show"} <= set(ROOTED)
+
+
+@pytest.mark.parametrize("name", ROOTED)
+def test_a_command_that_takes_one_root_takes_all_three(name: str) -> None:
+    assert {"home", "system", "projects"} <= {option.name for option in command_named(name).params}
+
+
+@pytest.mark.parametrize("name", ["check", "show"])
+def test_the_roots_move_every_layer_at_once(name: str, world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--json", *world.options]) == 0
+    data = answer(capsys)["data"]
+    assert all(file["file"].startswith(str(world.path)) for file in data.get("files") or data["layers"])
+
+
+def test_several_projects_are_several_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("one", "two"):
+        world.write(f"{name}/.cursor/hooks.json", hooks_file(f'{{"command": "exit {len(name)}", "name": "{name}"}}'))
+    projects = [word for name in ("one", "two") for word in ("--project", str(world.path / name))]
+    run(["show", "--json", "--home", str(world.home), "--system", str(world.system), *projects])
+    assert [hook["cwd"] for hook in answer(capsys)["data"]["hooks"]] == [
+        str(world.path / name) for name in ("one", "two")
+    ]
+
+
+def test_the_project_is_found_from_a_directory_inside_it(world: World) -> None:
+    world.write("project", CLEAN)
+    inner = world.project / "src" / "deep"
+    inner.mkdir(parents=True)
+    roots = ["--home", str(world.home), "--system", str(world.system)]
+    body = json.loads(trotline_process("check", "--json", *roots, cwd=inner).stdout)
+    assert [file["file"] for file in body["data"]["files"] if file["exists"]] == [
+        str(world.project / ".cursor/hooks.json")
+    ]
+
+
+def test_a_named_project_is_read_with_all_its_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("other/.cursor/hooks.json", CLEAN)
+    world.write("user", CLEAN)
+    run(["check", str(world.path / "other"), "--json", *world.options])
+    found = [file["file"] for file in answer(capsys)["data"]["files"] if file["exists"]]
+    assert found == [str(world.path / "other/.cursor/hooks.json"), str(world.home / ".cursor/hooks.json")]
+
+
+def test_a_named_file_is_read_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("user", LATE)
+    path = world.write("project", CLEAN)
+    assert run(["check", str(path), "--json", *world.options]) == 0
+    (file,) = answer(capsys)["data"]["files"]
+    assert (file["layer"], file["file"]) == ("project", str(path))
+
+
+@pytest.mark.parametrize("kind", LayerKind)
+def test_a_named_file_is_read_as_the_layer_that_is_asked_for(
+    kind: LayerKind, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = world.write("somewhere/x.json", '{"hooks": {}}')
+    run(["check", str(path), "--layer", kind.value, "--json", *world.options])
+    assert [file["layer"] for file in answer(capsys)["data"]["files"]] == [kind.value]
+
+
+def test_a_file_in_no_project_says_what_was_not_looked_for(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    path = world.write("somewhere/hooks.json", hooks_file('{"command": "./missing.sh"}'))
+    assert run(["check", str(path), *world.options]) == 0
+    assert "it stands in no project, so scripts and paths were not looked for" in capsys.readouterr().out
+
+
+def test_the_home_directory_is_the_one_of_the_password_database(world: World) -> None:
+    world.write("home/.cursor/hooks.json", LATE)
+    environment = {"HOME": str(world.home), "XDG_CONFIG_HOME": str(world.home), "USERPROFILE": str(world.home)}
+    system = ["--system", str(world.system)]
+    done = trotline_process("check", "--json", *system, cwd=world.project, environment=environment)
+    files = {file["layer"]: file["file"] for file in json.loads(done.stdout)["data"]["files"]}
+    assert files["user"] == str(Path(pwd.getpwuid(os.getuid()).pw_dir).resolve() / ".cursor" / "hooks.json")
+
+
+def test_no_escape_code_leaves_through_a_pipe(world: World) -> None:
+    world.write("user", hooks_file('{"command": ""}', '{"command": "exit", "timeout": 5000}'))
+    for arguments in (["check", *world.options], ["show", *world.options], ["events"], ["events", "stop"], ["--help"]):
+        done = trotline_process(*arguments, cwd=world.project)
+        assert done.stdout
+        assert ESCAPE not in done.stdout + done.stderr
+
+
+def on_a_terminal(*arguments: str, cwd: Path) -> str:
+    """What a command writes to a terminal."""
+    keeper, terminal = os.openpty()
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trotline", *arguments], cwd=cwd, stdin=terminal, stdout=terminal, stderr=terminal
+        )
+    finally:
+        os.close(terminal)
+    written = b""
+    try:
+        while piece := os.read(keeper, 65536):
+            written += piece
+    except OSError:  # how Linux says that nobody has the terminal open any more
+        pass
+    finally:
+        os.close(keeper)
+        process.wait()
+    return written.decode()
+
+
+STYLES = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_a_terminal_gets_colour(world: World) -> None:
+    world.write("user", LATE)
+    assert STYLES.search(on_a_terminal("check", *world.options, cwd=world.project))
+    assert STYLES.search(on_a_terminal("show", *world.options, cwd=world.project))
+
+
+@pytest.mark.parametrize("name", ["check", "show"])
+def test_no_control_character_of_a_file_reaches_a_terminal(name: str, world: World) -> None:
+    raw = "\x9b31m\u202e\x7f"
+    entry = f'{{"command": "./{HOSTILE}{raw}", "matcher": "{HOSTILE}", "{HOSTILE}{raw}": 1}}'
+    world.write("project", f'{{"version": 1, "hooks": {{"a{HOSTILE}": [],\n"preToolUse": [{entry}]}}}}')
+    world.write("user", f'{{"version": "{HOSTILE}", "hooks": {{"stop": [{{"command": "exit \x1b[5m{HOSTILE}"}}]}}}}')
+    text = STYLES.sub("", on_a_terminal(name, *world.options, cwd=world.project)).replace("\r\n", "\n")
+    assert len(text) > 200
+    assert {char for char in text if not char.isprintable()} == {"\n"}
+    assert not any(line.startswith("::") for line in text.splitlines())
+
+
+def test_the_version_wakes_no_library() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "trotline", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"trotline {__version__}\n"
+    woken = {line.rsplit("|", 1)[-1].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert "trotline" in woken
+    assert not woken & {"click", "msgspec", "re2", "regress", "json", "subprocess", "asyncio", "importlib.metadata"}
+
+
+def test_the_version_is_also_said_by_the_group(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"trotline {__version__}\n"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_the_help_of_every_command_shows_an_example(name: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, option]) == 0
+    printed = capsys.readouterr().out
+    assert re.search(rf"(?m)^\s+.*trotline {name}\b", printed.split("\n", 1)[1])
+
+
+def test_the_help_lists_every_command_and_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    printed = capsys.readouterr().out
+    assert all(re.search(rf"(?m)^  {name} ", printed) for name in COMMANDS)
+    assert "  trotline check  " in printed
+
+
+def test_examples_in_help_are_not_refilled_into_paragraphs(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["show", "--help"])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("trotline show")]
+    assert len(lines) == 5
+
+
+SEEN = (
+    ('{"command": "exit 1", "matcher": "curl|wget|nc "}', "beforeShellExecution"),
+    ('{"command": "exit 2", "matcher": "Shell|Write"}', "preToolUse"),
+    ('{"command": "exit 3", "matcher": "explore"}', "subagentStart"),
+    ('{"command": "exit 4"}', "beforeShellExecution"),
+    ('{"command": "exit 5", "matcher": "Stop"}', "stop"),
+)
+
+
+@pytest.mark.parametrize(
+    "asked, applies, not_",
+    [
+        (["--for", "cd x; curl y"], ["exit 1", "exit 4"], []),
+        (["--for", "ls x"], ["exit 4"], ["exit 1"]),
+        (["--for", ""], ["exit 4"], ["exit 1"]),
+        (["--tool", "Write"], ["exit 2"], []),
+        (["--tool", "Read"], [], ["exit 2"]),
+        (["--subagent", "explore"], ["exit 3"], []),
+        (["--subagent", "review"], [], ["exit 3"]),
+        (["stop", "--for", "anything"], ["exit 5"], []),
+        (["preToolUse", "--for", "Shell"], ["exit 2"], []),
+        (["beforeShellExecution", "--tool", "wget z"], ["exit 1", "exit 4"], []),
+    ],
+)
+def test_show_says_which_hooks_an_action_would_meet_and_why(
+    asked: list[str], applies: list[str], not_: list[str], world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = {event: [entry for entry, its in SEEN if its == event] for _, event in SEEN}
+    lists = ", ".join(f'"{event}": [{", ".join(entries)}]' for event, entries in events.items())
+    world.write("user", f'{{"version": 1, "hooks": {{{lists}}}}}')
+    assert run(["show", *asked, "--json", *world.options]) == 0
+    hooks = answer(capsys)["data"]["hooks"]
+    assert [hook["command"] for hook in hooks if hook["applies"]] == applies
+    assert [hook["command"] for hook in hooks if not hook["applies"]] == not_
+    assert all(hook["why"] for hook in hooks)
+    assert [hook["order"] for hook in hooks if hook["applies"]] == list(range(1, len(applies) + 1))
+    assert all(hook["order"] is None for hook in hooks if not hook["applies"])
+
+
+def test_show_lists_the_hooks_of_a_void_file_with_the_reason(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("user", hooks_file('{"command": "exit 1"}', '{"command": "exit 2", "timeout": 0}'))
+    world.write("enterprise", hooks_file('{"command": "exit 3"}'))
+    assert run(["show", "stop", "--json", *world.options]) == 0
+    hooks = answer(capsys)["data"]["hooks"]
+    reason = "Cursor loads nothing from this file, because line 6: `timeout` is 0; it must be more than 0 seconds"
+    assert [(hook["command"], hook["order"], hook["off"]) for hook in hooks] == [
+        ("exit 3", 1, None),
+        ("exit 1", None, reason),
+        ("exit 2", None, reason),
+    ]
+    assert run(["show", "stop", *world.options]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count(f"off: {reason}") == 2
+    assert "1 hook would run; 2 would not" in printed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_check_and_show_judge_by_the_edition_asked_for(
+    name: str, world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write("user", '{"hooks": {"stop": [{"command": "exit 0"}]}}')
+    assert run(["check", "--edition", name, *world.options]) == (1 if name == "2026-09" else 0)
+    capsys.readouterr()
+    run(["show", "--edition", name, "--json", *world.options])
+    body = answer(capsys)["data"]
+    assert body["edition"] == name
+    assert [bool(hook["off"]) for hook in body["hooks"]] == [name == "2026-09"]
+
+
+def test_claude_codes_files_can_be_turned_off(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("claude-user", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "exit 1"}]}]}}')
+    run(["show", "--json", *world.options])
+    assert [hook["layer"] for hook in answer(capsys)["data"]["hooks"]] == ["claude-user"]
+    run(["show", "--json", "--no-claude", *world.options])
+    assert answer(capsys)["data"]["hooks"] == []
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_completion_script_is_printed_for_each_shell(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", shell]) == 0
+    printed = capsys.readouterr().out
+    assert "trotline" in printed
+    assert f"_TROTLINE_COMPLETE={shell}_complete" in printed
+
+
+@pytest.mark.parametrize(
+    "typed, completed",
+    [
+        ("trotline ch", ["check"]),
+        ("trotline sch", ["schema"]),
+        ("trotline check --for", ["--format"]),
+        ("trotline check --format s", ["sarif"]),
+        ("trotline check --surface cl", ["cli", "cloud"]),
+        ("trotline show --edi", ["--edition"]),
+        ("trotline show --edition 2026-0", ["2026-02", "2026-09"]),
+        ("trotline completion z", ["zsh"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_choices(typed: str, completed: list[str], tmp_path: Path) -> None:
+    words = typed.split()
+    environment = {"_TROTLINE_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
+    done = trotline_process(cwd=tmp_path, environment=environment)
+    assert [line.split(",", 1)[1] for line in done.stdout.splitlines()] == completed
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_fish_and_zsh_complete_too(tmp_path: Path) -> None:
+    fish = {"_TROTLINE_COMPLETE": "fish_complete", "COMP_WORDS": "trotline ch", "COMP_CWORD": "ch"}
+    assert "plain,check" in trotline_process(cwd=tmp_path, environment=fish).stdout
+    zsh = {"_TROTLINE_COMPLETE": "zsh_complete", "COMP_WORDS": "trotline ch", "COMP_CWORD": "1"}
+    assert trotline_process(cwd=tmp_path, environment=zsh).stdout.splitlines()[:2] == ["plain", "check"]
+
+
+@pytest.mark.parametrize("arguments", [["events"], ["events", "--json"], ["schema"], ["check"], ["show"], ["--help"]])
+def test_a_reader_that_has_enough_gets_no_traceback(arguments: list[str], world: World) -> None:
+    world.write("user", hooks_file(*(f'{{"command": "./missing-{number}"}}' for number in range(50))))
+    rooted = world.options if arguments[0] in {"check", "show"} else []
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trotline", *arguments, *rooted],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        cwd=world.project,
+    )
+    os.close(writer)
+    os.close(reader)
+    _, complaint = process.communicate()
+    assert complaint == b""
+    assert process.returncode in {0, 1}
+
+
+def test_the_module_and_the_function_are_the_same_command(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("user", LATE)
+    done = trotline_process("check", *world.options, cwd=world.project, environment={"PATH": os.environ["PATH"]})
+    assert run(["check", *world.options]) == done.returncode == 1
+    assert capsys.readouterr().out == done.stdout
+    assert done.stderr == ""
+
+
+def test_a_long_line_is_shown_around_the_place_and_the_caret_stands_under_it(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    padding = '"description": "' + "x" * 300 + '"'
+    world.write(
+        "user",
+        f'{{"version": 1, "hooks": {{"stop": [{{{padding}, "command": "exit", "timeout": 5000, {padding[:-1]}y"}}]}}}}',
+    )
+    run(["check", *world.options])
+    lines = capsys.readouterr().out.splitlines()
+    caret = next(number for number, line in enumerate(lines) if "^" in line)
+    start, end = lines[caret].index("^"), lines[caret].rindex("^") + 1
+    assert "5000" in {lines[number - 1][start:end] for number in range(1, len(lines)) if "^" in lines[number]}
+    assert max(map(len, lines)) < 140
+
+
+@pytest.fixture(scope="module")
+def one_world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world for all examples of a property; each writes over the file of the one before."""
+    return new_world(tmp_path_factory.mktemp("world"))
+
+
+def printed_by(*arguments: str) -> tuple[int, str]:
+    """The exit code and everything that went out, through a stream that must be UTF-8."""
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        code = run([*arguments])
+    stream.seek(0)
+    return code, stream.read()
+
+
+@patient
+@given(file_contents)
+def test_no_bytes_in_a_file_are_a_bug_of_ours_in_any_format(one_world: World, data: bytes) -> None:
+    for name in ("user", "project", "claude-user"):
+        one_world.write(name, data)
+    for form in ("human", "json", "github", "sarif"):
+        code, text = printed_by("check", "--format", form, *one_world.options)
+        assert code in {0, 1}, text
+        assert form not in {"json", "sarif"} or json.loads(text)
+    assert printed_by("show", *one_world.options)[0] == 0
+    code, text = printed_by("show", "--json", *one_world.options)
+    assert (code, json.loads(text)["ok"]) == (0, True)
+
+
+def test_tabs_before_the_place_do_not_move_the_caret(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("user", '{"version": 1,\n\t"hooks": {\n\t\t"stop": [{"command": "exit", "timeout":\t5000}]}}')
+    run(["check", *world.options])
+    lines = capsys.readouterr().out.splitlines()
+    caret = next(number for number, line in enumerate(lines) if "^" in line)
+    assert lines[caret - 1][lines[caret].index("^") :].startswith("5000")

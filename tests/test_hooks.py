@@ -1,0 +1,429 @@
+"""Hooks: when a matcher applies, how a hook is recognised again, and what a layer is."""
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import texts
+from trotline.config import lookaround
+from trotline.editions import LOOP_LIMIT, TIMEOUT_SECONDS
+from trotline.events import (
+    BeforeMCP,
+    BeforeReadFile,
+    BeforeShell,
+    BeforeSubmitPrompt,
+    Event,
+    OtherEvent,
+    PreToolUse,
+    SessionStart,
+    Stop,
+    SubagentStart,
+)
+from trotline.hooks import (
+    CURSORS_OWN,
+    Fit,
+    Hook,
+    Layer,
+    LayerKind,
+    Matcher,
+    Place,
+    Vocabulary,
+    hook_id,
+    mcp_parts,
+    undecided,
+)
+from trotline.hosts.claude_code import VOCABULARY, plain_names
+from worlds import patient
+
+LAYER = Layer(kind=LayerKind.PROJECT, file="/p/.cursor/hooks.json", root="/p", cwd="/p")
+
+
+def hook(event: str, matcher: str | None = None, **settings: Any) -> Hook:
+    made = Matcher(matcher) if matcher is not None else None
+    return Hook(id="1", event=event, layer=LAYER, place=Place("f", 1, 1), command="x", matcher=made, **settings)
+
+
+def claude_hook(event: str, matcher: str) -> Hook:
+    made = Matcher(matcher, plain_names(matcher))
+    return Hook(id="1", event=event, layer=LAYER, place=Place("f"), command="x", matcher=made, vocabulary=VOCABULARY)
+
+
+def said_yes(_pattern: str, _text: str) -> bool | None:
+    return True
+
+
+def said_no(_pattern: str, _text: str) -> bool | None:
+    return False
+
+
+# -- matchers
+
+
+@pytest.mark.parametrize("source", ["", "*"])
+def test_an_empty_matcher_and_a_star_take_everything(source: str) -> None:
+    assert Matcher(source).takes_all
+    assert Matcher(source).fit(("anything",)) == Fit(applies=True, why=f"matcher `{source}` takes everything")
+
+
+@pytest.mark.parametrize("source", [" ", "**", ".*", "a"])
+def test_any_other_matcher_is_a_pattern(source: str) -> None:
+    assert not Matcher(source).takes_all
+
+
+@pytest.mark.parametrize(
+    "source, subject, applies",
+    [
+        ("curl|wget|nc ", "sudo curl x", True),
+        ("curl|wget|nc ", "make; nc -l 80", True),
+        ("curl|wget|nc ", "rsync a b", True),
+        ("curl|wget|nc ", "func", False),
+        ("^git", "git push", True),
+        ("^git", "a git", False),
+        ("push$", "git push", True),
+        ("Shell", "Shell", True),
+        ("shell", "Shell", False),
+        ("Read|Write", "Write", True),
+        ("a.c", "a\nc", False),
+        (r"a\sc", "a\u00a0c", True),
+        (r"\d+", "٣", False),
+        ("😀", "say 😀", True),
+        ("^.$", "😀", False),
+        ("[^x]", "", False),
+        ("()", "", True),
+    ],
+)
+def test_a_matcher_is_an_unanchored_javascript_pattern(source: str, subject: str, applies: bool) -> None:
+    fit = Matcher(source).fit((subject,))
+    verb = "matches" if applies else "does not match"
+    assert fit == Fit(applies=applies, why=f"matcher `{source}` {verb} `{subject}`")
+
+
+def test_a_matcher_applies_if_any_of_the_subjects_fits_and_names_the_one_that_did() -> None:
+    assert Matcher("^B").fit(("Shell", "Bash", "Build")) == Fit(applies=True, why="matcher `^B` matches `Bash`")
+
+
+def test_a_matcher_that_fits_none_of_the_subjects_names_the_first() -> None:
+    assert Matcher("^X").fit(("Shell", "Bash")) == Fit(applies=False, why="matcher `^X` does not match `Shell`")
+
+
+def test_a_list_of_names_is_compared_whole_and_exactly() -> None:
+    matcher = Matcher("Edit|Write", ("Edit", "Write"))
+    assert matcher.fit(("Write",)) == Fit(applies=True, why="matcher `Edit|Write` matches `Write`")
+    assert matcher.fit(("Shell", "Edit")) == Fit(applies=True, why="matcher `Edit|Write` matches `Edit`")
+    assert matcher.fit(("MultiEdit", "Other")) == Fit(
+        applies=False, why="matcher `Edit|Write` does not match `MultiEdit`"
+    )
+
+
+@pytest.mark.parametrize("length, shown", [(60, "x" * 60), (61, "x" * 57 + "...")])
+def test_a_long_subject_is_shown_by_its_beginning(length: int, shown: str) -> None:
+    assert Matcher("x").fit(("x" * length,)).why == f"matcher `x` matches `{shown}`"
+
+
+# -- matchers that only a backtracking engine can run
+
+
+@pytest.mark.parametrize("source", ["(?=a)b", "(?<!a)b", r"(a)\1", "(", "[b-a]"])
+def test_a_matcher_that_cannot_be_decided_applies_and_says_so(source: str) -> None:
+    why = f"matcher `{source}` could not be decided in time, so it applies"
+    assert Matcher(source).fit(("zzz",)) == Fit(applies=True, why=why)
+    assert undecided(source, "zzz") is None
+
+
+def test_a_matcher_beyond_re2_is_asked_of_the_search_that_was_given() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def search(pattern: str, text: str) -> bool | None:
+        asked.append((pattern, text))
+        return text == "two"
+
+    assert Matcher("(?=t)").fit(("one", "two", "three"), search) == Fit(
+        applies=True, why="matcher `(?=t)` matches `two`"
+    )
+    assert asked == [("(?=t)", "one"), ("(?=t)", "two")]
+
+
+def test_a_matcher_that_re2_can_run_is_never_handed_on() -> None:
+    assert not Matcher("a").fit(("b",), said_yes).applies
+    assert Matcher("a").fit(("a",), said_no).applies
+
+
+def test_a_hook_hands_its_search_to_its_matcher() -> None:
+    event = BeforeShell(command="make")
+    assert hook("beforeShellExecution", "(?=a)").fit(event, said_yes).applies
+    assert not hook("beforeShellExecution", "(?=a)").fit(event, said_no).applies
+    assert hook("beforeShellExecution", "(?=a)").fit(event).applies
+
+
+@pytest.mark.parametrize(
+    "pattern, text, found",
+    [
+        ("curl(?! --help)", "curl x", True),
+        ("curl(?! --help)", "curl --help", False),
+        ("(?<=a)b", "cab", True),
+        (r"(\w+) \1", "the the", True),
+        (r"(\w+) \1$", "the then", False),
+        ("(?=😀)", "a😀", True),
+    ],
+)
+def test_given_time_the_child_decides_what_re2_cannot(
+    pattern: str, text: str, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookaround, "SECONDS", 100)
+    assert lookaround.search(pattern, text) is found
+
+
+def test_a_pattern_that_no_engine_takes_is_undecided() -> None:
+    assert lookaround.search("(", "x") is None
+
+
+def test_half_an_emoji_in_the_text_does_not_end_the_search_in_an_exception() -> None:
+    assert lookaround.search("(?=a)b", "\ud83d") in {None, False}
+
+
+def test_a_catastrophic_pattern_is_given_up_on_and_then_applies() -> None:
+    bad = "(a+)+(?=b)$"
+    matcher = hook("beforeShellExecution", bad)
+    fit = matcher.fit(BeforeShell(command="a" * 40_000), lookaround.search)
+    assert fit == Fit(applies=True, why=f"matcher `{bad}` could not be decided in time, so it applies")
+
+
+def test_a_child_that_was_given_up_on_is_gone() -> None:
+    code = (
+        "import os\n"
+        "from trotline.config import lookaround\n"
+        "assert lookaround.search('(a+)+(?=b)$', 'a' * 40_000) is None\n"
+        "try:\n    os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError:\n    print('no child is left')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "no child is left\n"
+
+
+def test_without_an_interpreter_to_start_a_matcher_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert lookaround.search("(?=a)b", "x") is None
+
+
+# -- hooks and events
+
+
+def test_a_hook_of_another_event_does_not_apply() -> None:
+    assert hook("stop").fit(BeforeShell(command="make")) == Fit(applies=False, why="it waits for stop")
+
+
+def test_a_hook_without_a_matcher_applies_to_every_event_of_its_name() -> None:
+    assert hook("stop").fit(Stop()) == Fit(applies=True, why="it has no matcher")
+
+
+def test_an_event_that_offers_nothing_to_match_runs_every_hook() -> None:
+    why = "sessionStart offers nothing to match, so every hook runs"
+    assert hook("sessionStart", "startup").fit(SessionStart()) == Fit(applies=True, why=why)
+
+
+def test_a_hook_may_wait_for_an_event_that_nobody_knows() -> None:
+    assert hook("later", "x").fit(OtherEvent(hook_event_name="later")).applies
+
+
+@pytest.mark.parametrize(
+    "event, matcher, applies",
+    [
+        (BeforeShell(command="git push --force"), "push --force", True),
+        (BeforeShell(command="ls", cwd="/curl"), "curl", False),
+        (PreToolUse(tool_name="Shell", tool_input={"command": "curl"}), "curl", False),
+        (PreToolUse(tool_name="Shell"), "Shell", True),
+        (PreToolUse(tool_name="MCP:tickets:close"), "MCP:", True),
+        (PreToolUse(tool_name="MCP:tickets:close"), "^MCP:tickets:", True),
+        (BeforeMCP(tool_name="close", mcp_server_name="tickets"), "^close$", True),
+        (BeforeMCP(tool_name="close", mcp_server_name="tickets"), "tickets", False),
+        (SubagentStart(subagent_type="explore"), "explore|shell", True),
+        (SubagentStart(subagent_type="generalPurpose"), "explore|shell", False),
+        (BeforeReadFile(file_path="/Write"), "Read", True),
+        (BeforeReadFile(file_path="/Write"), "Write", False),
+        (BeforeSubmitPrompt(prompt="Stop"), "UserPromptSubmit", True),
+        (BeforeSubmitPrompt(prompt="Stop"), "Stop", False),
+        (Stop(status="error"), "Stop", True),
+        (Stop(status="error"), "error", False),
+    ],
+)
+def test_only_the_subject_of_an_event_is_looked_at(event: Event, matcher: str, applies: bool) -> None:
+    assert hook(event.wire_name, matcher).fit(event).applies is applies
+
+
+# -- other products' names
+
+
+@pytest.mark.parametrize(
+    "tool, matcher, applies",
+    [
+        ("Shell", "Bash", True),
+        ("Shell", "Shell", True),
+        ("Shell", "Bash|Edit", True),
+        ("Shell", "^Ba", True),
+        ("Shell", "Edit", False),
+        ("Shell", "Bas", False),
+        ("Write", "Edit", True),
+        ("Write", "Write", True),
+        ("Read", "Read", True),
+        ("Delete", "Bash", False),
+        ("MCP:tickets:close", "mcp__tickets__close", True),
+        ("MCP:tickets:close", "mcp__tickets__.*", True),
+        ("MCP:tickets:close", "mcp__other__.*", False),
+        ("MCP:tickets:a:b", "mcp__tickets__a:b$", True),
+        ("MCP:close", "mcp__tickets__close", True),
+        ("MCP:close", "Bash", False),
+        ("Shell", "mcp__tickets__close", False),
+        ("Write", "mcp__.*", False),
+    ],
+)
+def test_a_hook_of_claude_knows_our_tools_by_its_own_names(tool: str, matcher: str, applies: bool) -> None:
+    assert claude_hook("preToolUse", matcher).fit(PreToolUse(tool_name=tool)).applies is applies
+
+
+def test_a_hook_that_asks_for_a_server_runs_when_the_event_names_none() -> None:
+    fit = claude_hook("preToolUse", "mcp__tickets__close").fit(PreToolUse(tool_name="MCP:close"))
+    assert fit.why == "this event does not name the MCP server that `mcp__tickets__close` asks for"
+
+
+def test_cursors_own_hooks_do_not_know_claudes_names() -> None:
+    assert Vocabulary(tools={}, mcp_prefix="") == CURSORS_OWN
+    assert not hook("preToolUse", "Bash").fit(PreToolUse(tool_name="Shell")).applies
+    assert not hook("preToolUse", "mcp__tickets__close").fit(PreToolUse(tool_name="MCP:tickets:close")).applies
+    assert not hook("preToolUse", "mcp__tickets__close").fit(PreToolUse(tool_name="MCP:close")).applies
+
+
+def test_a_name_that_is_its_own_alias_is_tried_once() -> None:
+    tried: list[str] = []
+
+    def search(_pattern: str, text: str) -> bool | None:
+        tried.append(text)
+        return False
+
+    both = Hook(
+        id="1",
+        event="preToolUse",
+        layer=LAYER,
+        place=Place("f"),
+        matcher=Matcher("(?=x)"),
+        vocabulary=Vocabulary({"Write": ("Write", "Edit")}, "mcp__"),
+    )
+    both.fit(PreToolUse(tool_name="Write"), search)
+    both.fit(PreToolUse(tool_name="MCP:s:t"), search)
+    assert tried == ["Write", "Edit", "MCP:s:t", "mcp__s__t"]
+
+
+@pytest.mark.parametrize(
+    "name, parts",
+    [
+        ("MCP:tool", ("", "tool")),
+        ("MCP:server:tool", ("server", "tool")),
+        ("MCP:server:a:b", ("server", "a:b")),
+        ("MCP::tool", ("", "tool")),
+        ("MCP:server:", ("server", "")),
+        ("MCP:", ("", "")),
+        ("MCP", ("", "")),
+        ("mcp:tool", ("", "")),
+        ("Shell", ("", "")),
+        ("xMCP:tool", ("", "")),
+    ],
+)
+def test_the_name_of_an_mcp_tool_has_two_parts(name: str, parts: tuple[str, str]) -> None:
+    assert mcp_parts(name) == parts
+
+
+# -- identity
+
+IDENTITY: dict[str, Any] = {
+    "layer": "project",
+    "file": "/p/.cursor/hooks.json",
+    "event": "stop",
+    "command": "./a.sh",
+    "matcher": "",
+    "ordinal": 0,
+}
+
+
+def test_the_id_of_a_hook_is_sixteen_hexadecimal_digits_and_never_changes() -> None:
+    assert hook_id(**IDENTITY) == "1f9be83094c55f52"
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"layer": "user"},
+        {"file": "/q/.cursor/hooks.json"},
+        {"event": "sessionEnd"},
+        {"command": "./b.sh"},
+        {"matcher": "x"},
+        {"ordinal": 1},
+    ],
+    ids=str,
+)
+def test_the_id_of_a_hook_depends_on_all_that_is_configured(changed: dict[str, Any]) -> None:
+    assert hook_id(**{**IDENTITY, **changed}) != hook_id(**IDENTITY)
+
+
+@settings(patient, max_examples=100)
+@given(st.tuples(texts, texts), st.tuples(texts, texts))
+def test_two_hooks_have_one_id_only_if_they_are_the_same(one: tuple[str, str], other: tuple[str, str]) -> None:
+    first, second = (
+        hook_id(**{**IDENTITY, "command": command.replace("\0", ""), "matcher": matcher.replace("\0", "")})
+        for command, matcher in (one, other)
+    )
+    same = tuple(text.replace("\0", "") for text in one) == tuple(text.replace("\0", "") for text in other)
+    assert (first == second) is same
+    assert len(first) == 16
+    assert set(first) <= set("0123456789abcdef")
+
+
+# -- layers, places, defaults
+
+
+def test_layers_are_ranked_in_the_order_in_which_they_speak() -> None:
+    assert [(kind.value, kind.rank) for kind in LayerKind] == [
+        ("enterprise", 1),
+        ("team", 2),
+        ("project", 3),
+        ("user", 4),
+        ("claude-local", 5),
+        ("claude-project", 6),
+        ("claude-user", 7),
+        ("plugin", 8),
+    ]
+
+
+def test_what_a_repository_can_carry_needs_trust() -> None:
+    assert {kind.value for kind in LayerKind if kind.needs_trust} == {"project", "claude-local", "claude-project"}
+
+
+def test_claudes_files_are_known_as_such() -> None:
+    assert {kind.value for kind in LayerKind if kind.from_claude} == {"claude-local", "claude-project", "claude-user"}
+
+
+@pytest.mark.parametrize(
+    "place, text",
+    [(Place("f", 3, 7), "f:3:7"), (Place("f"), "f"), (Place("f", 1, 1), "f:1:1"), (Place("f", 0, 5), "f")],
+)
+def test_a_place_is_written_as_editors_read_it(place: Place, text: str) -> None:
+    assert str(place) == text
+
+
+def test_places_are_ordered_by_file_then_line_then_column() -> None:
+    places = [Place("b", 1, 1), Place("a", 10, 1), Place("a", 2, 9), Place("a", 2, 10)]
+    assert sorted(places) == [Place("a", 2, 9), Place("a", 2, 10), Place("a", 10, 1), Place("b", 1, 1)]
+
+
+def test_what_an_entry_leaves_out_has_its_documented_value() -> None:
+    plain = Hook(id="1", event="stop", layer=LAYER, place=Place("f"))
+    assert (plain.timeout, plain.loop_limit, plain.fail_closed) == (60.0, 5, False)
+    assert (TIMEOUT_SECONDS, LOOP_LIMIT) == (60.0, 5)
+    assert (plain.command, plain.prompt, plain.model, plain.matcher) == ("", "", None, None)
+    assert plain.vocabulary is CURSORS_OWN
+
+
+def test_a_hook_is_recognised_by_its_command_or_its_prompt() -> None:
+    assert hook("stop").line == "x"
+    assert Hook(id="1", event="stop", layer=LAYER, place=Place("f"), prompt="is it safe?").line == "prompt: is it safe?"

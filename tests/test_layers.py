@@ -1,0 +1,341 @@
+"""Where hooks come from: which files on which platform, in which order, run from where, and what a named file is."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trotline.config.configuration import load
+from trotline.config.layers import find_layers, layer_of
+from trotline.config.places import Platform, Roots, project_of
+from trotline.hooks import LayerKind
+from trotline.hosts.cursor_editions import NAMES, edition
+from worlds import FILES, World, hooks_file, new_world
+
+NEWEST = edition("2026-09")
+OLDEST = edition("2025-11")
+PLATFORMS: tuple[Platform, ...] = ("linux", "darwin", "windows")
+
+ENTERPRISE = {
+    "linux": "system/etc/cursor/hooks.json",
+    "darwin": "system/Library/Application Support/Cursor/hooks.json",
+    "windows": "system/ProgramData/Cursor/hooks.json",
+}
+TEAM = {
+    "linux": "home/.local/state/trotline/v1/team/hooks.json",
+    "darwin": "home/Library/Application Support/trotline/v1/team/hooks.json",
+    "windows": "home/AppData/Local/trotline/v1/team/hooks.json",
+}
+
+ONE = hooks_file('{"command": "x"}')
+
+
+def named(path: str, world: World) -> str:
+    """A path as seen from the top of the world."""
+    return Path(path).relative_to(world.path).as_posix()
+
+
+def files(roots: Roots, world: World, **options: bool) -> list[str]:
+    return [named(layer.file, world) for layer in find_layers(roots, NEWEST, **options)]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_every_platform_has_its_own_managed_places_and_the_same_others(platform: Platform, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    assert files(world.roots(platform=platform), world) == [
+        ENTERPRISE[platform],
+        TEAM[platform],
+        "project/.cursor/hooks.json",
+        "home/.cursor/hooks.json",
+        "project/.claude/settings.local.json",
+        "project/.claude/settings.json",
+        "home/.claude/settings.json",
+    ]
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    for files_of in (ENTERPRISE, TEAM):
+        for name, file in files_of.items():
+            world.write(file, hooks_file(f'{{"command": "for {name}"}}'))
+    hooks = load(world.roots(platform=platform), NEWEST).hooks
+    assert [hook.command for hook in hooks] == [f"for {platform}"] * 2
+    assert [hook.layer.kind for hook in hooks] == ["enterprise", "team"]
+
+
+def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    for name in reversed(FILES):
+        claude = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "%s"}]}]}}'
+        world.write(name, claude % name if name.startswith("claude") else hooks_file(f'{{"command": "{name}"}}'))
+    hooks = world.load().hooks
+    assert [hook.command for hook in hooks] == list(FILES)
+    assert [hook.layer.kind for hook in hooks] == list(LayerKind)
+    assert [hook.layer.kind.rank for hook in hooks] == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("name", ["2026-02", "2026-09"])
+def test_commands_run_from_the_root_of_their_layer(name: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("plugin", ONE)
+    layers = find_layers(world.roots(), edition(name))
+    assert {layer.kind.value: named(layer.cwd, world) for layer in layers} == {
+        "enterprise": "system/etc/cursor",
+        "team": "home/.local/state/trotline/v1/team",
+        "project": "project",
+        "user": "home/.cursor",
+        "claude-local": "project",
+        "claude-project": "project",
+        "claude-user": "project",
+        "plugin": "home/.cursor/plugins/local/sample",
+    }
+
+
+def test_in_2025_commands_ran_from_the_directory_of_their_file(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("plugin", ONE)
+    for layer in find_layers(world.roots(), OLDEST):
+        assert layer.cwd == str(Path(layer.file).parent)
+        assert Path(layer.file).is_relative_to(layer.root) or layer.kind is LayerKind.CLAUDE_USER
+
+
+def test_each_workspace_root_is_a_layer_of_its_own_with_its_own_directory(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    second, third = world.path / "second", world.path / "third"
+    layers = find_layers(world.roots(second, third), NEWEST)
+    assert [(layer.kind.value, named(layer.file, world), named(layer.cwd, world)) for layer in layers[2:-1]] == [
+        ("project", "project/.cursor/hooks.json", "project"),
+        ("project", "second/.cursor/hooks.json", "second"),
+        ("project", "third/.cursor/hooks.json", "third"),
+        ("user", "home/.cursor/hooks.json", "home/.cursor"),
+        ("claude-local", "project/.claude/settings.local.json", "project"),
+        ("claude-local", "second/.claude/settings.local.json", "second"),
+        ("claude-local", "third/.claude/settings.local.json", "third"),
+        ("claude-project", "project/.claude/settings.json", "project"),
+        ("claude-project", "second/.claude/settings.json", "second"),
+        ("claude-project", "third/.claude/settings.json", "third"),
+    ]
+    assert all(layer.root == layer.cwd for layer in layers)
+
+
+def test_without_a_workspace_there_are_no_project_layers(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    roots = msgspec.structs.replace(world.roots(), projects=())
+    assert files(roots, world) == [
+        "system/etc/cursor/hooks.json",
+        "home/.local/state/trotline/v1/team/hooks.json",
+        "home/.cursor/hooks.json",
+        "home/.claude/settings.json",
+    ]
+    assert find_layers(roots, NEWEST)[-1].cwd == str(world.home)
+
+
+def test_claude_codes_files_can_be_left_out(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    assert not any(".claude" in file for file in files(world.roots(), world, claude=False))
+    assert len(files(world.roots(), world, claude=False)) == 4
+
+
+def test_only_what_a_repository_can_carry_needs_trust() -> None:
+    assert [kind.value for kind in LayerKind if kind.needs_trust] == ["project", "claude-local", "claude-project"]
+
+
+def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", ONE)
+    read = world.load().layers
+    assert [layer.layer.kind.value for layer in read if layer.exists] == ["user"]
+    assert len(read) == 7
+    assert all(not layer.problems and not layer.void and not layer.hooks for layer in read if not layer.exists)
+
+
+def test_plugins_come_last_sorted_by_name_and_without_the_hidden_ones(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    plugins = "home/.cursor/plugins/local"
+    for name in ("zebra", "ant", ".hidden"):
+        world.write(f"{plugins}/{name}/hooks/hooks.json", ONE)
+    world.write(f"{plugins}/a-file", "not a plugin")
+    world.write(f"{plugins}/manifest/.cursor-plugin/plugin.json", "{}")
+    assert files(world.roots(), world)[7:] == [
+        f"{plugins}/ant/hooks/hooks.json",
+        f"{plugins}/manifest/.cursor-plugin/plugin.json",
+        f"{plugins}/zebra/hooks/hooks.json",
+    ]
+
+
+@pytest.mark.parametrize(
+    "manifest, file, command",
+    [
+        ("{}", "hooks/hooks.json", "by default"),
+        ('{"hooks": "./hooks/hooks.json"}', "hooks/hooks.json", "by default"),
+        ('{"hooks": "other/cursor.json"}', "other/cursor.json", "by name"),
+        ('{"hooks": {"stop": [{"command": "inline"}]}}', ".cursor-plugin/plugin.json", "inline"),
+        (
+            '{"hooks": {"version": 1, "hooks": {"stop": [{"command": "wrapped"}]}}}',
+            ".cursor-plugin/plugin.json",
+            "wrapped",
+        ),
+    ],
+)
+def test_a_manifest_leads_to_the_hooks_of_its_plugin(manifest: str, file: str, command: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    plugin = "home/.cursor/plugins/local/p"
+    world.write(f"{plugin}/.cursor-plugin/plugin.json", manifest)
+    world.write(f"{plugin}/hooks/hooks.json", '{"hooks": {"stop": [{"command": "by default"}]}}')
+    world.write(f"{plugin}/other/cursor.json", '{"hooks": {"stop": [{"command": "by name"}]}}')
+    configuration = world.load()
+    assert configuration.problems == []
+    (hook,) = configuration.hooks
+    assert (hook.command, named(hook.place.file, world), named(hook.layer.cwd, world)) == (
+        command,
+        f"{plugin}/{file}",
+        plugin,
+    )
+
+
+def test_a_plugin_without_hooks_has_nothing_to_say(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"name": "p"}')
+    configuration = world.load()
+    assert (configuration.hooks, configuration.problems) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "manifest", ["", "{", "5", "[]", "null", '{"hooks": 5}', '{"hooks": []}', '{"hooks": "../../x"}', '{"hooks": ""}']
+)
+def test_no_manifest_makes_the_other_layers_unreadable(manifest: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
+    world.write("user", ONE)
+    assert [hook.command for hook in world.load().hooks] == ["x"]
+
+
+def test_plugins_may_leave_the_version_out(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("plugin", '{"hooks": {"stop": [{"command": "x"}]}}')
+    assert (world.layer("plugin").problems, world.layer("plugin").void) == ([], "")
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("edition_name", NAMES)
+def test_a_named_file_in_a_known_place_is_the_layer_that_lives_there(
+    name: str, edition_name: str, tmp_path: Path
+) -> None:
+    world = new_world(tmp_path)
+    path = world.write(name, ONE)
+    layer = layer_of(path, world.roots(), edition(edition_name))
+    assert layer in find_layers(world.roots(), edition(edition_name))
+    assert layer.kind == name
+
+
+@pytest.mark.parametrize(
+    "file, kind, cwd",
+    [
+        ("other/.cursor/hooks.json", "project", "other"),
+        ("other/.claude/settings.json", "claude-project", "other"),
+        ("other/.claude/settings.local.json", "claude-local", "other"),
+        ("other/.cursor/hooks.json.example", "project", "other"),
+    ],
+)
+def test_a_named_file_elsewhere_is_known_by_its_name_and_its_directory(
+    file: str, kind: str, cwd: str, tmp_path: Path
+) -> None:
+    world = new_world(tmp_path)
+    layer = layer_of(world.write(file, ONE), world.roots(), NEWEST)
+    assert (layer.kind.value, named(layer.root, world), named(layer.cwd, world), layer.note) == (kind, "other", cwd, "")
+
+
+@pytest.mark.parametrize(
+    "file, kind",
+    [
+        ("any/hooks.json", "project"),
+        ("any/x.json", "project"),
+        ("any/settings.json", "claude-project"),
+        ("any/hooks/hooks.json", "plugin"),
+    ],
+)
+def test_a_file_in_no_project_is_read_and_says_what_was_not_looked_for(file: str, kind: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    layer = layer_of(world.write(file, ONE), world.roots(), NEWEST)
+    assert (layer.kind.value, layer.root, layer.cwd) == (kind, "", "")
+    assert "not looked for" in layer.note
+
+
+@pytest.mark.parametrize("kind", LayerKind)
+def test_a_named_file_can_be_said_to_be_any_layer(kind: LayerKind, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    path = world.write("other/.cursor/hooks.json", ONE)
+    layer = layer_of(path, world.roots(), NEWEST, kind)
+    assert (layer.kind, layer.file) == (kind, str(path))
+
+
+def test_a_file_said_to_be_a_users_runs_from_its_own_directory(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    path = world.write("other/.cursor/hooks.json", ONE)
+    assert named(layer_of(path, world.roots(), NEWEST, LayerKind.USER).cwd, world) == "other/.cursor"
+    assert named(layer_of(path, world.roots(), NEWEST, LayerKind.PROJECT).cwd, world) == "other"
+    assert named(layer_of(path, world.roots(), OLDEST, LayerKind.PROJECT).cwd, world) == "other/.cursor"
+
+
+@pytest.mark.parametrize("mark", [".cursor", ".claude", ".git"])
+def test_the_project_is_the_nearest_directory_upwards_that_looks_like_a_root(mark: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    (world.project / mark).mkdir()
+    inner = world.project / "src" / "deep"
+    inner.mkdir(parents=True)
+    assert project_of(inner, world.home) == world.project
+    assert project_of(world.project, world.home) == world.project
+
+
+def test_the_nearer_of_two_roots_is_the_project(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    (world.project / ".git").mkdir()
+    inner = world.project / "packages" / "one"
+    (inner / ".cursor").mkdir(parents=True)
+    assert project_of(inner, world.home) == inner
+    assert project_of(inner.parent, world.home) == world.project
+
+
+def test_a_worktree_whose_git_is_a_file_is_a_root(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("project/.git", "gitdir: elsewhere\n")
+    (world.project / "src").mkdir()
+    assert project_of(world.project / "src", world.home) == world.project
+
+
+def test_the_home_directory_is_no_project_of_what_is_in_it(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    (world.home / ".cursor").mkdir()
+    (tmp_path / ".git").mkdir()
+    downloads = world.home / "downloads"
+    downloads.mkdir()
+    assert project_of(downloads, world.home) == downloads
+
+
+def test_a_directory_without_any_root_above_is_its_own_project(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    inner = world.home / "a" / "b"
+    inner.mkdir(parents=True)
+    assert project_of(inner, world.home) == inner
+
+
+def test_hook_ids_stay_when_lines_move_and_differ_when_entries_repeat(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", hooks_file('{"command": "x"}', '{"command": "y"}', '{"command": "x"}'))
+    before = [hook.id for hook in world.layer("user").hooks]
+    world.write(
+        "user",
+        "\n\n// moved\n" + hooks_file('{"command": "new"}', '{"command": "y"}', '{"command": "x"}', '{"command": "x"}'),
+    )
+    after = {hook.place.line: hook.id for hook in world.layer("user").hooks}
+    assert len(set(before)) == 3
+    assert [after[10], after[9], after[11]] == before
+    assert all(len(identity) == 16 for identity in before)
+
+
+def test_equal_hooks_of_two_layers_have_two_ids(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", ONE)
+    world.write("enterprise", ONE)
+    assert len({hook.id for hook in world.load().hooks}) == 2

@@ -1,0 +1,224 @@
+"""Outcomes: what a failure decides, for every event, every way to fail and every edition; and how voices are heard."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import spoken_voices, verdicts
+from trotline.effects import Certainty, Effect
+from trotline.errors import TrotlineError, TryAgain, UnreadablePayload, UsageError
+from trotline.events import EVENTS, Stop
+from trotline.hooks import Hook, Layer, LayerKind, Place
+from trotline.hosts.cursor_editions import NAMES, edition
+from trotline.outcomes import (
+    BAD_OUTPUT,
+    Call,
+    Failure,
+    FailureKind,
+    Loss,
+    NotRun,
+    Outcome,
+    Run,
+    Voice,
+    decide,
+    refuses_on_failure,
+    verdict_of,
+)
+from trotline.verdicts import SILENCE, Decision, MergeRule, Permission, Spoken, Verdict, merge
+from worlds import patient
+
+LAYER = Layer(kind=LayerKind.PROJECT, file="/p/.cursor/hooks.json", root="/p", cwd="/p")
+OPEN = Hook(id="1", event="stop", layer=LAYER, place=Place("f"), command="guard.sh")
+CLOSED = Hook(id="2", event="stop", layer=LAYER, place=Place("f"), command="guard.sh", fail_closed=True)
+
+
+def failed(kind: FailureKind, *, closed: bool = False) -> Run:
+    failure = Failure(kind=kind, detail="The guard fell over.")
+    return Run(author="guard", rank=3, hook=CLOSED if closed else OPEN, failure=failure)
+
+
+# -- what a failure decides: cursor-protocol.md 3.1 and C2, hosts.md 8, and the issue, written out a second time
+
+GATES = {
+    "preToolUse",
+    "beforeShellExecution",
+    "beforeMCPExecution",
+    "beforeReadFile",
+    "subagentStart",
+    "beforeTabFileRead",
+}
+CAN_BE_REFUSED = {
+    "2025-11": {"beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "beforeTabFileRead"}
+    | {"beforeSubmitPrompt"},
+    "2026-02": GATES | {"beforeSubmitPrompt", "sessionStart"},
+    "2026-09": GATES | {"beforeSubmitPrompt", "sessionStart"},
+}
+ALWAYS_CLOSED = {"2025-11": set[str](), "2026-02": {"beforeMCPExecution", "beforeReadFile"}, "2026-09": set[str]()}
+BLOCKS_ON_BAD_OUTPUT = {"2025-11": set[str](), "2026-02": {"beforeMCPExecution", "beforeReadFile"}, "2026-09": GATES}
+UNREADABLE = {"unreadable output", "output of the wrong shape"}
+WITH_FAIL_CLOSED = "2026-09"
+"""The first edition whose entries can say failClosed."""
+
+
+ALL = list(product(EVENTS, NAMES))
+
+
+@pytest.mark.parametrize("name, date", ALL)
+def test_an_open_failure_refuses_where_the_edition_is_closed_and_nowhere_else(name: str, date: str) -> None:
+    contract, contracted = EVENTS[name].contract, edition(date)
+    for kind in FailureKind:
+        wanted = name in (BLOCKS_ON_BAD_OUTPUT if kind.value in UNREADABLE else ALWAYS_CLOSED)[date]
+        failure = Failure(kind=kind)
+        assert refuses_on_failure(contract, fail_closed=False, failure=failure, edition=contracted) is wanted
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_closed_failure_refuses_whatever_can_be_refused(name: str) -> None:
+    contract, contracted = EVENTS[name].contract, edition(WITH_FAIL_CLOSED)
+    wanted = name in CAN_BE_REFUSED[WITH_FAIL_CLOSED]
+    for kind in FailureKind:
+        failure = Failure(kind=kind)
+        assert refuses_on_failure(contract, fail_closed=True, failure=failure, edition=contracted) is wanted
+
+
+@pytest.mark.parametrize("name, date", [(name, date) for name, date in ALL if name not in CAN_BE_REFUSED[date]])
+def test_no_failure_refuses_what_cannot_be_refused(name: str, date: str) -> None:
+    for kind, closed in product(FailureKind, (True, False)):
+        assert verdict_of(failed(kind, closed=closed), EVENTS[name].contract, edition(date)) is SILENCE
+
+
+def test_only_output_that_is_no_answer_is_bad_output() -> None:
+    assert {kind.value for kind in BAD_OUTPUT} == UNREADABLE
+
+
+# -- verdicts of voices
+
+
+@settings(patient, max_examples=30)
+@given(verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(NAMES))
+def test_a_voice_that_did_not_fail_is_heard_as_it_spoke(verdict: Verdict, name: str, date: str) -> None:
+    assert verdict_of(Voice(author="a", verdict=verdict), EVENTS[name].contract, edition(date)) is verdict
+
+
+def test_a_closed_failure_says_in_both_messages_that_it_is_closed() -> None:
+    reason = "Tool blocked because this hook is configured to fail closed (block when it fails). The guard fell over."
+    verdict = verdict_of(failed(FailureKind.TIMED_OUT, closed=True), EVENTS["preToolUse"].contract, edition())
+    assert verdict == Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
+
+
+@pytest.mark.parametrize(
+    "name, date, kind",
+    [
+        ("preToolUse", "2026-09", FailureKind.UNREADABLE),
+        ("beforeReadFile", "2026-09", FailureKind.MISFIT),
+        ("beforeMCPExecution", "2026-02", FailureKind.CRASHED),
+    ],
+)
+def test_a_failure_that_the_edition_closes_says_in_both_messages_that_it_was_for_safety(
+    name: str, date: str, kind: FailureKind
+) -> None:
+    reason = "The guard fell over. The command was blocked for safety."
+    verdict = verdict_of(failed(kind), EVENTS[name].contract, edition(date))
+    assert verdict == Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
+
+
+def test_an_open_failure_is_silence() -> None:
+    assert verdict_of(failed(FailureKind.CRASHED), EVENTS["preToolUse"].contract, edition()) is SILENCE
+
+
+def test_a_voice_without_a_process_cannot_be_configured_to_fail_closed() -> None:
+    voice = Voice(author="rule", failure=Failure(kind=FailureKind.CRASHED, detail="x"))
+    assert verdict_of(voice, EVENTS["preToolUse"].contract, edition()) is SILENCE
+
+
+# -- decisions
+
+
+@settings(patient, max_examples=40)
+@given(spoken_voices, st.sampled_from(sorted(EVENTS)), st.sampled_from(NAMES))
+def test_a_decision_is_the_voices_merged_by_the_editions_rule(spoken: list[Spoken], name: str, date: str) -> None:
+    voices = [Voice(author=one.author, rank=one.rank, verdict=one.verdict) for one in spoken]
+    rule = MergeRule.STRICTEST if date == "2026-09" else MergeRule.HIGHEST_LAYER
+    refusable = name in CAN_BE_REFUSED[date]
+    assert decide(EVENTS[name].contract, voices, edition(date)) == merge(spoken, rule=rule, refusable=refusable)
+
+
+def test_no_voices_decide_nothing() -> None:
+    assert decide(EVENTS["preToolUse"].contract, [], edition()) == Decision()
+
+
+def test_a_failure_that_refuses_is_a_voice_among_the_others() -> None:
+    allows = Voice(author="friend", rank=1, verdict=Verdict(permission=Permission.ALLOW))
+    decision = decide(EVENTS["preToolUse"].contract, [allows, failed(FailureKind.CRASHED, closed=True)], edition())
+    assert (decision.permission, decision.deciders) == (Permission.DENY, ("guard",))
+
+
+def test_a_failure_that_is_open_does_not_outvote_anybody() -> None:
+    denies = Voice(author="friend", rank=1, verdict=Verdict(permission=Permission.DENY, user_message="no"))
+    decision = decide(EVENTS["preToolUse"].contract, [denies, failed(FailureKind.CRASHED)], edition())
+    assert (decision.permission, decision.verdict.user_message) == (Permission.DENY, "no")
+
+
+def test_a_permission_is_called_by_its_word() -> None:
+    assert [permission.word for permission in Permission] == ["silent", "allow", "ask", "deny"]
+    assert list(Permission) == sorted(Permission)
+
+
+# -- records: what stands in them when nothing is said
+
+
+def test_what_a_voice_leaves_out_is_empty() -> None:
+    voice = Voice(author="a")
+    assert (voice.layer, voice.rank, voice.verdict, voice.failure, voice.micros, voice.warnings) == (
+        "",
+        0,
+        SILENCE,
+        None,
+        0,
+        (),
+    )
+    run = Run(author="a", hook=OPEN)
+    assert (run.id, run.exit_code, run.stdout, run.stderr) == ("", None, b"", b"")
+    assert Failure(kind=FailureKind.KILLED) == Failure(kind=FailureKind.KILLED, detail="", code=None)
+
+
+def test_what_a_call_leaves_out_is_empty() -> None:
+    call = Call(id="c")
+    assert (call.argv, call.cwd, call.cwd_identity, call.environ) == ((), "", (0, 0), {})
+    assert (call.payload, call.received_us) == (b"", 0)
+
+
+def test_an_outcome_holds_all_that_happened() -> None:
+    outcome = Outcome(
+        call=Call(id="c"),
+        event=Stop(),
+        decision=Decision(),
+        not_run=(NotRun(OPEN, "not trusted"),),
+        losses=(Loss("cursor", "ask", "why"),),
+    )
+    assert (outcome.voices, outcome.effects, outcome.sent) == ((), (), {})
+    assert (outcome.not_run[0].why, outcome.losses[0].what) == ("not trusted", "ask")
+
+
+def test_an_effect_has_every_field_with_a_zero_value() -> None:
+    effect: Any = Effect(kind="delete")
+    texts = ("verb", "path", "host", "target", "package", "source", "why")
+    assert [getattr(effect, field) for field in texts] == [""] * 7
+    assert (effect.writes, effect.recursive, effect.column_from, effect.column_to) == (False, False, 0, 0)
+    assert effect.certainty is Certainty.KNOWN
+    assert [certainty.value for certainty in Certainty] == ["known", "guessed", "opaque"]
+
+
+# -- errors
+
+
+@pytest.mark.parametrize("error, code", [(TrotlineError, 1), (UsageError, 64), (TryAgain, 75), (UnreadablePayload, 1)])
+def test_an_error_has_a_sentence_a_hint_and_an_exit_code(error: type[TrotlineError], code: int) -> None:
+    raised = error("it is wrong", hint="put it right")
+    assert (str(raised), raised.message, raised.hint) == ("it is wrong", "it is wrong", "put it right")
+    assert raised.exit_code == code
+    assert error("it is wrong").hint == ""
+    assert isinstance(raised, TrotlineError)

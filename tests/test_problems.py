@@ -1,0 +1,690 @@
+"""Every Problem code: a real file that has it, where it is said to stand, and what it costs the file."""
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trotline.config.configuration import Configuration, read_layer, read_layers
+from trotline.config.jsonc import MOST_BYTES, MOST_DEPTH
+from trotline.config.layers import layer_of
+from trotline.config.places import Roots
+from trotline.config.problems import CODES, Severity, severity_of
+from trotline.contracts import Surface
+from trotline.events import EVENTS
+from trotline.hosts.cursor_editions import NAMES, edition
+from worlds import (
+    FILES,
+    MARK,
+    World,
+    file_contents,
+    hooks_file,
+    marked_place,
+    new_world,
+    patient,
+    said,
+    steps,
+    unmarked,
+)
+
+NEWEST = "2026-09"
+
+
+class Case(NamedTuple):
+    """A file with a mark where its one Problem is expected; `also` are codes that come with the layer."""
+
+    code: str
+    text: str
+    layer: str = "user"
+    edition: str = NEWEST
+    also: tuple[str, ...] = ()
+    surface: Surface | None = None
+    encoding: str = "utf-8"
+
+
+def entry(text: str, event: str = "stop") -> str:
+    return hooks_file(text, event=event)
+
+
+def top(text: str) -> str:
+    """A whole file around what stands beside `hooks`."""
+    return f'{{\n  {text}\n  "hooks": {{"stop": [{{"command": "x"}}]}}\n}}\n'
+
+
+def hooks(text: str) -> str:
+    return f'{{"version": 1,\n "hooks": {text}}}\n'
+
+
+DEEP = '"$deep": ' + "[" * (MOST_DEPTH - 1) + MARK + "[1]"
+
+IN_TEXT = (
+    Case("TL101", entry('{"command": "x"‸ "timeout": 5}')),
+    Case("TL101", entry("{\"command\": ‸'x'}")),
+    Case("TL101", "‸"),
+    Case("TL102", entry('{"command": "x"‸,}')),
+    Case("TL102", top('"version": 1,').replace("]}", "]‸,}")),
+    Case("TL103", MARK + top('"version": 1,'), encoding="utf-8-sig"),
+    Case("TL104", entry('{"command": "caf‸é"}'), encoding="latin-1"),
+    Case("TL104", MARK + entry('{"command": "x"}'), encoding="utf-16"),
+    Case("TL105", entry('{"command": "x", ‸"command": "y"}')),
+    Case("TL106", top('"version": 1, ‸// the only one')),
+    Case("TL106", "‸/* ours */ " + top('"version": 1,')),
+    Case("TL107", entry('{"command": "curl http:‸//localhost"}')),
+    Case("TL107", top('"$schema": "https:‸//example.test/hooks.json", "version": 1,')),
+    Case("TL108", MARK + top('"version": 1,') + " " * MOST_BYTES),
+    Case("TL110", '{"version": 1, "hooks": {"stop": [{"command": "x"}]},\n' + DEEP),
+    Case("TL201", '‸["version", 1]'),
+    Case("TL201", "  ‸1"),
+    Case("TL202", "\n" + MARK + top("")),
+    Case("TL203", top('"version": ‸"1",')),
+    Case("TL203", top('"version": ‸0,')),
+    Case("TL203", top('"version": ‸1.5,')),
+    Case("TL203", top('"version": ‸-1,')),
+    Case("TL203", top('"version": ‸true,')),
+    Case("TL203", top('"version": ‸null,')),
+    Case("TL204", top('"version": ‸2,')),
+    Case("TL205", '\n ‸{"version": 1}'),
+    Case("TL205", hooks("‸[]")),
+    Case("TL205", hooks("‸null")),
+    Case("TL206", hooks('{‸"beforeShellExec": []}')),
+    Case("TL206", hooks('{‸"beforeFileEdit": []}')),
+    Case("TL206", hooks('{‸"zzz": []}')),
+    Case("TL206", hooks('{‸"": []}')),
+    Case("TL206", hooks('{‸"beforeshellexecution": []}')),
+    Case("TL206", hooks('{‸"workspaceOpen": [{"command": "x"}]}'), edition="2026-02"),
+    Case("TL206", '{"hooks": {‸"Nonsense": []}}', layer="claude-user"),
+    Case("TL207", hooks('{‸"PreToolUse": []}')),
+    Case("TL207", hooks('{‸"BeforeTool": []}')),
+    Case("TL207", hooks('{‸"errorOccurred": []}')),
+    Case("TL208", entry('{"matcher": "Stop", ‸"hooks": [{"type": "command", "command": "x"}]}')),
+    Case("TL209", hooks('{"stop": ‸{"command": "x"}}')),
+    Case("TL209", hooks('{"stop": ‸"x"}')),
+    Case("TL209", '{"hooks": {"Stop": ‸{}}}', layer="claude-user"),
+    Case("TL210", entry('‸"x"')),
+    Case("TL210", entry('‸[{"command": "x"}]')),
+    Case("TL210", '{"hooks": {"Stop": [‸{"command": "x"}]}}', layer="claude-user"),
+    Case("TL211", entry("‸{}")),
+    Case("TL211", entry('‸{"type": "prompt"}')),
+    Case("TL211", entry('{"command": ‸" "}')),
+    Case("TL211", entry('{"type": "prompt", "prompt": ‸""}')),
+    Case("TL211", '{"hooks": {"Stop": [{"hooks": [‸{"type": "command"}]}]}}', layer="claude-user"),
+    Case("TL212", entry('{"command": "x", ‸"prompt": "is it done?"}')),
+    Case("TL212", entry('{"type": "prompt", ‸"command": "x", "prompt": "is it done?"}')),
+    Case("TL213", entry('{"command": ‸["x", "y"]}')),
+    Case("TL213", entry('{"command": "x", "timeout": ‸"30"}')),
+    Case("TL213", entry('{"command": "x", "failClosed": ‸"true"}', "preToolUse")),
+    Case("TL213", entry('{"command": "x", "matcher": ‸["Shell"]}', "preToolUse")),
+    Case("TL213", entry('{"command": "x", "loop_limit": ‸"3"}')),
+    Case("TL213", entry('{"type": "prompt", "prompt": "x", "model": ‸5}')),
+    Case("TL213", entry('{"type": ‸null, "command": "x"}')),
+    Case("TL213", '{"hooks": {"Stop": [{"matcher": ‸5, "hooks": []}]}}', layer="claude-user"),
+    Case("TL214", entry('{"command": "x", ‸"async": true}')),
+    Case("TL214", entry('{"command": "x", ‸"fail_closed": true}')),
+    Case("TL215", top('"version": 1, ‸"name": "ours",')),
+    Case("TL215", entry('{"command": "x", ‸"description": "says so"}')),
+    Case("TL216", entry('{"command": "x", "timeout": ‸0}')),
+    Case("TL216", entry('{"command": "x", "timeout": ‸-0.5}')),
+    Case("TL217", entry('{"command": "x", "timeout": ‸5000}')),
+    Case("TL217", entry('{"command": "x", "timeout": ‸1000}')),
+    Case("TL218", entry('{"command": "x", "loop_limit": ‸0}')),
+    Case("TL218", entry('{"command": "x", "loop_limit": ‸2.5}')),
+    Case("TL219", entry('{"type": ‸"http", "command": "x"}')),
+    Case("TL220", entry('{"command": "x", ‸"failClosed": true}', "afterFileEdit")),
+    Case("TL221", entry('{"command": "x", ‸"loop_limit": 3}', "preToolUse")),
+    Case("TL221", entry('{"command": "x", ‸"model": "fast"}')),
+    Case("TL222", entry('{"command": "x", ‸"failClosed": true}', "preToolUse"), edition="2026-02"),
+    Case("TL222", entry('{"command": "x", ‸"timeout": 5}'), edition="2025-11"),
+    Case("TL223", hooks("‸{}")),
+    Case("TL301", entry('{"command": "x", "matcher": "‸(Shell"}', "preToolUse")),
+    Case("TL301", entry('{"command": "x", "matcher": "Shell|‸+"}', "preToolUse")),
+    Case("TL302", entry('{"command": "x", "matcher": ‸"startup"}', "sessionStart")),
+    Case("TL303", entry('{"command": "x", "matcher": ‸"Bash"}', "preToolUse")),
+    Case("TL303", entry('{"command": "x", "matcher": ‸"^Never$"}', "preToolUse")),
+    Case("TL303", entry('{"command": "x", "matcher": ‸"hello"}', "beforeSubmitPrompt")),
+    Case("TL304", entry('{"command": "x", "matcher": ‸"curl(?!.*safe)"}', "beforeShellExecution")),
+    Case("TL401", entry('{"command": ‸"./missing.sh"}')),
+    Case("TL405", entry('{"command": ‸"echo /home/anna/x"}'), layer="project", also=("TL506",)),
+    Case("TL405", entry(r'{"command": ‸"type C:\\Users\\anna\\x"}'), layer="project", also=("TL506",)),
+    Case("TL407", entry('{"command": ‸"echo \'{}\'"}')),
+    Case("TL409", entry('{"command": ‸"prettier --write $FILE"}', "afterFileEdit")),
+    Case("TL410", entry('{"command": ‸"say \'hello"}')),
+    Case("TL501", hooks('{"preToolUse": [{"command": "x"}],\n"beforeShellExecution": [‸{"command": "x"}]}')),
+    Case("TL506", MARK + top('"version": 1,'), layer="project"),
+    Case("TL506", MARK + '{"hooks": {}}', layer="claude-project"),
+    Case("TL507", hooks_file('{"command": "x"}', '{"command": "y"}', '‸{"command": "x"}')),
+    Case("TL508", '{‸"disableAllHooks": true, "hooks": {"Stop": []}}', layer="claude-user"),
+    Case("TL509", '{"hooks": {‸"Notification": []}}', layer="claude-user"),
+    Case("TL510", '{"hooks": {"PreToolUse": [{"matcher": ‸"Glob|Bash", "hooks": []}]}}', layer="claude-user"),
+    Case("TL512", '{"hooks": {"Stop": [{"hooks": [{"type": ‸"agent", "prompt": "x"}]}]}}', layer="claude-user"),
+    Case("TL601", entry('‸{"command": "x"}', "beforeTabFileRead"), surface=Surface.CLI),
+    Case("TL601", entry('‸{"command": "x"}', "sessionStart"), layer="enterprise", surface=Surface.CLOUD),
+    Case("TL602", entry('‸{"type": "prompt", "prompt": "x"}'), layer="enterprise", surface=Surface.CLOUD),
+    Case("TL603", entry('‸{"command": "x"}'), surface=Surface.CLOUD),
+    Case("TL604", entry('‸{"command": "x"}', "afterFileEdit"), surface=Surface.CLI),
+)
+
+
+def _missing_beside_hooks_json(world: World) -> None:
+    world.script("project/.cursor/hooks/x.sh")
+    world.write("project", entry('{"command": ‸"./hooks/x.sh"}'))
+
+
+def _a_directory_in_place_of_the_file(world: World) -> None:
+    (world.path / FILES["user"]).mkdir(parents=True)
+
+
+def _not_executable(world: World) -> None:
+    world.write("home/.cursor/x.sh", "#!/bin/sh\n")
+    world.write("user", entry('{"command": ‸"./x.sh"}'))
+
+
+def _without_an_interpreter(world: World) -> None:
+    world.script("home/.cursor/x.sh", "echo hello\n")
+    world.write("user", entry('{"command": ‸"./x.sh"}'))
+
+
+def _an_interpreter_that_is_not_there(world: World) -> None:
+    world.script("home/.cursor/x.sh", "#!/no/such/shell\n")
+    world.write("user", entry('{"command": ‸"./x.sh"}'))
+
+
+def _behind_a_shim(world: World) -> None:
+    world.script("home/.pyenv/shims/python3")
+    world.write("home/.cursor/x.py")
+    world.write("user", entry('{"command": ‸"python3 x.py"}'))
+
+
+def _not_on_the_path(world: World) -> None:
+    world.write("user", entry('{"command": ‸"no-such-program --now"}'))
+
+
+def _in_two_layers(world: World) -> None:
+    world.write("enterprise", entry('{"command": "x"}'))
+    world.write("user", entry('‸{"command": "x"}'))
+
+
+def _in_two_products(world: World) -> None:
+    world.write("user", entry('{"command": "x"}'))
+    world.write("claude-user", '{"hooks": {"Stop": [{"hooks": [‸{"type": "command", "command": "x"}]}]}}')
+
+
+def _a_file_that_others_can_write(world: World) -> None:
+    world.write("user", MARK + top('"version": 1,'), 0o666)
+
+
+def _a_script_that_others_can_write(world: World) -> None:
+    world.write("home/.cursor/x.sh", "#!/bin/sh\n", 0o777)
+    world.write("user", entry('{"command": ‸"./x.sh"}'))
+
+
+def _a_file_linked_out_of_the_project(world: World) -> None:
+    world.write("elsewhere/hooks.json", top('"version": 1,'))
+    (world.project / ".cursor").mkdir()
+    (world.path / FILES["project"]).symlink_to(world.path / "elsewhere" / "hooks.json")
+
+
+def _a_script_linked_out_of_the_project(world: World) -> None:
+    world.script("elsewhere/x.sh")
+    world.write("project", entry('{"command": ‸".cursor/x.sh"}'))
+    (world.project / ".cursor" / "x.sh").symlink_to(world.path / "elsewhere" / "x.sh")
+
+
+def _a_manifest_with_a_number_for_hooks(world: World) -> None:
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"name": "p", "hooks": ‸5}')
+
+
+def _a_manifest_that_names_no_file(world: World) -> None:
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"hooks": ‸"hooks/none.json"}')
+
+
+def _a_manifest_that_leads_out(world: World) -> None:
+    world.write("home/secret.json", top(""))
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"hooks": ‸"../../../../secret.json"}')
+
+
+class Scene(NamedTuple):
+    """A world in which one code is seen at this place; the file is told apart by its name."""
+
+    code: str
+    build: Callable[[World], None]
+    place: tuple[int, int]
+    file: str
+    also: tuple[str, ...] = ()
+
+
+ON_DISK = (
+    Scene("TL109", _a_directory_in_place_of_the_file, (0, 0), "home/.cursor/hooks.json"),
+    Scene("TL402", _not_executable, (5, 19), "home/.cursor/hooks.json"),
+    Scene("TL403", _without_an_interpreter, (5, 19), "home/.cursor/hooks.json"),
+    Scene("TL403", _an_interpreter_that_is_not_there, (5, 19), "home/.cursor/hooks.json"),
+    Scene("TL404", _missing_beside_hooks_json, (5, 19), "project/.cursor/hooks.json", also=("TL506",)),
+    Scene("TL406", _behind_a_shim, (5, 19), "home/.cursor/hooks.json"),
+    Scene("TL408", _not_on_the_path, (5, 19), "home/.cursor/hooks.json"),
+    Scene("TL502", _in_two_layers, (5, 7), "home/.cursor/hooks.json"),
+    Scene("TL503", _in_two_products, (1, 32), "home/.claude/settings.json"),
+    Scene("TL504", _a_file_that_others_can_write, (1, 1), "home/.cursor/hooks.json"),
+    Scene("TL504", _a_script_that_others_can_write, (5, 19), "home/.cursor/hooks.json"),
+    Scene("TL505", _a_file_linked_out_of_the_project, (1, 1), "project/.cursor/hooks.json", also=("TL506",)),
+    Scene("TL505", _a_script_linked_out_of_the_project, (5, 19), "project/.cursor/hooks.json", also=("TL506",)),
+    Scene(
+        "TL511", _a_manifest_with_a_number_for_hooks, (1, 24), "home/.cursor/plugins/local/p/.cursor-plugin/plugin.json"
+    ),
+    Scene("TL511", _a_manifest_that_names_no_file, (1, 11), "home/.cursor/plugins/local/p/.cursor-plugin/plugin.json"),
+    Scene("TL511", _a_manifest_that_leads_out, (1, 11), "home/.cursor/plugins/local/p/.cursor-plugin/plugin.json"),
+)
+
+
+def written(case: Case, world: World) -> Path:
+    return world.write(case.layer, unmarked(case.text).encode(case.encoding))
+
+
+def seen(case: Case, world: World, edition_name: str = "") -> Configuration:
+    written(case, world)
+    return world.load(edition_name or case.edition, surface=case.surface)
+
+
+def name_of(case: Case) -> str:
+    return f"{case.code} {' '.join(unmarked(case.text).split())[-50:]}"
+
+
+@pytest.mark.parametrize("case", IN_TEXT, ids=name_of)
+def test_the_code_is_said_once_at_its_place_with_words_for_a_person(case: Case, tmp_path: Path) -> None:
+    problems = seen(case, new_world(tmp_path)).problems
+    assert said(problems, without=case.also) == [(case.code, *marked_place(case.text))]
+    problem = next(problem for problem in problems if problem.code == case.code)
+    assert problem.message
+    assert problem.message[-1] not in ".!"
+    assert problem.place.file == str(tmp_path / FILES[case.layer])
+    assert problem.docs == f"docs/problems.md#{case.code.lower()}"
+    assert problem.severity == severity_of(case.code, problem_voids(case))
+
+
+def problem_voids(case: Case) -> frozenset[str]:
+    return frozenset() if case.layer.startswith("claude") else edition(case.edition).voids
+
+
+@pytest.mark.parametrize("scene", ON_DISK, ids=lambda scene: f"{scene.code} {scene.build.__name__.strip('_')}")
+def test_the_code_is_said_once_about_what_is_on_the_disk(scene: Scene, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    scene.build(world)
+    shims = str(world.home / ".pyenv" / "shims")
+    problems = world.load(
+        roots=world.roots(search_path=(shims, "/bin") if scene.code in {"TL406", "TL408"} else ())
+    ).problems
+    assert said(problems, without=scene.also) == [(scene.code, *scene.place)]
+    problem = next(problem for problem in problems if problem.code == scene.code)
+    assert problem.message
+    assert Path(problem.place.file).relative_to(world.path).as_posix() == scene.file
+
+
+def test_every_code_has_a_file_that_shows_it() -> None:
+    assert {case.code for case in IN_TEXT} | {scene.code for scene in ON_DISK} == set(CODES)
+
+
+ABOUT_NO_TEXT = {"TL104", "TL108", "TL501", "TL507"}
+SHOWN = [case for case in IN_TEXT if case.code not in ABOUT_NO_TEXT and not case.surface and case.text != MARK]
+
+
+@pytest.mark.parametrize("case", SHOWN, ids=name_of)
+def test_the_source_line_and_the_width_show_what_is_meant(case: Case, tmp_path: Path) -> None:
+    problem = next(problem for problem in seen(case, new_world(tmp_path)).problems if problem.code == case.code)
+    assert problem.source == unmarked(case.text).split("\n")[problem.place.line - 1]
+    assert 1 <= problem.width <= max(1, len(problem.source) - problem.place.column + 1)
+
+
+@pytest.mark.parametrize(
+    "text, hint",
+    [
+        (hooks('{"beforeShellExec": []}'), "did you mean `beforeShellExecution`?"),
+        (hooks('{"BEFORESHELLEXECUTION": []}'), "did you mean `beforeShellExecution`?"),
+        (hooks('{"zzz": []}'), "`trotline events` lists them"),
+        (hooks('{"beforeFileEdit": []}'), "use preToolUse with the matcher `Write|Delete`"),
+        (hooks('{"PreToolUse": []}'), "Cursor's event is `preToolUse`"),
+        (hooks('{"errorOccurred": []}'), "Cursor has none like it; remove the entry"),
+        (entry('{"command": "x", "timeout": 5000}'), "did you mean 5?"),
+        (entry('{"command": "x", "timeout": 1500}'), "did you mean 1.5?"),
+        (entry('{"command": "x", "matcher": "Bash"}', "preToolUse"), "Cursor calls that tool `Shell`"),
+        (entry('{"command": "x", "matcher": "hi"}', "beforeSubmitPrompt"), "write `UserPromptSubmit`"),
+        (entry('{"command": "x", "fail_closed": true}'), "spelt `failClosed` in Cursor"),
+        (entry('{"command": "x", "timeoutSec": 5}'), "GitHub Copilot's; Cursor's key is `timeout`, in seconds"),
+        (entry('{"command": "x", "timeout": 0}'), "leave it out for the default of 60 seconds"),
+        (entry('{"command": "x", "loop_limit": 0}'), "null means no limit"),
+        (top(""), 'write `"version": 1` at the top'),
+        (hooks('{"stop": {"command": "x"}}'), "put it in a list: `[...]`"),
+    ],
+)
+def test_the_hint_says_what_to_write_instead(text: str, hint: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", text)
+    assert hint in world.layer("user").problems[0].hint
+
+
+@pytest.mark.parametrize(
+    "timeout, span", [("1000", "17 minutes"), ("5000", "83 minutes"), ("30000", "8 hours"), ("600000", "7 days")]
+)
+def test_a_timeout_in_milliseconds_is_said_in_the_time_it_would_be(timeout: str, span: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", entry(f'{{"command": "x", "timeout": {timeout}}}'))
+    assert world.layer("user").problems[0].message == f"`timeout` is in seconds: {float(timeout):g} is {span}"
+
+
+def test_a_file_full_of_slips_names_the_first_lines_only(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", hooks_file(*('{"command": yes, "timeout": no}' for _ in range(15))))
+    slips = [problem.place.line for problem in world.layer("user").problems if problem.code == "TL101"]
+    assert slips == [5, 6, 7, 8, 9]
+
+
+VOID_WHATEVER_THE_DATE = {"TL101", "TL104", "TL108", "TL110", "TL201", "TL205"}
+VOID_SINCE_2026_09 = {
+    *("TL102", "TL103", "TL107", "TL202", "TL203", "TL206", "TL207", "TL208", "TL209", "TL210", "TL211", "TL213"),
+    *("TL216", "TL218", "TL219", "TL301"),
+}
+
+
+@pytest.mark.parametrize("case", IN_TEXT, ids=name_of)
+def test_a_code_voids_the_file_in_the_newest_edition_exactly_if_it_was_measured_to(case: Case, tmp_path: Path) -> None:
+    configuration = seen(case, new_world(tmp_path), NEWEST)
+    file = str(tmp_path / FILES[case.layer])
+    read = next(read for read in configuration.layers if read.layer.file == file)
+    present = {problem.code for problem in read.problems}
+    rules = set() if case.layer.startswith("claude") else VOID_WHATEVER_THE_DATE | VOID_SINCE_2026_09
+    assert bool(read.void) == bool(present & rules)
+    assert {problem.code for problem in read.problems if problem.severity is Severity.VOID} == present & rules
+    assert [hook for hook in configuration.hooks if hook.layer.file == file] == ([] if read.void else read.hooks)
+
+
+@pytest.mark.parametrize("case", IN_TEXT, ids=name_of)
+def test_in_early_2026_only_what_nobody_could_parse_voids_a_file(case: Case, tmp_path: Path) -> None:
+    file = str(tmp_path / FILES[case.layer])
+    read = next(read for read in seen(case, new_world(tmp_path), "2026-02").layers if read.layer.file == file)
+    present = {problem.code for problem in read.problems}
+    rules = set() if case.layer.startswith("claude") else VOID_WHATEVER_THE_DATE
+    assert bool(read.void) == bool(present & rules)
+
+
+def test_the_editions_name_the_codes_that_void() -> None:
+    assert edition("2025-11").voids == edition("2026-02").voids == VOID_WHATEVER_THE_DATE
+    assert edition("2026-09").voids == VOID_WHATEVER_THE_DATE | VOID_SINCE_2026_09
+
+
+def test_a_file_without_version_is_void_in_the_newest_edition_and_nothing_is_said_of_it_before(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", top(""))
+    assert "there is no `version`" in world.layer("user", "2026-09").void
+    for old in ("2025-11", "2026-02"):
+        assert (world.layer("user", old).void, world.layer("user", old).problems) == ("", [])
+
+
+def test_a_settings_file_of_claude_code_is_never_void(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("claude-user", b'\xef\xbb\xbf{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}], "Bad": [],}}')
+    read = world.layer("claude-user")
+    assert {problem.severity for problem in read.problems} == {Severity.ERROR}
+    assert (read.void, [hook.command for hook in read.hooks]) == ("", ["x"])
+
+
+def test_the_reason_of_a_void_file_is_its_first_one_and_the_others_are_counted(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", hooks_file('{"command": "x", "timeout": 0}', '{"command": ""}', "5"))
+    assert world.layer("user").void == "line 5: `timeout` is 0; it must be more than 0 seconds (and 2 more)"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_void_code_is_a_code(name: str) -> None:
+    assert edition(name).voids <= set(CODES)
+
+
+def test_codes_have_a_title_a_text_and_the_hundred_they_belong_to() -> None:
+    for code, known in CODES.items():
+        assert code[:2] == "TL"
+        assert code[2] in "123456"
+        assert known.title[0].lower() == known.title[0] or known.title[0] == "`"
+        assert known.about.endswith(".")
+        assert known.severity is not Severity.VOID
+
+
+GOOD = [f'{{"command": "hook-{number}", "timeout": 5}}' for number in range(10)]
+SPOILT = {
+    "a number": "7",
+    "a string": '"hook"',
+    "null": "null",
+    "a list": '[{"command": "hook"}]',
+    "an empty object": "{}",
+    "a group of Claude Code's": '{"matcher": "x", "hooks": [{"command": "hook"}]}',
+    "a command that is a list": '{"command": ["hook"]}',
+    "a timeout of zero": '{"command": "hook", "timeout": 0}',
+    "an unknown type": '{"type": "http", "command": "hook"}',
+    "a matcher that is no pattern": '{"command": "hook", "matcher": "("}',
+    "a trailing comma": '{"command": "hook", "timeout": 5,}',
+    "a missing comma": '{"command": "hook" "timeout": 5}',
+    "a missing colon": '{"command" "hook", "timeout": 5}',
+    "a key without quotes": '{command: "hook", "timeout": 5}',
+    "single quotes": "{'command': 'hook', 'timeout': 5}",
+    "a Windows path": '{"command": "C:\\hook", "timeout": 5}',
+    "a tab in a string": '{"command": "a\tb"}',
+    "an address": '{"command": "curl http://x"}',
+    "a word for a value": '{"command": hook}',
+    "a Python word": '{"command": "hook", "failClosed": True}',
+    "a number that is none": '{"command": "hook", "timeout": NaN}',
+    "a comment": "// nothing",
+    "equal keys": '{"command": "hook", "command": "hook"}',
+    "nothing at all": "",
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+@pytest.mark.parametrize("at", [0, 4, 9])
+def test_one_bad_entry_never_hides_the_nine_good_ones(at: int, spoilt: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", hooks_file(*GOOD[:at], SPOILT[spoilt], *GOOD[at + 1 :]))
+    read = world.layer("user")
+    commands = [hook.command for hook in read.hooks]
+    assert [command for command in commands if command.startswith("hook-")] == [
+        f"hook-{number}" for number in range(10) if number != at
+    ]
+    assert {problem.place.line for problem in read.problems} <= {at + 4, at + 5, at + 6}
+    assert read.problems
+
+
+@pytest.mark.parametrize("event", ['"zzz": [{"command": "a"}]', '"PreToolUse": []', '"stop": {}', '"stop": 5', '"": 1'])
+def test_one_bad_event_never_hides_the_good_ones(event: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    good = '"preToolUse": [{"command": "one"}]', '"sessionEnd": [{"command": "two"}]'
+    world.write("user", hooks(f"{{{good[0]}, {event}, {good[1]}}}"))
+    read = world.layer("user")
+    assert [hook.command for hook in read.hooks] == ["one", "two"]
+    assert read.void
+
+
+@pytest.mark.parametrize("broken", ["{", "", "\0", "null", '{"version": 1, "hooks": {"stop": [', "[" * 5000])
+def test_one_bad_file_never_hides_the_other_layers(broken: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("project", broken)
+    world.write("enterprise", entry('{"command": "one"}'))
+    world.write("user", entry('{"command": "two"}'))
+    configuration = world.load()
+    assert [hook.command for hook in configuration.hooks] == ["one", "two"]
+    assert world.layer("project").void
+
+
+CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpora" / "hooks_json"
+
+
+@pytest.mark.skipif(not CORPUS.is_dir(), reason="the shared corpora are not here")
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("path", sorted(CORPUS.glob("*")), ids=lambda path: path.stem)
+def test_every_file_of_the_corpus_is_read_to_its_last_entry(path: Path, name: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("project", path.read_bytes())
+    read = world.layer("project", name)
+    assert all(problem.code in CODES and problem.message for problem in read.problems)
+    written = json.loads(re.sub(r"(?m)^\s*//.*$|/\*.*?\*/|\s//\s.*$", "", path.read_text("utf-8-sig")))["hooks"]
+    entries = [f"{event}[{index}]" for event in EVENTS for index in range(len(written.get(event, [])))]
+    nothing_to_run = {problem.entry for problem in read.problems if problem.code in {"TL208", "TL210", "TL211"}}
+    assert nothing_to_run <= set(entries)
+    assert len(read.hooks) + len(nothing_to_run) == len(entries)
+
+
+@pytest.fixture(scope="module")
+def one_world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """A world for all examples of a property; each writes over the file of the one before."""
+    return new_world(tmp_path_factory.mktemp("world"))
+
+
+@patient
+@given(file_contents, st.sampled_from(list(FILES)), st.sampled_from(NAMES), st.none() | st.sampled_from(Surface))
+def test_no_bytes_in_any_layer_make_reading_raise(
+    one_world: World, data: bytes, name: str, edition_name: str, surface: Surface | None
+) -> None:
+    path = one_world.write(name, data)
+    roots = one_world.roots(search_path=("/usr/bin", "/bin"))
+    layer = layer_of(path, roots, edition(edition_name))
+    (read,) = read_layers([layer], roots, edition(edition_name), surface=surface).layers
+    assert read.exists
+    for problem in read.problems:
+        assert problem.message
+        assert problem.severity == severity_of(
+            problem.code, edition(edition_name).voids if not layer.kind.from_claude else frozenset()
+        )
+        assert problem.place.column >= 1
+        assert problem.width >= 1
+
+
+def many_entries(number: int) -> str:
+    return hooks_file(*(f'{{"command": "hook-{i} --now", "timeout": 5}}' for i in range(number)))
+
+
+def many_equal_commands(number: int) -> str:
+    return hooks_file(*('{"command": "same --now"}' for _ in range(number)))
+
+
+def many_equal_commands_on_two_events(number: int) -> str:
+    entries = ", ".join('{"command": "same"}' for _ in range(number // 2))
+    return hooks(f'{{"preToolUse": [{entries}], "beforeShellExecution": [{entries}]}}')
+
+
+def many_matchers(number: int) -> str:
+    return hooks_file(*(f'{{"command": "x", "matcher": "Shell|a{i}+b"}}' for i in range(number)), event="preToolUse")
+
+
+def one_long_matcher(number: int) -> str:
+    return hooks_file(f'{{"command": "x", "matcher": "{"(a|b)" * number}"}}', event="preToolUse")
+
+
+def one_open_matcher(number: int) -> str:
+    return hooks_file(f'{{"command": "x", "matcher": "{"(" * number}"}}', event="preToolUse")
+
+
+def many_bad_entries(number: int) -> str:
+    return hooks_file(*("5" for _ in range(number)))
+
+
+def many_unknown_events(number: int) -> str:
+    return hooks("{" + ",\n".join(f'"zzz{i}": []' for i in range(number)) + "}")
+
+
+def many_unknown_keys(number: int) -> str:
+    return hooks_file("{" + ",\n".join(f'"k{i}": 1' for i in range(number)) + "}")
+
+
+def many_variables(number: int) -> str:
+    return hooks_file(f'{{"command": "x {"$FILE " * number}"}}')
+
+
+def one_long_command(number: int) -> str:
+    return hooks_file(f'{{"command": "x {"a/b " * number}"}}')
+
+
+def many_quotes_in_a_command(number: int) -> str:
+    return hooks_file(f'{{"command": "{"a" + chr(39)}{"b; " * number}"}}')
+
+
+MANY = (
+    many_entries,
+    many_equal_commands,
+    many_equal_commands_on_two_events,
+    many_matchers,
+    one_long_matcher,
+    one_open_matcher,
+    many_bad_entries,
+    many_unknown_events,
+    many_unknown_keys,
+    many_variables,
+    one_long_command,
+    many_quotes_in_a_command,
+)
+
+
+def work(text: str, world: World) -> int:
+    """Steps that it takes to read a user's file with this text."""
+    path = world.write("user", text)
+    roots = world.roots()
+    layer = layer_of(path, roots, edition(NEWEST))
+    return steps(lambda: read_layers([layer], roots, edition(NEWEST)))
+
+
+@pytest.mark.parametrize("make", MANY, ids=lambda make: make.__name__)
+def test_twice_the_entries_are_at_most_twice_the_work(make: Callable[[int], str], tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    work(make(10), world)  # what is imported and remembered at the first call is not counted
+    once = work(make(300), world)
+    assert work(make(600), world) <= 2.3 * once + 500
+
+
+def test_equal_commands_in_many_layers_are_compared_only_so_often(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    roots = world.roots()
+
+    def work_of(number: int) -> int:
+        layers = []
+        for index in range(number):
+            path = world.write(f"p{number}-{index}/.cursor/hooks.json", entry('{"command": "same"}'))
+            layers.append(layer_of(path, roots, edition(NEWEST)))
+        return steps(lambda: read_layers(layers, roots, edition(NEWEST)))
+
+    work_of(5)
+    once = work_of(60)
+    assert work_of(120) <= 2.3 * once + 500
+
+
+def test_problems_are_listed_in_the_order_of_their_places(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", hooks_file('{"command": "", "x": 1}', "5", '{"timeout": 0, "command": "y", "timeout": -1}'))
+    problems = world.layer("user").problems
+    assert [problem.place for problem in problems] == sorted(problem.place for problem in problems)
+    assert len(problems) == 5
+
+
+def test_a_file_that_vanishes_is_a_layer_without_a_file(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    path = world.write("user", top('"version": 1,'))
+    layer = layer_of(path, world.roots(), edition(NEWEST))
+    path.unlink()
+    read = read_layer(layer, world.roots(), edition(NEWEST))
+    assert (read.exists, read.void, read.hooks, read.problems) == (False, "", [], [])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
+def test_a_link_that_goes_round_in_circles_cannot_be_read_and_that_is_said(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    path = world.path / FILES["user"]
+    path.parent.mkdir(parents=True)
+    path.symlink_to(path)
+    read = world.layer("user")
+    assert [problem.code for problem in read.problems] == ["TL109"]
+    assert read.void
+
+
+def test_on_windows_nobody_asks_for_the_bits_of_a_file(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", entry('{"command": "./x.sh"}'), 0o666)
+    world.write("home/.cursor/x.sh", "echo\n", 0o666)
+    roots: Roots = world.roots(platform="windows")
+    assert said(world.load(roots=roots).problems) == []

@@ -1,0 +1,238 @@
+"""Schemas: valid themselves, current on disk, and true of samples, of recordings and of files in the wild."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import strategies as our
+from trotline.config.jsonc import Kind, Node, read
+from trotline.contracts import Ask
+from trotline.events import EVENTS
+from trotline.fields import FIELDS, sample
+from trotline.hosts.cursor import write_event
+from trotline.schemas import DRAFT, REPLY_FIELDS, all_schemas, hooks_schema, payload_schema, reply_schema
+from worlds import patient
+
+ROOT = Path(__file__).parents[1]
+CORPUS = ROOT.parent / "shared" / "corpora" / "hooks_json"
+SCHEMAS = all_schemas()
+
+
+def errors_of(schema: dict[str, Any], instance: Any) -> list[str]:
+    return [error.message for error in jsonschema_rs.Draft202012Validator(schema).iter_errors(instance)]
+
+
+# -- the schemas themselves
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_a_valid_schema_of_draft_2020_12(name: str) -> None:
+    schema = SCHEMAS[name]
+    assert schema["$schema"] == DRAFT == "https://json-schema.org/draft/2020-12/schema"
+    jsonschema_rs.meta.validate(schema)
+    assert schema["title"]
+
+
+def test_there_is_a_schema_for_hooks_json_and_two_for_every_event() -> None:
+    wanted = {"hooks.schema.json"}
+    wanted |= {f"{name}.{what}.schema.json" for name in EVENTS for what in ("payload", "reply")}
+    assert set(SCHEMAS) == wanted
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_committed_schema_is_the_one_that_the_declarations_make(name: str) -> None:
+    text = json.dumps(SCHEMAS[name], indent=2, ensure_ascii=False) + "\n"
+    assert (ROOT / "schemas" / name).read_text("utf-8") == text, "run `make schemas`"
+
+
+def test_no_other_file_lies_among_the_committed_schemas() -> None:
+    assert {path.name for path in (ROOT / "schemas").iterdir()} == set(SCHEMAS)
+
+
+# -- payloads
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_sample_payload_is_valid_and_is_the_schemas_example(name: str) -> None:
+    schema = payload_schema(name)
+    assert errors_of(schema, sample(name)) == []
+    assert schema["examples"] == [sample(name)]
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_every_property_of_a_payload_is_described_and_none_is_ours_alone(name: str) -> None:
+    properties = payload_schema(name)["properties"]
+    assert set(properties) == {"hook_event_name", *EVENTS[name].__struct_fields__} - {"raw"}
+    for field, about in properties.items():
+        assert field == "hook_event_name" or about["description"]
+        assert "default" not in about
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_payload_may_have_fields_that_nobody_knows_yet(name: str) -> None:
+    assert errors_of(payload_schema(name), {**sample(name), "future": {"x": 1}}) == []
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_payload_of_another_event_is_not_valid(name: str) -> None:
+    other = "stop" if name != "stop" else "sessionEnd"
+    assert errors_of(payload_schema(name), {**sample(name), "hook_event_name": other})
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_payload_without_what_the_event_is_about_is_not_valid(name: str) -> None:
+    schema = payload_schema(name)
+    for field in schema["required"]:
+        assert errors_of(schema, {key: value for key, value in sample(name).items() if key != field})
+
+
+@pytest.mark.parametrize("name", EVENTS)
+@settings(patient, max_examples=15)
+@given(data=st.data())
+def test_whatever_is_written_is_valid(name: str, data: st.DataObject) -> None:
+    event = data.draw(our.events_named(name))
+    if isinstance(getattr(event, "tool_input", None), list):
+        return
+    body = json.loads(write_event(event))
+    clean = json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
+    assert errors_of(payload_schema(name), clean) == []
+
+
+def test_every_field_that_is_described_belongs_to_some_event() -> None:
+    known = {field for cls in EVENTS.values() for field in cls.__struct_fields__}
+    assert set(FIELDS) <= known | {"hook_event_name"}
+
+
+# -- replies
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_a_reply_may_have_the_answers_of_its_event_and_nothing_else(name: str) -> None:
+    schema, contract = reply_schema(name), EVENTS[name].contract
+    assert tuple(schema["properties"]) == contract.answers
+    assert errors_of(schema, {}) == []
+    assert errors_of(schema, {"zzz": 1})
+    assert errors_of(schema, [])
+
+
+@pytest.mark.parametrize("name", [name for name, cls in EVENTS.items() if cls.contract.gate])
+def test_a_reply_may_ask_only_where_asking_is_not_a_refusal(name: str) -> None:
+    schema = reply_schema(name)
+    assert not errors_of(schema, {"permission": "allow"})
+    assert not errors_of(schema, {"permission": "deny"})
+    assert errors_of(schema, {"permission": "maybe"})
+    asks = EVENTS[name].contract.ask in {Ask.ASKED, Ask.UNHEARD}
+    assert bool(errors_of(schema, {"permission": "ask"})) is not asks
+
+
+@pytest.mark.parametrize(
+    "name, reply",
+    [
+        ("beforeSubmitPrompt", {"continue": "no"}),
+        ("sessionStart", {"env": {"A": 1}}),
+        ("preToolUse", {"updated_input": "x"}),
+        ("preToolUse", {"user_message": 5}),
+        ("stop", {"followup_message": None}),
+        ("workspaceOpen", {"pluginPaths": "/a"}),
+        ("postToolUse", {"updated_mcp_tool_output": []}),
+    ],
+)
+def test_a_reply_with_a_value_of_the_wrong_type_is_not_valid(name: str, reply: dict[str, Any]) -> None:
+    assert errors_of(reply_schema(name), reply)
+
+
+def test_every_reply_key_belongs_to_some_event() -> None:
+    assert set(REPLY_FIELDS) == {key for cls in EVENTS.values() for key in cls.contract.answers}
+
+
+# -- hooks.json
+
+
+def hooks(*entries: Any, event: str = "stop", **top: Any) -> dict[str, Any]:
+    return {"version": 1, "hooks": {event: list(entries)}, **top}
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        hooks(),
+        hooks({"command": "x"}),
+        hooks({"command": "x", "type": "command", "timeout": 0.5, "matcher": "", "failClosed": True}),
+        hooks({"type": "prompt", "prompt": "is it safe?", "model": "m"}),
+        hooks({"command": "x", "loop_limit": None}, {"command": "y", "loop_limit": 3}),
+        hooks({"command": "x", "_comment": "why"}),
+        hooks({"command": "x"}, version=2),
+        {"version": 1, "hooks": {}},
+        {"version": 1, "hooks": {name: [{"command": "x"}] for name in EVENTS}},
+    ],
+)
+def test_a_hooks_file_that_cursor_loads_is_valid(file: Any) -> None:
+    assert errors_of(hooks_schema(), file) == []
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        {"hooks": {}},
+        {"version": "1", "hooks": {}},
+        {"version": 0, "hooks": {}},
+        {"version": 1.5, "hooks": {}},
+        {"version": 1},
+        {"version": 1, "hooks": []},
+        hooks({"command": "x"}, event="beforeShellExec"),
+        hooks({"command": "x"}, event="Stop"),
+        {"version": 1, "hooks": {"stop": {"command": "x"}}},
+        hooks("x"),
+        hooks({}),
+        hooks({"command": ""}),
+        hooks({"command": 5}),
+        hooks({"type": "prompt"}),
+        hooks({"type": "prompt", "command": "x"}),
+        hooks({"type": "agent", "command": "x"}),
+        hooks({"matcher": "x", "hooks": [{"command": "x"}]}),
+        hooks({"command": "x", "timeout": 0}),
+        hooks({"command": "x", "timeout": -1}),
+        hooks({"command": "x", "timeout": "5"}),
+        hooks({"command": "x", "failClosed": "true"}),
+        hooks({"command": "x", "loop_limit": 0}),
+        hooks({"command": "x", "matcher": {"tool": "x"}}),
+        [],
+    ],
+)
+def test_a_hooks_file_that_cursor_voids_is_not_valid(file: Any) -> None:
+    assert errors_of(hooks_schema(), file)
+
+
+# -- files in the wild, where they are at hand
+
+
+def value_of(node: Node) -> Any:
+    """What a tree of our reader says, as json.loads would have it."""
+    if node.kind is Kind.OBJECT:
+        return {key: value_of(member.value) for key, member in node.members.items()}
+    return [value_of(item) for item in node.items] if node.kind is Kind.ARRAY else node.value
+
+
+FILES = sorted(path.name for path in CORPUS.glob("*.json"))
+NOT_VALID = {
+    # an entry of type `prompt` that has a command and no prompt
+    "paultyng__testagent__cmd_cursor_testdata_hooks.json": '"type":"prompt"} is not valid under any of the schemas',
+}
+"""Files of the corpus that Cursor would not load, and what the schema says about each."""
+
+
+@pytest.mark.skipif(not FILES, reason="no corpus of hooks.json files beside this repository")
+@pytest.mark.parametrize("name", FILES)
+def test_a_hooks_file_of_the_corpus_is_valid_unless_it_is_a_known_exception(name: str) -> None:
+    root = read((CORPUS / name).read_bytes()).root
+    assert root is not None
+    found = errors_of(hooks_schema(), value_of(root))
+    if name in NOT_VALID:
+        assert any(NOT_VALID[name] in message for message in found), found
+    else:
+        assert found == []
