@@ -152,6 +152,7 @@ def test_checking_answers_in_the_envelope(world: World, capsys: pytest.CaptureFi
         "message": "`timeout` is in seconds: 5000 is 83 minutes",
         "hint": "did you mean 5?",
         "source": '      {"command": "exit 0", "timeout": 5000}',
+        "source_column": 40,
         "width": 4,
         "entry": "stop[0]",
         "docs": "docs/problems.md#tl217",
@@ -348,7 +349,8 @@ def test_checking_and_showing_take_the_roots() -> None:
 
 @pytest.mark.parametrize("name", ROOTED)
 def test_a_command_that_takes_one_root_takes_all_three(name: str) -> None:
-    assert {"home", "system", "projects"} <= {option.name for option in command_named(name).params}
+    options = {option for parameter in command_named(name).params for option in parameter.opts}
+    assert {"--home", "--system", "--project"} <= options
 
 
 @pytest.mark.parametrize("name", ["check", "show"])
@@ -517,9 +519,9 @@ SEEN = (
 @pytest.mark.parametrize(
     "asked, applies, not_",
     [
-        (["--for", "cd x; curl y"], ["exit 1", "exit 4"], []),
-        (["--for", "ls x"], ["exit 4"], ["exit 1"]),
-        (["--for", ""], ["exit 4"], ["exit 1"]),
+        (["--for", "cd x; curl y"], ["exit 1", "exit 4", "exit 2"], []),
+        (["--for", "ls x"], ["exit 4", "exit 2"], ["exit 1"]),
+        (["--for", ""], ["exit 4", "exit 2"], ["exit 1"]),
         (["--tool", "Write"], ["exit 2"], []),
         (["--tool", "Read"], [], ["exit 2"]),
         (["--subagent", "explore"], ["exit 3"], []),
@@ -540,7 +542,8 @@ def test_show_says_which_hooks_an_action_would_meet_and_why(
     assert [hook["command"] for hook in hooks if hook["applies"]] == applies
     assert [hook["command"] for hook in hooks if not hook["applies"]] == not_
     assert all(hook["why"] for hook in hooks)
-    assert [hook["order"] for hook in hooks if hook["applies"]] == list(range(1, len(applies) + 1))
+    by_event = [[hook["order"] for hook in hooks if hook["applies"] and hook["event"] == its] for its in events]
+    assert all(orders == list(range(1, len(orders) + 1)) for orders in by_event)
     assert all(hook["order"] is None for hook in hooks if not hook["applies"])
 
 

@@ -340,7 +340,7 @@ def test_the_set_of_spaces_and_its_opposite_share_out_all_units() -> None:
 # Against regress
 
 
-@settings(deadline=None, max_examples=1200)
+@settings(deadline=None, max_examples=700)
 @given(patterns)
 def test_regress_takes_what_we_take(source: str) -> None:
     assume(is_plain(source))
@@ -367,7 +367,7 @@ def may_share_names(tokens: list[str]) -> bool:
     )
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=400)
 @given(st.lists(st.sampled_from(["(?<a>", "(?<b>", "(?:", "(", "|", "|", ")", ")", ")"]), max_size=20))
 def test_groups_share_a_name_only_across_alternatives(drawn: list[str]) -> None:
     tokens: list[str] = []
@@ -378,7 +378,7 @@ def test_groups_share_a_name_only_across_alternatives(drawn: list[str]) -> None:
     assert (read("".join(tokens)) is not None) is may_share_names(tokens)
 
 
-@settings(deadline=None, max_examples=900)
+@settings(deadline=None, max_examples=500)
 @given(patterns, st.lists(plain_texts, min_size=1, max_size=5))
 def test_regress_finds_what_we_find(source: str, among: list[str]) -> None:
     assume(is_plain(source) and "){" not in source)
@@ -425,7 +425,7 @@ def judged() -> list[tuple[Case, list[bool] | None]]:
     cases = [Case(source, "", []) for source, *_ in INVALID + BEYOND if not is_newer_than_node_20(source)]
     cases += [Case(source, "", [text]) for source, text, _ in FINDS]
     cases += [Case(example, "", []) for _, example in REGRESS_IS_WRONG.values()]
-    cases += generated(2500)
+    cases += generated(1600)
     done = subprocess.run(
         [node, "-e", NODE], input=json.dumps(cases), capture_output=True, check=True, text=True, timeout=60
     )
@@ -455,7 +455,7 @@ def test_node_finds_what_we_find(judged: list[tuple[Case, list[bool] | None]]) -
 # Bounds
 
 
-@settings(deadline=None, max_examples=600)
+@settings(deadline=None, max_examples=400)
 @given(patterns)
 def test_re2_takes_every_translation(source: str) -> None:
     pattern = read(source)
@@ -466,10 +466,8 @@ def test_re2_takes_every_translation(source: str) -> None:
         re2.compile(pattern.re2, OPTIONS)
 
 
-@pytest.mark.parametrize("mark", ["", "?", "*", "{1000}", "{0,1000}", "{500,}"])
-@pytest.mark.parametrize(
-    "atom", ["a", ".", "(?s:.)", r"\W", r"\D", r"\s", r"\S", "[^a]", "[^k]", r"[é-\ufffe]", "(?:|a)", "(?:)"]
-)
+@pytest.mark.parametrize("mark", ["", "?", "{1000}", "{0,1000}"])
+@pytest.mark.parametrize("atom", ["a", ".", "(?s:.)", r"\W", r"\D", r"\s", r"\S", "[^k]", r"[é-\ufffe]", "(?:|a)"])
 def test_re2_takes_the_greatest_pattern_that_we_call_possible(atom: str, mark: str) -> None:
     once = atom + mark
     count = 1
@@ -503,7 +501,7 @@ HEAVY += ["(?:(?<a>x)|", "(?<a>)|", "(?:){1000}", "){1000}", "\\x4", "\\u004", "
 WRAPS = ["{}", "({})", "[{}]", "x{{{}", "x{{{}}}", "\\{}", "(?{}", "(?<{}>x)", "{}(?<a>)", "(?<\\u{{{}61}}>x)"]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.sampled_from(HEAVY), min_size=1, max_size=3).map("".join), st.sampled_from(WRAPS))
 def test_reading_takes_a_bounded_number_of_steps_for_each_character(token: str, wrap: str) -> None:
     source = wrap.format(token * 150)
@@ -516,7 +514,7 @@ def test_a_long_pattern_takes_no_more_steps_for_each_character_than_a_short_one(
 
 
 @pytest.mark.parametrize("wrap", ["{}", "[{}]", "(?<{}>x)", "x{{{}}}"])
-@pytest.mark.parametrize("token", ["(", "[", "\\", "(?=", "1", "{1", "\\u0061", "😀"])
+@pytest.mark.parametrize("token", ["(", "[", "\\", "(?=", "1", "😀"])
 def test_a_hundred_thousand_characters_of_anything_are_answered(token: str, wrap: str) -> None:
     read(wrap.format(token * (100_000 // len(token))))
 

@@ -252,7 +252,6 @@ def test_a_named_file_elsewhere_is_known_by_its_name_and_its_directory(
         ("any/hooks.json", "project"),
         ("any/x.json", "project"),
         ("any/settings.json", "claude-project"),
-        ("any/hooks/hooks.json", "plugin"),
     ],
 )
 def test_a_file_in_no_project_is_read_and_says_what_was_not_looked_for(file: str, kind: str, tmp_path: Path) -> None:

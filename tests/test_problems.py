@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trotline.config.configuration import Configuration, read_layer, read_layers
-from trotline.config.jsonc import MOST_BYTES, MOST_DEPTH
+from trotline.config.jsonc_reader import MOST_BYTES, MOST_DEPTH
 from trotline.config.layers import layer_of
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Severity, severity_of
+from trotline.config.sheet import WINDOW
 from trotline.contracts import Surface
 from trotline.events import EVENTS
 from trotline.hosts.cursor_editions import NAMES, edition
@@ -334,8 +335,11 @@ SHOWN = [case for case in IN_TEXT if case.code not in ABOUT_NO_TEXT and not case
 @pytest.mark.parametrize("case", SHOWN, ids=name_of)
 def test_the_source_line_and_the_width_show_what_is_meant(case: Case, tmp_path: Path) -> None:
     problem = next(problem for problem in seen(case, new_world(tmp_path)).problems if problem.code == case.code)
-    assert problem.source == unmarked(case.text).split("\n")[problem.place.line - 1]
-    assert 1 <= problem.width <= max(1, len(problem.source) - problem.place.column + 1)
+    line = unmarked(case.text).split("\n")[problem.place.line - 1]
+    assert problem.source in line
+    assert problem.source == line or len(problem.source) <= WINDOW
+    assert problem.source[problem.source_column - 1 :][:1] == line[problem.place.column - 1 :][:1]
+    assert 1 <= problem.width <= max(1, len(problem.source) - problem.source_column + 1)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies as our
-from trotline.config.jsonc import Kind, Node, read
+from trotline.config.jsonc import Kind, Node
+from trotline.config.jsonc_reader import read
 from trotline.contracts import Ask
 from trotline.events import EVENTS
 from trotline.fields import FIELDS, sample

@@ -4,8 +4,8 @@ Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again. With -
 envelope: {"schema", "ok", "data", "problems"}.
 """
 
-import sys
 from importlib import import_module
+from itertools import pairwise
 from typing import Any
 
 import click
@@ -86,21 +86,21 @@ def group() -> None:
 
 def run(argv: list[str]) -> int:
     """Run one command line and give its exit code; whatever goes wrong becomes a sentence for a person."""
-    as_json = "--json" in argv
+    as_json = "--json" in argv or "--format=json" in argv or ("--format", "json") in pairwise(argv)
     try:
-        return _code(group.main(argv, prog_name="trotline", standalone_mode=False))
+        return _code(group.main(argv or ["--help"], prog_name="trotline", standalone_mode=False))
+    except SystemExit:
+        return 0  # click leaves this way when whoever reads us has enough, which is no failure of ours
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "trotline"
-        return _failed(error.format_message(), f"`{where} --help` shows how", 64, as_json=as_json)
+        message = " ".join(error.format_message().split())
+        return _failed(message, f"`{where} --help` shows how", 64, as_json=as_json)
     except click.ClickException as error:
         return _failed(error.format_message(), "", error.exit_code, as_json=as_json)
     except (click.Abort, KeyboardInterrupt):
         return 130
     except TrotlineError as error:
         return _failed(error.message, error.hint, error.exit_code, as_json=as_json)
-    except BrokenPipeError:
-        sys.stderr.close()  # whoever read us has enough; the interpreter must not complain on its way out
-        return 0
     except Exception:  # noqa: BLE001 - the one place where a bug becomes a report
         import traceback
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from trotline import __version__
 from trotline.config.problems import CODES, Problem, Severity
@@ -21,6 +22,7 @@ def github_lines(problems: Iterable[Problem]) -> Iterator[str]:
 
 def _escaped(text: str, *, property_too: bool = False) -> str:
     """Workflow commands end at a line; a message must not be able to begin a new one."""
+    text = "".join(char if char.isprintable() or char in "\r\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if property_too else text
 
@@ -51,7 +53,7 @@ def _result(problem: Problem) -> dict[str, Any]:
         "startColumn": problem.place.column or 1,
         "endColumn": (problem.place.column or 1) + problem.width,
     }
-    location = {"artifactLocation": {"uri": _relative(problem.place.file)}, "region": region}
+    location = {"artifactLocation": {"uri": quote(_relative(problem.place.file), errors="replace")}, "region": region}
     text = problem.message + (f" Hint: {problem.hint}" if problem.hint else "")
     return {
         "ruleId": problem.code,

@@ -1,6 +1,7 @@
 """trotline check: read every layer and list what is wrong with it."""
 
 import json
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -15,9 +16,8 @@ from trotline.config.layers import find_layers, layer_of
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem, Severity
 from trotline.contracts import Surface
-from trotline.editions import Edition
 from trotline.errors import UsageError
-from trotline.hooks import Layer, LayerKind
+from trotline.hooks import LayerKind
 from trotline.hosts.cursor_editions import edition
 
 HELP = """Read every layer of this project, or the files named, and say what is wrong: where, why, what to do.
@@ -56,31 +56,32 @@ def command(
     claude: bool,
     roots: Roots,
 ) -> int:
+    form = "json" if as_json else form
     if explain is not None:
-        return _explain(explain)
+        return _explain(explain, form)
     chosen = edition(edition_name)
-    where = Surface(surface) if surface else None
-    kind = LayerKind(layer) if layer else None
-    layers = _layers(paths, kind, roots, chosen, claude=claude) or find_layers(roots, chosen, claude=claude)
-    configuration = read_layers(layers, roots, chosen, surface=where)
-    _print(configuration, "json" if as_json else form)
+    named = [_named(path) for path in paths]
+    roots = msgspec.structs.replace(roots, projects=tuple(filter(Path.is_dir, named)) or roots.projects)
+    layers = [layer_of(path, roots, chosen, LayerKind(layer) if layer else None) for path in named if not path.is_dir()]
+    if len(layers) < len(named) or not named:
+        layers += find_layers(roots, chosen, claude=claude)
+    once = {layer.file: layer for layer in reversed(layers)}
+    configuration = read_layers(
+        [*reversed(once.values())], roots, chosen, surface=Surface(surface) if surface else None
+    )
+    _print(configuration, form)
     return 1 if any(problem.severity is not Severity.NOTE for problem in configuration.problems) else 0
 
 
-def _layers(
-    paths: tuple[Path, ...], kind: LayerKind | None, roots: Roots, chosen: Edition, *, claude: bool
-) -> list[Layer]:
-    """The layers that the named files are, and all of those of a named project."""
-    layers: list[Layer] = []
-    for path in paths:
-        if path.is_dir():
-            inside = msgspec.structs.replace(roots, projects=(path.resolve(),))
-            layers += find_layers(inside, chosen, claude=claude)
-        elif path.exists():
-            layers.append(layer_of(path.absolute(), roots, chosen, kind))
-        else:
-            raise UsageError(f"there is no file `{path}`", hint="name a hooks.json, a settings.json or a project")
-    return layers
+def _named(path: Path) -> Path:
+    """A file, or the project that a directory is or belongs to."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links that we report on
+    try:
+        whole.stat()
+    except (OSError, ValueError):
+        hint = "name a hooks.json, a settings.json or a project"
+        raise UsageError(f"there is no file `{str(path)[:200]}`", hint=hint) from None
+    return whole.parent if whole.is_dir() and whole.name in {".cursor", ".claude"} else whole
 
 
 def _print(configuration: Configuration, form: str) -> None:
@@ -127,7 +128,7 @@ def _print_for_people(configuration: Configuration) -> None:
 
 
 def _print_layer(layer: LayerRead) -> None:
-    click.echo(f"{bold(layer.layer.file)}  {dim(f'({layer.layer.kind})')}")
+    click.echo(f"{bold(printable(layer.layer.file))}  {dim(f'({layer.layer.kind})')}")
     if layer.layer.note:
         click.echo(dim(f"  {layer.layer.note}"))
     for problem in layer.problems:
@@ -147,7 +148,7 @@ def _print_problem(problem: Problem) -> None:
     if problem.severity is Severity.NOTE:
         return
     if problem.source:
-        line, column = _shortened(problem)
+        line, column = printable(problem.source).replace("\t", " "), problem.source_column
         click.echo(dim(f"    {problem.place.line:>5} | ") + line)
         caret = "^" * max(1, min(problem.width, len(line) - column + 1))
         click.echo(dim("          | ") + " " * (column - 1) + paint(caret, problem.severity))
@@ -156,21 +157,13 @@ def _print_problem(problem: Problem) -> None:
     click.echo(dim(f"          see {problem.docs}"))
 
 
-def _shortened(problem: Problem) -> tuple[str, int]:
-    """The part of a long line around the place; tabs become one space so that the caret stands right."""
-    source, column = printable(problem.source).replace("\t", " "), problem.place.column
-    if len(source) <= WIDTH:
-        return source, column
-    start = max(0, column - WIDTH // 3)
-    return source[start : start + WIDTH], column - start
-
-
-WIDTH = 100
-
-
-def _explain(code: str) -> int:
+def _explain(code: str, form: str) -> int:
     known = CODES.get(code.upper())
     if known is None:
         raise UsageError(f"there is no code `{code}`", hint=f"codes run from {min(CODES)} to {max(CODES)}")
-    click.echo(f"{bold(code.upper())}  {known.title}  ({known.severity})\n\n{known.about}")
+    if form == "json":
+        data = {"code": code.upper(), "severity": known.severity, "title": known.title, "about": known.about}
+        click.echo(envelope("trotline.check.explain/1", ok=True, data=data, problems=[]))
+    else:
+        click.echo(f"{bold(code.upper())}  {known.title}  ({known.severity})\n\n{known.about}")
     return 0

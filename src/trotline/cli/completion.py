@@ -3,6 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
+from trotline.cli.options import accepts_roots
+
 HELP = """Print the completion script of a shell.
 
 \b
@@ -14,6 +16,7 @@ HELP = """Print the completion script of a shell.
 
 @click.command("completion", help=HELP)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@accepts_roots
 def command(shell: str) -> int:
     from trotline.cli import group
 

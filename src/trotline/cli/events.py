@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from trotline.cli.options import edition_option, json_option
+from trotline.cli.options import accepts_roots, edition_option, json_option
 from trotline.cli.output import bold, dim, envelope
 from trotline.contracts import Contract, Fires, Surface
 from trotline.editions import Edition
@@ -29,12 +29,15 @@ MARKS = {Fires.YES: "yes", Fires.NO: "-", Fires.UNVERIFIED: "?"}
 @click.argument("name", required=False)
 @json_option
 @edition_option
+@accepts_roots
 def command(name: str | None, as_json: bool, edition_name: str) -> int:
     chosen = edition(edition_name)
     if name is not None and name not in EVENTS:
         near = next((event for event in EVENTS if event.lower() == name.lower()), "")
         hint = f"did you mean `{near}`?" if near else "`trotline events` lists them"
         raise UsageError(f"there is no event `{name}`", hint=hint)
+    if name is not None and name not in chosen.events:
+        raise UsageError(f"edition {chosen.name} has no event `{name}`", hint="leave --edition out for the newest")
     names = [name] if name else [event for event in EVENTS if event in chosen.events]
     if as_json:
         data = [contract_data(EVENTS[event].contract, chosen) for event in names]

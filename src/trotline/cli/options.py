@@ -28,6 +28,14 @@ claude_option = click.option(
 )
 
 
+def accepts_roots(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The same options where there is nothing to move, so that they may stand after every command."""
+    for name in ("--system", "--home", "--project"):
+        multiple = name == "--project"
+        command = click.option(name, type=DIRECTORY, expose_value=False, hidden=True, multiple=multiple)(command)
+    return command
+
+
 def roots_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """--home, --system and --project: they move configuration, state, data and sockets together."""
 

@@ -13,8 +13,13 @@ COLOURS = {Severity.VOID: "red", Severity.ERROR: "red", Severity.WARNING: "yello
 
 def envelope(schema: str, *, ok: bool, data: Any, problems: list[dict[str, Any]]) -> str:
     """The one shape in which every command answers to --json."""
-    body = {"schema": schema, "ok": ok, "data": data, "problems": problems}
-    return json.dumps(body, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode()
+    return as_json({"schema": schema, "ok": ok, "data": data, "problems": problems})
+
+
+def as_json(body: Any) -> str:
+    """JSON that a terminal can be shown: what does not print is escaped, the rest stays readable."""
+    text = json.dumps(body, ensure_ascii=False, indent=2)
+    return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
 
 def problem_data(problem: Problem) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """trotline schema: JSON Schemas for editors and tests."""
 
-import json
-
 import click
 
-from trotline.cli.options import json_option
+from trotline.cli.options import accepts_roots, json_option
+from trotline.cli.output import as_json as shown
 from trotline.cli.output import envelope
 from trotline.errors import UsageError
 from trotline.events import EVENTS
@@ -28,6 +27,7 @@ An editor can use it without a `$schema` line in the file (which would void it, 
 @click.argument("event", required=False)
 @click.option("--reply", is_flag=True, help="The reply instead of the payload.")
 @json_option
+@accepts_roots
 def command(event: str | None, reply: bool, as_json: bool) -> int:
     if event is None:
         if reply:
@@ -40,5 +40,5 @@ def command(event: str | None, reply: bool, as_json: bool) -> int:
     if as_json:
         click.echo(envelope("trotline.schema/1", ok=True, data=schema, problems=[]))
     else:
-        click.echo(json.dumps(schema, indent=2, ensure_ascii=False))
+        click.echo(shown(schema))
     return 0

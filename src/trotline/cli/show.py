@@ -80,7 +80,11 @@ def _asked(event: str | None, text: str | None, tool: str | None, subagent: str 
     field = next((name for name, value in given.items() if value is not None), "")
     value = given.get(field) or ""
     names = [name for name, cls in EVENTS.items() if field and cls.contract.subject.field == field]
-    return {name: _event(name, field, value) for name in names}
+    asked = {name: _event(name, field, value) for name in names}
+    if field == "command":  # a command is also the use of a tool
+        tools = [name for name, cls in EVENTS.items() if cls.contract.generic]
+        asked |= {name: _event(name, "tool_name", "Shell") for name in tools}
+    return asked
 
 
 def _event(name: str, field: str, value: str) -> Event:
@@ -94,8 +98,8 @@ def _rows(configuration: Configuration, names: Any, asked: dict[str, Event]) -> 
     for name in names:
         number = 0
         for read in configuration.layers:
-            off = f"Cursor loads nothing from this file, because {read.void}" if read.void else ""
             for hook in (hook for hook in read.hooks if hook.event == name):
+                off = configuration.off(read, hook)
                 fit = hook.fit(asked[name], search) if name in asked else None
                 runs = not off and (fit is None or fit.applies)
                 number += runs
@@ -174,7 +178,7 @@ def _print_row(row: Row, chosen: Edition) -> None:
     loops = f", {hook.loop_limit or 'no limit of'} follow-ups" if hook.event in {"stop", "subagentStop"} else ""
     about = f"{matcher}; {hook.timeout:g} s; fails {_fail_mode(hook, chosen)}{loops}{trust}; in {hook.layer.cwd or '?'}"
     click.echo(dim(f"     {printable(about)}"))
-    click.echo(dim(f"     {hook.place}"))
+    click.echo(dim(f"     {printable(str(hook.place))}"))
     if row.off:
         click.echo(f"     {paint('off: ' + printable(row.off), Severity.VOID)}")
     elif row.fit:

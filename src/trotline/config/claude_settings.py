@@ -1,5 +1,7 @@
 """Claude Code's settings files, read as Cursor reads them: mapped events, mapped tools, no limit on follow-ups."""
 
+from trotline import jsregex
+from trotline.config.entries import seconds
 from trotline.config.jsonc import Kind, Node
 from trotline.config.sheet import Sheet
 from trotline.hooks import Hook, Matcher
@@ -70,6 +72,13 @@ def _matcher(sheet: Sheet, name: str, group: Node) -> Matcher | None:
     for tool in names:
         if tool in UNMAPPED_TOOLS:
             sheet.report("TL510", node, f"Cursor has no tool for Claude Code's `{tool}`", entry=name)
+    if not names and str(node.value) not in {"", "*"}:
+        try:
+            jsregex.parse(str(node.value))
+        except jsregex.PatternError as error:
+            at = sheet.document.offset_in_string(node, error.offset)
+            sheet.report("TL301", (at, at + 1), f"the matcher is not a regular expression: {error.message}", entry=name)
+            return None
     return Matcher(str(node.value), names)
 
 
@@ -100,7 +109,7 @@ def _hook(sheet: Sheet, event: str, name: str, node: Node, matcher: Matcher | No
         prompt=line if kind == "prompt" else "",
         model=_text(node, "model") or None,
         matcher=matcher,
-        timeout=float(timeout.value) if usable and timeout is not None else default,
+        timeout=seconds(timeout.value) if usable and timeout is not None else default,
         fail_closed=_text(node, "onFailure") == "block",
         loop_limit=None,
         vocabulary=VOCABULARY,

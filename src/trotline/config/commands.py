@@ -8,6 +8,7 @@ import os
 import re
 import shlex
 import stat
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,12 +26,14 @@ INTERPRETERS: dict[str, frozenset[str]] = {
 INLINE = frozenset({"-c", "-e", "-m", "--eval", "-p", "--print", "-Command", "-EncodedCommand"})
 SHIMS = ("/.pyenv/shims", "/.rbenv/shims", "/.nodenv/shims", "/.asdf/shims", "/mise/shims", "/.volta/bin")
 HOME_PATH = re.compile(
-    r"(?:/home|/Users)/[A-Za-z0-9._-]++(?=[/\"' ]|$)|/root/|[A-Za-z]:[\\/]++Users[\\/]++[^\\/ \"']++"
+    r"""(?<![A-Za-z0-9._/~-])(?:(?:/home|/Users)/[A-Za-z0-9._-]++(?=[/"' ]|$)|/root/)"""
+    r"""|[A-Za-z]:[\\/]++Users[\\/]++[^\\/ "']++"""
 )
 VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*+)\}|([A-Za-z_][A-Za-z0-9_]*+))")
 INLINE_JSON = re.compile(r"(?:echo|printf)\b[^|;&']{0,40}+'\s*+\{")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+=")
-BEYOND_PLAIN = re.compile(r"[;&|<>()`\n]|\$\(")
+BEYOND_PLAIN = re.compile(r"[;&|<>()`\n]|\$\(|\\[A-Za-z0-9_.]")
+QUOTED = re.compile(r"""'[^']*+'|"(?:[^"\\`$]++|\$(?!\())*+\"""")
 
 
 class Finding(NamedTuple):
@@ -58,8 +61,9 @@ def findings_of(hook: Hook, roots: Roots, hooks_directory: Path) -> list[Finding
     if program is None or not hook.layer.root:
         return found
     if "/" in program.name:
-        return [*found, *_file(hook, roots, program.name, hooks_directory, runs_itself=True)]
-    found += _on_the_path(program.name, roots)
+        found += _file(hook, roots, program.name, hooks_directory, runs_itself=True)
+    else:
+        found += _on_the_path(program.name, roots)
     if program.script:
         found += _file(hook, roots, program.script, hooks_directory, runs_itself=False)
     return found
@@ -67,20 +71,16 @@ def findings_of(hook: Hook, roots: Roots, hooks_directory: Path) -> list[Finding
 
 def program_of(command: str) -> Program | None:
     """The program that a plain command line starts; None when only a shell could tell. Raises on open quotes."""
-    if BEYOND_PLAIN.search(command) and not _only_inside_quotes(command):
+    if BEYOND_PLAIN.search(QUOTED.sub("''", command)):
+        shlex.split(command)
         return None
-    words = shlex.split(command, comments=True)
+    words = list(takewhile(lambda word: not word.startswith("#"), shlex.split(command)))
     while words and ASSIGNMENT.match(words[0]):
         words = words[1:]
     if not words:
         return None
     base = words[0].rsplit("/", 1)[-1]
     return Program(words[0], _script_after(base, words[1:]))
-
-
-def _only_inside_quotes(command: str) -> bool:
-    """Whether no character that is special to the shell stands outside single quotes."""
-    return not BEYOND_PLAIN.search(re.sub(r"'[^']*+'", "''", command))
 
 
 def _script_after(interpreter: str, arguments: list[str]) -> str:
@@ -126,16 +126,40 @@ def _on_the_path(name: str, roots: Roots) -> list[Finding]:
 
 
 def _which(name: str, roots: Roots) -> str | None:
+    if name in SHELL_WORDS:
+        return name
     for directory in roots.search_path:
-        candidate = Path(directory) / name
-        if candidate.is_file() and os.access(candidate, os.X_OK):
-            return str(candidate)
-    return "builtin" if name in SHELL_WORDS else None
+        candidate = f"{directory}/{name}"
+        if isinstance(_status(candidate), os.stat_result) and os.access(candidate, os.X_OK):
+            return candidate
+    return None
 
 
 SHELL_WORDS = frozenset(
-    {"echo", "exit", "true", "false", "printf", "test", "[", "cd", "exec", "export", ":", "cat", "."}
+    """
+    . : [ ! { alias bg break case cd command continue echo eval exec exit export false fg for getopts hash if jobs kill
+    local printf pwd read readonly return set shift source test time times trap true type ulimit umask unalias unset
+    until wait while
+    """.split()
 )
+"""What the shell does itself; none of it is on the PATH, or need be."""
+
+
+class _Hidden:
+    """Something is or is not there, and we may not look."""
+
+
+HIDDEN = _Hidden()
+
+
+def _status(path: str | Path) -> os.stat_result | _Hidden | None:
+    """What stands at a path; None for nothing, which a name that no disk can hold is as well."""
+    try:
+        return Path(path).stat()
+    except PermissionError:
+        return HIDDEN
+    except (OSError, ValueError):
+        return None
 
 
 def _file(hook: Hook, roots: Roots, written: str, hooks_directory: Path, *, runs_itself: bool) -> list[Finding]:
@@ -143,25 +167,29 @@ def _file(hook: Hook, roots: Roots, written: str, hooks_directory: Path, *, runs
     if expanded is None:
         return []
     path = Path(hook.layer.cwd) / expanded
-    if not path.exists():
+    status = _status(path)
+    if status is None:
         return [_missing(hook, written, expanded, hooks_directory)]
+    if not isinstance(status, os.stat_result):
+        return []
     found = []
     if hook.layer.kind.needs_trust and not _stays_in(path, Path(hook.layer.root)) and not Path(expanded).is_absolute():
         found.append(Finding("TL505", f"`{written}` leads out of the project, to `{path.resolve()}`"))
-    mode = path.stat().st_mode
-    if mode & stat.S_IWOTH and roots.platform != "windows":
-        found.append(Finding("TL504", f"`{written}` can be written by everybody", f"chmod o-w {written}"))
-    if runs_itself and path.is_file():
+    if status.st_mode & stat.S_IWOTH and roots.platform != "windows":
+        found.append(Finding("TL504", f"`{written}` can be written by everybody", f"chmod o-w {shlex.quote(written)}"))
+    if runs_itself and stat.S_ISREG(status.st_mode):
         found += _starts(path, written, roots)
     return found
 
 
 def expand(word: str, hook: Hook, roots: Roots) -> str | None:
     """The path a word stands for; None when it holds a variable that only the running shell knows."""
+    of_a_project = hook.layer.kind.needs_trust or not roots.projects
+    project = hook.layer.root if of_a_project else str(roots.projects[0])
     known = {
         "HOME": str(roots.home),
-        "CURSOR_PROJECT_DIR": str(roots.projects[0]) if roots.projects else hook.layer.root,
-        "CLAUDE_PROJECT_DIR": str(roots.projects[0]) if roots.projects else hook.layer.root,
+        "CURSOR_PROJECT_DIR": project,
+        "CLAUDE_PROJECT_DIR": project,
         "CURSOR_PLUGIN_ROOT": hook.layer.root,
         "CLAUDE_PLUGIN_ROOT": hook.layer.root,
     }
@@ -173,7 +201,7 @@ def expand(word: str, hook: Hook, roots: Roots) -> str | None:
 
 def _missing(hook: Hook, written: str, expanded: str, hooks_directory: Path) -> Finding:
     elsewhere = hooks_directory / expanded
-    if not Path(expanded).is_absolute() and elsewhere.exists() and hook.layer.cwd != str(hooks_directory):
+    if not Path(expanded).is_absolute() and _status(elsewhere) is not None and hook.layer.cwd != str(hooks_directory):
         right = os.path.relpath(elsewhere, hook.layer.cwd)
         message = f"`{written}` is looked for in `{hook.layer.cwd}`, where it is not"
         return Finding("TL404", message, f"it stands beside hooks.json; write `{right}`")
@@ -188,9 +216,12 @@ def _starts(path: Path, written: str, roots: Roots) -> list[Finding]:
     if roots.platform == "windows":
         return []
     if not os.access(path, os.X_OK):
-        return [Finding("TL402", f"`{written}` is not executable", f"chmod +x {written}")]
-    with path.open("rb") as file:
-        first = file.readline(256)
+        return [Finding("TL402", f"`{written}` is not executable", f"chmod +x {shlex.quote(written)}")]
+    try:
+        with path.open("rb") as file:
+            first = file.readline(256)
+    except OSError:
+        return []
     if first.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")):
         return []
     if not first.startswith(b"#!"):
@@ -206,6 +237,6 @@ def _interpreter(words: list[str], written: str, roots: Roots) -> list[Finding]:
         return []
     if by_name and _which(name, roots):
         return []
-    if not by_name and name and Path(name).exists():
+    if not by_name and name and _status(name) is not None:
         return []
     return [Finding("TL403", f"`{written}` asks for the interpreter `{name}`, which is not here", "install it")]

@@ -1,12 +1,14 @@
 """All layers of a project, read: the hooks in the order in which they run, and every Problem with its place."""
 
+import shlex
 import stat
 from pathlib import Path
 
 import msgspec
 
 from trotline.config import claude_settings, commands, hooks_json, plugins, repetition, surfaces
-from trotline.config.jsonc import MOST_BYTES, Document, read
+from trotline.config.jsonc import Document
+from trotline.config.jsonc_reader import MOST_BYTES, read
 from trotline.config.layers import find_layers
 from trotline.config.places import Roots
 from trotline.config.problems import Problem, severity_of
@@ -34,8 +36,16 @@ class Configuration(msgspec.Struct, kw_only=True):
 
     @property
     def hooks(self) -> list[Hook]:
-        """What would run, trust aside: the hooks of every file that is not void."""
-        return [hook for layer in self.layers if not layer.void for hook in layer.hooks]
+        """What would run, trust aside."""
+        return [hook for layer in self.layers for hook in layer.hooks if not self.off(layer, hook)]
+
+    def off(self, read: LayerRead, hook: Hook) -> str:
+        """Why a hook that is configured never runs; empty when it may."""
+        if read.void:
+            return f"Cursor loads nothing from this file, because {read.void}"
+        if hook.event not in self.edition.events:
+            return f"edition {self.edition.name} does not know the event"
+        return ""
 
     @property
     def problems(self) -> list[Problem]:
@@ -66,7 +76,7 @@ def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:
     try:
         with path.open("rb") as file:
             data = file.read(MOST_BYTES + 1)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return LayerRead(layer=layer)
     except OSError as error:
         return _unreadable(layer, edition, f"the file cannot be read: {(error.strerror or str(error)).lower()}")
@@ -110,6 +120,6 @@ def _ownership(sheet: Sheet, roots: Roots) -> None:
     status = path.stat()
     writers = stat.S_IWOTH | (0 if status.st_gid == status.st_uid else stat.S_IWGRP)  # a group of one's own is fine
     if status.st_mode & writers and roots.platform != "windows":
-        sheet.report("TL504", start, "the file can be written by others", f"chmod go-w {path}")
+        sheet.report("TL504", start, "the file can be written by others", f"chmod go-w {shlex.quote(str(path))}")
     if sheet.layer.kind.needs_trust:
         sheet.report("TL506", start, "hooks of a project run only in a trusted workspace")

@@ -93,10 +93,18 @@ def build(entry: Entry) -> Hook | None:
         prompt=prompt,
         model=entry.text("model") or None,
         matcher=Matcher(source) if matcher is not None else None,
-        timeout=float(timeout.value) if timeout is not None and timeout.value > 0 else TIMEOUT_SECONDS,
+        timeout=seconds(timeout.value) if timeout is not None and timeout.value > 0 else TIMEOUT_SECONDS,
         fail_closed=bool(fail_closed.value) if fail_closed is not None else False,
         loop_limit=LOOP_LIMIT if loop_limit is None else _limit(loop_limit),
     )
+
+
+MOST_SECONDS = 2_147_483.0
+"""The longest time that Node's timers know; nothing waits longer."""
+
+
+def seconds(value: float) -> float:
+    return float(min(value, MOST_SECONDS))
 
 
 def _limit(node: Node) -> int | None:
@@ -125,7 +133,7 @@ def has_something_to_run(entry: Entry) -> None:
 def has_the_right_types(entry: Entry) -> None:
     for key, (kinds, words) in TYPES.items():
         value = entry.node.get(key)
-        if value is not None and value.kind not in kinds:
+        if value is not None and value.kind not in kinds and value.kind is not Kind.BROKEN:
             entry.report("TL213", value, f"`{key}` is {value.kind.value}; it must be {words}")
     kind = entry.of_kind("type")
     if kind is not None and kind.value not in {"command", "prompt"}:
@@ -151,11 +159,12 @@ def waits_sensibly(entry: Entry) -> None:
     if timeout is None:
         return
     if timeout.value <= 0:
-        message = f"`timeout` is {timeout.value}; it must be more than 0 seconds"
+        message = f"`timeout` is {timeout.value:g}; it must be more than 0 seconds"
         entry.report("TL216", timeout, message, f"leave it out for the default of {TIMEOUT_SECONDS:g} seconds")
     elif timeout.value >= MILLISECONDS_FROM:
-        message = f"`timeout` is in seconds: {timeout.value:g} is {_span(timeout.value)}"
-        entry.report("TL217", timeout, message, f"did you mean {timeout.value / 1000:g}?")
+        wait = seconds(timeout.value)
+        message = f"`timeout` is in seconds: {wait:g} is {_span(wait)}"
+        entry.report("TL217", timeout, message, f"did you mean {wait / 1000:g}?")
 
 
 def _span(seconds: float) -> str:
@@ -218,7 +227,7 @@ def _is_regular_expression(entry: Entry, node: Node) -> bool:
         pattern = jsregex.parse(str(node.value))
     except jsregex.PatternError as error:
         message = f"the matcher is not a JavaScript regular expression: {error.message}"
-        at = min(node.start + 1 + error.offset, node.end - 1)
+        at = entry.sheet.document.offset_in_string(node, error.offset)
         entry.report("TL301", Node(Kind.STRING, at, at + 1), message)
         return False
     if pattern.re2 is None:

@@ -20,14 +20,15 @@ def _cursor(roots: Roots) -> Iterator[Layer]:
     yield _layer(LayerKind.ENTERPRISE, roots.enterprise_file, roots.enterprise_file.parent)
     yield _layer(LayerKind.TEAM, roots.team_file, roots.team_file.parent)
     for project in roots.projects:
-        yield _layer(LayerKind.PROJECT, project / ".cursor" / "hooks.json", project)
+        if project != roots.home:  # there the project's file is the person's own
+            yield _layer(LayerKind.PROJECT, project / ".cursor" / "hooks.json", project)
     yield _layer(LayerKind.USER, roots.user_file, roots.user_file.parent)
 
 
 def _claude(roots: Roots) -> Iterator[Layer]:
     for project in roots.projects:
         yield _layer(LayerKind.CLAUDE_LOCAL, project / ".claude" / "settings.local.json", project)
-    for project in roots.projects:
+    for project in (project for project in roots.projects if project != roots.home):
         yield _layer(LayerKind.CLAUDE_PROJECT, project / ".claude" / "settings.json", project)
     # where Cursor runs these is documented nowhere; Claude Code itself runs them in the project
     start = roots.projects[0] if roots.projects else roots.home
@@ -58,8 +59,9 @@ def layer_of(file: Path, roots: Roots, edition: Edition, kind: LayerKind | None 
     known = next((layer for layer in find_layers(roots, edition) if Path(layer.file) == file), None)
     if known and kind in {None, known.kind}:
         return known
-    root = file.parent.parent if file.parent.name in {".cursor", ".claude"} else None
     guessed = kind or _by_name(file)
+    homes = {".cursor-plugin", "hooks"} if guessed is LayerKind.PLUGIN else {".cursor", ".claude"}
+    root = file.parent.parent if file.parent.name in homes else None
     if root is None:
         note = "it stands in no project, so scripts and paths were not looked for"
         return Layer(kind=guessed, file=str(file), root="", cwd="", note=note)

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.config.jsonc import Document, Kind, Node, read
+from trotline.config.jsonc import Document, Kind, Node
+from trotline.config.jsonc_reader import MOST_BYTES, read
 from trotline.config.sheet import Sheet
 from trotline.editions import Edition
 from trotline.hooks import Layer
@@ -35,15 +36,17 @@ def hooks_of_plugin(layer: Layer, document: Document, edition: Edition) -> Found
 
 def _file(layer: Layer, edition: Edition, manifest: Sheet, written: str, named_at: Node | None) -> Found:
     path = Path(layer.root) / written
-    if not path.resolve().is_relative_to(Path(layer.root).resolve()):
-        if named_at is not None:
-            manifest.report("TL511", named_at, f"`{written}` leads out of the plugin")
-        return Found(manifest, None)
     try:
-        data = path.read_bytes()
-    except OSError:
+        inside = path.resolve().is_relative_to(Path(layer.root).resolve())
+        with path.open("rb") as file:
+            data = file.read(MOST_BYTES + 1) if inside else b""
+    except (OSError, ValueError, RuntimeError):  # not there, not a name, or links in a circle
         if named_at is not None:
             manifest.report("TL511", named_at, f"there is no file `{written}` in the plugin")
+        return Found(manifest, None)
+    if not inside:
+        if named_at is not None:
+            manifest.report("TL511", named_at, f"`{written}` leads out of the plugin")
         return Found(manifest, None)
     moved = Layer(kind=layer.kind, file=str(path), root=layer.root, cwd=layer.cwd)
     document = read(data)

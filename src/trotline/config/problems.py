@@ -35,7 +35,8 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     place: Place
     message: str
     hint: str = ""
-    source: str = ""  # the line it stands on
+    source: str = ""  # the line it stands on, or the part of a long one around the place
+    source_column: int = 1  # where in `source`
     width: int = 1  # how many characters of it
     entry: str = ""  # `stop[1]`: which entry it is about, if it is about one
 

@@ -25,6 +25,7 @@ MOST_STDERR = 256_000
 CHUNK = 262_144
 READS_AFTER_DEATH = 2
 REAP_SECONDS = 2.0
+LONGEST_WAIT = 60.0
 WITHOUT_PIDFD = 0.01
 """How long to wait between looks at children where the kernel cannot tell us that one has ended."""
 
@@ -165,7 +166,7 @@ class _Loop:
 
     def _patience(self) -> int:
         soonest = min((child.deadline for child in self.running.values()), default=0.0)
-        patience = max(0.0, soonest - time.monotonic())
+        patience = min(LONGEST_WAIT, max(0.0, soonest - time.monotonic()))
         if any(child.pidfd < 0 for child in self.running.values()):
             patience = min(patience, WITHOUT_PIDFD)
         return int(patience * 1000) + 1 if self.running else 0

@@ -32,5 +32,4 @@ def resolve(
 
 def _configured(configuration: Configuration, event: str) -> Iterable[tuple[Hook, str]]:
     for read in configuration.layers:
-        off = f"Cursor loads nothing from this file, because {read.void}" if read.void else ""
-        yield from ((hook, off) for hook in read.hooks if hook.event == event)
+        yield from ((hook, configuration.off(read, hook)) for hook in read.hooks if hook.event == event)

@@ -1,0 +1,555 @@
+"""Bad hooks, and what a host must make of each: a table, played through `trotline fire --json` and nothing else.
+
+    python tests/faults.py          a line per row, exit 1 if one is not as wanted
+    python tests/faults.py --json   the same for programs
+
+Nothing here imports the package. What is wanted comes from the published contract (`refuses` below) and from the names
+of failures that `fire` documents. Rows that want the same of an event share one call of `fire`; their hooks run side by
+side. The clock decides nothing but that a call which hangs is given up.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PATIENT, HASTY = 40.0, 0.6  # seconds: the time limit of a hook that is to end by itself, and of one that is not
+GIVE_UP = 60.0
+MOST_MEGABYTES = 150
+AT_ONCE = 3
+
+EDITIONS = ("2025-11", "2026-02", "2026-09")
+GATES = ("beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
+PAYLOADS: dict[str, dict[str, str]] = {
+    "beforeShellExecution": {"command": "ls"},
+    "beforeMCPExecution": {"tool_name": "search"},
+    "beforeReadFile": {"file_path": "/a.txt"},
+    "beforeSubmitPrompt": {"prompt": "hello"},
+    "sessionStart": {},
+    "afterFileEdit": {"file_path": "/a.txt"},
+    "stop": {"status": "completed"},
+}
+REFUSABLE = {*GATES, "beforeSubmitPrompt", "sessionStart"}
+
+CRASHED, TIMED_OUT, KILLED = "crashed", "timed out", "killed"
+NOT_FOUND, NOT_EXECUTABLE = "not found", "not executable"
+NO_OUTPUT, TOO_MUCH = "no output", "too much output"
+UNREADABLE, MISFIT = "unreadable output", "output of the wrong shape"
+
+
+class Kind(NamedTuple):
+    """A way for a hook to misbehave, and what becomes of it."""
+
+    name: str
+    script: str | None  # None: there is no such file
+    failure: str = ""
+    says: str = "silent"  # what counts when it is no failure
+    seconds: float = PATIENT
+    exit: int | None = None
+    warning: str = ""
+    command: str = "./{file}"
+    mode: int = 0o755
+    big: bool = False  # its payload has 5 MB
+    leaves: bool = False  # it leaves a process behind, which is let live
+    gone: bool = False  # its working directory vanishes before it starts
+
+    @property
+    def file(self) -> str:
+        return self.name.replace(" ", "-")
+
+    @property
+    def hasty(self) -> bool:
+        return self.seconds == HASTY
+
+
+def sh(name: str, script: str, **rest: Any) -> Kind:
+    return Kind(name, f"#!/bin/sh\n{script}\n", **rest)
+
+
+def python(name: str, script: str, **rest: Any) -> Kind:
+    return Kind(name, f"#!{sys.executable} -IS\nimport os, signal, sys, time\n{script}\n", **rest)
+
+
+def hangs(kind: Kind) -> Kind:
+    return kind._replace(failure=TIMED_OUT, seconds=HASTY)
+
+
+def prints(name: str, text: str | bytes, **rest: Any) -> Kind:
+    """A hook that prints exactly these bytes and ends well."""
+    data = text if isinstance(text, bytes) else text.encode()
+    octal = "".join(f"\\{byte:03o}" for byte in data)
+    return sh(name, f"cat > /dev/null\nprintf '{octal}'", **rest)
+
+
+ALLOW = '{"permission": "allow"}'
+DENY = '{"permission": "deny"}'
+SAYS_ALLOW = f"echo '{ALLOW}'"
+SAYS_DENY = f"echo '{DENY}'"
+WHO = 'echo $$ >> "$0.$1.pids"\n'
+
+KINDS: tuple[Kind, ...] = (
+    # what it does with its input
+    sh("never reads its input", SAYS_ALLOW, says="allow", exit=0),
+    sh("never reads an input of 5 MB", SAYS_ALLOW, says="allow", exit=0, big=True),
+    sh("reads ten bytes of 5 MB", f"head -c 10 > /dev/null\n{SAYS_ALLOW}", says="allow", big=True),
+    sh("closes its input", f"exec 0<&-\n{SAYS_ALLOW}", says="allow"),
+    sh("closes an input of 5 MB", f"exec 0<&-\n{SAYS_ALLOW}", says="allow", big=True),
+    sh("writes to its input", f"(echo '{DENY}' >&0) 2> /dev/null\n{SAYS_ALLOW}", says="allow"),
+    sh(
+        "overwrites an input of 5 MB",
+        f"(echo '{DENY}' >&0) 2> /dev/null\n(echo '{DENY}' > /proc/self/fd/0) 2> /dev/null\n{SAYS_ALLOW}",
+        says="allow",
+        big=True,
+    ),
+    sh("reads 5 MB that others overwrite", f"[ $(wc -c) -gt 5000000 ] && {SAYS_ALLOW}", says="allow", big=True),
+    # what it does with its output
+    sh("prints nothing", "cat > /dev/null", failure=NO_OUTPUT, exit=0),
+    prints("prints only blanks", " \t\r\n\n ", failure=NO_OUTPUT, exit=0),
+    sh("closes its output", f"exec 1>&-\n({SAYS_ALLOW}) 2> /dev/null\nexit 0", failure=NO_OUTPUT, exit=0),
+    hangs(sh("closes both outputs and hangs", f"{WHO}exec 1>&- 2>&-\nexec sleep 60")),
+    hangs(sh("answers and then hangs", f"{WHO}{SAYS_DENY}\nexec sleep 60")),
+    python(
+        "answers byte by byte",
+        f"for byte in b'{ALLOW}':\n    os.write(1, bytes([byte]))\n    time.sleep(0.001)",
+        says="allow",
+    ),
+    sh("floods stdout", "exec yes", failure=TOO_MUCH),
+    hangs(sh("floods stderr", f"{WHO}exec yes >&2")),
+    sh(
+        "floods stderr and then answers",
+        f"head -c 20000000 /dev/zero | tr '\\0' x >&2\n{SAYS_ALLOW}",
+        says="allow",
+        exit=0,
+        warning="standard error",
+    ),
+    sh("prints 50 MB and then an answer", f"yes | head -c 50000000\n{SAYS_ALLOW}", failure=TOO_MUCH),
+    python(
+        "prints 5 MB of good JSON", f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 5_000_000 + '\"}}')", failure=TOO_MUCH
+    ),
+    python("prints 3 MB of good JSON", f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 3_000_000 + '\"}}')", says="allow"),
+    prints("prints a byte order mark", f"\ufeff{ALLOW}\n", says="allow", exit=0),
+    prints("prints log lines first", f"loading\n[1] ready\n{ALLOW}\n", says="allow", warning="beside the JSON"),
+    prints("asks after a log line", 'loading\n{"permission": "ask"}\n', says="ask"),
+    prints("prints noise afterwards", f"{DENY}\nbye\n", says="deny", warning="beside the JSON"),
+    prints("prints two documents", f"{DENY}\n{ALLOW}\n", says="allow", warning="beside the JSON"),
+    prints("prints text", "all is well\n", failure=UNREADABLE, exit=0),
+    prints("prints JSON that breaks off", '{"permission": "allow"', failure=UNREADABLE, exit=0),
+    prints("prints bytes that are no UTF-8", b"\xff\xfe\xfd\n", failure=UNREADABLE),
+    prints("prints a text that is no UTF-8", b'{"permission": "deny", "user_message": "\xff"}', says="deny"),
+    prints("prints zeros", b"\0\0\0\0", failure=UNREADABLE),
+    prints("prints a zero inside its answer", b'{"permission": "allow", "user_message": "\0"}', failure=UNREADABLE),
+    prints("prints a list", f"[{ALLOW}]\n", failure=MISFIT),
+    prints("prints a word in quotes", '"allow"\n', failure=MISFIT),
+    prints("prints a number for a permission", '{"permission": 1}', failure=MISFIT),
+    prints("prints an unknown permission", '{"permission": "perhaps"}', failure=MISFIT),
+    prints("prints a list for a message", '{"permission": "allow", "user_message": []}', failure=MISFIT),
+    python("nests too deeply", "print('{\"a\":' * 100_000 + '1' + '}' * 100_000)", failure=UNREADABLE),
+    # how it ends
+    sh("exits 1 after a deny", f"{SAYS_DENY}\nexit 1", failure=CRASHED, exit=1),
+    sh("exits 2 after an allow", f"{SAYS_ALLOW}\nexit 2", says="deny", exit=2),
+    sh("exits 2 without a word", "exit 2", says="deny", exit=2),
+    sh("exits 3", "exit 3", failure=CRASHED, exit=3),
+    sh("exits 126", "exit 126", failure=NOT_EXECUTABLE, exit=126),
+    sh("exits 127", "exit 127", failure=NOT_FOUND, exit=127),
+    sh("exits 255", "exit 255", failure=CRASHED, exit=255),
+    sh("dies by SIGKILL", f"{SAYS_DENY}\nkill -KILL $$", failure=KILLED, exit=-9),
+    sh("dies by SIGSEGV", "ulimit -c 0\nkill -SEGV $$", failure=KILLED, exit=-11),
+    sh("dies by SIGTERM", "kill -TERM $$", failure=KILLED, exit=-15),
+    sh("says that its child was killed", f"sh -c 'kill -KILL $$'\n{SAYS_DENY}\nexit 137", failure=KILLED, exit=137),
+    sh("kills its own group", "sleep 60 &\nkill -KILL 0", failure=KILLED, exit=-9),
+    # whether it starts
+    Kind("is missing", None, failure=NOT_FOUND),
+    Kind("is a program that is missing", None, command="trotline-no-such-program", failure=NOT_FOUND, exit=127),
+    sh("is not executable", SAYS_ALLOW, mode=0o644, failure=NOT_EXECUTABLE),
+    sh("is a directory", "", command="./", failure=NOT_EXECUTABLE),
+    Kind("has no first line", f"{SAYS_ALLOW}\n", says="allow", exit=0),
+    Kind("is empty", "", failure=NO_OUTPUT, exit=0),
+    Kind("names no interpreter that exists", f"#!/no/such/interpreter\n{SAYS_ALLOW}\n", failure=NOT_FOUND),
+    sh("loses its directory before it starts", SAYS_ALLOW, gone=True, failure=NOT_FOUND),
+    sh(
+        "removes its directory",
+        f"mkdir gone.$1 && cd gone.$1 && rmdir ../gone.$1\n{SAYS_ALLOW}",
+        says="allow",
+        exit=0,
+    ),
+    sh("replaces its own file", f'echo x > "$0.$1" && mv "$0.$1" "$0"\n{SAYS_ALLOW}', says="allow", exit=0),
+    python("takes much memory", f"held = bytearray(70_000_000)\nprint('{ALLOW}')", says="allow", exit=0),
+    # processes it starts, and how long it lives
+    sh(
+        "leaves a child that holds its pipes",
+        f"sleep 60 &\n{SAYS_ALLOW}",
+        says="allow",
+        exit=0,
+        leaves=True,
+        warning="background",
+    ),
+    sh(
+        "leaves a child that keeps writing",
+        f"(while :; do echo noise; sleep 0.01; done) &\nsleep 0.05\n{SAYS_ALLOW}",
+        says="allow",
+        exit=0,
+        leaves=True,
+        warning="background",
+    ),
+    hangs(sh("hangs", f"{WHO}exec sleep 60")),
+    hangs(sh("hangs in a child", f"{WHO}sleep 60\n:")),
+    hangs(sh("hangs in a pipeline", f"{WHO}sleep 60 | cat")),
+    hangs(sh("never stops working", f"{WHO}while :; do :; done")),
+    hangs(sh("stops itself", f"{WHO}kill -STOP $$\n{SAYS_ALLOW}")),
+    hangs(sh("ignores SIGTERM", f"{WHO}trap '' TERM INT HUP QUIT\nwhile :; do sleep 1; done")),
+    hangs(sh("clears its environment", f"{WHO}exec env -i sleep 60")),
+    hangs(sh("forks many children", f"{WHO}i=0\nwhile [ $i -lt 50 ]; do sleep 60 & i=$((i+1)); done\nwait")),
+    hangs(sh("double forks", f"{WHO}( ( sleep 60 & ) & )\nexec sleep 60")),
+    hangs(sh("puts its children into other groups", f"{WHO}set -m\nsleep 60 &\nsleep 60 &\nwait")),
+    hangs(python("joins the group of its parent", "os.setpgid(0, os.getpgid(os.getppid()))\ntime.sleep(60)")),
+    hangs(python("starts a session", "if os.fork() == 0:\n    os.setsid()\ntime.sleep(60)")),
+    hangs(
+        python(
+            "starts sessions and forks for a second",
+            "end = time.monotonic() + 1\n"
+            "while time.monotonic() < end:\n"
+            "    if os.fork() == 0:\n"
+            "        os.setsid()\n"
+            "        os.fork()\n"
+            "        time.sleep(60)\n"
+            "        os._exit(0)\n"
+            "    time.sleep(0.01)\n"
+            "time.sleep(60)",
+        )
+    ),
+)
+
+EVERYWHERE = frozenset(
+    {
+        "never reads its input",
+        "prints nothing",
+        "closes its output",
+        "floods stdout",
+        "prints noise afterwards",
+        "prints text",
+        "prints a list",
+        "prints a number for a permission",
+        "exits 1 after a deny",
+        "exits 2 after an allow",
+        "exits 127",
+        "dies by SIGKILL",
+        "is missing",
+        "leaves a child that holds its pipes",
+        "answers and then hangs",
+        "starts a session",
+    }
+)
+"""Kinds that are played on every event of the table; the rest only before a shell command."""
+
+
+class Row(NamedTuple):
+    """One kind of bad hook at one event of one edition."""
+
+    kind: Kind
+    edition: str
+    event: str
+    closed: bool
+
+    @property
+    def id(self) -> str:
+        return f"{self.edition} {self.event} {'closed' if self.closed else 'open'}: {self.kind.name}"
+
+    @property
+    def in_claude_file(self) -> bool:
+        """The oldest Cursor file has no time limits, and no file of Cursor's runs in a directory that can vanish."""
+        return self.kind.gone or (self.kind.hasty and self.edition == EDITIONS[0])
+
+    @property
+    def word(self) -> str:
+        return "closed" if self.closed else "open"
+
+    @property
+    def failure(self) -> str:
+        """How its run must be said to have failed. Printing nothing is a failure only to one that fails closed."""
+        if self.kind.failure == NO_OUTPUT and not (knows_fail_closed(self) and self.event in REFUSABLE):
+            return ""
+        return self.kind.failure
+
+    @property
+    def permission(self) -> str:
+        if self.event not in REFUSABLE:
+            return "silent"
+        if self.failure:
+            return "deny" if refuses(self) else "silent"
+        return self.kind.says
+
+
+def knows_fail_closed(row: Row) -> bool:
+    """`failClosed` came after the first two editions, which do not look at it."""
+    return row.closed and row.edition == "2026-09"
+
+
+def refuses(row: Row) -> bool:
+    """What a failure decides on an event that can be refused (cursor-protocol.md 3.1, C2).
+
+    2025-11 knows of no failing closed. 2026-02 always fails closed on MCP calls and reads. 2026-09 fails closed where the
+    entry says so, and output that cannot be read blocks at every gate.
+    """
+    if row.edition == "2025-11":
+        return False
+    if row.edition == "2026-02":
+        return row.event in {"beforeMCPExecution", "beforeReadFile"}
+    return row.closed or (row.failure in {UNREADABLE, MISFIT} and row.event in GATES)
+
+
+def _rows() -> Iterator[Row]:
+    for kind in KINDS:
+        for edition in EDITIONS:
+            for event in PAYLOADS:
+                yield from (Row(kind, edition, event, closed) for closed in (False, True))
+
+
+def _is_played(row: Row) -> bool:
+    if row.in_claude_file:
+        return row.event == "beforeSubmitPrompt" and (not row.closed or row.edition == "2026-09")
+    if row.event == "sessionStart" and row.edition == "2025-11":
+        return False  # came later
+    # whether printing nothing fails where everything always fails closed, nobody has written down
+    if row.kind.failure == NO_OUTPUT and row.edition == "2026-02" and row.event in GATES[1:]:
+        return False
+    return row.event == "beforeShellExecution" or row.kind.name in EVERYWHERE
+
+
+ROWS: dict[str, Row] = {row.id: row for row in _rows() if _is_played(row)}
+
+
+class Fired(NamedTuple):
+    """What came back from a call of `fire`."""
+
+    exit: int
+    answer: dict[str, Any]
+    seconds: float
+    megabytes: float
+    stderr: str
+
+    @property
+    def runs(self) -> dict[str, dict[str, Any]]:
+        return {run["line"]: run for run in (self.answer.get("data") or {}).get("runs", [])}
+
+
+class Seen(NamedTuple):
+    """A row, and what is not as it should be."""
+
+    row: Row
+    problems: list[str]
+    fired: Fired
+    run: dict[str, Any]
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "id": self.row.id,
+            "kind": self.row.kind.name,
+            "wanted": {"permission": self.row.permission, "failure": self.row.failure or None},
+            "got": {key: self.run.get(key) for key in ("permission", "failure", "exit", "warnings", "micros")},
+            "seconds": round(self.fired.seconds, 2),
+            "megabytes": round(self.fired.megabytes, 1),
+            "problems": self.problems,
+        }
+
+
+def play_all(rows: Iterable[Row], scratch: Path) -> list[Seen]:
+    """Every row, in as few calls of `fire` as can tell them apart."""
+
+    def together(row: Row) -> tuple[Any, ...]:
+        decision = "go on" if row.permission in {"silent", "allow"} else row.permission
+        return (row.edition, row.event, row.in_claude_file, row.kind.gone, row.kind.big, decision)
+
+    batches = [list(batch) for _, batch in groupby(sorted(rows, key=together), together)]
+    worlds = [scratch / str(number) for number in range(len(batches))]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return [seen for batch in pool.map(play, batches, worlds) for seen in batch]
+
+
+def play(batch: list[Row], world: Path) -> list[Seen]:
+    """One call of `fire` for rows that want the same decision."""
+    lines = write_world(batch, world)
+    fired = fire(batch[0], world)
+    cookies = {str(run.get("run")): line for line, run in fired.runs.items()}
+    living = processes_with(cookies)
+    seen = []
+    for row in batch:
+        line = lines[row.id]
+        run = fired.runs.get(line, {})
+        problems = [*problems_of_call(fired, batch), *problems_of_run(row, run, fired)]
+        left = [pid for pid, cookie in living.items() if cookies[cookie] == line]
+        if row.kind.leaves and not left:
+            problems.append("its background process was not let live")
+        if not row.kind.leaves:
+            pids = world / "home/.cursor" / f"{row.kind.file}.{row.word}.pids"
+            known = [int(pid) for pid in pids.read_text().split()] if pids.exists() else []
+            problems += [f"process {pid} is still there" for pid in (*left, *known) if outlives(pid)]
+        seen.append(Seen(row, problems, fired, run))
+    for pid in living:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return seen
+
+
+def problems_of_call(fired: Fired, batch: list[Row]) -> Iterator[str]:
+    wanted = batch[0].permission
+    code = {"deny": 20, "ask": 10}.get(wanted, 0)
+    if fired.exit != code:
+        yield f"fire ended with {fired.exit}, wanted {code}: {fired.stderr[-300:]}"
+    if fired.seconds >= GIVE_UP:
+        yield f"fire was given up after {GIVE_UP:g} seconds"
+    if fired.megabytes > MOST_MEGABYTES:
+        yield f"fire took {fired.megabytes:.0f} MB"
+
+
+def problems_of_run(row: Row, run: dict[str, Any], fired: Fired) -> Iterator[str]:
+    if not run:
+        yield "there is no run of it"
+        return
+    failure = (run["failure"] or {}).get("kind", "")
+    if failure != row.failure:
+        yield f"its failure is `{failure}`, wanted `{row.failure}`"
+    if run["permission"] != row.permission:
+        yield f"it counts as `{run['permission']}`, wanted `{row.permission}`"
+    decision = fired.answer["data"]["decision"]
+    if row.permission in {"deny", "ask"} and not (
+        decision["permission"] == row.permission and run["id"] in decision["deciders"]
+    ):
+        yield f"it is not among those who decided `{decision['permission']}`"
+    if row.kind.exit is not None and run["exit"] != row.kind.exit:
+        yield f"its exit is {run['exit']}, wanted {row.kind.exit}"
+    if row.kind.warning and not any(row.kind.warning in warning for warning in run["warnings"]):
+        yield f"no warning speaks of `{row.kind.warning}`: {run['warnings']}"
+
+
+def write_world(batch: list[Row], world: Path) -> dict[str, str]:
+    """The files of these rows; the command line of each, by its id."""
+    beside = world / "home" / ".cursor"
+    for directory in (beside, world / "home" / ".claude", world / "system", world / "project"):
+        directory.mkdir(parents=True)
+    for kind in {row.kind for row in batch}:
+        if kind.script is not None:
+            path = beside / kind.file
+            path.write_text(kind.script, "utf-8")
+            path.chmod(kind.mode)
+    lines = {}
+    entries = []
+    for row in batch:
+        base = "./{file}" if not row.in_claude_file else f"{beside}/{{file}}"
+        command = row.kind.command.replace("./{file}", base).format(file=row.kind.file)
+        lines[row.id] = f"{command} {row.word}"
+        entries.append({"command": lines[row.id], "timeout": row.kind.seconds, "failClosed": row.closed})
+    event = batch[0].event
+    if batch[0].in_claude_file:
+        hooks = [{"type": "command", **entry, **_claude_fail_closed(entry)} for entry in entries]
+        body: dict[str, Any] = {"hooks": {"UserPromptSubmit": [{"hooks": hooks}]}}
+        (world / "home" / ".claude" / "settings.json").write_text(json.dumps(body))
+    else:
+        (beside / "hooks.json").write_text(json.dumps({"version": 1, "hooks": {event: entries}}))
+    payload = {"hook_event_name": event, **PAYLOADS[event]}
+    if batch[0].kind.big:
+        payload["command"] = "x" * 5_000_000
+    (world / "payload.json").write_text(json.dumps(payload))
+    return lines
+
+
+def _claude_fail_closed(entry: dict[str, Any]) -> dict[str, str]:
+    return {"onFailure": "block"} if entry["failClosed"] else {}
+
+
+def fire(row: Row, world: Path) -> Fired:
+    """Call `trotline fire`, and never wait for it without end."""
+    payload = world / "payload.json"
+    handed = world / "payload.fifo" if row.kind.gone else payload
+    if row.kind.gone:
+        os.mkfifo(handed)
+    roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
+    command = [sys.executable, "-m", "trotline", "fire", "--json", f"--edition={row.edition}", *roots]
+    with (world / "stdout").open("wb") as stdout, (world / "stderr").open("wb") as stderr:
+        started = time.monotonic()
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            [*command, f"--payload={handed}"], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=world
+        )
+        guard = threading.Timer(GIVE_UP, process.kill)
+        guard.start()
+        if row.kind.gone:
+            _take_the_directory_away(world, handed, payload.read_bytes())
+        _, status, usage = os.wait4(process.pid, 0)
+        guard.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    try:
+        answer = json.loads((world / "stdout").read_bytes())
+    except ValueError:
+        answer = {}
+    return Fired(
+        exit=process.returncode,
+        answer=answer,
+        seconds=time.monotonic() - started,
+        megabytes=usage.ru_maxrss / 1024,
+        stderr=(world / "stderr").read_text("utf-8", "replace"),
+    )
+
+
+def _take_the_directory_away(world: Path, fifo: Path, payload: bytes) -> None:
+    """Opening the pipe waits until `fire` reads from it; by then it has looked at its options, and not yet at hooks."""
+    with fifo.open("wb") as writer:
+        (world / "project").rmdir()
+        writer.write(payload)
+
+
+def processes_with(cookies: Iterable[str]) -> dict[int, str]:
+    """The processes of these runs, each with its cookie."""
+    wanted = {f"TROTLINE_RUN={cookie}".encode(): cookie for cookie in cookies}
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            carried = wanted.keys() & set((entry / "environ").read_bytes().split(b"\0"))
+            found.update({int(entry.name): wanted[cookie] for cookie in carried})
+    return found
+
+
+def outlives(pid: int) -> bool:
+    """Whether a process is still there when a killed one would long have gone."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    try:
+        return not select.select([descriptor], [], [], 5)[0]
+    finally:
+        os.close(descriptor)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Play every bad hook, and say which is not dealt with as wanted.")
+    parser.add_argument("--json", action="store_true", help="a list of all rows")
+    arguments = parser.parse_args()
+    scratch = Path(tempfile.mkdtemp(prefix="faults-"))
+    try:
+        seen = play_all(ROWS.values(), scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if arguments.json:
+        print(json.dumps([one.as_json() for one in seen], indent=1))
+    else:
+        for one in seen:
+            said = "ok" if not one.problems else "; ".join(one.problems)
+            print(f"{one.row.id:<80} {one.fired.seconds:5.1f} s {one.fired.megabytes:5.0f} MB  {said}")
+        print(f"{len(KINDS)} kinds, {len(seen)} rows, {sum(bool(one.problems) for one in seen)} not as wanted")
+    return 1 if any(one.problems for one in seen) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
