@@ -33,12 +33,14 @@ check: $(READY)  ## format, lint, types, import directions, dead code
 format: $(READY)  ## rewrite what the formatter and the linter can fix
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
 
-soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), mutation testing of the domain
+soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), 16 threads of events, mutation testing of the domain
 	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-600}
+	@$(BIN)/python scripts/soak.py
 	@$(BIN)/python scripts/mutate.py
 
 bench: $(READY)  ## measurements as ratios against a floor, in one interleaved run
 	@$(BIN)/python bench/check.py
+	@$(BIN)/python bench/engine.py
 
 schemas: $(READY)  ## write schemas/ and the generated reference pages anew from the declarations
 	@$(BIN)/python scripts/generate.py

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import soak
 from trotline.config.places import Roots
 from trotline.engine.engine import Engine, Options
 from trotline.engine.sessions import MOST_BYTES, Session, Sessions, Variable
@@ -254,3 +255,13 @@ def test_a_directory_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     os.chown(directory, 12345, 12345)
     alarm = Sessions(directory).update("c", lambda session: None, 1)
     assert "belongs to another user" in alarm
+
+
+def test_many_threads_may_raise_events_at_one_engine(tmp_path: Path) -> None:
+    """The small twin of scripts/soak.py."""
+    engine = soak.build(tmp_path)
+    before = soak.descriptors()
+    wrong, cookies = soak.soak(engine, threads=8, events=6)
+    assert wrong == 0
+    assert len(set(cookies)) == 8 * 6 * 4
+    assert soak.descriptors() == before

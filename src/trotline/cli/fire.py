@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from trotline.cli.options import claude_option, json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, printable
+from trotline.cli.output import bold, dim, envelope, paint, plural, printable
 from trotline.config.lookaround import search
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
@@ -85,6 +85,10 @@ def command(
         return _dry(engine, raised, as_json=as_json)
     outcome = engine.dispatch(raised)
     click.echo(_as_json(outcome, engine) if as_json else _story(outcome, engine))
+    untrusted = [entry for entry in outcome.not_run if entry.hook.layer.kind.needs_trust]
+    if untrusted:
+        click.echo(f"warning: {plural(len(untrusted), 'hook')} of the project did not run", err=True)
+        click.echo("hint: look at them with `trotline trust`; in CI pass --trust-digest", err=True)
     return EXIT[outcome.decision.permission]
 
 

@@ -3,6 +3,7 @@
 A new file that is broken is loud, and the last good one stays in force: a slip of the pen must not open a gate.
 """
 
+import threading
 from pathlib import Path
 
 from trotline.config.configuration import Configuration, LayerRead, read_layers
@@ -23,15 +24,17 @@ class Current:
         self._signatures: dict[str, Signature] = {}
         self._good: dict[str, LayerRead] = {}
         self._alarms: dict[str, str] = {}
+        self._lock = threading.Lock()
         self.configuration = self._read()
 
     def refresh(self) -> list[str]:
         """Read again what changed; the alarms are those of every broken file that an older one stands in for."""
         layers = find_layers(self.roots, self.edition, claude=self.claude)
         now = {layer.file: _signature(layer.file) for layer in layers}
-        if now != self._signatures:
-            self.configuration = self._read()
-        return list(self._alarms.values())
+        with self._lock:  # events may be raised from many threads
+            if now != self._signatures:
+                self.configuration = self._read()
+            return list(self._alarms.values())
 
     def _read(self) -> Configuration:
         layers = find_layers(self.roots, self.edition, claude=self.claude)

@@ -1,0 +1,82 @@
+"""Many threads raise many events at one engine, each with four hooks: every Outcome right, nothing left behind."""
+
+import json
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from trotline.config.places import Roots
+from trotline.engine import survivors
+from trotline.engine.engine import Engine
+from trotline.engine.launch import COOKIE
+from trotline.events import BeforeShell
+from trotline.outcomes import Outcome, Run
+from trotline.verdicts import Permission
+
+HOOKS = (
+    """cat >/dev/null; echo '{"permission": "allow"}'""",
+    """if grep -q 'odd'; then echo '{"permission": "deny", "user_message": "odd"}'; else echo '{}'; fi""",
+    """cat >/dev/null; exit 1""",
+    """cat >/dev/null; echo noise; echo '{"permission": "allow"}'""",
+)
+
+
+def build(world: Path) -> Engine:
+    roots = Roots(home=world / "home", system=world / "system", projects=(world / "project",))
+    roots.user_file.parent.mkdir(parents=True)
+    entries = [{"command": command} for command in HOOKS]
+    roots.user_file.write_text(json.dumps({"version": 1, "hooks": {"beforeShellExecution": entries}}))
+    return Engine(roots, {"PATH": "/usr/bin:/bin"}, lambda: time.time_ns() // 1000)
+
+
+def is_right(outcome: Outcome, *, odd: bool) -> bool:
+    runs = [run for run in outcome.voices if isinstance(run, Run)]
+    wanted = Permission.DENY if odd else Permission.ALLOW
+    codes = [run.exit_code for run in runs] == [0, 0, 1, 0]
+    return codes and outcome.decision.permission is wanted and (outcome.decision.verdict.user_message == "odd") is odd
+
+
+def soak(engine: Engine, threads: int, events: int) -> tuple[int, list[str]]:
+    """How many Outcomes were wrong, and the cookies of all runs."""
+    wrong = 0
+    cookies: list[str] = []
+
+    def fire(number: int) -> None:
+        nonlocal wrong
+        for turn in range(events):
+            odd = (number + turn) % 2 == 1
+            event = BeforeShell(command="odd one" if odd else "even one", conversation_id=str(number))
+            outcome = engine.dispatch(event)
+            wrong += not is_right(outcome, odd=odd)
+            cookies.extend(run.id for run in outcome.voices if isinstance(run, Run))
+
+    working = [threading.Thread(target=fire, args=(number,)) for number in range(threads)]
+    for thread in working:
+        thread.start()
+    for thread in working:
+        thread.join()
+    return wrong, cookies
+
+
+def descriptors() -> int:
+    return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+
+def main() -> int:
+    threads, events = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (16, 1000)
+    with tempfile.TemporaryDirectory() as scratch:
+        engine = build(Path(scratch))
+        before, begun = descriptors(), time.monotonic()
+        wrong, cookies = soak(engine, threads, events)
+        left = sum(len(survivors.carriers(f"{COOKIE}={cookie}")) for cookie in cookies[-64:])
+        seconds = time.monotonic() - begun
+    open_now = descriptors() - before
+    print(f"{threads} threads x {events} events x {len(HOOKS)} hooks in {seconds:.0f} s: {wrong} wrong outcomes,")
+    print(f"{open_now} descriptors and {left} processes left")
+    return 1 if wrong or open_now or left or len(set(cookies)) != threads * events * len(HOOKS) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
