@@ -2,7 +2,8 @@
 
 A situation is TOML. `[[hooks]]` is shorthand for files: each becomes an entry in its layer's file, with an answer that
 is scripted here (exit, stdout, stderr, or a way to fail). `[files]` gives files verbatim, under the roots `project`,
-`home` and `system`. Everything in `[want]` must be seen, and is compared whole.
+`home` and `system`. `[[earlier]]` are events of the same conversation that were raised before; such a situation needs
+the engine. Everything in `[want]` must be seen, and is compared whole.
 """
 
 import json
@@ -82,8 +83,9 @@ def play_for_real(case: Case, world: Path) -> dict[str, Any]:
     engine = Engine(roots, environ, lambda: 1, options)
     for read in engine.current.configuration.layers:
         read.hooks = [_impatient(hook, case) for hook in read.hooks]
-    payload = {"workspace_roots": [str(world / "project")], **case.body["event"]}
-    outcome = engine.dispatch(read_event(json.dumps(payload)))
+    for body in [*case.body.get("earlier", []), case.body["event"]]:
+        payload = {"workspace_roots": [str(world / "project")], "conversation_id": "a-case", **body}
+        outcome = engine.dispatch(read_event(json.dumps(payload)))
     lines = {run.author: run.hook.line for run in outcome.voices if isinstance(run, Run)}
     return {
         **_seen_in_files(engine.current.configuration, world),
@@ -229,7 +231,7 @@ def _seen_in_decision(decision: Decision, voices: Sequence[Voice], names: dict[s
 
 
 def _voice(hook: Hook, case: Case, event: Event, contract: Edition) -> Voice:
-    run = run_of(_impatient(hook, case), _ended(_script(hook, case)), event.contract, contract, "")
+    run = run_of(_impatient(hook, case), _ended(_script(hook, case)), event, contract, "")
     return msgspec.structs.replace(run, author=hook.line)
 
 

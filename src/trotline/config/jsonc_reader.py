@@ -35,6 +35,7 @@ LINE = re.compile(r"[^\r\n]*+")
 NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?")
 WORD = re.compile(r"[A-Za-z0-9_$.+-]++")
 SCAN_STRING = vars(JSONDecoder())["parse_string"]  # in C, and unknown to typeshed
+EXACT = 2.0**53
 CONSTANTS = {"true": True, "false": False, "null": None}
 CLOSERS = {"}": Kind.OBJECT, "]": Kind.ARRAY}
 
@@ -331,8 +332,11 @@ def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _number(digits: str) -> int | float:
-    """Nobody needs absurdly long numbers exactly, and Python refuses to read them."""
-    return int(digits) if len(digits) < 300 and not re.search(r"[.eE]", digits) else float(digits)
+    """As JavaScript reads them: 1.0 is 1. Nobody needs absurdly long ones exactly, and Python refuses to read them."""
+    if len(digits) < 300 and not re.search(r"[.eE]", digits):
+        return int(digits)
+    number = float(digits)
+    return int(number) if number.is_integer() and abs(number) < EXACT else number
 
 
 def _string_fault(message: str) -> str:

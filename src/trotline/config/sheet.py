@@ -11,6 +11,8 @@ from trotline.hooks import Layer, Place, hook_id
 WINDOW = 120
 """How much of a line a Problem carries: one long line with many problems must not cost its square."""
 
+UNPARSABLE_ANYWHERE = frozenset({"TL101", "TL104", "TL108", "TL110"})
+
 MOST_SYNTAX_PROBLEMS = 5
 """One slip of the pen makes a parser stumble many times; a person needs the first few."""
 
@@ -29,7 +31,8 @@ class Sheet:
 
     @property
     def voids(self) -> frozenset[str]:
-        return frozenset() if self.layer.kind.from_claude else self.edition.voids
+        """Another product's file is not loaded either when it cannot be parsed; its other rules are its own."""
+        return UNPARSABLE_ANYWHERE if self.layer.kind.from_claude else self.edition.voids
 
     def report(self, code: str, node: Node | tuple[int, int], message: str, hint: str = "", *, entry: str = "") -> None:
         start, end = (node.start, node.end) if isinstance(node, Node) else node

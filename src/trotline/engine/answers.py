@@ -2,9 +2,12 @@
 
 import signal
 
+import msgspec
+
 from trotline.contracts import Contract
 from trotline.editions import Edition
 from trotline.engine.processes import Ended, Stopped
+from trotline.events import Event, PostToolUse, SubagentStop
 from trotline.hooks import Hook
 from trotline.hosts.cursor_replies import Answer, Heard, read_reply
 from trotline.outcomes import Failure, FailureKind, Run
@@ -21,9 +24,9 @@ KINDS = {
 }
 
 
-def run_of(hook: Hook, ended: Ended, contract: Contract, edition: Edition, run_id: str) -> Run:
+def run_of(hook: Hook, ended: Ended, event: Event, edition: Edition, run_id: str) -> Run:
     """What this run amounts to."""
-    heard = _failed(hook, ended) or _heard(hook, ended, contract, edition)
+    heard = _heeded(_failed(hook, ended) or _heard(hook, ended, event.contract, edition), event)
     warnings = [*heard.warnings]
     if ended.left_behind:
         warnings.append("it left a background process behind, which was let live")
@@ -43,6 +46,18 @@ def run_of(hook: Hook, ended: Ended, contract: Contract, edition: Edition, run_i
         stdout=ended.stdout,
         stderr=ended.stderr,
     )
+
+
+def _heeded(heard: Heard, event: Event) -> Heard:
+    """Without what this event takes in general, and not as it stands."""
+    verdict, warnings = heard.verdict, [*heard.warnings]
+    if isinstance(event, PostToolUse) and verdict.replaced_output is not None and not event.tool_name.startswith("MCP"):
+        verdict = msgspec.structs.replace(verdict, replaced_output=None)
+        warnings.append("`updated_mcp_tool_output` is taken for MCP tools only")
+    if isinstance(event, SubagentStop) and verdict.follow_up and event.status != "completed":
+        verdict = msgspec.structs.replace(verdict, follow_up="")
+        warnings.append(f"a follow-up is taken only when the sub-agent completed; it ended with `{event.status}`")
+    return Heard(verdict, heard.failure, tuple(warnings))
 
 
 def _failed(hook: Hook, ended: Ended) -> Heard | None:

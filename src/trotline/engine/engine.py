@@ -115,7 +115,7 @@ class Engine:
         for hook in hooks:
             if hook.id in ended:
                 job, end = ended[hook.id]
-                runs.append(run_of(hook, end, event.contract, self.edition, job.cookie))
+                runs.append(run_of(hook, end, event, self.edition, job.cookie))
             else:
                 runs.append(_no_model(hook))
         return runs, losses

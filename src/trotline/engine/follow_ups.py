@@ -38,12 +38,12 @@ def limited(run: Run, event: Event, remembered: Remembered) -> Run:
 
 
 def _why_not(run: Run, event: Event, remembered: Remembered) -> str:
-    if isinstance(event, SubagentStop) and event.status != "completed":
-        return f"a follow-up is taken only when the sub-agent completed, not when it {event.status or 'ended'}"
     if remembered.alarm:
         return "a follow-up is not sent while the session cannot be read"
     limit = run.hook.loop_limit
     so_far = remembered.session.follow_ups.get(key(run.hook, event), 0)
+    if not remembered.session.follow_ups and isinstance(event, Stop | SubagentStop):
+        so_far = event.loop_count  # somebody else counts
     if limit is not None and so_far >= limit:
         return f"its loop_limit of {limit} is reached; the follow-up was not sent"
     return ""

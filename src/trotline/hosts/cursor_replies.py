@@ -93,22 +93,24 @@ def read_reply(
         empty = Failure(kind=FailureKind.EMPTY, detail=f'Hook "{command}" returned no output.')
         return Heard(failure=empty if fail_closed and refusable else None)
     reply, noisy = last_document(text)
-    if reply is None:
+    if reply is NO_DOCUMENT:
         return Heard(failure=Failure(kind=FailureKind.UNREADABLE, detail=f'Hook "{command}" returned invalid JSON.'))
     if not isinstance(reply, dict):
-        return Heard(failure=_misfit(command, f"a JSON {type(reply).__name__} is not an object"))
+        return _misfit(command, f"a JSON {type(reply).__name__} is not an object")
     try:
         heard = _verdict(contract, reply, edition, from_claude=from_claude)
     except _Misfit as misfit:
-        return Heard(failure=_misfit(command, str(misfit)))
+        return _misfit(command, str(misfit))
     extra = ("output beside the JSON was ignored",) if noisy else ()
     return heard._replace(warnings=(*extra, *heard.warnings))
 
 
-def _misfit(command: str, why: str) -> Failure:
-    return Failure(
-        kind=FailureKind.MISFIT,
-        detail=f'Hook "{command}" returned an invalid response for this hook step ({why}).',
+def _misfit(command: str, why: str) -> Heard:
+    return Heard(
+        failure=Failure(
+            kind=FailureKind.MISFIT, detail=f'Hook "{command}" returned an invalid response for this hook step.'
+        ),
+        warnings=(why,),
     )
 
 
@@ -117,7 +119,7 @@ def _blocked(answer: Answer, *, refusable: bool) -> Heard:
     if not refusable:
         return Heard(warnings=("exit 2 has no effect on this event",))
     stdout, stderr = _decoded(answer.stdout).removeprefix("\ufeff").strip(), _decoded(answer.stderr).strip()
-    reply, _ = last_document(stdout) if stdout else (None, False)
+    reply, _ = last_document(stdout) if stdout else (NO_DOCUMENT, False)
     words = claude_code.to_cursor(reply, "") if isinstance(reply, dict) else {}
     messages = {key: str(words[key]) for key in ("user_message", "agent_message", "reason") if words.get(key)}
     fallback = messages.get("reason") or (stdout if not messages else "") or (f"{BLOCKED}{stderr}" if stderr else "")
@@ -132,7 +134,7 @@ def _blocked(answer: Answer, *, refusable: bool) -> Heard:
 
 
 def last_document(text: str) -> tuple[Any, bool]:
-    """The last JSON document in a hook's output and whether anything stood beside it; None when there is none.
+    """The last JSON document in a hook's output, or NO_DOCUMENT, and whether anything stood beside it.
 
     Leading log lines are tolerated and of several documents the last counts, as measured on Cursor's own engine.
     """
@@ -144,9 +146,10 @@ def last_document(text: str) -> tuple[Any, bool]:
         found = _last_object(text, opening)
         if found is not None:
             return found, True
-    return None, False
+    return NO_DOCUMENT, False
 
 
+NO_DOCUMENT = object()
 OBJECT_ON_ITS_LINE = re.compile(r"(?:^|(?<=\n))[ \t]*+(?={)")
 OBJECT_ANYWHERE = re.compile(r"(?={)")
 SPACE = re.compile(r"\s*+")
@@ -201,7 +204,7 @@ def _known(key: str) -> bool:
 def _taken(key: str, contract: Contract) -> bool:
     if key in contract.answers:
         return True
-    legacy = {"decision", "reason", "agent_message"} | ({"question"} if contract.ask is Ask.ASKED else set())
+    legacy = {"decision", "reason"} | ({"question"} if contract.ask is Ask.ASKED else set())
     return contract.gate and key in legacy
 
 
