@@ -76,6 +76,7 @@ def test_showing_is_0_whatever_is_wrong_with_the_files(world: World) -> None:
     "arguments, message, hint",
     [
         (["check", "no/such/path"], "there is no file `no/such/path`", "name a hooks.json"),
+        (["check", "a" * 300], "there is no file `aaaa", "name a hooks.json"),
         (["check", "--explain", "TL000"], "there is no code `TL000`", "codes run from"),
         (["check", "--edition", "2024-01"], "'2024-01' is not one of", "`trotline check --help`"),
         (["check", "--layer", "nobody"], "'nobody' is not one of", "`trotline check --help`"),
@@ -90,6 +91,7 @@ def test_showing_is_0_whatever_is_wrong_with_the_files(world: World) -> None:
         (["show", "--for", "x", "--tool", "y"], "ask different questions", "give one of them"),
         (["events", "STOP"], "there is no event `STOP`", "did you mean `stop`?"),
         (["events", "zzz"], "there is no event `zzz`", "`trotline events` lists them"),
+        (["events", "preToolUse", "--edition", "2025-11"], "2025-11 has no event `preToolUse`", "leave --edition out"),
         (["schema", "zzz"], "there is no event `zzz`", "`trotline events` lists them"),
         (["schema", "--reply"], "--reply needs an event", "trotline schema preToolUse --reply"),
         (["completion", "csh"], "'csh' is not one of", "`trotline completion --help`"),
@@ -99,12 +101,12 @@ def test_showing_is_0_whatever_is_wrong_with_the_files(world: World) -> None:
         (["--nonsense"], "--nonsense", "`trotline --help`"),
     ],
 )
-def test_wrong_words_are_64_with_a_sentence_and_a_hint(
+def test_wrong_words_are_64_with_a_sentence_and_a_hint_of_one_line_each(
     arguments: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 64
     printed = capsys.readouterr()
-    first, *_, last = printed.err.splitlines()
+    first, last = printed.err.splitlines()
     assert first.startswith("error: ")
     assert message in first
     assert last.startswith("hint: ")
@@ -133,6 +135,12 @@ def test_errors_have_the_envelope_too(arguments: list[str], capsys: pytest.Captu
     (problem,) = body["problems"]
     assert (problem["code"], problem["severity"]) == ("EXIT64", "error")
     assert printed.err.startswith(f"error: {problem['message']}\n")
+
+
+def test_an_error_has_the_envelope_also_when_json_is_asked_for_as_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "no/such", "--format", "json"]) == 64
+    body = answer(capsys)
+    assert (body["schema"], body["ok"]) == ("trotline.error/1", False)
 
 
 def test_checking_answers_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -248,6 +256,20 @@ def test_every_code_can_be_explained(code: str, capsys: pytest.CaptureFixture[st
     assert CODES[code].about in printed
 
 
+def test_an_explanation_has_the_envelope_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--explain", "TL107", "--json"]) == 0
+    body = answer(capsys)
+    assert (body["ok"], body["data"]["code"]) == (True, "TL107")
+
+
+def test_numbers_that_json_has_not_do_not_leave_in_the_envelope(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.write("user", hooks_file('{"command": "exit", "timeout": 1e999}'))
+    run(["show", "--json", *world.options])
+    json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+
+
 def test_annotations_for_github_are_one_line_each(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.write(
         "user",
@@ -307,6 +329,11 @@ def test_a_hostile_path_cannot_add_properties_to_an_annotation(
         assert "x%2Cline=9%3A%3Aowned%0A%3A%3Aerror%3A%3A100%25" in line
 
 
+def test_a_lone_surrogate_is_no_bug_of_ours_in_annotations(world: World) -> None:
+    world.write("user", r'{"version": 1, "hooks": {"\ud800": []}}')
+    assert trotline_process("check", "--format", "github", *world.options, cwd=world.project).returncode == 1
+
+
 def test_sarif_names_every_rule_it_uses_and_places_every_result(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -333,6 +360,16 @@ def test_sarif_names_every_rule_it_uses_and_places_every_result(
         region = place["region"]
         assert region["startLine"] >= 1
         assert 1 <= region["startColumn"] < region["endColumn"]
+
+
+def test_a_path_in_sarif_is_a_uri(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = world.write("p a#b%/.cursor/hooks.json", "{")
+    monkeypatch.chdir(world.path)
+    run(["check", str(path), "--format", "sarif", *world.options])
+    place = answer(capsys)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "p%20a%23b%25/.cursor/hooks.json"
 
 
 def test_sarif_without_problems_has_no_results(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -387,6 +424,56 @@ def test_a_named_project_is_read_with_all_its_layers(world: World, capsys: pytes
     run(["check", str(world.path / "other"), "--json", *world.options])
     found = [file["file"] for file in answer(capsys)["data"]["files"] if file["exists"]]
     assert found == [str(world.path / "other/.cursor/hooks.json"), str(world.home / ".cursor/hooks.json")]
+
+
+def test_a_named_project_is_what_its_variables_mean(world: World) -> None:
+    world.script("other/.cursor/hooks/x.sh")
+    command = "$CURSOR_PROJECT_DIR/.cursor/hooks/x.sh"
+    path = world.write("other/.cursor/hooks.json", hooks_file(f'{{"command": "{command}"}}'))
+    assert run(["check", str(path), *world.options]) == 0
+    assert run(["check", str(world.path / "other"), *world.options]) == 0
+
+
+def test_two_named_projects_read_the_shared_layers_once(world: World) -> None:
+    world.write("user", CLEAN)
+    world.write("one/README")
+    world.write("two/README")
+    assert run(["check", str(world.path / "one"), str(world.path / "two"), *world.options]) == 0
+
+
+def test_a_file_named_twice_is_read_once(world: World) -> None:
+    path = str(world.write("user", CLEAN))
+    assert run(["check", path, path, *world.options]) == 0
+
+
+def test_in_the_home_directory_the_users_file_is_read_once(world: World) -> None:
+    world.write("user", CLEAN)
+    done = trotline_process("check", "--home", str(world.home), "--system", str(world.system), cwd=world.home)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_file_named_by_a_path_that_climbs_is_still_in_its_project(world: World) -> None:
+    world.script("project/.cursor/hooks/x.sh")
+    world.write("project", hooks_file('{"command": "./missing.sh"}'))
+    roots = ["--home", str(world.home), "--system", str(world.system)]
+    done = trotline_process("check", "../hooks.json", *roots, cwd=world.project / ".cursor" / "hooks")
+    assert done.returncode == 1, done.stdout
+
+
+def test_a_named_manifest_leads_to_its_own_plugin_and_not_into_the_current_directory(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    manifest = world.write("plug/.cursor-plugin/plugin.json", "{}")
+    path = world.write("plug/hooks/hooks.json", '{"hooks": {"stop": [{"command": "exit 0"}]}}')
+    world.write("project/hooks/hooks.json", '{"hooks": {"stop": [{"command": "exit 1"}, {"command": "exit 2"}]}}')
+    monkeypatch.chdir(world.project)
+    run(["check", str(manifest), "--json", *world.options])
+    assert answer(capsys)["data"]["files"][0]["file"] == str(path)
+
+
+def test_checking_the_directory_of_the_file_is_checking_the_project(world: World) -> None:
+    world.write("project", "{")
+    assert run(["check", str(world.project / ".cursor"), *world.options]) == 1
 
 
 def test_a_named_file_is_read_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -471,6 +558,22 @@ def test_no_control_character_of_a_file_reaches_a_terminal(name: str, world: Wor
     assert not any(line.startswith("::") for line in text.splitlines())
 
 
+@pytest.mark.parametrize("form", ["github", "json", "sarif"])
+def test_no_control_character_of_a_file_leaves_in_any_other_format(form: str, world: World) -> None:
+    world.write("user", f'{{"version": 1, "hooks": {{"a{HOSTILE}": []}}}}')
+    done = trotline_process("check", "--format", form, *world.options, cwd=world.project)
+    assert {char for char in done.stdout if not char.isprintable()} == {"\n"}
+
+
+@pytest.mark.parametrize("name", ["check", "show"])
+def test_no_control_character_of_a_path_reaches_a_terminal(name: str, world: World) -> None:
+    project = "p\x1b]0;x\x07"
+    world.write(f"{project}/.cursor/hooks.json", hooks_file('{"command": "exit"}'))
+    roots = ["--home", str(world.home), "--system", str(world.system), "--project", str(world.path / project)]
+    done = trotline_process(name, *roots, cwd=world.project)
+    assert {char for char in done.stdout if not char.isprintable()} == {"\n"}
+
+
 def test_the_version_wakes_no_library() -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "trotline", "--version"], capture_output=True, text=True, check=True
@@ -499,6 +602,14 @@ def test_the_help_lists_every_command_and_shows_examples(capsys: pytest.CaptureF
     printed = capsys.readouterr().out
     assert all(re.search(rf"(?m)^  {name} ", printed) for name in COMMANDS)
     assert "  trotline check  " in printed
+
+
+def test_no_words_at_all_are_answered_with_the_help_and_not_with_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--help"])
+    help_text = capsys.readouterr().out
+    assert run([]) == 0
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == (help_text, "")
 
 
 def test_examples_in_help_are_not_refilled_into_paragraphs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -622,7 +733,7 @@ def test_fish_and_zsh_complete_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["events"], ["events", "--json"], ["schema"], ["check"], ["show"], ["--help"]])
-def test_a_reader_that_has_enough_gets_no_traceback(arguments: list[str], world: World) -> None:
+def test_a_reader_that_has_enough_gets_no_traceback_and_is_no_finding(arguments: list[str], world: World) -> None:
     world.write("user", hooks_file(*(f'{{"command": "./missing-{number}"}}' for number in range(50))))
     rooted = world.options if arguments[0] in {"check", "show"} else []
     reader, writer = os.pipe()
@@ -636,7 +747,7 @@ def test_a_reader_that_has_enough_gets_no_traceback(arguments: list[str], world:
     os.close(reader)
     _, complaint = process.communicate()
     assert complaint == b""
-    assert process.returncode in {0, 1}
+    assert process.returncode in ({0, 1} if arguments == ["check"] else {0})
 
 
 def test_the_module_and_the_function_are_the_same_command(world: World, capsys: pytest.CaptureFixture[str]) -> None:

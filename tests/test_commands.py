@@ -61,6 +61,7 @@ def codes(command: str, world: World, *, kind: LayerKind = LayerKind.PROJECT, ro
         ("grep 'a;b|c'", Program("grep", "")),
         ("$CURSOR_PROJECT_DIR/x.sh", Program("$CURSOR_PROJECT_DIR/x.sh", "")),
         ("~/x.sh", Program("~/x.sh", "")),
+        ("./a#b.sh", Program("./a#b.sh", "")),
     ],
 )
 def test_a_plain_command_has_a_program_and_perhaps_a_script(command: str, program: Program) -> None:
@@ -79,7 +80,7 @@ def test_a_plain_command_has_a_program_and_perhaps_a_script(command: str, progra
             "(./x.sh)",
             "if true\nthen x\nfi",
         ),
-        *("echo '{}' | x", "for f in *; do x; done"),
+        *("echo '{}' | x", "for f in *; do x; done", """bash "it's.sh"; echo 'x'"""),
     ],
 )
 def test_of_more_than_a_plain_command_nothing_is_said(command: str) -> None:
@@ -188,6 +189,7 @@ def test_a_script_that_is_there_and_starts_is_not_mentioned(tmp_path: Path) -> N
         (".cursor/hooks/x.sh -v", ".cursor/hooks/x.sh", "project/.cursor/hooks/x.sh"),
         ("bash hooks/x.sh", "hooks/x.sh", "project/hooks/x.sh"),
         ("python3 x.py", "x.py", "project/x.py"),
+        ("/bin/sh ./missing.sh", "./missing.sh", "project/missing.sh"),
         ("~/x.sh", "~/x.sh", "home/x.sh"),
         ("'my hooks/x.sh'", "my hooks/x.sh", "project/my hooks/x.sh"),
         ("$CURSOR_PROJECT_DIR/x.sh", "$CURSOR_PROJECT_DIR/x.sh", "project/x.sh"),
@@ -201,11 +203,28 @@ def test_a_missing_script_is_named_with_the_place_where_it_was_looked_for(
     assert findings(command, world) == [expected]
 
 
+@pytest.mark.parametrize(
+    "command, code",
+    [("/" + "a" * 300, "TL401"), ("bash ./" + "a" * 300, "TL401"), ("a" * 300, "TL408")],
+    ids=["a path", "a script", "a program"],
+)
+def test_a_name_too_long_for_the_disk_is_a_missing_file(command: str, code: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    assert codes(command, world, roots=world.roots(search_path=("/usr/bin",))) == [code]
+
+
 def test_a_script_that_no_interpreter_starts_must_be_executable(tmp_path: Path) -> None:
     world = new_world(tmp_path)
     world.write("project/x.sh", "#!/bin/sh\n", 0o644)
     assert findings("./x.sh", world) == [("TL402", "`./x.sh` is not executable", "chmod +x ./x.sh")]
     assert findings("bash ./x.sh", world) == []
+
+
+def test_a_hint_can_be_pasted_whatever_the_script_is_called(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("project/x; rm -rf ~", "#!/bin/sh\n", 0o644)
+    ((_, _, hint),) = findings("'./x; rm -rf ~'", world)
+    assert hint == "chmod +x './x; rm -rf ~'"
 
 
 @pytest.mark.parametrize("first", ["", "echo hello\n", " #!/bin/sh\n", "\ufeff#!/bin/sh\n"])
@@ -297,6 +316,11 @@ def test_a_path_that_every_machine_has_is_fine_in_a_shared_file(command: str, tm
     assert "TL405" not in codes(command, new_world(tmp_path))
 
 
+@pytest.mark.parametrize("command", [".cursor/hooks/root/x.sh", "src/home/index.sh", "cat docs/Users/anna"])
+def test_a_relative_path_is_below_no_home(command: str, tmp_path: Path) -> None:
+    assert "TL405" not in codes(command, new_world(tmp_path))
+
+
 @pytest.mark.parametrize("shim", SHIMS)
 def test_a_program_behind_a_shim_is_said(shim: str, tmp_path: Path) -> None:
     world = new_world(tmp_path)
@@ -329,10 +353,19 @@ def test_without_a_path_no_program_is_looked_for(tmp_path: Path) -> None:
     assert findings("no-such-program", new_world(tmp_path)) == []
 
 
-@pytest.mark.parametrize("word", sorted(SHELL_WORDS))
+BUILT_IN = "source command eval set type umask trap pwd unset read wait !".split()
+
+
+@pytest.mark.parametrize("word", sorted({*SHELL_WORDS, *BUILT_IN}))
 def test_what_the_shell_does_itself_is_on_no_path(word: str, tmp_path: Path) -> None:
     world = new_world(tmp_path)
     assert codes(f"{word} x", world, roots=world.roots(search_path=(str(world.system),))) == []
+
+
+@pytest.mark.parametrize("command", [r"C:\hooks\x.exe", r".\hook.ps1", r"hooks\x.cmd --flag"])
+def test_a_path_of_windows_is_not_looked_for_on_the_path(command: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    assert codes(command, world, roots=world.roots(search_path=(str(world.system),), platform="windows")) == []
 
 
 @pytest.mark.parametrize("name", ["$TOOL", "${TOOL}", "~tool", "'a\\b'"])

@@ -70,9 +70,19 @@ def spread(value: Any, gaps: list[str]) -> str:
     return "".join(next(gap) + token for token in tokens(value)) + next(gap)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Equal, and of the same types: 1, 1.0 and true are three things."""
-    return repr(one) == repr(other)
+def in_javascript(value: Any) -> Any:
+    """The value with its numbers as JavaScript has them, which knows no difference between 1.0 and 1."""
+    if isinstance(value, dict):
+        return {key: in_javascript(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [in_javascript(inner) for inner in value]
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
+    return int(value) if whole else value
+
+
+def same(found: Any, written: Any) -> bool:
+    """Equal, and of the same types: 1 and true are two things, and 1.0 is found as 1."""
+    return repr(found) == repr(in_javascript(written))
 
 
 def root_of(document: Document) -> Node:
@@ -108,7 +118,7 @@ def test_the_text_of_every_node_is_that_node(value: Any, gaps: list[str]) -> Non
         piece = document.text[node.start : node.end]
         assert same(value_of(root_of(read(piece))), value_of(node))
         if node.kind not in {Kind.OBJECT, Kind.ARRAY}:
-            assert same(json.loads(piece), node.value)
+            assert same(node.value, json.loads(piece))
 
 
 @patient
@@ -120,7 +130,7 @@ def test_comments_are_remembered_with_their_places(value: Any, gaps: list[str]) 
     without = document.text
     for start, end in reversed(document.comments):
         without = without[:start] + " " + without[end:]
-    assert same(json.loads(without), value)
+    assert repr(json.loads(without)) == repr(value)
 
 
 @patient
@@ -327,6 +337,12 @@ def test_absurd_numbers_are_numbers(text: str) -> None:
     document = read(text)
     assert document.faults == []
     assert root_of(document).items[0].kind is Kind.NUMBER
+
+
+def test_an_absurd_negative_number_is_negative() -> None:
+    value = root_of(read("[-" + "9" * 500 + "]")).items[0].value
+    assert isinstance(value, int | float)
+    assert value < 0
 
 
 @pytest.mark.parametrize("data", [b" " * (MOST_BYTES + 1), b"\xff" * (MOST_BYTES + 1), "[" * (MOST_BYTES + 1)])

@@ -150,9 +150,15 @@ def test_every_value_that_lost_is_recorded_with_its_author(voices: list[Spoken],
             value = getattr(voice.verdict, field)
             if value and value != getattr(decision.verdict, field):
                 assert (field, voice.author) in recorded
-        for key, value in voice.verdict.env.items():
-            if value != decision.verdict.env[key]:
-                assert (f"env.{key}", voice.author) in recorded
+
+
+@laws
+@given(our.spoken_voices, rules)
+def test_every_variable_that_two_hooks_set_differently_is_recorded(voices: list[Spoken], rule: MergeRule) -> None:
+    decision = merge(voices, rule=rule)
+    recorded = {one.field for one in decision.overruled if one.field.startswith("env.")}
+    said = [(key, value) for voice in voices for key, value in voice.verdict.env.items()]
+    assert recorded == {f"env.{key}" for key, value in said if value != decision.verdict.env[key]}
 
 
 @laws

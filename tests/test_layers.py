@@ -150,6 +150,12 @@ def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
     assert all(not layer.problems and not layer.void and not layer.hooks for layer in read if not layer.exists)
 
 
+def test_a_directory_whose_name_a_file_has_taken_is_an_absent_file(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("project/.claude", "notes")
+    assert not world.layer("claude-project").exists
+
+
 def test_plugins_come_last_sorted_by_name_and_without_the_hidden_ones(tmp_path: Path) -> None:
     world = new_world(tmp_path)
     plugins = "home/.cursor/plugins/local"
@@ -208,6 +214,23 @@ def test_no_manifest_makes_the_other_layers_unreadable(manifest: str, tmp_path: 
     world = new_world(tmp_path)
     world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
     world.write("user", ONE)
+    assert [hook.command for hook in world.load().hooks] == ["x"]
+
+
+@pytest.mark.parametrize("written", [r"a\u0000b", r"a\ud800b", "loop"])
+def test_a_manifest_that_names_what_no_disk_can_hold_is_said_and_nothing_is_raised(
+    written: str, tmp_path: Path
+) -> None:
+    world = new_world(tmp_path)
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", f'{{"hooks": "{written}"}}')
+    (world.home / ".cursor/plugins/local/p/loop").symlink_to("loop")
+    assert [problem.code for problem in world.load().problems] == ["TL511"]
+
+
+def test_a_manifest_may_hold_addresses(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    manifest = '{"homepage": "https://x.test", "hooks": {"stop": [{"command": "x"}]}}'
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
     assert [hook.command for hook in world.load().hooks] == ["x"]
 
 

@@ -3,8 +3,10 @@
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import pytest
@@ -68,6 +70,7 @@ IN_TEXT = (
     Case("TL101", entry('{"command": "x"‸ "timeout": 5}')),
     Case("TL101", entry("{\"command\": ‸'x'}")),
     Case("TL101", "‸"),
+    Case("TL101", entry('{"command": ‸hook}')),
     Case("TL102", entry('{"command": "x"‸,}')),
     Case("TL102", top('"version": 1,').replace("]}", "]‸,}")),
     Case("TL103", MARK + top('"version": 1,'), encoding="utf-8-sig"),
@@ -144,6 +147,8 @@ IN_TEXT = (
     Case("TL223", hooks("‸{}")),
     Case("TL301", entry('{"command": "x", "matcher": "‸(Shell"}', "preToolUse")),
     Case("TL301", entry('{"command": "x", "matcher": "Shell|‸+"}', "preToolUse")),
+    Case("TL301", entry(r'{"command": "x", "matcher": "\\s\\s‸("}', "preToolUse")),
+    Case("TL301", '{"hooks": {"PreToolUse": [{"matcher": "‸(", "hooks": [{"command": "x"}]}]}}', layer="claude-user"),
     Case("TL302", entry('{"command": "x", "matcher": ‸"startup"}', "sessionStart")),
     Case("TL303", entry('{"command": "x", "matcher": ‸"Bash"}', "preToolUse")),
     Case("TL303", entry('{"command": "x", "matcher": ‸"^Never$"}', "preToolUse")),
@@ -307,7 +312,7 @@ def test_the_code_is_said_once_at_its_place_with_words_for_a_person(case: Case, 
 
 
 def problem_voids(case: Case) -> frozenset[str]:
-    return frozenset() if case.layer.startswith("claude") else edition(case.edition).voids
+    return VOID_IN_ANY_PRODUCT if case.layer.startswith("claude") else edition(case.edition).voids
 
 
 @pytest.mark.parametrize("scene", ON_DISK, ids=lambda scene: f"{scene.code} {scene.build.__name__.strip('_')}")
@@ -385,6 +390,38 @@ def test_a_file_full_of_slips_names_the_first_lines_only(tmp_path: Path) -> None
     assert slips == [5, 6, 7, 8, 9]
 
 
+def test_many_problems_on_one_line_do_not_each_carry_the_whole_line(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+
+    def carried(number: int) -> int:
+        world.write("user", '{"version": 1, "hooks": {"stop": [' + "5," * number + "5]}}")
+        return sum(len(problem.source) for problem in world.layer("user").problems)
+
+    assert carried(600) <= 2.3 * carried(300)
+
+
+def test_a_missing_value_does_not_turn_the_next_key_into_a_command(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", entry('{"command": , "timeout": 5}'))
+    assert world.layer("user").hooks == []
+
+
+@pytest.mark.parametrize("key", ["timeout", "loop_limit"])
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_absurd_whole_numbers_do_not_make_reading_raise(sign: str, key: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", entry(f'{{"command": "x", "{key}": {sign}1{"0" * 330}}}'))
+    assert [hook.command for hook in world.layer("user").hooks] == ["x"]
+
+
+def test_absurd_whole_numbers_in_settings_of_claude_code_do_not_make_reading_raise(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    absurd = "1" + "0" * 330
+    world.write("claude-user", f'{{"hooks": {{"Stop": [{{"hooks": [{{"command": "x", "timeout": {absurd}}}]}}]}}}}')
+    assert [hook.command for hook in world.layer("claude-user").hooks] == ["x"]
+
+
+VOID_IN_ANY_PRODUCT = frozenset({"TL101", "TL104", "TL108", "TL110"})
 VOID_WHATEVER_THE_DATE = {"TL101", "TL104", "TL108", "TL110", "TL201", "TL205"}
 VOID_SINCE_2026_09 = {
     *("TL102", "TL103", "TL107", "TL202", "TL203", "TL206", "TL207", "TL208", "TL209", "TL210", "TL211", "TL213"),
@@ -398,7 +435,7 @@ def test_a_code_voids_the_file_in_the_newest_edition_exactly_if_it_was_measured_
     file = str(tmp_path / FILES[case.layer])
     read = next(read for read in configuration.layers if read.layer.file == file)
     present = {problem.code for problem in read.problems}
-    rules = set() if case.layer.startswith("claude") else VOID_WHATEVER_THE_DATE | VOID_SINCE_2026_09
+    rules = VOID_IN_ANY_PRODUCT if case.layer.startswith("claude") else VOID_WHATEVER_THE_DATE | VOID_SINCE_2026_09
     assert bool(read.void) == bool(present & rules)
     assert {problem.code for problem in read.problems if problem.severity is Severity.VOID} == present & rules
     assert [hook for hook in configuration.hooks if hook.layer.file == file] == ([] if read.void else read.hooks)
@@ -409,7 +446,7 @@ def test_in_early_2026_only_what_nobody_could_parse_voids_a_file(case: Case, tmp
     file = str(tmp_path / FILES[case.layer])
     read = next(read for read in seen(case, new_world(tmp_path), "2026-02").layers if read.layer.file == file)
     present = {problem.code for problem in read.problems}
-    rules = set() if case.layer.startswith("claude") else VOID_WHATEVER_THE_DATE
+    rules = VOID_IN_ANY_PRODUCT if case.layer.startswith("claude") else VOID_WHATEVER_THE_DATE
     assert bool(read.void) == bool(present & rules)
 
 
@@ -426,12 +463,26 @@ def test_a_file_without_version_is_void_in_the_newest_edition_and_nothing_is_sai
         assert (world.layer("user", old).void, world.layer("user", old).problems) == ("", [])
 
 
-def test_a_settings_file_of_claude_code_is_never_void(tmp_path: Path) -> None:
+def test_a_settings_file_of_claude_code_that_can_be_parsed_is_never_void(tmp_path: Path) -> None:
     world = new_world(tmp_path)
     world.write("claude-user", b'\xef\xbb\xbf{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}], "Bad": [],}}')
     read = world.layer("claude-user")
     assert {problem.severity for problem in read.problems} == {Severity.ERROR}
     assert (read.void, [hook.command for hook in read.hooks]) == ("", ["x"])
+
+
+def test_a_settings_file_of_claude_code_may_hold_addresses(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    schema, permissions = '"$schema": "https://json.schemastore.org/x.json"', '{"allow": ["Read(//tmp/**)"]}'
+    world.write("claude-user", f'{{{schema}, "permissions": {permissions}}}')
+    assert world.layer("claude-user").problems == []
+
+
+def test_hooks_of_an_event_that_the_edition_does_not_know_do_not_run(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", entry('{"command": "x"}', "preToolUse"))
+    assert world.load("2025-11").hooks == []
+    assert [hook.command for hook in world.load("2026-02").hooks] == ["x"]
 
 
 def test_the_reason_of_a_void_file_is_its_first_one_and_the_others_are_counted(tmp_path: Path) -> None:
@@ -480,6 +531,19 @@ SPOILT = {
     "a comment": "// nothing",
     "equal keys": '{"command": "hook", "command": "hook"}',
     "nothing at all": "",
+    "a brace that never closes": '{"command": "hook", "timeout": 5',
+    "a brace too many": '{"command": "hook", "timeout": 5}}',
+    "a bracket that closes a brace": '{"command": "hook", "timeout": 5]',
+    "a brace that never opens": '"command": "hook", "timeout": 5}',
+    "a string that never ends": '{"timeout": 5, "command": "hook}',
+    "a string that ends with the next": '{"command": "hook, "timeout": 5}',
+    "a string on two lines": '{"command": "hook\n more", "timeout": 5}',
+    "a semicolon for a comma": '{"command": "hook"; "timeout": 5}',
+    "an equals sign for a colon": '{"command" = "hook"}',
+    "backquotes": '{"command": `hook`}',
+    "curly quotes": "{“command”: “hook”}",
+    "a comment of a shell's": '# {"command": "hook"}',
+    "a stray character": "@",
 }
 
 
@@ -493,8 +557,22 @@ def test_one_bad_entry_never_hides_the_nine_good_ones(at: int, spoilt: str, tmp_
     assert [command for command in commands if command.startswith("hook-")] == [
         f"hook-{number}" for number in range(10) if number != at
     ]
-    assert {problem.place.line for problem in read.problems} <= {at + 4, at + 5, at + 6}
+    lines_more = SPOILT[spoilt].count("\n")
+    assert {problem.place.line for problem in read.problems} <= set(range(at + 4, at + 7 + lines_more))
     assert read.problems
+
+
+def test_many_addresses_never_hide_the_hooks_after_them(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("user", hooks_file(*(f'{{"command": "curl http://x/{number}"}}' for number in range(30))))
+    assert len(world.layer("user").hooks) == 30
+
+
+def test_many_equal_keys_never_hide_the_hooks_after_them(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    entries = (f'{{"name": 1, "name": 2, "command": "x{number}"}}' for number in range(30))
+    world.write("user", hooks_file(*entries))
+    assert [hook.command for hook in world.layer("user").hooks] == [f"x{number}" for number in range(30)]
 
 
 @pytest.mark.parametrize("event", ['"zzz": [{"command": "a"}]', '"PreToolUse": []', '"stop": {}', '"stop": 5', '"": 1'])
@@ -555,7 +633,7 @@ def test_no_bytes_in_any_layer_make_reading_raise(
     for problem in read.problems:
         assert problem.message
         assert problem.severity == severity_of(
-            problem.code, edition(edition_name).voids if not layer.kind.from_claude else frozenset()
+            problem.code, VOID_IN_ANY_PRODUCT if layer.kind.from_claude else edition(edition_name).voids
         )
         assert problem.place.column >= 1
         assert problem.width >= 1
@@ -684,6 +762,34 @@ def test_a_link_that_goes_round_in_circles_cannot_be_read_and_that_is_said(tmp_p
     read = world.layer("user")
     assert [problem.code for problem in read.problems] == ["TL109"]
     assert read.void
+
+
+@contextmanager
+def without_root() -> Iterator[None]:
+    """Root may look everywhere; for as long as this lasts we are nobody."""
+    nobody = 65534
+    try:
+        os.setegid(nobody)
+        os.seteuid(nobody)
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root can become nobody")
+def test_a_script_that_may_not_be_looked_at_is_not_called_missing(tmp_path: Path) -> None:
+    text = entry('{"command": "./locked/x.sh"}')
+    seen_by_root = new_world(tmp_path)
+    seen_by_root.write("user", text)
+    assert [problem.code for problem in seen_by_root.load().problems] == ["TL401"]  # and all that it imports is there
+    with without_root(), TemporaryDirectory() as directory:  # pytest's own directories are closed to nobody
+        world = new_world(Path(directory))
+        world.write("user", text)
+        world.script("home/.cursor/locked/x.sh").parent.chmod(0)
+        configuration = world.load()
+    assert [hook.command for hook in configuration.hooks] == ["./locked/x.sh"]
+    assert configuration.problems == []
 
 
 def test_on_windows_nobody_asks_for_the_bits_of_a_file(tmp_path: Path) -> None:

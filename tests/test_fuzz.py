@@ -1,0 +1,78 @@
+"""The small twin of `make soak`: the same targets and invariants, on what hypothesis draws in a moment."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from worlds import patient
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "fuzz.py"
+
+
+def _load() -> Any:
+    spec = importlib.util.spec_from_file_location("fuzz", SCRIPT)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FUZZ = _load()
+TARGETS = {target.name: target for target in FUZZ.TARGETS}
+
+
+def _changed(seed: bytes, at: float, cut: int, put: bytes) -> bytes:
+    where = int(at * len(seed))
+    return seed[:where] + put + seed[where + cut :]
+
+
+def inputs(target: Any) -> st.SearchStrategy[bytes]:
+    """Noise, the target's own words in any order, and its seeds with a piece cut out and another put in."""
+    words = st.lists(st.sampled_from(target.words), max_size=30).map(lambda some: " ".join(some).encode())
+    pieces = st.binary(max_size=4) | st.sampled_from(target.words).map(str.encode)
+    changed = st.builds(_changed, st.sampled_from(target.seeds), st.floats(0, 1), st.integers(0, 12), pieces)
+    return st.binary(max_size=80) | words | changed
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@settings(patient, max_examples=150)
+@given(data=st.data())
+def test_no_input_breaks_an_invariant(name: str, data: st.DataObject) -> None:
+    TARGETS[name].run(data.draw(inputs(TARGETS[name])))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_seeds_of_a_target_break_no_invariant(name: str) -> None:
+    for seed in (*TARGETS[name].seeds, b"", b"\0", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe"):
+        TARGETS[name].run(seed)
+
+
+def test_everything_that_reads_what_strangers_wrote_is_a_target() -> None:
+    assert list(TARGETS) == ["jsonc", "layers", "event", "reply", "pattern"]
+
+
+WITHOUT_ATHERIS = """
+import runpy, sys
+sys.modules["atheris"] = None
+sys.argv = [sys.argv[1], "--seconds", "1"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def test_without_atheris_the_script_says_how_to_get_it() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_ATHERIS, SCRIPT], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "make soak" in done.stdout
+
+
+def test_an_unknown_target_is_refused() -> None:
+    done = subprocess.run([sys.executable, SCRIPT, "--target", "x"], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "jsonc" in done.stderr

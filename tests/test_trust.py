@@ -1,0 +1,585 @@
+"""Trust as a person and a script see it: `trust`, `untrust` and `fire`, each a process of its own."""
+
+import json
+import os
+import pty
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from worlds import World, new_world, trotline_process
+
+ALLOW = '#!/bin/sh\ncat > /dev/null\necho \'{"permission": "allow"}\'\n'
+
+COVERED = (
+    ".claude/hooks/words.txt",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".cursor/hooks.json",
+    ".cursor/hooks/guard.sh",
+    ".cursor/hooks/lib/deep/words.txt",
+    "tools/check.conf",
+    "tools/check.sh",
+    "tools/plain.sh",
+)
+"""Every file of the sample workspace that trust covers."""
+
+HOOKS = {
+    "version": 1,
+    "hooks": {
+        "beforeShellExecution": [
+            {"command": ".cursor/hooks/guard.sh"},
+            {"command": "tools/check.sh --config tools/check.conf"},
+            {"command": "sh $CURSOR_PROJECT_DIR/tools/plain.sh"},
+        ]
+    },
+}
+RAN = [".cursor/hooks/guard.sh", "tools/check.sh --config tools/check.conf", "sh $CURSOR_PROJECT_DIR/tools/plain.sh"]
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """A workspace with hooks in both trees, in tools/, and with files that no hook is known to use."""
+    made = new_world(tmp_path)
+    made.write("project", json.dumps(HOOKS) + "\n")
+    made.write("claude-project", "{}\n")
+    made.write("claude-local", "{}\n")
+    for script in (".cursor/hooks/guard.sh", "tools/check.sh", "tools/plain.sh"):
+        made.script(f"project/{script}", ALLOW)
+    for text in ("tools/check.conf", ".cursor/hooks/lib/deep/words.txt", ".claude/hooks/words.txt", "src/main.py"):
+        made.write(f"project/{text}", "first\nsecond\n")
+    return made
+
+
+def trotline(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
+    return trotline_process(*words, *world.options, cwd=world.path)
+
+
+def fire(world: World, *words: str, event: str = "beforeShellExecution") -> dict[str, Any]:
+    done = trotline(world, "fire", event, "--set", "command=ls", "--json", *words)
+    data: dict[str, Any] = json.loads(done.stdout)["data"]
+    assert done.returncode == {"deny": 20, "ask": 10}.get(data["decision"]["permission"], 0)
+    return data
+
+
+def ran(world: World, *words: str) -> list[str]:
+    return [run["line"] for run in fire(world, *words)["runs"]]
+
+
+def state(world: World) -> dict[str, Any]:
+    """How `trust --status` says things stand."""
+    done = trotline(world, "trust", "--status", "--json")
+    answer = json.loads(done.stdout)
+    assert done.returncode == (0 if answer["ok"] else 1)
+    data: dict[str, Any] = answer["data"][0]
+    return data
+
+
+def why_not(world: World) -> set[str]:
+    """Why the hooks of the workspace did not run; empty if one of them did."""
+    data = fire(world)
+    return {entry["why"] for entry in data["not_run"]} if not data["runs"] else set()
+
+
+def trust(world: World) -> None:
+    assert trotline(world, "trust", "--yes").returncode == 0
+
+
+# before anybody said anything
+
+
+def test_hooks_of_an_untrusted_project_do_not_run_and_are_listed_with_the_reason(world: World) -> None:
+    world.script("project/.cursor/hooks/guard.sh", "#!/bin/sh\n: > ran\n")
+    data = fire(world)
+    assert data["runs"] == []
+    assert [(entry["line"], entry["why"]) for entry in data["not_run"]] == [
+        (line, "the workspace is not trusted") for line in RAN
+    ]
+    assert data["decision"]["permission"] == "silent"
+    assert not (world.project / "ran").exists()
+
+
+def test_the_story_names_every_hook_that_did_not_run(world: World) -> None:
+    done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls")
+    assert all(line in done.stdout for line in RAN)
+    assert done.stdout.count("not run: the workspace is not trusted") == len(RAN)
+
+
+def test_a_dry_run_says_that_untrusted_hooks_would_not_run(world: World) -> None:
+    done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--dry-run", "--json")
+    data = json.loads(done.stdout)["data"]
+    assert data["would_run"] == []
+    assert [entry["line"] for entry in data["would_not"]] == RAN
+
+
+def test_without_a_terminal_nobody_is_asked_and_nothing_is_trusted(world: World) -> None:
+    done = trotline(world, "trust")
+    assert done.returncode == 1
+    assert "error: nobody is here to be asked" in done.stderr
+    hint = done.stderr.split("hint:")[1]
+    assert "--yes" in hint
+    assert "--trust-digest" in hint
+    assert ran(world) == []
+
+
+def test_without_a_terminal_the_error_is_an_envelope_for_programs(world: World) -> None:
+    done = trotline(world, "trust", "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, answer["ok"]) == (1, False)
+    assert "nobody is here to be asked" in answer["problems"][0]["message"]
+    assert ran(world) == []
+
+
+@pytest.mark.parametrize("answer, hooks", [("y\n", RAN), ("n\n", []), ("\n", [])], ids=["yes", "no", "nothing"])
+def test_a_person_at_a_terminal_is_asked(world: World, answer: str, hooks: list[str]) -> None:
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trotline", "trust", *world.options],
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+    )
+    os.write(ours, answer.encode())
+    output, _ = process.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "Trust these hooks to run as you?" in output.decode()
+    assert process.returncode == (0 if hooks else 1)
+    assert ran(world) == hooks
+
+
+# saying yes
+
+
+def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(world: World) -> None:
+    done = trotline(world, "trust", "--yes")
+    assert done.returncode == 0
+    would_run, covered, not_covered = done.stdout.split("\n\n")[1:4]
+    assert would_run.startswith("3 hooks would run as you:")
+    assert [line.split(maxsplit=1)[1] for line in would_run.splitlines()[1:]] == RAN
+    assert covered.startswith("covered, 9 files")
+    assert [line.split()[1] for line in covered.splitlines()[1:]] == list(COVERED)
+    assert not_covered.startswith("not covered")
+    assert [line.strip() for line in not_covered.splitlines()[1:]] == ["sh"]
+
+
+def test_yes_says_the_same_to_programs(world: World) -> None:
+    answer = json.loads(trotline(world, "trust", "--yes", "--json").stdout)
+    data = answer["data"][0]
+    assert answer["ok"]
+    assert data["trusted"]
+    assert [hook["line"] for hook in data["hooks"]] == RAN
+    assert tuple(data["covered"]) == COVERED
+    assert data["not_covered"] == ["sh"]
+
+
+def test_the_question_and_yes_print_the_same(world: World) -> None:
+    assert trotline(world, "trust").stdout == trotline(world, "trust", "--yes").stdout
+
+
+def test_after_yes_the_hooks_run(world: World) -> None:
+    trust(world)
+    data = fire(world)
+    assert [(run["line"], run["permission"]) for run in data["runs"]] == [(line, "allow") for line in RAN]
+    assert (data["not_run"], data["alarms"]) == ([], [])
+
+
+def test_to_trust_twice_changes_nothing(world: World) -> None:
+    trust(world)
+    trust(world)
+    assert ran(world) == RAN
+
+
+def test_the_consent_text_does_not_talk_to_the_terminal(world: World) -> None:
+    hooks = {"stop": [{"command": "echo \x1b]0;title\x07 \x1b[2J x.sh"}]}
+    world.write("project", json.dumps({"version": 1, "hooks": hooks}))
+    printed = trotline(world, "trust", "--yes").stdout
+    assert "x.sh" in printed
+    assert not {"\x1b", "\x07"} & set(printed)
+
+
+def test_a_workspace_with_too_many_files_to_cover_cannot_be_trusted(world: World) -> None:
+    crowd = world.project / ".cursor" / "hooks" / "crowd"
+    crowd.mkdir()
+    for number in range(5001):
+        (crowd / str(number)).touch()
+    done = trotline(world, "trust", "--yes")
+    assert done.returncode == 1
+    assert "cannot be trusted: its hook directories hold more than 5000 files" in done.stderr
+    assert ran(world) == []
+
+
+# losing it
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_one_changed_byte_ends_trust_and_the_old_byte_brings_it_back(world: World, name: str) -> None:
+    trust(world)
+    file = world.project / name
+    before = file.read_bytes()
+    file.write_bytes(before[:-1] + b" ")
+    assert why_not(world) == {f"the workspace changed since it was trusted: {name}"}
+    file.write_bytes(before)
+    assert ran(world) == RAN
+
+
+@pytest.mark.parametrize("tree", [".cursor/hooks", ".claude/hooks"])
+def test_a_new_file_beside_the_hooks_ends_trust(world: World, tree: str) -> None:
+    trust(world)
+    added = world.write(f"project/{tree}/new/added.txt", "x")
+    assert why_not(world) == {f"the workspace changed since it was trusted: {tree}/new/added.txt"}
+    added.unlink()
+    assert ran(world) == RAN
+
+
+@pytest.mark.parametrize("name", [".cursor/hooks/lib/deep/words.txt", ".claude/hooks/words.txt", "tools/check.conf"])
+def test_a_file_that_is_gone_ends_trust(world: World, name: str) -> None:
+    trust(world)
+    file = world.project / name
+    before = file.read_bytes()
+    file.unlink()
+    assert why_not(world) == {f"the workspace changed since it was trusted: {name}"}
+    file.write_bytes(before)
+    assert ran(world) == RAN
+
+
+def test_a_file_that_becomes_executable_ends_trust(world: World) -> None:
+    trust(world)
+    file = world.project / ".cursor/hooks/lib/deep/words.txt"
+    file.chmod(0o755)
+    assert why_not(world) == {"the workspace changed since it was trusted: .cursor/hooks/lib/deep/words.txt"}
+    file.chmod(0o644)
+    assert ran(world) == RAN
+
+
+def test_a_new_hook_in_a_settings_file_ends_trust(world: World) -> None:
+    trust(world)
+    hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "true"}]}]}
+    world.write("claude-local", json.dumps({"hooks": hooks}))
+    assert why_not(world) == {"the workspace changed since it was trusted: .claude/settings.local.json"}
+
+
+def test_a_script_that_is_replaced_by_a_link_to_another_ends_trust(world: World) -> None:
+    trust(world)
+    world.script("elsewhere/guard.sh", "#!/bin/sh\n")
+    script = world.project / ".cursor/hooks/guard.sh"
+    script.unlink()
+    script.symlink_to(world.path / "elsewhere/guard.sh")
+    assert ran(world) == []
+
+
+def test_what_no_hook_is_known_to_use_may_change(world: World) -> None:
+    trust(world)
+    world.write("project/src/main.py", "other\n")
+    world.write("project/tools/unrelated.sh", "other\n")
+    assert ran(world) == RAN
+
+
+def test_untrust_takes_it_back_and_says_whether_there_was_any(world: World) -> None:
+    trust(world)
+    done = trotline(world, "untrust")
+    assert (done.returncode, done.stdout) == (0, f"{world.project}: no longer trusted\n")
+    assert why_not(world) == {"the workspace is not trusted"}
+    assert trotline(world, "untrust").stdout == f"{world.project}: was not trusted\n"
+
+
+def test_a_hook_that_changes_a_covered_file_while_it_runs_raises_an_alarm(world: World) -> None:
+    world.script("project/tools/check.sh", "#!/bin/sh\ncat > /dev/null\necho changed >> tools/check.conf\necho '{}'\n")
+    trust(world)
+    data = fire(world)
+    assert [run["line"] for run in data["runs"]] == RAN
+    assert data["alarms"] == [f"files that trust in {world.project} covers changed while its hooks ran"]
+    assert why_not(world) == {"the workspace changed since it was trusted: tools/check.conf"}
+
+
+# what is covered
+
+
+def test_a_link_that_leaves_the_workspace_is_not_covered_and_is_listed(world: World) -> None:
+    outside = world.script("elsewhere/outside.sh", ALLOW)
+    (world.project / "tools" / "link.sh").symlink_to(outside)
+    world.write(
+        "project", json.dumps({"version": 1, "hooks": {"beforeShellExecution": [{"command": "tools/link.sh"}]}})
+    )
+    assert trotline(world, "trust", "--yes").returncode == 0
+    assert state(world)["not_covered"] == ["tools/link.sh"]
+    assert "tools/link.sh" not in state(world)["covered"]
+    outside.write_text(ALLOW + "\n")
+    assert ran(world) == ["tools/link.sh"]
+
+
+@pytest.mark.parametrize(
+    "command, listed",
+    [
+        ("node tools/check.sh", "node"),
+        ("/usr/bin/env true", "/usr/bin/env"),
+        ("~/bin/guard", "~/bin/guard"),
+        ("tools/missing.sh", "tools/missing.sh"),
+        ("$SOMEWHERE/guard.sh", "$SOMEWHERE/guard.sh"),
+        ("../elsewhere/guard.sh", "../elsewhere/guard.sh"),
+    ],
+)
+def test_what_a_command_uses_from_elsewhere_is_listed(world: World, command: str, listed: str) -> None:
+    world.script("elsewhere/guard.sh")
+    world.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
+    assert listed in state(world)["not_covered"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "tools/check.sh",
+        "./tools/check.sh",
+        "sh tools/check.sh",
+        "sh 'tools/check.sh'",
+        "$CURSOR_PROJECT_DIR/tools/check.sh",
+        '"$CURSOR_PROJECT_DIR"/tools/check.sh',
+        "${CLAUDE_PROJECT_DIR}/tools/check.sh",
+        "FAST=1 tools/check.sh",
+        "cd . && sh tools/check.sh | cat",
+        "sh src/../tools/check.sh",
+    ],
+)
+def test_a_file_that_a_command_names_is_covered_however_it_is_named(world: World, command: str) -> None:
+    world.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
+    assert "tools/check.sh" in state(world)["covered"]
+
+
+def test_an_absolute_path_into_the_workspace_is_covered(world: World) -> None:
+    hooks = {"stop": [{"command": f"{world.project}/tools/check.sh"}]}
+    world.write("project", json.dumps({"version": 1, "hooks": hooks}))
+    assert "tools/check.sh" in state(world)["covered"]
+
+
+# showing what changed
+
+
+def test_the_difference_is_shown_line_by_line(world: World) -> None:
+    trust(world)
+    world.write("project/tools/check.conf", "first\nthird\n")
+    done = trotline(world, "trust", "--status")
+    assert done.returncode == 1
+    shown = [line.strip() for line in done.stdout.splitlines()]
+    assert f"{world.project}  changed since it was trusted" in shown
+    for line in ("--- trusted/tools/check.conf", "+++ now/tools/check.conf", "first", "-second", "+third"):
+        assert line in shown
+
+
+def test_an_added_a_removed_and_a_newly_executable_file_are_shown(world: World) -> None:
+    trust(world)
+    world.write("project/.cursor/hooks/added.txt", "added\n")
+    (world.project / "tools/check.conf").unlink()
+    (world.project / ".cursor/hooks/lib/deep/words.txt").chmod(0o755)
+    shown = trotline(world, "trust", "--status").stdout
+    assert "+added" in shown
+    assert "-second" in shown
+    assert ".cursor/hooks/lib/deep/words.txt: its mode changed" in shown
+
+
+def test_to_trust_anew_shows_the_difference_and_then_holds(world: World) -> None:
+    trust(world)
+    world.write("project/tools/check.conf", "first\nthird\n")
+    done = trotline(world, "trust", "--yes")
+    assert "+third" in done.stdout
+    assert ran(world) == RAN
+
+
+def test_the_status_never_grants_anything(world: World) -> None:
+    assert state(world)["state"] == "never trusted"
+    assert state(world)["state"] == "never trusted"
+    trust(world)
+    assert (state(world)["state"], state(world)["changes"]) == ("trusted", [])
+    world.write("project/tools/check.conf", "x")
+    assert (state(world)["state"], state(world)["changes"]) == (
+        "changed since it was trusted",
+        ["tools/check.conf"],
+    )
+    assert ran(world) == []
+
+
+# in CI
+
+
+def test_a_digest_on_the_command_line_is_trust_for_one_call(world: World) -> None:
+    digest = state(world)["digest"]
+    assert ran(world, "--trust-digest", digest) == RAN
+    assert ran(world) == []
+
+
+def test_the_digest_is_in_the_text_for_people_too(world: World) -> None:
+    digest = trotline(world, "trust", "--status").stdout.split()[-1]
+    assert ran(world, "--trust-digest", digest) == RAN
+
+
+@pytest.mark.parametrize("wrong", ["0" * 64, "", "short", "*"])
+def test_another_digest_is_no_trust(world: World, wrong: str) -> None:
+    assert ran(world, "--trust-digest", wrong) == []
+
+
+def test_part_of_a_digest_is_no_trust(world: World) -> None:
+    digest = state(world)["digest"]
+    assert ran(world, "--trust-digest", digest[:-1]) == []
+    assert ran(world, "--trust-digest", digest.upper()) == []
+
+
+def test_a_digest_is_of_no_use_after_a_change(world: World) -> None:
+    digest = state(world)["digest"]
+    world.write("project/tools/check.conf", "x")
+    assert ran(world, "--trust-digest", digest) == []
+
+
+def test_of_several_digests_one_fits(world: World) -> None:
+    digest = state(world)["digest"]
+    assert ran(world, "--trust-digest", "0" * 64, "--trust-digest", digest) == RAN
+
+
+# which layers need it
+
+
+@pytest.mark.parametrize("layer", ["claude-project", "claude-local"])
+def test_claude_codes_files_in_a_project_need_the_same_trust(world: World, layer: str) -> None:
+    world.script("project/.claude/hooks/guard.sh", ALLOW)
+    group = {"hooks": [{"type": "command", "command": ".claude/hooks/guard.sh"}]}
+    world.write(layer, json.dumps({"hooks": {"PreToolUse": [group]}}))
+    tool = ("preToolUse", "--set", "tool_name=Shell", "--json")
+    before = json.loads(trotline(world, "fire", *tool).stdout)["data"]
+    assert before["runs"] == []
+    assert [(entry["layer"], entry["why"]) for entry in before["not_run"]] == [(layer, "the workspace is not trusted")]
+    assert trotline(world, "trust", "--yes").returncode == 0
+    after = json.loads(trotline(world, "fire", *tool).stdout)["data"]
+    assert [(run["layer"], run["permission"]) for run in after["runs"]] == [(layer, "allow")]
+
+
+@pytest.mark.parametrize("layer", ["enterprise", "team", "user", "plugin"])
+def test_hooks_that_no_repository_can_write_need_no_trust(world: World, layer: str) -> None:
+    hooks = {"beforeShellExecution": [{"command": "echo '{}'"}]}
+    world.write(layer, json.dumps({"version": 1, "hooks": hooks}))
+    data = fire(world)
+    assert [run["layer"] for run in data["runs"]] == [layer]
+    assert {entry["layer"] for entry in data["not_run"]} == {"project"}
+
+
+def test_claude_codes_own_hooks_of_a_person_need_no_trust(world: World) -> None:
+    group = {"hooks": [{"type": "command", "command": "echo '{}'"}]}
+    world.write("claude-user", json.dumps({"hooks": {"PreToolUse": [group]}}))
+    done = trotline(world, "fire", "preToolUse", "--set", "tool_name=Shell", "--json")
+    assert [run["layer"] for run in json.loads(done.stdout)["data"]["runs"]] == ["claude-user"]
+
+
+# where it is kept
+
+
+def test_the_store_is_outside_the_workspace_and_its_owners_alone(world: World) -> None:
+    before = sorted(world.project.rglob("*"))
+    trust(world)
+    assert sorted(world.project.rglob("*")) == before
+    store = world.home / ".local/state/trotline/v1/trust"
+    assert stat.S_IMODE(store.stat().st_mode) == 0o700
+    assert stat.S_IMODE((store / "kept").stat().st_mode) == 0o700
+    assert len(list(store.glob("*.json"))) == 1
+
+
+def test_the_names_in_the_store_say_nothing_of_the_workspace(world: World) -> None:
+    trust(world)
+    store = world.home / ".local/state/trotline/v1/trust"
+    assert not any("project" in file.name or "guard" in file.name for file in store.rglob("*"))
+
+
+def test_trust_in_one_root_says_nothing_about_another(world: World) -> None:
+    other = world.path / "other"
+    shutil.copytree(world.project, other)
+    trust(world)
+    data = fire(world, "--project", str(other))
+    assert [run["line"] for run in data["runs"]] == RAN
+    assert {(entry["line"], entry["why"]) for entry in data["not_run"]} == {
+        (line, "the workspace is not trusted") for line in RAN
+    }
+    assert all(entry["place"].startswith(f"{other}/") for entry in data["not_run"])
+
+
+def test_trust_is_asked_for_every_root_that_is_named(world: World) -> None:
+    other = world.path / "other"
+    shutil.copytree(world.project, other)
+    assert trotline(world, "trust", "--yes", "--project", str(other)).returncode == 0
+    assert len(ran(world, "--project", str(other))) == 2 * len(RAN)
+    assert trotline(world, "untrust", "--project", str(other)).returncode == 0
+    assert fire(world, "--project", str(other))["runs"] == []
+
+
+def test_a_workspace_that_moves_is_not_trusted(world: World) -> None:
+    trust(world)
+    moved = world.project.rename(world.path / "moved")
+    words = ("--home", str(world.home), "--system", str(world.system), "--project", str(moved))
+    done = trotline_process("trust", "--status", *words, cwd=world.path)
+    assert done.returncode == 1
+    assert "never trusted" in done.stdout
+
+
+def grant_of(world: World) -> Path:
+    (grant,) = (world.home / ".local/state/trotline/v1/trust").glob("*.json")
+    return grant
+
+
+def changed_grant(**changes: object) -> Callable[[bytes], bytes]:
+    return lambda data: json.dumps({**json.loads(data), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[: len(data) // 2],
+        lambda data: b"\xff" + data,
+        lambda data: b"[]",
+        lambda data: b"{}",
+        changed_grant(schema="trotline.trust/2"),
+        changed_grant(root="/somewhere/else"),
+        changed_grant(digest="0" * 64),
+        changed_grant(digest=None),
+        changed_grant(digest=["x"]),
+        changed_grant(files="all of them"),
+    ],
+    ids=["empty", "cut", "no text", "list", "object", "newer", "root", "digest", "none", "type", "files"],
+)
+def test_a_damaged_or_forged_grant_is_no_trust(world: World, damage: Callable[[bytes], bytes]) -> None:
+    trust(world)
+    grant = grant_of(world)
+    grant.write_bytes(damage(grant.read_bytes()))
+    assert fire(world)["runs"] == []
+    assert state(world)["state"] != "trusted"
+
+
+def test_a_damaged_grant_can_be_replaced(world: World) -> None:
+    trust(world)
+    grant_of(world).write_bytes(b"{")
+    trust(world)
+    assert ran(world) == RAN
+
+
+def test_the_grant_of_another_workspace_does_not_serve(world: World) -> None:
+    trust(world)
+    grant = grant_of(world)
+    other = world.path / "other"
+    shutil.copytree(world.project, other)
+    words = ("--home", str(world.home), "--system", str(world.system), "--project", str(other))
+    assert trotline_process("trust", "--yes", *words, cwd=world.path).returncode == 0
+    (others,) = set(grant.parent.glob("*.json")) - {grant}
+    others.write_bytes(grant.read_bytes())
+    done = trotline_process("trust", "--status", *words, cwd=world.path)
+    assert done.returncode == 1
+    assert "never trusted" in done.stdout
+
+
+def test_what_was_kept_for_showing_changes_may_be_lost(world: World) -> None:
+    trust(world)
+    shutil.rmtree(grant_of(world).parent / "kept")
+    assert ran(world) == RAN
+    world.write("project/tools/check.conf", "third\n")
+    assert "+third" in trotline(world, "trust", "--status").stdout
