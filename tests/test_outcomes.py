@@ -37,7 +37,7 @@ CLOSED = Hook(id="2", event="stop", layer=LAYER, place=Place("f"), command="guar
 
 def failed(kind: FailureKind, *, closed: bool = False) -> Run:
     failure = Failure(kind=kind, detail="The guard fell over.")
-    return Run(author="guard", rank=3, hook=CLOSED if closed else OPEN, failure=failure)
+    return Run(author="guard", rank=3, hook=CLOSED if closed else OPEN, fail_closed=closed, failure=failure)
 
 
 # -- what a failure decides: cursor-protocol.md 3.1 and C2, hosts.md 8, and the issue, written out a second time

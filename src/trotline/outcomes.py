@@ -65,12 +65,31 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     micros: int = 0
     warnings: tuple[str, ...] = ()
+    fail_closed: bool = False
+
+    @property
+    def name(self) -> str:
+        """What a person knows the author by."""
+        return self.author
+
+    @property
+    def said(self) -> str:
+        if self.failure is not None:
+            return f"failed, {self.failure.kind}"
+        reason = self.verdict.user_message or self.verdict.agent_message
+        word = self.verdict.permission.word if self.verdict.permission else "no opinion"
+        return f"{word}, {reason}" if reason else word
 
 
 class Run(Voice, frozen=True, kw_only=True):
     """A voice with a process behind it."""
 
     hook: Hook
+
+    @property
+    def name(self) -> str:
+        return self.hook.line
+
     id: str = ""
     exit_code: int | None = None
     stdout: bytes = b""
@@ -105,6 +124,52 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     alarms: tuple[str, ...] = ()  # what a person should hear of at once
     sent: dict[str, Any] = {}
 
+    @property
+    def denied(self) -> bool:
+        return self.decision.permission is Permission.DENY
+
+    @property
+    def asks(self) -> bool:
+        return self.decision.permission is Permission.ASK
+
+    @property
+    def user_message(self) -> str:
+        """What the person should read."""
+        return self.decision.verdict.user_message
+
+    @property
+    def agent_message(self) -> str:
+        """What the model should read; a refusal without one of its own has the person's."""
+        return self.decision.verdict.agent_message or self.decision.verdict.user_message
+
+    @property
+    def edited_input(self) -> dict[str, Any] | None:
+        return self.decision.verdict.edited_input
+
+    @property
+    def replaced_output(self) -> dict[str, Any] | None:
+        return self.decision.verdict.replaced_output
+
+    @property
+    def context(self) -> str:
+        return self.decision.verdict.context
+
+    @property
+    def follow_up(self) -> str:
+        return self.decision.verdict.follow_up
+
+    @property
+    def env(self) -> dict[str, str]:
+        return self.decision.verdict.env
+
+    def explain(self) -> str:
+        """Who said what, who did not run and why, and what came of it: one line each."""
+        lines = [f"{self.event.wire_name}: {self.decision.permission.word}"]
+        lines += [f"  {voice.layer or 'function'} {voice.name}: {voice.said}" for voice in self.voices]
+        lines += [f"  {entry.hook.layer.kind} {entry.hook.line}: not run, {entry.why}" for entry in self.not_run]
+        lines += [f"  lost: {loss.what}, {loss.why}" for loss in self.losses]
+        return "\n".join([*lines, *(f"  alarm: {alarm}" for alarm in self.alarms)])
+
 
 class Judge(Protocol):
     """Something that has an opinion on events."""
@@ -137,10 +202,9 @@ def verdict_of(voice: Voice, contract: Contract, edition: Edition) -> Verdict:
     """The voice's own verdict, or the one that its failure amounts to."""
     if voice.failure is None:
         return voice.verdict
-    fail_closed = isinstance(voice, Run) and voice.hook.fail_closed
-    if not refuses_on_failure(contract, fail_closed=fail_closed, failure=voice.failure, edition=edition):
+    if not refuses_on_failure(contract, fail_closed=voice.fail_closed, failure=voice.failure, edition=edition):
         return SILENCE
-    reason = FAIL_CLOSED + voice.failure.detail if fail_closed else voice.failure.detail + FOR_SAFETY
+    reason = FAIL_CLOSED + voice.failure.detail if voice.fail_closed else voice.failure.detail + FOR_SAFETY
     return Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
 
 

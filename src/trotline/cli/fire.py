@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-import time
 from typing import Any
 
 import click
@@ -23,6 +22,7 @@ from trotline.hooks import Hook
 from trotline.hosts.cursor import read_event, write_event
 from trotline.hosts.cursor_editions import NAMES
 from trotline.hosts.cursor_words import refusal_text
+from trotline.machine import clock
 from trotline.outcomes import Outcome, Run, verdict_of
 from trotline.verdicts import Permission
 
@@ -80,7 +80,7 @@ def command(
         clean_environment=clean_env,
         trusted_digests=trust_digest,
     )
-    engine = Engine(roots, os.environ, lambda: time.time_ns() // 1000, options)
+    engine = Engine(roots, os.environ, clock, options)
     if dry_run:
         return _dry(engine, raised, as_json=as_json)
     outcome = engine.dispatch(raised)

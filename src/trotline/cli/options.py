@@ -1,16 +1,14 @@
-"""Options that several commands share, and the only place that looks at the machine for their defaults."""
+"""Options that several commands share."""
 
 import functools
-import os
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
-from trotline.config.places import Platform, Roots, project_of
 from trotline.hosts.cursor_editions import NAMES, NEWEST
+from trotline.machine import machine_roots
 
 DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -44,32 +42,6 @@ def roots_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--system", type=DIRECTORY, help="Another root of the system.")
     @functools.wraps(command)
     def wrapped(*args: Any, projects: tuple[Path, ...], home: Path | None, system: Path | None, **rest: Any) -> Any:
-        return command(*args, roots=roots(projects, home, system), **rest)
+        return command(*args, roots=machine_roots(projects, home, system), **rest)
 
     return wrapped
-
-
-def roots(projects: tuple[Path, ...] = (), home: Path | None = None, system: Path | None = None) -> Roots:
-    """What was asked for, and the machine's own for the rest."""
-    home = (home or _home()).resolve()
-    return Roots(
-        home=home,
-        system=(system or Path(Path.cwd().anchor)).resolve(),
-        projects=tuple(path.resolve() for path in projects) or (project_of(Path.cwd(), home),),
-        platform=_platform(),
-        search_path=tuple(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry),
-    )
-
-
-def _home() -> Path:
-    """From the password database: another hook may have set HOME."""
-    if sys.platform == "win32":
-        return Path.home()
-    import pwd
-
-    return Path(pwd.getpwuid(os.getuid()).pw_dir)
-
-
-def _platform() -> Platform:
-    names: dict[str, Platform] = {"darwin": "darwin", "win32": "windows", "cygwin": "windows"}
-    return names.get(sys.platform, "linux")

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from trotline.config.trust import Trust, TrustState
 from trotline.engine.engine import Engine
 from trotline.errors import TrotlineError
 from trotline.hooks import Hook
+from trotline.machine import clock
 
 HELP = """Trust the hooks of this workspace: show what would run, what is covered, and ask.
 
@@ -36,7 +36,7 @@ Trust is bound to content: the configuration, every file of the workspace that a
 @json_option
 @roots_options
 def command(yes: bool, status: bool, as_json: bool, roots: Roots) -> int:
-    engine = Engine(roots, os.environ, lambda: time.time_ns() // 1000)
+    engine = Engine(roots, os.environ, clock)
     code = 0
     seen = []
     for root in roots.projects:

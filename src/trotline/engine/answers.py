@@ -38,6 +38,7 @@ def run_of(hook: Hook, ended: Ended, event: Event, edition: Edition, run_id: str
         layer=hook.layer.kind,
         rank=hook.layer.kind.rank,
         hook=hook,
+        fail_closed=hook.fail_closed,
         verdict=heard.verdict,
         failure=heard.failure,
         micros=ended.micros,

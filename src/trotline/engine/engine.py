@@ -12,6 +12,7 @@ from trotline.config.trust import Digests, Trust, TrustStore, coverage_of
 from trotline.editions import Edition
 from trotline.engine import follow_ups
 from trotline.engine.answers import run_of
+from trotline.engine.functions import Function
 from trotline.engine.launch import (
     COOKIE,
     Shell,
@@ -30,7 +31,7 @@ from trotline.hooks import Hook
 from trotline.hosts.cursor import write_event
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.ids import uuid7
-from trotline.outcomes import Call, Failure, FailureKind, Loss, Outcome, Run, decide
+from trotline.outcomes import Call, Failure, FailureKind, Loss, NotRun, Outcome, Run, Voice, decide
 from trotline.verdicts import Permission
 
 
@@ -70,6 +71,7 @@ class Engine:
         self.trust_store = TrustStore(roots.state / "trust", self.options.trusted_digests)
         self._environment = base_environment(environ, clean=self.options.clean_environment)
         self._digests = Digests()
+        self.functions: list[Function] = []
 
     def dispatch(self, event: Event, call: Call | None = None) -> Outcome:
         """Everything that happens when the loop raises an event."""
@@ -77,24 +79,35 @@ class Engine:
         alarms = self.current.refresh()
         remembered = self.sessions.read(event.conversation_id)
         event = follow_ups.counted(event, remembered.session)
-        trusted = {str(root): self.trust(root) for root in self.roots.projects}
-        hooks, not_run = resolve(self.current.configuration, event, trusted.__getitem__, lookaround.search)
-        runs, losses = self._run(hooks, event, remembered.session)
-        runs = [follow_ups.limited(run, event, remembered) for run in runs]
-        runs += self._second_look(runs, event, remembered.session)
-        decision = decide(event.contract, runs, self.edition)
-        alarms += self._remember(event, runs, decision.verdict.follow_up, call)
+        trusted = self._trusted()
+        voices, not_run, losses = self._hear(event, remembered.session, trusted)
+        voices = [follow_ups.limited(voice, event, remembered) for voice in voices]
+        voices += self._second_look(voices, event, remembered.session, trusted)
+        decision = decide(event.contract, voices, self.edition)
+        alarms += self._remember(event, voices, decision.verdict.follow_up, call)
         alarms += [remembered.alarm] if remembered.alarm else []
-        alarms += self._changed_while_running(trusted, runs)
+        alarms += self._changed_while_running(trusted, voices)
         return Outcome(
             call=call,
             event=event,
             decision=decision,
-            voices=tuple(runs),
+            voices=tuple(voices),
             not_run=tuple(not_run),
             losses=tuple(losses),
             alarms=tuple(dict.fromkeys(alarms)),
         )
+
+    def _hear(
+        self, event: Event, session: Session, trusted: dict[str, Trust], *, without: str = ""
+    ) -> tuple[list[Voice], list[NotRun], list[Loss]]:
+        """What everyone says who is configured for this event, the agent's own functions first."""
+        hooks, not_run = resolve(self.current.configuration, event, trusted.__getitem__, lookaround.search)
+        functions = [one for one in self.functions if one.applies(event, lookaround.search) and one.name != without]
+        runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session)
+        return [*(function.voice(event) for function in functions), *runs], not_run, losses
+
+    def _trusted(self) -> dict[str, Trust]:
+        return {str(root): self.trust(root) for root in self.roots.projects}
 
     def trust(self, root: Path) -> Trust:
         """Whether the hooks of this workspace may run."""
@@ -131,26 +144,26 @@ class Engine:
             fallback=through_the_shell(hook.command, self.options.shell),
         )
 
-    def _second_look(self, runs: list[Run], event: Event, session: Session) -> list[Run]:
-        """Rewritten input goes once more to every hook but its author, who may no longer rewrite."""
-        first = decide(event.contract, runs, self.edition)
+    def _second_look(
+        self, voices: list[Voice], event: Event, session: Session, trusted: dict[str, Trust]
+    ) -> list[Voice]:
+        """Rewritten input goes once more to everyone but its author, and nobody may rewrite it again."""
+        first = decide(event.contract, voices, self.edition)
         edited = first.verdict.edited_input
         if edited is None or not self.options.judges_rewrites or first.permission is Permission.DENY:
             return []
         if not isinstance(event, PreToolUse):
             return []
-        author = next(run.author for run in reversed(runs) if run.verdict.edited_input == edited)
+        author = next(voice.author for voice in reversed(voices) if voice.verdict.edited_input == edited)
         rewritten = msgspec.structs.replace(event, tool_input=edited)
-        trusted = {str(root): self.trust(root) for root in self.roots.projects}
-        hooks, _ = resolve(self.current.configuration, rewritten, trusted.__getitem__, lookaround.search)
-        again, _ = self._run([hook for hook in hooks if hook.id != author], rewritten, session)
-        return [_without_edits(run) for run in again]
+        again, _, _ = self._hear(rewritten, session, trusted, without=author)
+        return [_without_edits(voice) for voice in again]
 
-    def _remember(self, event: Event, runs: list[Run], follow_up: str, call: Call) -> list[str]:
+    def _remember(self, event: Event, voices: list[Voice], follow_up: str, call: Call) -> list[str]:
         """Variables of a session that starts, and a follow-up that will be sent."""
-        winner = follow_ups.winner(runs, follow_up)
+        winner = follow_ups.winner(voices, follow_up)
         variables = (
-            {name: Variable(value, run.rank) for run in runs for name, value in run.verdict.env.items()}
+            {name: Variable(value, voice.rank) for voice in voices for name, value in voice.verdict.env.items()}
             if event.wire_name == "sessionStart"
             else {}
         )
@@ -161,15 +174,15 @@ class Engine:
             session.conversation = event.conversation_id
             session.env.update(variables)
             if winner is not None:
-                key = follow_ups.key(winner.hook, event)
+                key = follow_ups.key(winner, event)
                 session.follow_ups[key] = session.follow_ups.get(key, 0) + 1
 
         alarm = self.sessions.update(event.conversation_id, change, call.received_us or self.clock())
         return [alarm] if alarm else []
 
-    def _changed_while_running(self, before: dict[str, Trust], runs: list[Run]) -> list[str]:
+    def _changed_while_running(self, before: dict[str, Trust], voices: list[Voice]) -> list[str]:
         """A hook that changes what trust covers is not stopped by that, and it does not go unseen."""
-        if not any(run.hook.layer.kind.needs_trust for run in runs):
+        if not any(isinstance(voice, Run) and voice.hook.layer.kind.needs_trust for voice in voices):
             return []
         return [
             f"files that trust in {root} covers changed while its hooks ran"
@@ -190,10 +203,11 @@ def _no_model(hook: Hook) -> Run:
         layer=hook.layer.kind,
         rank=hook.layer.kind.rank,
         hook=hook,
+        fail_closed=hook.fail_closed,
         failure=Failure(kind=FailureKind.UNAVAILABLE, detail=detail),
     )
 
 
-def _without_edits(run: Run) -> Run:
-    kept = msgspec.structs.replace(run.verdict, edited_input=None)
-    return msgspec.structs.replace(run, verdict=kept)
+def _without_edits(voice: Voice) -> Voice:
+    kept = msgspec.structs.replace(voice.verdict, edited_input=None)
+    return msgspec.structs.replace(voice, verdict=kept)

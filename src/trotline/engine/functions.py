@@ -1,0 +1,56 @@
+"""Hooks that are Python functions of the agent itself: they run in its process, beside the configured ones.
+
+A function that raises has failed, and its fail mode decides, as for any hook. It cannot be stopped from outside; a
+function that may hang belongs into a process.
+"""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from trotline.events import Event
+from trotline.hooks import Matcher, Search
+from trotline.outcomes import Failure, FailureKind, Voice
+from trotline.verdicts import SILENCE, Verdict
+
+Judged = Callable[[Event], object]
+"""Gives a Verdict, or None for no opinion; whatever else it gives is a failure."""
+
+
+class Function(msgspec.Struct, frozen=True, kw_only=True):
+    """A function that has an opinion on one event."""
+
+    name: str
+    event: str
+    call: Judged
+    matcher: Matcher | None = None
+    fail_closed: bool = False
+
+    def applies(self, event: Event, search: Search) -> bool:
+        if event.wire_name != self.event:
+            return False
+        subject = event.subject
+        return self.matcher is None or subject is None or self.matcher.fit((subject,), search).applies
+
+    def voice(self, event: Event) -> Voice:
+        """What it says about this event, or how it failed."""
+        begun = time.monotonic()
+        verdict, failure = SILENCE, None
+        try:
+            answer = self.call(event)
+            if answer is None or isinstance(answer, Verdict):
+                verdict = answer or SILENCE
+            else:
+                kind = type(answer).__name__
+                failure = Failure(kind=FailureKind.MISFIT, detail=f"Function {self.name} returned a {kind}.")
+        except Exception as error:  # noqa: BLE001 - whatever an agent's function raises is data here
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} raised {error!r}.")
+        return Voice(
+            author=self.name,
+            layer="agent",
+            verdict=verdict,
+            failure=failure,
+            micros=int((time.monotonic() - begun) * 1_000_000),
+            fail_closed=self.fail_closed,
+        )
