@@ -69,6 +69,25 @@ def test_the_commands_in_the_documents_print_what_they_say(
             at = printed.index(line, at) + 1
 
 
+PROGRAMS = [
+    (page.name, program)
+    for page in PAGES
+    for program in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+]
+
+
+@pytest.mark.parametrize("page,program", PROGRAMS, ids=lambda value: str(value)[:40])
+def test_the_programs_in_the_documents_run(page: str, program: str, world: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=world / "project",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{page}: {done.stderr}"
+
+
 def test_what_is_made_from_the_declarations_is_current() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "generate.py", "--check"], capture_output=True, text=True, check=False

@@ -1,3 +1,57 @@
-"""Trotline: hooks for coding agents."""
+"""Trotline: hooks for coding agents. These names are the public ones; each is loaded when it is first used."""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
+
+if TYPE_CHECKING:
+    from trotline.assemble import Engine as Engine
+    from trotline.engine.engine import Options as Options
+    from trotline.errors import TrotlineError as TrotlineError
+    from trotline.events import Event as Event
+    from trotline.outcomes import Outcome as Outcome
+    from trotline.parts import Attachment as Attachment
+    from trotline.parts import Edit as Edit
+    from trotline.parts import TabEdit as TabEdit
+    from trotline.session import AsyncSession as AsyncSession
+    from trotline.session import Session as Session
+    from trotline.verdicts import Permission as Permission
+    from trotline.verdicts import Verdict as Verdict
+
+PUBLIC = {
+    "AsyncSession": "trotline.session",
+    "Attachment": "trotline.parts",
+    "Edit": "trotline.parts",
+    "Engine": "trotline.assemble",
+    "Event": "trotline.events",
+    "Options": "trotline.engine.engine",
+    "Outcome": "trotline.outcomes",
+    "Permission": "trotline.verdicts",
+    "Session": "trotline.session",
+    "TabEdit": "trotline.parts",
+    "TrotlineError": "trotline.errors",
+    "Verdict": "trotline.verdicts",
+}
+
+__all__ = [
+    "AsyncSession",
+    "Attachment",
+    "Edit",
+    "Engine",
+    "Event",
+    "Options",
+    "Outcome",
+    "Permission",
+    "Session",
+    "TabEdit",
+    "TrotlineError",
+    "Verdict",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in PUBLIC:
+        raise AttributeError(f"module `trotline` has no attribute `{name}`")
+    from importlib import import_module  # noqa: PLC0415 - the version alone needs nothing of this
+
+    return getattr(import_module(PUBLIC[name]), name)
