@@ -420,3 +420,11 @@ def check_the_places_at_the_top_of(document: Document) -> None:
     assert document.root is not None or document.faults
     assert all(count <= MOST_FAULTS for count in Counter(fault.code for fault in document.faults).values())
     assert all(document.position(fault.start)[0] <= len(document.line_starts) for fault in document.faults)
+
+
+@pytest.mark.parametrize("mistakes", range(MOST_FAULTS - 2, MOST_FAULTS + 3))
+@pytest.mark.parametrize("closing", ["}", ",}", "]}", ":}"])
+def test_whatever_was_read_before_giving_up_stands_inside_what_holds_it(mistakes: int, closing: str) -> None:
+    document = read('{"first": 1' + ", a: 1" * mistakes + closing + " x")
+    check_the_places_in(document)
+    assert root_of(document).end > root_of(document).members["first"].value.end

@@ -160,14 +160,14 @@ class Reader:
     def _close(self, char: str) -> None:
         if not self._fits(char):
             return
-        node = self.open.pop()
+        node = self.open[-1]
         after_comma = self.state is _State.KEY or (self.state is _State.VALUE and node.kind is Kind.ARRAY)
         if after_comma and self.comma >= 0:
             self._fault("TL102", self.comma, self.comma + 1, "this comma has nothing after it", "remove the comma")
         elif self.state in {_State.COLON, _State.VALUE} and not after_comma:
             self._fault("TL101", self.at, self.at + 1, "the last key has no value")
         self.at += 1
-        node.end = self.at
+        self.open.pop().end = self.at
         self.key = None
         self.state = _State.COMMA if self.open else _State.DONE
 
