@@ -423,7 +423,7 @@ def check_the_places_at_the_top_of(document: Document) -> None:
 
 
 @pytest.mark.parametrize("mistakes", range(MOST_FAULTS - 2, MOST_FAULTS + 3))
-@pytest.mark.parametrize("closing", ["}", ",}", "]}", ":}"])
+@pytest.mark.parametrize("closing", ["}", ",}", "]}", ', "k":}'])
 def test_whatever_was_read_before_giving_up_stands_inside_what_holds_it(mistakes: int, closing: str) -> None:
     document = read('{"first": 1' + ", a: 1" * mistakes + closing + " x")
     check_the_places_in(document)
