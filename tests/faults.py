@@ -18,8 +18,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
@@ -63,6 +61,7 @@ class Kind(NamedTuple):
     command: str = "./{file}"
     mode: int = 0o755
     big: bool = False  # its payload has 5 MB
+    loud: bool = False  # it prints megabytes, and is played alone, so that it is its memory that is measured
     leaves: bool = False  # it leaves a process behind, which is let live
     gone: bool = False  # its working directory vanishes before it starts
 
@@ -126,7 +125,7 @@ KINDS: tuple[Kind, ...] = (
         f"for byte in b'{ALLOW}':\n    os.write(1, bytes([byte]))\n    time.sleep(0.001)",
         says="allow",
     ),
-    sh("floods stdout", "exec yes", failure=TOO_MUCH),
+    sh("floods stdout", "exec yes", failure=TOO_MUCH, loud=True),
     hangs(sh("floods stderr", f"{WHO}exec yes >&2")),
     sh(
         "floods stderr and then answers",
@@ -135,11 +134,19 @@ KINDS: tuple[Kind, ...] = (
         exit=0,
         warning="standard error",
     ),
-    sh("prints 50 MB and then an answer", f"yes | head -c 50000000\n{SAYS_ALLOW}", failure=TOO_MUCH),
+    sh("prints 50 MB and then an answer", f"yes | head -c 50000000\n{SAYS_ALLOW}", failure=TOO_MUCH, loud=True),
     python(
-        "prints 5 MB of good JSON", f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 5_000_000 + '\"}}')", failure=TOO_MUCH
+        "prints 5 MB of good JSON",
+        f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 5_000_000 + '\"}}')",
+        failure=TOO_MUCH,
+        loud=True,
     ),
-    python("prints 3 MB of good JSON", f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 3_000_000 + '\"}}')", says="allow"),
+    python(
+        "prints 3 MB of good JSON",
+        f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 3_000_000 + '\"}}')",
+        says="allow",
+        loud=True,
+    ),
     prints("prints a byte order mark", f"\ufeff{ALLOW}\n", says="allow", exit=0),
     prints("prints log lines first", f"loading\n[1] ready\n{ALLOW}\n", says="allow", warning="beside the JSON"),
     prints("asks after a log line", 'loading\n{"permission": "ask"}\n', says="ask"),
@@ -185,7 +192,9 @@ KINDS: tuple[Kind, ...] = (
         says="allow",
         exit=0,
     ),
-    sh("replaces its own file", f'echo x > "$0.$1" && mv "$0.$1" "$0"\n{SAYS_ALLOW}', says="allow", exit=0),
+    sh(
+        "replaces its own file", f'cp -p "$0" "$0.$1"; echo "#" >> "$0.$1"; mv "$0.$1" "$0"\n{SAYS_ALLOW}', says="allow"
+    ),
     python("takes much memory", f"held = bytearray(70_000_000)\nprint('{ALLOW}')", says="allow", exit=0),
     # processes it starts, and how long it lives
     sh(
@@ -198,7 +207,7 @@ KINDS: tuple[Kind, ...] = (
     ),
     sh(
         "leaves a child that keeps writing",
-        f"(while :; do echo noise; sleep 0.01; done) &\nsleep 0.05\n{SAYS_ALLOW}",
+        f"(trap '' PIPE; while :; do echo noise; sleep 0.01; done) 2> /dev/null &\nsleep 0.05\n{SAYS_ALLOW}",
         says="allow",
         exit=0,
         leaves=True,
@@ -300,8 +309,8 @@ def knows_fail_closed(row: Row) -> bool:
 def refuses(row: Row) -> bool:
     """What a failure decides on an event that can be refused (cursor-protocol.md 3.1, C2).
 
-    2025-11 knows of no failing closed. 2026-02 always fails closed on MCP calls and reads. 2026-09 fails closed where the
-    entry says so, and output that cannot be read blocks at every gate.
+    2025-11 knows of no failing closed. 2026-02 always fails closed on MCP calls and reads. 2026-09 fails closed where
+    the entry says so, and output that cannot be read blocks at every gate.
     """
     if row.edition == "2025-11":
         return False
@@ -318,6 +327,8 @@ def _rows() -> Iterator[Row]:
 
 
 def _is_played(row: Row) -> bool:
+    if row.kind.gone and row.edition == "2025-11":
+        return False  # hooks ran beside their file then
     if row.in_claude_file:
         return row.event == "beforeSubmitPrompt" and (not row.closed or row.edition == "2026-09")
     if row.event == "sessionStart" and row.edition == "2025-11":
@@ -350,17 +361,18 @@ class Seen(NamedTuple):
 
     row: Row
     problems: list[str]
-    fired: Fired
-    run: dict[str, Any]
+    got: dict[str, Any]
+    seconds: float
+    megabytes: float
 
     def as_json(self) -> dict[str, Any]:
         return {
             "id": self.row.id,
             "kind": self.row.kind.name,
             "wanted": {"permission": self.row.permission, "failure": self.row.failure or None},
-            "got": {key: self.run.get(key) for key in ("permission", "failure", "exit", "warnings", "micros")},
-            "seconds": round(self.fired.seconds, 2),
-            "megabytes": round(self.fired.megabytes, 1),
+            "got": self.got,
+            "seconds": round(self.seconds, 2),
+            "megabytes": round(self.megabytes, 1),
             "problems": self.problems,
         }
 
@@ -369,8 +381,9 @@ def play_all(rows: Iterable[Row], scratch: Path) -> list[Seen]:
     """Every row, in as few calls of `fire` as can tell them apart."""
 
     def together(row: Row) -> tuple[Any, ...]:
+        alone = row.id if row.kind.loud and row.event == "beforeShellExecution" else ""
         decision = "go on" if row.permission in {"silent", "allow"} else row.permission
-        return (row.edition, row.event, row.in_claude_file, row.kind.gone, row.kind.big, decision)
+        return (row.edition, row.event, row.in_claude_file, row.kind.gone, row.kind.big, alone, decision)
 
     batches = [list(batch) for _, batch in groupby(sorted(rows, key=together), together)]
     worlds = [scratch / str(number) for number in range(len(batches))]
@@ -388,7 +401,7 @@ def play(batch: list[Row], world: Path) -> list[Seen]:
     for row in batch:
         line = lines[row.id]
         run = fired.runs.get(line, {})
-        problems = [*problems_of_call(fired, batch), *problems_of_run(row, run, fired)]
+        problems = [*problems_of_call(fired), *problems_of_run(row, run, fired)]
         left = [pid for pid, cookie in living.items() if cookies[cookie] == line]
         if row.kind.leaves and not left:
             problems.append("its background process was not let live")
@@ -396,16 +409,19 @@ def play(batch: list[Row], world: Path) -> list[Seen]:
             pids = world / "home/.cursor" / f"{row.kind.file}.{row.word}.pids"
             known = [int(pid) for pid in pids.read_text().split()] if pids.exists() else []
             problems += [f"process {pid} is still there" for pid in (*left, *known) if outlives(pid)]
-        seen.append(Seen(row, problems, fired, run))
+        got = {key: run.get(key) for key in ("permission", "failure", "exit", "warnings", "micros")}
+        seen.append(Seen(row, problems, got, fired.seconds, fired.megabytes))
     for pid in living:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     return seen
 
 
-def problems_of_call(fired: Fired, batch: list[Row]) -> Iterator[str]:
-    wanted = batch[0].permission
-    code = {"deny": 20, "ask": 10}.get(wanted, 0)
+EXITS = {"silent": 0, "allow": 0, "ask": 10, "deny": 20}
+
+
+def problems_of_call(fired: Fired) -> Iterator[str]:
+    code = max((EXITS[run["permission"]] for run in fired.runs.values()), default=0)
     if fired.exit != code:
         yield f"fire ended with {fired.exit}, wanted {code}: {fired.stderr[-300:]}"
     if fired.seconds >= GIVE_UP:
@@ -469,6 +485,21 @@ def _claude_fail_closed(entry: dict[str, Any]) -> dict[str, str]:
     return {"onFailure": "block"} if entry["failClosed"] else {}
 
 
+WATCHER = """
+import os, subprocess, sys, threading, time
+started = time.monotonic()
+process = subprocess.Popen(sys.argv[3:])
+guard = threading.Timer(float(sys.argv[2]), process.kill)
+guard.start()
+_, status, usage = os.wait4(process.pid, 0)
+guard.cancel()
+with open(sys.argv[1], "w") as file:
+    print(os.waitstatus_to_exitcode(status), time.monotonic() - started, usage.ru_maxrss / 1024, file=file)
+"""
+"""Starts `fire` from a process that is itself small: to the kernel, the most memory that a process ever had includes
+that of the one it was forked from."""
+
+
 def fire(row: Row, world: Path) -> Fired:
     """Call `trotline fire`, and never wait for it without end."""
     payload = world / "payload.json"
@@ -477,29 +508,25 @@ def fire(row: Row, world: Path) -> Fired:
         os.mkfifo(handed)
     roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
     command = [sys.executable, "-m", "trotline", "fire", "--json", f"--edition={row.edition}", *roots]
+    watcher = [sys.executable, "-IS", "-c", WATCHER, str(world / "usage"), str(GIVE_UP)]
     with (world / "stdout").open("wb") as stdout, (world / "stderr").open("wb") as stderr:
-        started = time.monotonic()
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [*command, f"--payload={handed}"], stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, cwd=world
+        process = subprocess.Popen(
+            [*watcher, *command, f"--payload={handed}"],
+            stdin=subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            cwd=world,
         )
-        guard = threading.Timer(GIVE_UP, process.kill)
-        guard.start()
         if row.kind.gone:
             _take_the_directory_away(world, handed, payload.read_bytes())
-        _, status, usage = os.wait4(process.pid, 0)
-        guard.cancel()
-    process.returncode = os.waitstatus_to_exitcode(status)
+        process.wait()
+    code, seconds, megabytes = (world / "usage").read_text().split()
     try:
         answer = json.loads((world / "stdout").read_bytes())
     except ValueError:
         answer = {}
-    return Fired(
-        exit=process.returncode,
-        answer=answer,
-        seconds=time.monotonic() - started,
-        megabytes=usage.ru_maxrss / 1024,
-        stderr=(world / "stderr").read_text("utf-8", "replace"),
-    )
+    errors = (world / "stderr").read_text("utf-8", "replace")
+    return Fired(int(code), answer, float(seconds), float(megabytes), errors)
 
 
 def _take_the_directory_away(world: Path, fifo: Path, payload: bytes) -> None:
@@ -546,7 +573,7 @@ def main() -> int:
     else:
         for one in seen:
             said = "ok" if not one.problems else "; ".join(one.problems)
-            print(f"{one.row.id:<80} {one.fired.seconds:5.1f} s {one.fired.megabytes:5.0f} MB  {said}")
+            print(f"{one.row.id:<80} {one.seconds:5.1f} s {one.megabytes:5.0f} MB  {said}")
         print(f"{len(KINDS)} kinds, {len(seen)} rows, {sum(bool(one.problems) for one in seen)} not as wanted")
     return 1 if any(one.problems for one in seen) else 0
 

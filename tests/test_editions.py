@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import msgspec
 import pytest
 
 from trotline.config.problems import CODES
@@ -234,6 +235,12 @@ def test_only_a_refusable_event_that_the_edition_knows_can_be_refused(date: str,
 def test_an_event_that_only_observes_is_refused_in_no_edition() -> None:
     assert not any(edition(date).refuses("stop", refusable=False) for date in NAMES)
     assert not edition().refuses("unheard of", refusable=True)
+
+
+def test_whether_a_session_start_can_be_refused_is_a_row_of_its_own() -> None:
+    unenforced = msgspec.structs.replace(edition(), session_start_refuses=False)
+    assert not unenforced.refuses("sessionStart", refusable=True)
+    assert unenforced.refuses("beforeSubmitPrompt", refusable=True)
 
 
 def test_the_defaults_are_five_follow_ups_and_a_minute() -> None:

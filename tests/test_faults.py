@@ -13,6 +13,8 @@ import pytest
 
 import faults
 
+pytestmark = pytest.mark.timeout(300)  # one of them waits for the whole table, perhaps on a busy machine
+
 
 @pytest.fixture(scope="session")
 def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import texts
+from trotline import jsregex
 from trotline.config import lookaround
 from trotline.editions import LOOP_LIMIT, TIMEOUT_SECONDS
 from trotline.events import (
@@ -124,6 +125,27 @@ def test_a_long_subject_is_shown_by_its_beginning(length: int, shown: str) -> No
     assert Matcher("x").fit(("x" * length,)).why == f"matcher `x` matches `{shown}`"
 
 
+@pytest.mark.parametrize("name", ["ab", "a$", "$a", "a$b", r"\u{61}b", r"\u0061b"])
+def test_a_group_of_a_matcher_may_have_any_name_that_javascript_has(name: str) -> None:
+    assert jsregex.parse(f"(?<{name}>x)").re2 == "(?:x)"
+
+
+def test_a_name_is_the_same_name_however_it_is_spelt() -> None:
+    assert jsregex.parse(r"(?<\u{61}b>x)\k<ab>\k<\u0061b>").beyond == "backreference"
+
+
+@pytest.mark.parametrize("source, plain", [(r"\X", "X"), (r"\xg1", "xg1"), (r"\x1g", "x1g"), (r"\ug123", "ug123")])
+def test_an_escape_that_means_nothing_is_the_letter_itself(source: str, plain: str) -> None:
+    assert jsregex.parse(source).re2 == plain
+
+
+@pytest.mark.parametrize("source", ["(?<ab", "(?<abc", "x(?<ab"])
+def test_a_name_that_does_not_end_is_no_name(source: str) -> None:
+    with pytest.raises(jsregex.PatternError) as caught:
+        jsregex.parse(source)
+    assert (caught.value.message, caught.value.offset) == ("invalid group name", source.index("<") + 1)
+
+
 # -- matchers that only a backtracking engine can run
 
 
@@ -173,7 +195,8 @@ def test_a_hook_hands_its_search_to_its_matcher() -> None:
 def test_given_time_the_child_decides_what_re2_cannot(
     pattern: str, text: str, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookaround, "SECONDS", 100)
+    monkeypatch.setattr(lookaround, "SECONDS_TO_START", 100)
+    monkeypatch.setattr(lookaround, "SECONDS_TO_SEARCH", 100)
     assert lookaround.search(pattern, text) is found
 
 
@@ -364,6 +387,10 @@ def test_the_id_of_a_hook_is_sixteen_hexadecimal_digits_and_never_changes() -> N
 )
 def test_the_id_of_a_hook_depends_on_all_that_is_configured(changed: dict[str, Any]) -> None:
     assert hook_id(**{**IDENTITY, **changed}) != hook_id(**IDENTITY)
+
+
+def test_half_an_emoji_in_a_command_has_an_id_too() -> None:
+    assert hook_id(**{**IDENTITY, "command": "\ud83d"}) != hook_id(**{**IDENTITY, "command": "\ude00"})
 
 
 @settings(patient, max_examples=100)

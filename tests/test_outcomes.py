@@ -129,9 +129,11 @@ def test_an_open_failure_is_silence() -> None:
     assert verdict_of(failed(FailureKind.CRASHED), EVENTS["preToolUse"].contract, edition()) is SILENCE
 
 
-def test_a_voice_without_a_process_cannot_be_configured_to_fail_closed() -> None:
-    voice = Voice(author="rule", failure=Failure(kind=FailureKind.CRASHED, detail="x"))
-    assert verdict_of(voice, EVENTS["preToolUse"].contract, edition()) is SILENCE
+def test_a_voice_without_a_process_fails_open_unless_it_is_closed() -> None:
+    contract, failure = EVENTS["preToolUse"].contract, Failure(kind=FailureKind.CRASHED, detail="x")
+    assert verdict_of(Voice(author="rule", failure=failure), contract, edition()) is SILENCE
+    closed = Voice(author="rule", failure=failure, fail_closed=True)
+    assert verdict_of(closed, contract, edition()).permission is Permission.DENY
 
 
 # -- decisions
@@ -172,14 +174,8 @@ def test_a_permission_is_called_by_its_word() -> None:
 
 def test_what_a_voice_leaves_out_is_empty() -> None:
     voice = Voice(author="a")
-    assert (voice.layer, voice.rank, voice.verdict, voice.failure, voice.micros, voice.warnings) == (
-        "",
-        0,
-        SILENCE,
-        None,
-        0,
-        (),
-    )
+    assert (voice.layer, voice.rank, voice.verdict, voice.failure) == ("", 0, SILENCE, None)
+    assert (voice.micros, voice.warnings, voice.fail_closed) == (0, (), False)
     run = Run(author="a", hook=OPEN)
     assert (run.id, run.exit_code, run.stdout, run.stderr) == ("", None, b"", b"")
     assert Failure(kind=FailureKind.KILLED) == Failure(kind=FailureKind.KILLED, detail="", code=None)
@@ -201,6 +197,90 @@ def test_an_outcome_holds_all_that_happened() -> None:
     )
     assert (outcome.voices, outcome.effects, outcome.sent) == ((), (), {})
     assert (outcome.not_run[0].why, outcome.losses[0].what) == ("not trusted", "ask")
+
+
+# -- an outcome in words
+
+
+def outcome_of(verdict: Verdict, *voices: Voice) -> Outcome:
+    return Outcome(call=Call(id="c"), event=Stop(), decision=Decision(verdict=verdict), voices=voices)
+
+
+@pytest.mark.parametrize(
+    "voice, words",
+    [
+        (Voice(author="a"), "no opinion"),
+        (Voice(author="a", verdict=Verdict(permission=Permission.ALLOW)), "allow"),
+        (Voice(author="a", verdict=Verdict(permission=Permission.DENY, user_message="u")), "deny, u"),
+        (Voice(author="a", verdict=Verdict(permission=Permission.ASK, agent_message="m")), "ask, m"),
+        (Voice(author="a", verdict=Verdict(user_message="u", agent_message="m")), "no opinion, u"),
+        (Voice(author="a", failure=Failure(kind=FailureKind.TIMED_OUT)), "failed, timed out"),
+    ],
+)
+def test_a_voice_says_in_words_what_it_said(voice: Voice, words: str) -> None:
+    assert voice.said == words
+
+
+def test_a_voice_is_known_by_its_author_and_a_run_by_its_command() -> None:
+    assert Voice(author="rule").name == "rule"
+    assert Run(author="1", hook=OPEN).name == "guard.sh"
+
+
+@pytest.mark.parametrize(
+    "permission, denied, asks",
+    [
+        (Permission.SILENT, False, False),
+        (Permission.ALLOW, False, False),
+        (Permission.ASK, False, True),
+        (Permission.DENY, True, False),
+    ],
+)
+def test_an_outcome_is_denied_or_asks_by_its_decision(permission: Permission, denied: bool, asks: bool) -> None:
+    outcome = outcome_of(Verdict(permission=permission))
+    assert (outcome.denied, outcome.asks) == (denied, asks)
+
+
+def test_an_outcome_has_the_words_and_values_of_its_decision() -> None:
+    verdict = Verdict(
+        user_message="u",
+        agent_message="a",
+        edited_input={"a": 1},
+        replaced_output={"b": 2},
+        context="c",
+        follow_up="f",
+        env={"E": "1"},
+    )
+    outcome = outcome_of(verdict)
+    assert (outcome.user_message, outcome.agent_message) == ("u", "a")
+    assert (outcome.edited_input, outcome.replaced_output) == ({"a": 1}, {"b": 2})
+    assert (outcome.context, outcome.follow_up, outcome.env) == ("c", "f", {"E": "1"})
+
+
+def test_a_refusal_without_words_for_the_model_gives_it_the_persons() -> None:
+    assert outcome_of(Verdict(permission=Permission.DENY, user_message="u")).agent_message == "u"
+
+
+def test_an_outcome_explains_itself_line_by_line() -> None:
+    outcome = Outcome(
+        call=Call(id="c"),
+        event=Stop(),
+        decision=Decision(verdict=Verdict(permission=Permission.DENY)),
+        voices=(
+            Run(author="1", layer="project", hook=OPEN, failure=Failure(kind=FailureKind.CRASHED)),
+            Voice(author="no_push", verdict=Verdict(permission=Permission.DENY, user_message="ask first")),
+        ),
+        not_run=(NotRun(CLOSED, "not trusted"),),
+        losses=(Loss("cursor", "ask", "stop cannot ask"),),
+        alarms=("a hook changed while it ran",),
+    )
+    assert outcome.explain().splitlines() == [
+        "stop: deny",
+        "  project guard.sh: failed, crashed",
+        "  function no_push: deny, ask first",
+        "  project guard.sh: not run, not trusted",
+        "  lost: ask, stop cannot ask",
+        "  alarm: a hook changed while it ran",
+    ]
 
 
 def test_an_effect_has_every_field_with_a_zero_value() -> None:

@@ -111,6 +111,14 @@ def test_the_story_names_every_hook_that_did_not_run(world: World) -> None:
     assert done.stdout.count("not run: the workspace is not trusted") == len(RAN)
 
 
+def test_a_script_that_fires_is_warned_of_hooks_that_did_not_run(world: World) -> None:
+    done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--json")
+    assert done.stderr.startswith("warning: 3 hooks of the project did not run\n")
+    assert "--trust-digest" in done.stderr
+    trust(world)
+    assert trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--json").stderr == ""
+
+
 def test_a_dry_run_says_that_untrusted_hooks_would_not_run(world: World) -> None:
     done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--dry-run", "--json")
     data = json.loads(done.stdout)["data"]

@@ -1,0 +1,57 @@
+"""Mutation testing of the domain: change one thing at a time in ring 1, and see whether a fast test notices.
+
+python scripts/mutate.py            start anew (takes half an hour on two cores)
+python scripts/mutate.py --keep     only what has changed since the last run
+
+What to change and which tests to run stands in pyproject.toml under [tool.mutmut]. A survivor is either a missing test,
+or a change that makes no difference; each is printed, for a person to tell which.
+"""
+
+import argparse
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MUTANTS = ROOT / "mutants"
+NOT_KILLED = ("survived", "no tests", "timeout", "suspicious", "segfault")
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description="mutation testing of the domain with mutmut")
+    arguments.add_argument("--keep", action="store_true", help="keep the results of the last run")
+    options = arguments.parse_args()
+    if importlib.util.find_spec("mutmut") is None:
+        print("mutmut is not installed; `make soak` installs it, or: pip install --require-hashes -r locks/soak.txt")
+        return 1
+    if not options.keep:
+        shutil.rmtree(MUTANTS, ignore_errors=True)
+    print("==> mutation testing; this takes a while", flush=True)
+    done = _mutmut("run", "--max-children", str(os.cpu_count() or 1), show=sys.stdout.isatty())
+    if done.returncode:
+        print(done.stdout[-4000:] if done.stdout else "mutmut failed")
+        return 1
+    results = [line.strip().rpartition(": ") for line in _mutmut("results", "--all", "true").stdout.splitlines()]
+    alive = [(name, how) for name, _, how in results if how in NOT_KILLED]
+    for name, how in alive:
+        print(f"\n{how}: {name}\n{_changes(name)}")
+    print(f"\n{sum(bool(name) for name, _, _ in results)} mutants, {len(alive)} not killed")
+    return 0
+
+
+def _changes(name: str) -> str:
+    """The lines that a mutant changes."""
+    lines = _mutmut("show", name).stdout.splitlines()
+    return "\n".join(line for line in lines if line[:1] in "+-" and not line.startswith(("+++", "---")))
+
+
+def _mutmut(*arguments: str, show: bool = False) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "mutmut", *arguments]
+    return subprocess.run(command, cwd=ROOT, stdout=None if show else subprocess.PIPE, text=True, check=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
