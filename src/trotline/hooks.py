@@ -33,6 +33,12 @@ class LayerKind(StrEnum):
         return list(LayerKind).index(self) + 1
 
     @property
+    def authority(self) -> int:
+        """Whose word weighs more, which is not who speaks first: what a person set stands above what a project did."""
+        levels = {LayerKind.ENTERPRISE: 1, LayerKind.TEAM: 2}
+        return levels.get(self, 4 if self.needs_trust else 3)
+
+    @property
     def from_claude(self) -> bool:
         return self.value.startswith("claude-")
 

@@ -20,7 +20,7 @@ def machine_roots(projects: Sequence[Path] = (), home: Path | None = None, syste
     return Roots(
         home=home,
         system=(system or Path(Path.cwd().anchor)).resolve(),
-        projects=tuple(path.resolve() for path in projects) or (project_of(Path.cwd(), home),),
+        projects=tuple(dict.fromkeys(path.resolve() for path in projects)) or (project_of(Path.cwd(), home),),
         platform=_platform(),
         search_path=tuple(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry),
     )

@@ -32,7 +32,7 @@ class FailureKind(StrEnum):
     UNAVAILABLE = "not available"
 
 
-BAD_OUTPUT = frozenset({FailureKind.UNREADABLE, FailureKind.MISFIT})
+BAD_OUTPUT = frozenset({FailureKind.UNREADABLE, FailureKind.MISFIT, FailureKind.TOO_MUCH})
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

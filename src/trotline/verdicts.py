@@ -54,6 +54,10 @@ ONE_WINS = ("edited_input", "context", "follow_up", "replaced_output", "plugin_p
 """Fields of which a decision has one: the last answer, or the highest layer's, by the edition's rule."""
 
 
+EMPTY: tuple[object, ...] = (None, "", ())
+"""A field that was not said; an empty object was, and blanks what it replaces."""
+
+
 class Spoken(NamedTuple):
     """A verdict with its author, and the rank of the layer it came from (1 is the highest)."""
 
@@ -100,7 +104,7 @@ def merge(voices: Iterable[Spoken], *, rule: MergeRule = MergeRule.STRICTEST, re
             **fields,
         ),
         deciders=tuple(voice.author for voice in deciders) if permission else (),
-        overruled=(*overruled, *_env_conflicts(weakest_first)),
+        overruled=(*_unheard(spoken, deciders), *overruled, *_env_conflicts(weakest_first)),
     )
 
 
@@ -108,6 +112,15 @@ def _of_the_highest_layer(spoken: Sequence[Spoken]) -> list[Spoken]:
     opinions = [voice for voice in spoken if voice.verdict.permission]
     top = min((voice.rank for voice in opinions), default=0)
     return [voice for voice in opinions if voice.rank == top]
+
+
+def _unheard(spoken: Sequence[Spoken], deciders: Sequence[Spoken]) -> list[Overruled]:
+    """A stricter word that the highest layer's overruled; under the strictest rule there is none."""
+    if not deciders:
+        return []
+    decided = deciders[0]
+    stricter = [voice for voice in spoken if voice.verdict.permission > decided.verdict.permission]
+    return [Overruled("permission", decided.author, voice.author) for voice in stricter]
 
 
 def _heard(counted: Sequence[Spoken], permission: Permission) -> list[Spoken]:
@@ -125,7 +138,9 @@ def _single_fields(weakest_first: Sequence[Spoken]) -> tuple[dict[str, Any], lis
     kept: dict[str, Any] = {}
     overruled = []
     for field in ONE_WINS:
-        wanted = [(voice.author, value) for voice in weakest_first if (value := getattr(voice.verdict, field))]
+        wanted = [
+            (voice.author, value) for voice in weakest_first if (value := getattr(voice.verdict, field)) not in EMPTY
+        ]
         if wanted:
             winner, kept[field] = wanted[-1]
             overruled += [Overruled(field, winner, author) for author, value in wanted[:-1] if value != kept[field]]

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -16,13 +18,13 @@ from trotline.config.problems import Severity
 from trotline.engine.engine import Engine, Options
 from trotline.engine.launch import Shell
 from trotline.engine.resolution import resolve
-from trotline.errors import TrotlineError, UsageError
+from trotline.errors import TrotlineError, UnreadablePayload, UsageError
 from trotline.events import EVENTS, Event
 from trotline.hooks import Hook
 from trotline.hosts.cursor import read_event, write_event
 from trotline.hosts.cursor_editions import NAMES
 from trotline.hosts.cursor_words import refusal_text
-from trotline.machine import clock
+from trotline.machine import clock, machine_roots
 from trotline.outcomes import Outcome, Run, verdict_of
 from trotline.verdicts import Permission
 
@@ -72,7 +74,11 @@ def command(
 ) -> int:
     if sys.platform == "win32":
         raise TrotlineError("hooks are not run on Windows yet", hint="check and show work there")
-    raised = _event(event, assignments, payload.read() if payload else None, roots)
+    body = payload.read() if payload else None
+    roots = (
+        _roots_of(body, roots) if body is not None and not click.get_current_context().params.get("projects") else roots
+    )
+    raised = _event(event, assignments, body, roots)
     options = Options(
         edition_name=edition_name,
         claude=claude,
@@ -80,7 +86,10 @@ def command(
         clean_environment=clean_env,
         trusted_digests=trust_digest,
     )
-    engine = Engine(roots, os.environ, clock, options)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would cost us every exit code
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that our hooks end with us
+    moved = {"HOME": str(roots.home)} if roots.home != machine_roots().home else {}
+    engine = Engine(roots, {**os.environ, **moved}, clock, options)
     if dry_run:
         return _dry(engine, raised, as_json=as_json)
     outcome = engine.dispatch(raised)
@@ -106,11 +115,20 @@ def _event(name: str | None, assignments: tuple[str, ...], payload: bytes | None
         "workspace_roots": [str(root) for root in roots.projects],
     }
     given = dict(_assignment(EVENTS[name], text) for text in assignments)
-    event = read_event(json.dumps({**defaults, **body, **given, "hook_event_name": name}))
+    try:
+        event = read_event(json.dumps({**defaults, **body, **given, "hook_event_name": name}))
+    except UnreadablePayload as error:
+        raise UnreadablePayload(error.message, hint=f"add it with --set; `trotline events {name}` shows all") from None
     wrong = [field for field in given if field in event.raw]
     if wrong:
         raise UsageError(f"{name} has no field `{wrong[0]}` that takes that value", hint=f"`trotline events {name}`")
     return event
+
+
+def _roots_of(payload: bytes, roots: Roots) -> Roots:
+    """The workspace that the payload names, when the command line names none."""
+    named = [Path(root) for root in read_event(payload).workspace_roots if Path(root).is_dir()]
+    return msgspec.structs.replace(roots, projects=tuple(root.resolve() for root in named)) if named else roots
 
 
 def _assignment(cls: type[Event], text: str) -> tuple[str, Any]:
@@ -127,8 +145,8 @@ def _assignment(cls: type[Event], text: str) -> tuple[str, Any]:
 
 
 def _dry(engine: Engine, event: Event, *, as_json: bool) -> int:
-    trusted = {str(root): engine.trust(root) for root in engine.roots.projects}
-    hooks, not_run = resolve(engine.current.configuration, event, trusted.__getitem__, search)
+    now = engine.look(event)
+    hooks, not_run = resolve(now.configuration, event, now.trusted.__getitem__, search)
     if as_json:
         data = {
             "would_run": [_hook_data(hook) for hook in hooks],
@@ -205,7 +223,7 @@ def _story(outcome: Outcome, engine: Engine) -> str:
         lines.append(f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.line)}")
         lines.append(paint(f"     not run: {printable(entry.why)}", Severity.WARNING))
     lines += [paint(f"alarm: {printable(alarm)}", Severity.ERROR) for alarm in outcome.alarms]
-    lines += [f"lost: {loss.what}: {loss.why}" for loss in outcome.losses]
+    lines += [f"lost: {printable(loss.what)}: {printable(loss.why)}" for loss in outcome.losses]
     return "\n".join([*lines, *_decision_lines(outcome)])
 
 
@@ -237,5 +255,8 @@ def _decision_lines(outcome: Outcome) -> list[str]:
         "input becomes": json.dumps(verdict.edited_input) if verdict.edited_input else "",
         "output becomes": json.dumps(verdict.replaced_output) if verdict.replaced_output else "",
     }
-    lines += [f"  {title}: {printable(text)}" for title, text in said.items() if text]
-    return lines + [f"  overruled: {one.field} of {names.get(one.lost, one.lost)}" for one in decision.overruled]
+    for title, text in said.items():
+        lines += [f"  {title}: {printable(line)}" for line in text.splitlines()[:1]]
+        lines += [f"    {printable(line)}" for line in text.splitlines()[1:]]
+    overruled = [f"{one.field} of {names.get(one.lost, one.lost)}" for one in decision.overruled]
+    return lines + [f"  overruled: {printable(text)}" for text in overruled]

@@ -4,6 +4,7 @@ from trotline import jsregex
 from trotline.config.entries import seconds
 from trotline.config.jsonc import Kind, Node
 from trotline.config.sheet import Sheet
+from trotline.editions import LOOP_LIMIT
 from trotline.hooks import Hook, Matcher
 from trotline.hosts.claude_code import EVENT_MAP, OTHER_EVENTS, UNMAPPED_TOOLS, VOCABULARY, plain_names
 
@@ -111,7 +112,7 @@ def _hook(sheet: Sheet, event: str, name: str, node: Node, matcher: Matcher | No
         matcher=matcher,
         timeout=seconds(timeout.value) if usable and timeout is not None else default,
         fail_closed=_text(node, "onFailure") == "block",
-        loop_limit=None,
+        loop_limit=LOOP_LIMIT if sheet.edition.loop_limit_fixed else None,
         vocabulary=VOCABULARY,
     )
 

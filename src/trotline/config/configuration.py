@@ -1,5 +1,8 @@
 """All layers of a project, read: the hooks in the order in which they run, and every Problem with its place."""
 
+import errno
+import hashlib
+import os
 import shlex
 import stat
 from pathlib import Path
@@ -24,6 +27,7 @@ class LayerRead(msgspec.Struct, kw_only=True):
     layer: Layer
     exists: bool = False
     void: str = ""
+    digest: str = ""  # of the bytes that the hooks were read from
     hooks: list[Hook] = []
     problems: list[Problem] = []
 
@@ -74,13 +78,30 @@ def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:
     """Read one file; whatever is wrong with it is in the result, and nothing is raised."""
     path = Path(layer.file)
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        data, digest = _content(path)
     except (FileNotFoundError, NotADirectoryError):
         return LayerRead(layer=layer)
     except OSError as error:
         return _unreadable(layer, edition, f"the file cannot be read: {(error.strerror or str(error)).lower()}")
-    return _understood(layer, read(data), roots, edition)
+    understood = _understood(layer, read(data), roots, edition)
+    understood.digest = digest
+    return understood
+
+
+def _content(path: Path) -> tuple[bytes, str]:
+    """What stands in a regular file, and its digest; whatever else has the name could keep us waiting forever."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        data = file.read(MOST_BYTES + 1)
+    return data, digest_of(data, status.st_mode)
+
+
+def digest_of(data: bytes, mode: int) -> str:
+    """Content and executable bit: what trust in a file is bound to."""
+    return f"{hashlib.sha256(data).hexdigest()}{'x' if mode & 0o111 else '-'}"
 
 
 def _understood(layer: Layer, document: Document, roots: Roots, edition: Edition) -> LayerRead:

@@ -51,5 +51,6 @@ def _asked(child: subprocess.Popen[bytes], question: bytes) -> bool | None:
 
 
 def _within(stream: IO[bytes], seconds: float) -> bytes:
-    ready, _, _ = select.select([stream], [], [], seconds)
-    return stream.read(1) if ready else b""
+    poll = select.poll()
+    poll.register(stream, select.POLLIN | select.POLLHUP)
+    return stream.read(1) if poll.poll(seconds * 1000) else b""

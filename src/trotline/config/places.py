@@ -3,6 +3,7 @@
 `--home`, `--system` and `--project` move everything at once, which is also how tests stand on any operating system.
 """
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -63,3 +64,13 @@ def project_of(start: Path, home: Path) -> Path:
         if any((directory / mark).exists() for mark in (".cursor", ".claude", ".git")):
             return directory
     return start
+
+
+def private_directory(directory: Path) -> None:
+    """Make a directory that is ours alone; refuse one that belongs to somebody else."""
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = directory.stat()
+    if status.st_uid != os.getuid():
+        raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
+    if status.st_mode & 0o077:
+        directory.chmod(0o700)

@@ -20,6 +20,9 @@ class Found(NamedTuple):
 def hooks_of_plugin(layer: Layer, document: Document, edition: Edition) -> Found:
     """Follow a manifest to its hooks. A plugin without a manifest is its `hooks/hooks.json`."""
     sheet = Sheet(layer, document, edition)
+    if not Path(layer.root).resolve().is_relative_to(Path(layer.root).parent.resolve()):
+        sheet.report("TL511", (0, 0), f"the plugin is a link to `{Path(layer.root).resolve()}`, out of its directory")
+        return Found(sheet, None)
     if Path(layer.file).name != "plugin.json" or document.root is None:
         return Found(sheet, document.root)
     hooks = document.root.get("hooks")

@@ -5,9 +5,11 @@ Trust is bound to content: the configuration's bytes, every file of the workspac
 PATH, what scripts import) is not covered, and the consent text lists it.
 """
 
+import errno
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Iterable, Iterator
 from difflib import unified_diff
@@ -18,13 +20,16 @@ from pathlib import Path
 import msgspec
 
 from trotline.config.commands import expand
-from trotline.config.places import Roots
+from trotline.config.configuration import LayerRead, digest_of
+from trotline.config.places import Roots, private_directory
 from trotline.hooks import Hook
 
 SCHEMA = "trotline.trust/1"
 CONFIGURATION = (".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 TREES = (".cursor/hooks", ".claude/hooks")
 MOST_FILES = 5_000
+LARGEST_FILE = 64_000_000
+ALWAYS_READ = 1_000_000
 MOST_KEPT = 262_144
 """Contents up to this size are kept beside the digest, so that a change can be shown."""
 
@@ -77,68 +82,106 @@ class Grant(msgspec.Struct, kw_only=True):
 
 
 class Digests:
-    """Digests of files, taken again only when the file may have changed; a changed ctime cannot be forged by touch."""
+    """Digests of files. Those of large ones are taken again only when the file may have changed; small ones always,
+    because a write through shared memory shows in no time stamp."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
     def of(self, path: Path) -> str:
         status = path.stat()
-        signature = (
-            status.st_dev,
-            status.st_ino,
-            status.st_size,
-            status.st_mtime_ns,
-            status.st_ctime_ns,
-            status.st_mode,
-        )
+        if status.st_size <= ALWAYS_READ:
+            return digest_of(path.read_bytes(), status.st_mode)
+        if status.st_size > LARGEST_FILE:
+            raise OSError(errno.EFBIG, "too large to be covered", str(path))
+        signature = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._known.get(str(path))
         if known is None or known[0] != signature:
-            mode = "x" if status.st_mode & 0o111 else "-"
-            content = path.read_bytes()
-            known = (signature, f"{hashlib.sha256(content).hexdigest()}{mode}")
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            known = (signature, f"{content}{'x' if status.st_mode & 0o111 else '-'}")
             self._known[str(path)] = known
         return known[1]
 
 
-def coverage_of(root: Path, hooks: Iterable[Hook], roots: Roots, digests: Digests) -> Coverage:
-    """Everything of this workspace that its hooks are known to use."""
+def coverage_of(root: Path, reads: Iterable[LayerRead], roots: Roots, digests: Digests) -> Coverage:
+    """Everything of this workspace that its hooks are known to use; configuration as it was read, not as it is now."""
+    reads = [read for read in reads if read.layer.kind.needs_trust and read.layer.root == str(root)]
     not_covered: list[str] = []
     try:
-        named = {path.relative_to(root).as_posix(): path for path in islice(_always(root), MOST_FILES + 1)}
-        if len(named) > MOST_FILES:
+        found = list(islice(_always(root), MOST_FILES + 1))
+        if len(found) > MOST_FILES:
             return Coverage(str(root), {}, (), f"its hook directories hold more than {MOST_FILES} files")
-        for word, file in (pair for hook in hooks for pair in _words(hook, roots)):
-            if file is not None and file.is_file() and file.resolve().is_relative_to(root.resolve()):
-                named[os.path.relpath(file, root)] = file
-            else:
+        named = {_name(path, root): path for path in found}
+        for word, file in (pair for read in reads for hook in read.hooks for pair in _words(hook, roots)):
+            if file is not None and _is_file(file) and file.resolve().is_relative_to(root.resolve()):
+                named[_name(file, root)] = file
+            elif file is None or _name(file, root) not in named:
                 not_covered.append(word)
-        files = {name: digests.of(path) for name, path in sorted(named.items())}
-    except OSError as error:
-        return Coverage(str(root), {}, (), f"{error.filename}: {(error.strerror or str(error)).lower()}")
-    return Coverage(str(root), files, tuple(dict.fromkeys(not_covered)))
+        links = {name: f"link to {path.readlink()}" for name, path in named.items() if path.is_dir()}
+        files = {name: digests.of(path) for name, path in sorted(named.items()) if name not in links}
+    except (OSError, RuntimeError) as error:
+        where = getattr(error, "filename", None) or root
+        return Coverage(str(root), {}, (), f"{where}: {(getattr(error, 'strerror', '') or str(error)).lower()}")
+    files |= {_name(Path(read.layer.file), root): read.digest for read in reads if read.digest}
+    not_covered += [f"{name}, a linked directory" for name in links if not _leads_inside(named[name], root)]
+    return Coverage(str(root), {**files, **links}, tuple(dict.fromkeys(not_covered)))
+
+
+def _leads_inside(path: Path, root: Path) -> bool:
+    return path.resolve().is_relative_to(root.resolve())
+
+
+def _name(path: Path, root: Path) -> str:
+    """The path from the root, in text that can be stored and shown whatever bytes it is made of."""
+    return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
 
 
 def _always(root: Path) -> Iterator[Path]:
+    """The configuration, the files of the hook directories, links in them to other directories, and those' files."""
     for name in CONFIGURATION:
         if (root / name).is_file():
             yield root / name
-    for name in TREES:
-        for directory, _, files in os.walk(root / name):
-            yield from (Path(directory) / file for file in files if (Path(directory) / file).is_file())
+    for tree in TREES:
+        links = []
+        for directory, directories, files in os.walk(root / tree):
+            yield from (Path(directory) / file for file in files if _is_file(Path(directory) / file))
+            links += [Path(directory) / one for one in directories if (Path(directory) / one).is_symlink()]
+        yield from links
+        for link in links:
+            for directory, _, files in os.walk(link) if _leads_inside(link, root) else ():
+                yield from (Path(directory) / file for file in files if _is_file(Path(directory) / file))
 
 
 def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
-    """The words of a command that may be files; a word that is no path is yielded without one if it is a program."""
+    """Whatever in a command may be a file: its words, and the pieces between quotes and operators, from where the
+    command runs and from every directory that it names."""
     try:
-        words = shlex.split(hook.command, comments=True)
+        words = shlex.split(hook.command)
     except ValueError:
         words = hook.command.split()
-    for position, word in enumerate(words):
-        expanded = expand(word, hook, roots)
-        path = Path(hook.layer.cwd) / expanded if expanded else None
-        if (path is not None and path.is_file()) or "/" in word or position == 0:
-            yield word, path
+    pieces = list(dict.fromkeys([*words, *PIECES.split(hook.command)]))[:MOST_WORDS]
+    places = {word: Path(hook.layer.cwd) / path for word in pieces if (path := expand(word, hook, roots))}
+    directories = [Path(hook.layer.cwd), *(place for place in places.values() if place.is_dir())]
+    for position, word in enumerate(pieces):
+        there = [directory / word for directory in directories if word in places and _is_file(directory / word)]
+        if word in places and _is_file(places[word]):
+            yield word, places[word]
+        elif there:
+            yield word, there[0]
+        elif ("/" in word and " " not in word) or position == 0:
+            yield word, places.get(word)
+
+
+MOST_WORDS = 400
+PIECES = re.compile(r"""[\s;&|<>()`'"=]++""")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 class TrustStore:
@@ -166,9 +209,9 @@ class TrustStore:
     def grant(self, coverage: Coverage, now_us: int) -> None:
         self._private()
         for name, digest in coverage.files.items():
-            content = (Path(coverage.root) / name).read_bytes()
-            if len(content) <= MOST_KEPT:
-                _write(self.directory / "kept" / digest, content)
+            path = Path(coverage.root) / name
+            if _is_file(path) and path.stat().st_size <= MOST_KEPT:
+                _write(self.directory / "kept" / digest, path.read_bytes())
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
         _write(self._path(coverage.root), msgspec.json.encode(grant))
 
@@ -196,7 +239,7 @@ class TrustStore:
         """A grant that cannot be read is no grant."""
         try:
             grant = msgspec.json.decode(self._path(root).read_bytes(), type=Grant)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return grant if grant.schema == SCHEMA and grant.root == root else None
 
@@ -204,8 +247,8 @@ class TrustStore:
         return self.directory / f"{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
     def _private(self) -> None:
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (self.directory / "kept").mkdir(mode=0o700, exist_ok=True)
+        private_directory(self.directory)
+        private_directory(self.directory / "kept")
 
 
 def _write(path: Path, data: bytes) -> None:

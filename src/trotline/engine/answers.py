@@ -72,7 +72,7 @@ def _failed(hook: Hook, ended: Ended) -> Heard | None:
     if ended.stopped is not Stopped.NO:
         return _failure(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
     if ended.exit_code is None:
-        return _failure(hook, FailureKind.KILLED, "does not end, not even when killed")
+        return _failure(hook, FailureKind.KILLED, "ended without an exit code that could be read")
     number = _signal(ended.exit_code)
     if number:
         return _failure(hook, FailureKind.KILLED, f"was killed by {_signal_name(number)}", ended.exit_code)

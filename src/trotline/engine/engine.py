@@ -3,10 +3,12 @@
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from trotline.config import lookaround
+from trotline.config.configuration import Configuration
 from trotline.config.places import Roots
 from trotline.config.trust import Digests, Trust, TrustStore, coverage_of
 from trotline.editions import Edition
@@ -32,7 +34,7 @@ from trotline.hosts.cursor import write_event
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.ids import uuid7
 from trotline.outcomes import Call, Failure, FailureKind, Loss, NotRun, Outcome, Run, Voice, decide
-from trotline.verdicts import Permission
+from trotline.verdicts import Decision, Permission
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +54,14 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def judges_rewrites(self) -> bool:
         return self.edition_name is None
+
+
+class Snapshot(NamedTuple):
+    """Everything that one event is judged by."""
+
+    configuration: Configuration
+    trusted: dict[str, Trust]
+    alarms: list[str]
 
 
 Clock = Callable[[], int]
@@ -76,17 +86,15 @@ class Engine:
     def dispatch(self, event: Event, call: Call | None = None) -> Outcome:
         """Everything that happens when the loop raises an event."""
         call = call or self._call()
-        alarms = self.current.refresh()
+        now = self.look(event)
         remembered = self.sessions.read(event.conversation_id)
         event = follow_ups.counted(event, remembered.session)
-        trusted = self._trusted()
-        voices, not_run, losses = self._hear(event, remembered.session, trusted)
+        voices, not_run, losses = self._hear(event, remembered.session, now)
         voices = [follow_ups.limited(voice, event, remembered) for voice in voices]
-        voices += self._second_look(voices, event, remembered.session, trusted)
-        decision = decide(event.contract, voices, self.edition)
-        alarms += self._remember(event, voices, decision.verdict.follow_up, call)
-        alarms += [remembered.alarm] if remembered.alarm else []
-        alarms += self._changed_while_running(trusted, voices)
+        voices += self._second_look(voices, event, remembered.session)
+        alarms = [*now.alarms, remembered.alarm, *self._remember_variables(event, voices, call)]
+        voices, decision, alarm = self._claim_follow_up(event, voices, call)
+        alarms += [alarm, *self._changed_while_running(now, voices)]
         return Outcome(
             call=call,
             event=event,
@@ -94,43 +102,48 @@ class Engine:
             voices=tuple(voices),
             not_run=tuple(not_run),
             losses=tuple(losses),
-            alarms=tuple(dict.fromkeys(alarms)),
+            alarms=tuple(dict.fromkeys(filter(None, alarms))),
         )
 
+    def look(self, event: Event) -> Snapshot:
+        """The configuration and the trust in it, taken together: what is judged is what will run."""
+        configuration, alarms = self.current.refresh()
+        roots = {str(root) for root in self.roots.projects}
+        alarms += [f"workspace root {root} is not loaded" for root in event.workspace_roots if root not in roots]
+        trusted = {root: self._trust_in(Path(root), configuration) for root in roots}
+        return Snapshot(configuration, trusted, alarms)
+
+    def trust(self, root: Path) -> Trust:
+        """Whether the hooks of this workspace may run."""
+        return self._trust_in(root, self.current.configuration)
+
+    def _trust_in(self, root: Path, configuration: Configuration) -> Trust:
+        reads = [*configuration.layers, *self.current.beside]
+        return self.trust_store.judge(coverage_of(root, reads, self.roots, self._digests))
+
     def _hear(
-        self, event: Event, session: Session, trusted: dict[str, Trust], *, without: str = ""
+        self, event: Event, session: Session, now: Snapshot, *, without: str = ""
     ) -> tuple[list[Voice], list[NotRun], list[Loss]]:
         """What everyone says who is configured for this event, the agent's own functions first."""
-        hooks, not_run = resolve(self.current.configuration, event, trusted.__getitem__, lookaround.search)
+        hooks, not_run = resolve(now.configuration, event, now.trusted.__getitem__, lookaround.search)
         functions = [one for one in self.functions if one.applies(event, lookaround.search) and one.name != without]
         runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session)
         return [*(function.voice(event) for function in functions), *runs], not_run, losses
 
-    def _trusted(self) -> dict[str, Trust]:
-        return {str(root): self.trust(root) for root in self.roots.projects}
-
-    def trust(self, root: Path) -> Trust:
-        """Whether the hooks of this workspace may run."""
-        reads = [read for read in self.current.configuration.layers if read.layer.kind.needs_trust]
-        hooks = [hook for read in reads for hook in read.hooks if hook.layer.root == str(root)]
-        return self.trust_store.judge(coverage_of(root, hooks, self.roots, self._digests))
-
     def _run(self, hooks: list[Hook], event: Event, session: Session) -> tuple[list[Run], list[Loss]]:
-        payload = write_event(event)
-        commands = [hook for hook in hooks if hook.command]
-        jobs, losses = [], []
-        for hook in commands:
+        jobs: list[Job] = []
+        losses: list[Loss] = []
+        for hook in hooks:
             given, lost = session_environment(hook, session.env)
             losses += lost
-            jobs.append(self._job(hook, {**self._environment, **given, **host_environment(event, hook)}))
-        ended = dict(zip((hook.id for hook in commands), zip(jobs, run_all(jobs, payload), strict=True), strict=True))
-        runs = []
-        for hook in hooks:
-            if hook.id in ended:
-                job, end = ended[hook.id]
-                runs.append(run_of(hook, end, event, self.edition, job.cookie))
-            else:
-                runs.append(_no_model(hook))
+            project = str(self.roots.projects[0]) if self.roots.projects else ""
+            jobs.append(self._job(hook, {**self._environment, **given, **host_environment(event, hook, project)}))
+        commands = [job for hook, job in zip(hooks, jobs, strict=True) if hook.command]
+        ended = iter(run_all(commands, write_event(event)))
+        runs = [
+            run_of(hook, next(ended), event, self.edition, job.cookie) if hook.command else _no_model(hook)
+            for hook, job in zip(hooks, jobs, strict=True)
+        ]
         return runs, losses
 
     def _job(self, hook: Hook, environment: dict[str, str]) -> Job:
@@ -144,9 +157,7 @@ class Engine:
             fallback=through_the_shell(hook.command, self.options.shell),
         )
 
-    def _second_look(
-        self, voices: list[Voice], event: Event, session: Session, trusted: dict[str, Trust]
-    ) -> list[Voice]:
+    def _second_look(self, voices: list[Voice], event: Event, session: Session) -> list[Voice]:
         """Rewritten input goes once more to everyone but its author, and nobody may rewrite it again."""
         first = decide(event.contract, voices, self.edition)
         edited = first.verdict.edited_input
@@ -156,38 +167,46 @@ class Engine:
             return []
         author = next(voice.author for voice in reversed(voices) if voice.verdict.edited_input == edited)
         rewritten = msgspec.structs.replace(event, tool_input=edited)
-        again, _, _ = self._hear(rewritten, session, trusted, without=author)
-        return [_without_edits(voice) for voice in again]
+        again, _, _ = self._hear(rewritten, session, self.look(event), without=author)
+        before = {voice.author: voice.verdict.permission for voice in voices}
+        return [_without_edits(voice) for voice in again if _has_news(voice, before)]
 
-    def _remember(self, event: Event, voices: list[Voice], follow_up: str, call: Call) -> list[str]:
-        """Variables of a session that starts, and a follow-up that will be sent."""
-        winner = follow_ups.winner(voices, follow_up)
-        variables = (
-            {name: Variable(value, voice.rank) for voice in voices for name, value in voice.verdict.env.items()}
-            if event.wire_name == "sessionStart"
-            else {}
-        )
-        if not variables and winner is None:
+    def _remember_variables(self, event: Event, voices: list[Voice], call: Call) -> list[str]:
+        """What a session that starts sets for later hooks."""
+        if event.wire_name != "sessionStart" or not any(voice.verdict.env for voice in voices):
             return []
 
         def change(session: Session) -> None:
             session.conversation = event.conversation_id
-            session.env.update(variables)
-            if winner is not None:
-                key = follow_ups.key(winner, event)
-                session.follow_ups[key] = session.follow_ups.get(key, 0) + 1
+            for voice in voices:
+                for name, value in voice.verdict.env.items():
+                    session.set(name, Variable(value, _authority(voice)))
 
-        alarm = self.sessions.update(event.conversation_id, change, call.received_us or self.clock())
+        alarm = self.sessions.update(event.conversation_id, change, call.received_us)
         return [alarm] if alarm else []
 
-    def _changed_while_running(self, before: dict[str, Trust], voices: list[Voice]) -> list[str]:
+    def _claim_follow_up(self, event: Event, voices: list[Voice], call: Call) -> tuple[list[Voice], Decision, str]:
+        """The decision, with a follow-up only if it could be counted: others may have just had the last one."""
+        while True:
+            decision = decide(event.contract, voices, self.edition)
+            winner = follow_ups.winner(voices, decision.verdict.follow_up)
+            if winner is None:
+                return voices, decision, ""
+            claim = follow_ups.Claim(winner, event)
+            alarm = self.sessions.update(event.conversation_id, claim.make, call.received_us)
+            if claim.granted and not alarm:
+                return voices, decision, ""
+            why = alarm or claim.why
+            voices = [follow_ups.without(voice, why) if voice is winner else voice for voice in voices]
+
+    def _changed_while_running(self, before: Snapshot, voices: list[Voice]) -> list[str]:
         """A hook that changes what trust covers is not stopped by that, and it does not go unseen."""
         if not any(isinstance(voice, Run) and voice.hook.layer.kind.needs_trust for voice in voices):
             return []
         return [
             f"files that trust in {root} covers changed while its hooks ran"
-            for root, trust in before.items()
-            if self.trust(Path(root)).coverage.digest != trust.coverage.digest
+            for root, trust in before.trusted.items()
+            if self._trust_in(Path(root), before.configuration).coverage.digest != trust.coverage.digest
         ]
 
     def _call(self) -> Call:
@@ -206,6 +225,15 @@ def _no_model(hook: Hook) -> Run:
         fail_closed=hook.fail_closed,
         failure=Failure(kind=FailureKind.UNAVAILABLE, detail=detail),
     )
+
+
+def _authority(voice: Voice) -> int:
+    return voice.hook.layer.kind.authority if isinstance(voice, Run) else 0
+
+
+def _has_news(voice: Voice, before: dict[str, Permission]) -> bool:
+    """Whether a second look found more to mind than the first."""
+    return voice.failure is not None or voice.verdict.permission > before.get(voice.author, Permission.SILENT)
 
 
 def _without_edits(voice: Voice) -> Voice:

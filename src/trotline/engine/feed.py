@@ -23,7 +23,6 @@ class Feed:
     def __init__(self, payload: bytes) -> None:
         self._payload = payload
         self._file = -1
-        self._path = ""
 
     def __enter__(self) -> Self:
         return self
@@ -33,8 +32,6 @@ class Feed:
     ) -> None:
         if self._file >= 0:
             os.close(self._file)
-        if self._path:
-            Path(self._path).unlink(missing_ok=True)
 
     def open(self) -> int:
         """A descriptor from which the whole payload can be read once."""
@@ -42,9 +39,23 @@ class Feed:
             reader = self._filled_pipe()
             if reader is not None:
                 return reader
+        if not hasattr(os, "memfd_create"):
+            return self._file_of_its_own()
         if self._file < 0:
-            self._fill()
-        return os.open(self._path or f"/proc/self/fd/{self._file}", os.O_RDONLY | os.O_CLOEXEC)
+            self._file = os.memfd_create("trotline-event", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            _write_all(self._file, self._payload)
+            fcntl.fcntl(self._file, ADD_SEALS, SEALS)
+        return os.open(f"/proc/self/fd/{self._file}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def _file_of_its_own(self) -> int:
+        """Gone from the disk before the hook starts, so that nobody finds it there."""
+        writer, path = tempfile.mkstemp(prefix="trotline-")
+        try:
+            _write_all(writer, self._payload)
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            os.close(writer)
+            Path(path).unlink()
 
     def _filled_pipe(self) -> int | None:
         """None when this pipe holds less than usual, as it does for a user with very many of them."""
@@ -59,15 +70,6 @@ class Feed:
             os.close(writer)
         os.close(reader)
         return None
-
-    def _fill(self) -> None:
-        if hasattr(os, "memfd_create"):
-            self._file = os.memfd_create("trotline-event", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-            _write_all(self._file, self._payload)
-            fcntl.fcntl(self._file, ADD_SEALS, SEALS)
-        else:
-            self._file, self._path = tempfile.mkstemp(prefix="trotline-")
-            _write_all(self._file, self._payload)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

@@ -34,23 +34,43 @@ def limited(voice: Voice, event: Event, remembered: Remembered) -> Voice:
     """The voice without its follow-up, when that may not be sent; the reason is a warning."""
     if not voice.verdict.follow_up:
         return voice
-    why = _why_not(voice, event, remembered)
-    if not why:
-        return voice
+    if remembered.alarm:
+        return without(voice, "a follow-up is not sent while the session cannot be read")
+    why = _at_its_limit(voice, event, remembered.session)
+    return without(voice, why) if why else voice
+
+
+def without(voice: Voice, why: str) -> Voice:
     verdict = msgspec.structs.replace(voice.verdict, follow_up="")
     return msgspec.structs.replace(voice, verdict=verdict, warnings=(*voice.warnings, why))
 
 
-def _why_not(voice: Voice, event: Event, remembered: Remembered) -> str:
-    if remembered.alarm:
-        return "a follow-up is not sent while the session cannot be read"
+def _at_its_limit(voice: Voice, event: Event, session: Session) -> str:
     limit = voice.hook.loop_limit if isinstance(voice, Run) else LOOP_LIMIT
-    so_far = remembered.session.follow_ups.get(key(voice, event), 0)
-    if not remembered.session.follow_ups and isinstance(event, Stop | SubagentStop):
+    so_far = session.follow_ups.get(key(voice, event), 0)
+    if not session.follow_ups and isinstance(event, Stop | SubagentStop):
         so_far = event.loop_count  # somebody else counts
     if limit is not None and so_far >= limit:
         return f"its loop_limit of {limit} is reached; the follow-up was not sent"
     return ""
+
+
+class Claim:
+    """One follow-up, claimed under the session's lock, so that two that stop at once cannot both have the last."""
+
+    def __init__(self, voice: Voice, event: Event) -> None:
+        self.voice = voice
+        self.event = event
+        self.why = ""
+        self.granted = False
+
+    def make(self, session: Session) -> None:
+        self.why = _at_its_limit(self.voice, self.event, session)
+        if not self.why:
+            self.granted = True
+            session.conversation = self.event.conversation_id
+            name = key(self.voice, self.event)
+            session.follow_ups[name] = session.follow_ups.get(name, 0) + 1
 
 
 def winner(voices: Sequence[Voice], follow_up: str) -> Voice | None:

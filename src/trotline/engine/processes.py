@@ -5,10 +5,13 @@ Nothing here knows what a hook is or what its output means. The order of the res
 
 import contextlib
 import errno
+import fcntl
 import os
 import select
 import signal
 import subprocess
+import sys
+import termios
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -23,7 +26,6 @@ from trotline.engine.launch import COOKIE
 MOST_STDOUT = 4_000_000
 MOST_STDERR = 256_000
 CHUNK = 262_144
-READS_AFTER_DEATH = 2
 REAP_SECONDS = 2.0
 LONGEST_WAIT = 60.0
 WITHOUT_PIDFD = 0.01
@@ -73,9 +75,12 @@ def run_all(jobs: Sequence[Job], payload: bytes) -> list[Ended]:
     with Feed(payload) as feed:
         loop = _Loop(feed)
         waiting = deque(enumerate(jobs))
-        while waiting or loop.running:
-            loop.start_what_can_be(waiting)
-            loop.turn()
+        try:
+            while waiting or loop.running:
+                loop.start_what_can_be(waiting)
+                loop.turn()
+        finally:
+            loop.kill_everyone()  # nobody, unless we are interrupted
     return [loop.ended[index] for index in range(len(jobs))]
 
 
@@ -110,6 +115,8 @@ class _Loop:
                 if error.errno in NO_MORE and self.running:
                     return
                 self.ended[index] = _never_began(error, job)
+            except ValueError as error:  # a command that no process can be given, such as one with a NUL in it
+                self.ended[index] = Ended(stopped=Stopped.NOT_STARTED, detail=str(error))
             waiting.popleft()
 
     def _start(self, index: int, job: Job) -> None:
@@ -121,7 +128,7 @@ class _Loop:
             stdin, out, out_writer, err, err_writer = descriptors
             started = time.monotonic()
             process = _spawn(job, stdin, out_writer, err_writer)
-        except OSError:
+        except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)
             raise
@@ -218,12 +225,18 @@ class _Loop:
         )
 
     def _drain(self, child: _Child) -> bool:
-        """What a dead process wrote is in its pipes, and one read takes all of a pipe; a child of it may write on."""
+        """What a dead process wrote is in its pipes; a child of it may write on, so only what is there now is read."""
         for descriptor in (child.out, child.err):
-            for _ in range(READS_AFTER_DEATH):
-                if descriptor in self.by_descriptor and not self._read(child, descriptor):
+            waiting = _unread(descriptor)
+            until = child.sizes[descriptor] + waiting
+            while descriptor in self.by_descriptor and child.sizes[descriptor] < until:
+                if not self._read(child, descriptor):
                     return False
         return True
+
+    def kill_everyone(self) -> None:
+        for child in list(self.running.values()):
+            self._end(child, Stopped.TIME)
 
 
 def _spawn(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
@@ -243,20 +256,34 @@ def _popen(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> sub
 
 
 def _pidfd(pid: int) -> int:
-    return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    """-1 where the kernel, or whoever fences us in, has none; then we look instead of being told."""
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except OSError:
+        return -1
 
 
 def _reaped(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code; None for a process that even a kill does not end, such as one that waits for a dead disk."""
+    """The exit code; None when nobody can tell: the process does not end even when killed, such as one that waits for
+    a dead disk, or this program ignores SIGCHLD, and the kernel throws exit codes away."""
+    if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
+        return None
     try:
         return process.wait(REAP_SECONDS)
     except subprocess.TimeoutExpired:
         return None
 
 
+def _unread(descriptor: int) -> int:
+    """How many bytes wait in a pipe."""
+    return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
 def _kill_group(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(pid, signal.SIGKILL)
+    """The group, and the process itself, which may have left it."""
+    for kill in (os.killpg, os.kill):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            kill(pid, signal.SIGKILL)
 
 
 def _group_lives(pid: int) -> bool:

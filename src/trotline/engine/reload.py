@@ -25,22 +25,31 @@ class Current:
         self._good: dict[str, LayerRead] = {}
         self._alarms: dict[str, str] = {}
         self._lock = threading.Lock()
+        self.beside: list[LayerRead] = []  # files that are not in use, and that trust covers all the same
         self.configuration = self._read()
 
-    def refresh(self) -> list[str]:
-        """Read again what changed; the alarms are those of every broken file that an older one stands in for."""
-        layers = find_layers(self.roots, self.edition, claude=self.claude)
-        now = {layer.file: _signature(layer.file) for layer in layers}
+    def refresh(self) -> tuple[Configuration, list[str]]:
+        """Read again what changed; the alarms are those of every file that is not in force as it stands."""
         with self._lock:  # events may be raised from many threads
-            if now != self._signatures:
+            if self._now() != self._signatures:
                 self.configuration = self._read()
-            return list(self._alarms.values())
+            return self.configuration, list(self._alarms.values())
+
+    def _now(self) -> dict[str, Signature]:
+        found = {layer.file for layer in find_layers(self.roots, self.edition)}
+        read = {read.layer.file for read in [*self.configuration.layers, *self.beside]}  # a manifest leads elsewhere
+        return {file: _signature(file) for file in found | read}
 
     def _read(self) -> Configuration:
         layers = find_layers(self.roots, self.edition, claude=self.claude)
-        self._signatures = {layer.file: _signature(layer.file) for layer in layers}
+        taken = {layer.file for layer in layers}
+        others = [layer for layer in find_layers(self.roots, self.edition) if layer.file not in taken]
+        before = {layer.file: _signature(layer.file) for layer in [*layers, *others]}
         configuration = read_layers(layers, self.roots, self.edition)
         configuration.layers = [self._in_force(read) for read in configuration.layers]
+        self.beside = read_layers(others, self.roots, self.edition).layers
+        read = [one.layer.file for one in [*configuration.layers, *self.beside]]
+        self._signatures = {**{file: _signature(file) for file in read}, **before}
         return configuration
 
     def _in_force(self, read: LayerRead) -> LayerRead:
@@ -51,9 +60,10 @@ class Current:
             return read
         good = self._good.get(file)
         if good is None or not good.exists:
+            self._alarms[file] = f"nothing of {file} is in force: {read.void}"
             return read
         self._alarms[file] = f"{file} is broken and was not taken over ({read.void}); the last good one is in force"
-        return LayerRead(layer=good.layer, exists=True, hooks=good.hooks, problems=read.problems)
+        return LayerRead(layer=good.layer, exists=True, digest=good.digest, hooks=good.hooks, problems=read.problems)
 
 
 def _signature(file: str) -> Signature:

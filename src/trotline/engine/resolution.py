@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from trotline.config.configuration import Configuration
 from trotline.config.trust import Trust, TrustState
 from trotline.events import Event
-from trotline.hooks import Hook, Search
+from trotline.hooks import Hook, Search, undecided
 from trotline.outcomes import NotRun
 
 Judged = Callable[[str], Trust]
@@ -21,12 +21,15 @@ def resolve(
     for hook, off in _configured(configuration, event.wire_name):
         if off:
             kept_out.append(NotRun(hook, off))
-        elif hook.fit(event, search).applies:
-            trust = trust_in(hook.layer.root) if hook.layer.kind.needs_trust else None
-            if trust is None or trust.state is TrustState.TRUSTED:
-                running.append(hook)
-            else:
-                kept_out.append(NotRun(hook, trust.why_not))
+            continue
+        trust = trust_in(hook.layer.root) if hook.layer.kind.needs_trust else None
+        allowed = trust is None or trust.state is TrustState.TRUSTED
+        if not hook.fit(event, search if allowed else undecided).applies:  # no stranger's pattern is run at length
+            continue
+        if trust is None or allowed:
+            running.append(hook)
+        else:
+            kept_out.append(NotRun(hook, trust.why_not))
     return running, kept_out
 
 

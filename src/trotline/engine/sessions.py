@@ -10,28 +10,36 @@ import fcntl
 import hashlib
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
+from trotline.config.places import private_directory
+
 SCHEMA = "trotline.session/1"
 MOST_BYTES = 65_536
+LOCK_TRIES, LOCK_PAUSE = 400, 0.005
 
 
 class Variable(msgspec.Struct, frozen=True):
-    """A value set by a sessionStart hook, and the rank of its layer."""
+    """A value set by a sessionStart hook, and the authority of its layer."""
 
     value: str
-    rank: int
+    authority: int
 
 
 class Session(msgspec.Struct, kw_only=True):
     schema: str = SCHEMA
     conversation: str = ""
-    env: dict[str, Variable] = {}
+    env: dict[str, list[Variable]] = {}  # in the order in which they were set, one per authority
     follow_ups: dict[str, int] = {}  # by hook, and for sub-agents by hook and sub-agent
     updated_us: int = 0
+
+    def set(self, name: str, variable: Variable) -> None:
+        others = [one for one in self.env.get(name, []) if one.authority != variable.authority]
+        self.env[name] = [*others, variable]
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -104,26 +112,28 @@ class Sessions:
         path = self._path(conversation)
         lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            _lock(lock)
             yield path
         finally:
             os.close(lock)
 
 
-def private_directory(directory: Path) -> None:
-    """Make a directory that is ours alone; refuse one that belongs to somebody else."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.stat()
-    if status.st_uid != os.getuid():
-        raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
-    if status.st_mode & 0o077:
-        directory.chmod(0o700)
+def _lock(descriptor: int) -> None:
+    """Somebody may hold the lock and sleep; we do not wait for that."""
+    for _ in range(LOCK_TRIES):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(LOCK_PAUSE)
+        else:
+            return
+    raise BlockingIOError(11, "somebody else holds its lock")
 
 
 def _parsed(path: Path, data: bytes, conversation: str) -> Remembered:
     try:
         session = msgspec.json.decode(data, type=Session)
-    except (msgspec.DecodeError, msgspec.ValidationError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Remembered(Session(conversation=conversation), f"the session {path} is damaged; clear it to go on")
     if session.schema != SCHEMA:
         why = f"the session {path} was written by a newer version ({session.schema})"

@@ -7,8 +7,9 @@ import os
 import signal
 from pathlib import Path
 
-ROUNDS = 20
-"""A process that forks while it is looked for is found in a later round."""
+ROUNDS = 200
+QUIET = 3
+"""A process that forks while it is looked for is found in a later round; so many empty ones in a row are the end."""
 
 
 def carriers(cookie: str) -> list[int]:
@@ -28,9 +29,11 @@ def carriers(cookie: str) -> list[int]:
 def kill_all(cookie: str) -> int:
     """Kill every process that carries the cookie; how many there were."""
     killed: set[int] = set()
+    quiet = 0
     for _ in range(ROUNDS):
         alive = [pid for pid in carriers(cookie) if _signalled(pid)]
-        if not alive:
+        quiet = 0 if alive else quiet + 1
+        if quiet == QUIET:
             break
         killed.update(alive)
     return len(killed)

@@ -78,37 +78,33 @@ DECISIONS = {"block": "deny", "deny": "deny", "approve": "allow", "allow": "allo
 
 
 def to_cursor(reply: dict[str, Any], event: str) -> dict[str, Any]:
-    """A reply in Claude Code's words, flat or nested, in Cursor's; what is already Cursor's stays as it is."""
+    """A reply in Claude Code's words, flat or nested, in Cursor's; what is already Cursor's stays as it is.
+
+    A permission said twice is passed on twice, so that the stricter one counts.
+    """
     nested = reply.get("hookSpecificOutput")
     words = {**reply, **nested} if isinstance(nested, dict) else dict(reply)
+    words = {key: value for key, value in words.items() if value is not None and key not in WRAPPING}
     if event in {"stop", "subagentStop"}:
         return _stop(words)
-    renamed = {
-        "permission": words.get("permissionDecision"),
-        "user_message": words.get("permissionDecisionReason"),
-        "updated_input": words.get("updatedInput"),
-        "additional_context": words.get("additionalContext"),
-    }
-    kept = {key: value for key, value in words.items() if key not in CLAUDE_KEYS}
-    return {**{key: value for key, value in renamed.items() if value is not None}, **kept}
+    renamed = {RENAMED.get(key, key): value for key, value in words.items() if RENAMED.get(key, key) not in words}
+    again = {"decision": words["permissionDecision"]} if {"permission", "permissionDecision"} <= words.keys() else {}
+    native = {key: value for key, value in words.items() if key not in RENAMED}
+    return {**renamed, **native, **again}
+
+
+RENAMED = {
+    "permissionDecision": "permission",
+    "permissionDecisionReason": "user_message",
+    "updatedInput": "updated_input",
+    "additionalContext": "additional_context",
+}
+WRAPPING = frozenset({"hookSpecificOutput", "hookEventName"})
 
 
 def _stop(words: dict[str, Any]) -> dict[str, Any]:
-    kept = {key: value for key, value in words.items() if key not in CLAUDE_KEYS | {"decision", "reason"}}
-    if DECISIONS.get(str(words.get("decision"))) == "deny" and "followup_message" not in kept:
-        return {**kept, "followup_message": words.get("reason") or "The stop hook asks to go on."}
-    return kept
-
-
-CLAUDE_KEYS = frozenset(
-    {
-        "hookSpecificOutput",
-        "hookEventName",
-        "permissionDecision",
-        "permissionDecisionReason",
-        "updatedInput",
-        "additionalContext",
-        "suppressOutput",
-        "systemMessage",
-    }
-)
+    """To go on after a stop is called blocking it there."""
+    if DECISIONS.get(str(words.get("decision"))) != "deny" or "followup_message" in words:
+        return words
+    kept = {key: value for key, value in words.items() if key not in {"decision", "reason"}}
+    return {**kept, "followup_message": words.get("reason") or "The stop hook asks to go on."}

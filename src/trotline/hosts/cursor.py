@@ -6,6 +6,7 @@ object, no event name, or the one field missing that a judgement is about.
 """
 
 import json
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -56,7 +57,7 @@ def write_event(event: Event) -> bytes:
 def _object(payload: bytes | str) -> dict[str, Any]:
     try:
         text = payload if isinstance(payload, str) else payload.decode("utf-8")
-        body = json.loads(text.removeprefix("\ufeff"), parse_constant=_no_constant)
+        body = json.loads(text.removeprefix("\ufeff"), parse_constant=_no_constant, parse_float=_finite)
     except UnicodeDecodeError as error:
         raise UnreadablePayload(
             f"the payload is not UTF-8: byte {error.start} is `0x{payload[error.start]:02x}`"
@@ -72,6 +73,12 @@ def _object(payload: bytes | str) -> dict[str, Any]:
 
 def _no_constant(word: str) -> None:
     raise ValueError(f"`{word}` is not JSON")
+
+
+def _finite(digits: str) -> float | None:
+    """A number beyond all bounds is null, as Node would send it on: no hook could read anything else."""
+    number = float(digits)
+    return number if isfinite(number) else None
 
 
 def _modern(body: dict[str, Any], name: str) -> dict[str, Any]:
@@ -102,7 +109,7 @@ def _attachment(item: Any) -> Any:
 def _parsed(text: str) -> Any:
     """The object in a text, where there is one; `5` and `hello` stay the text they are."""
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, (dict, list)) else text
@@ -127,7 +134,7 @@ def _convert(body: dict[str, Any], cls: type[Event], fixed: dict[str, Any]) -> E
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _bytes(body: dict[str, Any]) -> bytes:
@@ -135,4 +142,4 @@ def _bytes(body: dict[str, Any]) -> bytes:
     try:
         return _text(body).encode()
     except UnicodeEncodeError:
-        return json.dumps(body, separators=(",", ":")).encode()
+        return json.dumps(body, separators=(",", ":"), allow_nan=False).encode()

@@ -13,7 +13,7 @@ from trotline.contracts import Ask, Contract
 from trotline.editions import Edition
 from trotline.hosts import claude_code
 from trotline.outcomes import Failure, FailureKind, Loss
-from trotline.verdicts import SILENCE, Permission, Verdict
+from trotline.verdicts import EMPTY, SILENCE, Permission, Verdict
 
 
 class Answer(NamedTuple):
@@ -136,50 +136,40 @@ def _blocked(answer: Answer, *, refusable: bool) -> Heard:
 def last_document(text: str) -> tuple[Any, bool]:
     """The last JSON document in a hook's output, or NO_DOCUMENT, and whether anything stood beside it.
 
-    Leading log lines are tolerated and of several documents the last counts, as measured on Cursor's own engine.
+    Leading log lines are tolerated and of several documents the last counts, as measured on Cursor's own engine. What
+    looks like an object and cannot be parsed makes all of it unreadable: an object inside of it is not the answer.
     """
     try:
-        return json.loads(text), False
+        return DECODER.decode(text), False
     except (ValueError, RecursionError):
         pass
-    for opening in (OBJECT_ON_ITS_LINE, OBJECT_ANYWHERE):
-        found = _last_object(text, opening)
-        if found is not None:
-            return found, True
-    return NO_DOCUMENT, False
+    found: Any = NO_DOCUMENT
+    start = _next_object(text, 0, OBJECT_ON_ITS_LINE)
+    if start is None:
+        start = _next_object(text, 0, OBJECT_AFTER_NOISE)
+    while start is not None:
+        try:
+            found, end = DECODER.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            return NO_DOCUMENT, False
+        start = _next_object(text, end, NEXT_OBJECT)
+    return found, found is not NO_DOCUMENT
+
+
+def _no_constant(word: str) -> None:
+    raise ValueError(f"`{word}` is not JSON")
 
 
 NO_DOCUMENT = object()
-OBJECT_ON_ITS_LINE = re.compile(r"(?:^|(?<=\n))[ \t]*+(?={)")
-OBJECT_ANYWHERE = re.compile(r"(?={)")
-SPACE = re.compile(r"\s*+")
-DECODER = json.JSONDecoder()
+DECODER = json.JSONDecoder(parse_constant=_no_constant)
+OBJECT_ON_ITS_LINE = re.compile(r'(?m)^[ \t]*+(?=\{\s*+["}])')
+NEXT_OBJECT = re.compile(r'(?m)(?:^|(?<=\}))[ \t]*+(?=\{\s*+["}])')
+OBJECT_AFTER_NOISE = re.compile(r'(?m)^(?:[^{\n]|\{(?!\s*+["}]))*+(?=\{\s*+["}])')
 
 
-def _past_space(text: str, at: int) -> int:
-    found = SPACE.match(text, at)
-    return found.end() if found else at
-
-
-def _last_object(text: str, opening: re.Pattern[str]) -> Any:
-    """The search may fail at every brace; what it may waste on that is a multiple of the text, so it stays linear."""
-    found: Any = None
-    budget, at = 4 * len(text), 0
-    while budget > 0:
-        start = _past_space(text, at)
-        if not text.startswith("{", start):
-            opened = opening.search(text, at)
-            if opened is None:
-                break
-            start = opened.end()
-        try:
-            found, at = DECODER.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            budget -= error.pos - start + 1
-            at = start + 1
-        except RecursionError:
-            break
-    return found
+def _next_object(text: str, at: int, opening: re.Pattern[str]) -> int | None:
+    found = opening.search(text, at)
+    return found.end() if found else None
 
 
 def _verdict(contract: Contract, reply: dict[str, Any], edition: Edition, *, from_claude: bool) -> Heard:
@@ -224,9 +214,19 @@ def _about(key: str, contract: Contract) -> str:
 def _checked(key: str, value: Any) -> Any:
     expected, words = PERMISSION_KEYS[key] if key in PERMISSION_KEYS else FIELDS[key][1:]
     try:
-        return msgspec.convert(value, expected)
+        converted = msgspec.convert(value, expected)
     except msgspec.ValidationError:
         raise _Misfit(f"`{key}` must be {words}") from None
+    if key == "env" and not all(_can_be_set(name, text) for name, text in converted.items()):
+        raise _Misfit("`env` holds a name or a value that no process can be given")
+    return converted
+
+
+def _can_be_set(name: str, value: str) -> bool:
+    try:
+        return bool(name) and b"=" not in name.encode() and b"\0" not in name.encode() + value.encode()
+    except UnicodeEncodeError:
+        return False
 
 
 def _permission(contract: Contract, checked: dict[str, Any], edition: Edition, warnings: list[str]) -> Permission:
@@ -267,9 +267,10 @@ def write_reply(contract: Contract, verdict: Verdict, edition: Edition) -> Reply
     losses = []
     for key, (field, _, _) in FIELDS.items():
         value = getattr(verdict, field)
-        if value and key in keys:
+        said = value not in EMPTY and (value != {} or field != "env")
+        if said and key in keys:
             body[key] = list(value) if isinstance(value, tuple) else value
-        elif value and not (field.endswith("_message") and "reason" in keys):
+        elif said and not (field.endswith("_message") and "reason" in keys):
             losses.append(Loss("cursor", field, f"{contract.name} has no key for it in edition {edition.name}"))
     if verdict.permission is not Permission.SILENT:
         spoken, lost = _spoken(contract, verdict, keys)
