@@ -316,7 +316,7 @@ def refuses(row: Row) -> bool:
         return False
     if row.edition == "2026-02":
         return row.event in {"beforeMCPExecution", "beforeReadFile"}
-    return row.closed or (row.failure in {UNREADABLE, MISFIT} and row.event in GATES)
+    return row.closed or (row.failure in {UNREADABLE, MISFIT, TOO_MUCH} and row.event in GATES)
 
 
 def _rows() -> Iterator[Row]:

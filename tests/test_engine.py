@@ -213,7 +213,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path: Path) -> None:
         for turn in range(10):
 
             def change(session: Session, name: str = f"V{number}_{turn}") -> None:
-                session.env[name] = Variable("x", 1)
+                session.set(name, Variable("x", 1))
 
             assert sessions.update("c", change, 1) == ""
 
@@ -229,10 +229,10 @@ def test_a_session_that_would_grow_too_large_keeps_what_it_had(tmp_path: Path) -
     sessions = Sessions(tmp_path / "sessions")
 
     def small(session: Session) -> None:
-        session.env["A"] = Variable("1", 1)
+        session.set("A", Variable("1", 1))
 
     def huge(session: Session) -> None:
-        session.env["B"] = Variable("x" * MOST_BYTES, 1)
+        session.set("B", Variable("x" * MOST_BYTES, 1))
 
     assert sessions.update("c", small, 1) == ""
     assert "was not kept" in sessions.update("c", huge, 2)

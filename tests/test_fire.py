@@ -416,7 +416,7 @@ def test_a_clean_environment_keeps_only_what_a_shell_needs(world: World) -> None
     environment = dumped(world, "env")
     assert not {"MINE", "LD_LIBRARY_PATH"} & environment.keys()
     assert {key: environment[key] for key in ("HOME", "TZ", "TICKET", "CURSOR_PROJECT_DIR")} == {
-        "HOME": "/h",
+        "HOME": str(world.home),  # what --home says, not what the variable does
         "TZ": "UTC",
         "TICKET": "7",
         "CURSOR_PROJECT_DIR": str(world.project),
@@ -695,7 +695,7 @@ def test_a_lower_layer_cannot_take_over_the_hooks_of_a_higher_one(world: World, 
     assert {key: own[key] for key in PRIVILEGED} == PRIVILEGED
     assert {loss["what"] for loss in fired.data["losses"]} == {f"env.{name}" for name in PRIVILEGED}
     assert {loss["why"] for loss in fired.data["losses"]} == {
-        f"a lower layer may not set it for a hook of the {higher} layer"
+        f"a hook of the {higher} layer is not told this by one with less authority"
     }
 
 
@@ -711,7 +711,7 @@ def test_what_was_lost_is_in_the_story(world: World) -> None:
     start(world, "one", {"PYTHONPATH": "/x"})
     hooks(world, "enterprise", "beforeShellExecution", says("{}"))
     words = ("fire", "beforeShellExecution", "--set", "command=ls", "--set", "conversation_id=one")
-    assert "lost: env.PYTHONPATH: a lower layer may not set it" in trotline(world, *words).stdout
+    assert "lost: env.PYTHONPATH: a hook of the enterprise layer is not told this" in trotline(world, *words).stdout
 
 
 def test_variables_of_several_hooks_merge_and_the_later_wins(world: World) -> None:

@@ -422,6 +422,13 @@ def test_layers_are_ranked_in_the_order_in_which_they_speak() -> None:
     ]
 
 
+def test_what_a_person_set_weighs_more_than_what_a_project_did() -> None:
+    weight = {kind.value: kind.authority for kind in LayerKind}
+    assert weight["enterprise"] < weight["team"] < weight["user"] < weight["project"]
+    assert weight["claude-user"] == weight["plugin"] == weight["user"]
+    assert weight["claude-project"] == weight["claude-local"] == weight["project"]
+
+
 def test_what_a_repository_can_carry_needs_trust() -> None:
     assert {kind.value for kind in LayerKind if kind.needs_trust} == {"project", "claude-local", "claude-project"}
 

@@ -58,7 +58,7 @@ CAN_BE_REFUSED = {
 }
 ALWAYS_CLOSED = {"2025-11": set[str](), "2026-02": {"beforeMCPExecution", "beforeReadFile"}, "2026-09": set[str]()}
 BLOCKS_ON_BAD_OUTPUT = {"2025-11": set[str](), "2026-02": {"beforeMCPExecution", "beforeReadFile"}, "2026-09": GATES}
-UNREADABLE = {"unreadable output", "output of the wrong shape"}
+UNREADABLE = {"unreadable output", "output of the wrong shape", "too much output"}
 WITH_FAIL_CLOSED = "2026-09"
 """The first edition whose entries can say failClosed."""
 

@@ -145,8 +145,6 @@ def test_a_single_document_is_read_without_a_warning(stdout: str) -> None:
         '{"permission": "allow"} {"permission": "deny"} bye',
         '{"permission": "deny"}\nbye {',
         'result: {"permission": "deny"}',
-        'result: {broken {"permission": "deny"}',
-        '{ broken\n  {"permission": "deny"}\n',
         '[1, 2]\n{"permission": "deny"}',
         'log\r\n{\r\n  "permission": "deny"\r\n}\r\n',
         '{"permission": "allow"}\n[1]\n{"permission": "deny"}',
@@ -248,8 +246,25 @@ def test_a_megabyte_of_log_lines_does_not_hide_the_answer_after_it() -> None:
     assert hear("preToolUse", log + '{"permission": "deny"}').verdict.permission is DENY
 
 
-def test_deep_nesting_after_an_answer_does_not_hide_it() -> None:
-    assert hear("preToolUse", '{"permission": "deny"}\n' + '{"a":' * 100_000).verdict.permission is DENY
+@pytest.mark.parametrize(
+    "output",
+    [
+        '{"permission": "allow"}\n' + '{"a":' * 100_000,
+        '{"permission":"deny","details":{"rule":1},}',
+        'result: {broken {"permission": "allow"}',
+        '{ broken\n  {"permission": "allow"}\n',
+        '{"permission":"deny","details":{"permission":"allow"}',
+        '{"permission":"deny","details":\n  {"permission":"allow"}\n,}',
+        "{'permission': 'deny', 'meta': {}}",
+        '{"permission": "allow", "n": ' + "1" * 5000 + "}",
+        '{"permission": "allow", "n": NaN}',
+        '{"permission": "allow", "n": -Infinity}',
+    ],
+)
+def test_no_answer_is_found_inside_or_before_an_object_that_is_broken(output: str) -> None:
+    heard = hear("preToolUse", output)
+    assert heard.failure is not None
+    assert heard.failure.kind is FailureKind.UNREADABLE
 
 
 # -- types
@@ -544,8 +559,6 @@ def test_a_blocked_prompt_of_a_claude_hook_is_refused() -> None:
         ({"hookSpecificOutput": {"decision": "block", "reason": "go on"}}, "go on"),
         ({"decision": "deny", "reason": "go on"}, "go on"),
         ({"decision": "block"}, "The stop hook asks to go on."),
-        ({"decision": "block", "reason": "r", "followup_message": "native"}, "native"),
-        ({"decision": "approve", "reason": "done"}, ""),
         ({"followup_message": "native"}, "native"),
         ({}, ""),
     ],
@@ -554,9 +567,27 @@ def test_a_blocked_stop_of_a_claude_hook_is_a_follow_up(name: str, reply: dict[s
     assert said(name, reply, from_claude=True) == Heard(Verdict(follow_up=follow_up))
 
 
-def test_what_only_claude_code_acts_on_is_left_out_of_the_translation() -> None:
+def test_what_only_claude_code_acts_on_is_said_to_be_ignored() -> None:
     words = {"suppressOutput": True, "systemMessage": "s", "hookEventName": "PreToolUse", "permission": "deny"}
-    assert to_cursor(words, "preToolUse") == {"permission": "deny"}
+    heard = said("preToolUse", words, from_claude=True)
+    assert heard.verdict.permission is DENY
+    assert heard.warnings == ("`suppressOutput` is no reply key", "`systemMessage` is no reply key")
+
+
+@pytest.mark.parametrize("reply", [{"decision": "approve", "reason": "done"}, {"decision": "blok", "reason": "r"}])
+def test_a_word_at_a_stop_that_means_nothing_there_is_said_to_be_ignored(reply: dict[str, Any]) -> None:
+    heard = said("stop", reply, from_claude=True)
+    assert heard.verdict == Verdict()
+    assert heard.warnings == ("`decision` is not taken by stop", "`reason` is not taken by stop")
+
+
+@pytest.mark.parametrize("flat", [None, "allow", "deny"])
+@pytest.mark.parametrize("nested", ["allow", "deny"])
+def test_a_permission_said_twice_is_the_stricter_one(flat: str | None, nested: str) -> None:
+    reply = {"permission": flat, "hookSpecificOutput": {"permissionDecision": nested}}
+    wanted = DENY if "deny" in {flat, nested} else Permission.ALLOW
+    assert said("preToolUse", reply).verdict.permission is wanted
+    assert said("preToolUse", reply, from_claude=True).verdict.permission is wanted
 
 
 def test_translating_does_not_change_the_reply_it_was_given() -> None:

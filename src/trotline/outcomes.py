@@ -195,7 +195,7 @@ def refuses_on_failure(contract: Contract, *, fail_closed: bool, failure: Failur
 
 
 FAIL_CLOSED = "Tool blocked because this hook is configured to fail closed (block when it fails). "
-FOR_SAFETY = " The command was blocked for safety."
+FOR_SAFETY = ". The command was blocked for safety."
 
 
 def verdict_of(voice: Voice, contract: Contract, edition: Edition) -> Verdict:
@@ -204,7 +204,8 @@ def verdict_of(voice: Voice, contract: Contract, edition: Edition) -> Verdict:
         return voice.verdict
     if not refuses_on_failure(contract, fail_closed=voice.fail_closed, failure=voice.failure, edition=edition):
         return SILENCE
-    reason = FAIL_CLOSED + voice.failure.detail if voice.fail_closed else voice.failure.detail + FOR_SAFETY
+    detail = voice.failure.detail
+    reason = FAIL_CLOSED + detail if voice.fail_closed else detail.removesuffix(".") + FOR_SAFETY
     return Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
 
 

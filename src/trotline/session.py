@@ -254,6 +254,14 @@ class AsyncSession:
     def refused(self) -> bool:
         return self.session.refused
 
+    @property
+    def start(self) -> Outcome | None:
+        return self.session.start
+
+    @property
+    def conversation_id(self) -> str:
+        return self.session.conversation_id
+
     before_submit_prompt = _twin(Session.before_submit_prompt)
     pre_tool_use = _twin(Session.pre_tool_use)
     post_tool_use = _twin(Session.post_tool_use)

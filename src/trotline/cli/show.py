@@ -11,6 +11,7 @@ from trotline.config.configuration import Configuration, load
 from trotline.config.lookaround import search
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
+from trotline.config.trust import Digests, Trust, TrustStore, coverage_of
 from trotline.editions import Edition
 from trotline.errors import UsageError
 from trotline.events import EVENTS, Event
@@ -60,12 +61,21 @@ def command(
         raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
     asked = _asked(event, text, tool, subagent)
     configuration = load(roots, edition(edition_name), claude=claude)
+    trusts = _trusts(configuration, roots)
     rows = _rows(configuration, asked or ([event] if event else list(EVENTS)), asked)
     if as_json:
-        click.echo(_as_json(configuration, rows))
+        click.echo(_as_json(configuration, rows, trusts))
     else:
-        _print(configuration, rows)
+        _print(configuration, rows, trusts)
     return 0
+
+
+def _trusts(configuration: Configuration, roots: Roots) -> list[Trust]:
+    """How things stand with each project that has hooks."""
+    with_hooks = {read.layer.root for read in configuration.layers if read.hooks and read.layer.kind.needs_trust}
+    store, digests = TrustStore(roots.state / "trust"), Digests()
+    projects = [root for root in roots.projects if str(root) in with_hooks]
+    return [store.judge(coverage_of(root, configuration.layers, roots, digests)) for root in projects]
 
 
 def _asked(event: str | None, text: str | None, tool: str | None, subagent: str | None) -> dict[str, Event]:
@@ -107,7 +117,7 @@ def _rows(configuration: Configuration, names: Any, asked: dict[str, Event]) -> 
     return rows
 
 
-def _as_json(configuration: Configuration, rows: list[Row]) -> str:
+def _as_json(configuration: Configuration, rows: list[Row], trusts: list[Trust]) -> str:
     layers = [
         {"layer": read.layer.kind, "file": read.layer.file, "exists": read.exists, "void": read.void or None}
         for read in configuration.layers
@@ -115,6 +125,7 @@ def _as_json(configuration: Configuration, rows: list[Row]) -> str:
     data = {
         "edition": configuration.edition.name,
         "layers": layers,
+        "trust": {one.coverage.root: {"state": one.state, "not_covered": one.coverage.not_covered} for one in trusts},
         "hooks": [_row_data(row, configuration.edition) for row in rows],
     }
     problems = [problem_data(problem) for problem in configuration.problems]
@@ -150,7 +161,7 @@ def _fail_mode(hook: Hook, chosen: Edition) -> str:
     return "closed" if hook.fail_closed or hook.event in chosen.closed_by_default else "open"
 
 
-def _print(configuration: Configuration, rows: list[Row]) -> None:
+def _print(configuration: Configuration, rows: list[Row], trusts: list[Trust]) -> None:
     event = ""
     for row in rows:
         if row.hook.event != event:
@@ -163,6 +174,10 @@ def _print(configuration: Configuration, rows: list[Row]) -> None:
     waiting = sum(1 for row in rows if row.number and row.hook.layer.kind.needs_trust)
     trust = f" ({waiting} of them only in a trusted workspace)" if waiting else ""
     click.echo(f"\n{plural(running, 'hook')} would run{trust}; {len(rows) - running} would not")
+    for one in trusts:
+        click.echo(f"{printable(one.coverage.root)}: {one.state}")
+        for word in one.coverage.not_covered:
+            click.echo(dim(f"  used, and not covered by trust: {printable(word)}"))
     worst = [problem for problem in configuration.problems if problem.severity in {Severity.VOID, Severity.ERROR}]
     if worst:
         click.echo(paint(f"{plural(len(worst), 'problem')} in these files: run `trotline check`", Severity.WARNING))

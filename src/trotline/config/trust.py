@@ -154,23 +154,22 @@ def _always(root: Path) -> Iterator[Path]:
 
 
 def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
-    """Whatever in a command may be a file: its words, and the pieces between quotes and operators, from where the
-    command runs and from every directory that it names."""
+    """Whatever in a command may be a file: its words, and the pieces between quotes and operators, from the root, from
+    beside the file (where old editions ran it), and from every directory that the command names."""
     try:
         words = shlex.split(hook.command)
     except ValueError:
         words = hook.command.split()
     pieces = list(dict.fromkeys([*words, *PIECES.split(hook.command)]))[:MOST_WORDS]
-    places = {word: Path(hook.layer.cwd) / path for word in pieces if (path := expand(word, hook, roots))}
-    directories = [Path(hook.layer.cwd), *(place for place in places.values() if place.is_dir())]
+    expanded = {word: path for word in pieces if (path := expand(word, hook, roots))}
+    bases = [Path(hook.layer.root), Path(hook.layer.file).parent]
+    named = [base / path for base in bases for path in expanded.values() if _is_directory(base / path)]
     for position, word in enumerate(pieces):
-        there = [directory / word for directory in directories if word in places and _is_file(directory / word)]
-        if word in places and _is_file(places[word]):
-            yield word, places[word]
-        elif there:
-            yield word, there[0]
-        elif ("/" in word and " " not in word) or position == 0:
-            yield word, places.get(word)
+        candidates = [base / expanded[word] for base in [*bases, *named]] if word in expanded else []
+        files = [path for path in dict.fromkeys(candidates) if _is_file(path)]
+        yield from ((word, path) for path in files)
+        if not files and (("/" in word and " " not in word) or position == 0):
+            yield word, candidates[0] if candidates else None
 
 
 MOST_WORDS = 400
@@ -180,6 +179,13 @@ PIECES = re.compile(r"""[\s;&|<>()`'"=]++""")
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return path.is_dir()
     except (OSError, ValueError):
         return False
 

@@ -123,7 +123,7 @@ def _convert(body: dict[str, Any], cls: type[Event], fixed: dict[str, Any]) -> E
     for key, value in list(known.items()):
         try:
             known[key] = msgspec.convert(value, fields[key].type, strict=False)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeError) as error:
             if fields[key].required:
                 raise UnreadablePayload(f"`{key}` cannot be read: {error}") from None
             raw[key] = known.pop(key)

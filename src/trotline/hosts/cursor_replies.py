@@ -162,9 +162,9 @@ def _no_constant(word: str) -> None:
 
 NO_DOCUMENT = object()
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
-OBJECT_ON_ITS_LINE = re.compile(r'(?m)^[ \t]*+(?=\{\s*+["}])')
-NEXT_OBJECT = re.compile(r'(?m)(?:^|(?<=\}))[ \t]*+(?=\{\s*+["}])')
-OBJECT_AFTER_NOISE = re.compile(r'(?m)^(?:[^{\n]|\{(?!\s*+["}]))*+(?=\{\s*+["}])')
+OBJECT_ON_ITS_LINE = re.compile(r"(?m)^[ \t]*+(?=\{)")
+NEXT_OBJECT = re.compile(r"(?m)(?:^|(?<=\}))[ \t]*+(?=\{)")
+OBJECT_AFTER_NOISE = re.compile(r"(?m)^[^{\n]*+(?=\{)")
 
 
 def _next_object(text: str, at: int, opening: re.Pattern[str]) -> int | None:
