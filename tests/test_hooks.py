@@ -125,6 +125,64 @@ def test_a_long_subject_is_shown_by_its_beginning(length: int, shown: str) -> No
     assert Matcher("x").fit(("x" * length,)).why == f"matcher `x` matches `{shown}`"
 
 
+@pytest.mark.parametrize(
+    "source, within, without",
+    [
+        ("[ab]", "ab", "X-^[]"),
+        ("[^a]", "^[]-X", "a"),
+        ("[a-]", "a-", "]b"),
+        ("[a-]x", "", "ax-"),
+        (r"[\d]", "09", "-X"),
+        (r"[\d-z]", "0-z", "Xay"),
+        (r"[\ud000-\ue000]", "\ud000\ue000", "X\ucfff\ue001"),
+        (r"[\0-\uffff]", "\0aX\uffff", ""),
+        (r"[kK]", "kK", "\u212a"),
+        (r"(?i:[@-\[])", "@[azAZ", "`{\u212a"),
+        (r"(?i:[`-{])", "`{azAZ", "@["),
+        (r"(?i:[Y-b])", "YZyzabAB[^`", "cCxX@{"),
+    ],
+)
+def test_a_class_of_a_matcher_holds_what_javascript_says_and_no_more(source: str, within: str, without: str) -> None:
+    assert [char for char in within + without if Matcher(source).fit((char,)).applies] == list(within)
+
+
+ASCII = [chr(code) for code in range(128)]
+
+
+@pytest.mark.parametrize("source", [f"(?i:\\x{code:02x})" for code in range(128)])
+def test_without_regard_to_case_a_letter_is_itself_and_its_other_case(source: str) -> None:
+    letter = chr(int(source[6:8], 16))
+    assert [char for char in ASCII if Matcher(source).fit((char,)).applies] == sorted({letter.upper(), letter.lower()})
+
+
+@pytest.mark.parametrize(
+    "source, beyond",
+    [
+        (r"(?i:\x7f)", ""),
+        (r"(?i:\x80)", "modifiers"),
+        (r"(?i:[\ud800-\udfff])", ""),
+        (r"(?i:[\ud800-\ue000])", "modifiers"),
+        (r"(?i:[\ud7ff-\udfff])", "modifiers"),
+    ],
+)
+def test_without_regard_to_case_only_ascii_and_halves_of_emoji_can_be_decided(source: str, beyond: str) -> None:
+    assert jsregex.parse(source).beyond == beyond
+
+
+@pytest.mark.parametrize(
+    "count, spelled",
+    [("0000000000002", "{2,2}"), ("00,", "{0,}"), ("2,00000000000003", "{2,3}"), ("1000", "{1000,1000}")],
+)
+def test_the_zeros_before_a_count_do_not_count(count: str, spelled: str) -> None:
+    assert jsregex.parse(f"a{{{count}}}").re2 == f"a{spelled}"
+
+
+def test_counts_are_compared_up_to_the_greatest_that_javascript_tells_apart() -> None:
+    assert jsregex.parse("a{5000000000,4000000000}").beyond
+    with pytest.raises(jsregex.PatternError, match="out of order"):
+        jsregex.parse("a{2147483646,2147483645}")
+
+
 @pytest.mark.parametrize("name", ["ab", "a$", "$a", "a$b", r"\u{61}b", r"\u0061b"])
 def test_a_group_of_a_matcher_may_have_any_name_that_javascript_has(name: str) -> None:
     assert jsregex.parse(f"(?<{name}>x)").re2 == "(?:x)"

@@ -699,3 +699,9 @@ def test_a_field_that_the_event_has_no_key_for_is_a_loss_that_names_the_edition(
 def test_plugin_paths_are_written_as_a_list_under_their_camel_case_key() -> None:
     reply = write_reply(EVENTS["workspaceOpen"].contract, Verdict(plugin_paths=("/a", "/b")), edition())
     assert reply.body == {"pluginPaths": ["/a", "/b"]}
+
+
+@pytest.mark.parametrize("key", ["env", "updated_input", "continue", "permission", "user_message"])
+def test_half_a_character_in_a_reply_is_data_like_any_other(key: str) -> None:
+    heard = hear("sessionStart", json.dumps({key: "\ud83d"}))
+    assert heard.failure is None or heard.failure.kind is FailureKind.MISFIT

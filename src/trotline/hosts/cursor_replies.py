@@ -215,7 +215,7 @@ def _checked(key: str, value: Any) -> Any:
     expected, words = PERMISSION_KEYS[key] if key in PERMISSION_KEYS else FIELDS[key][1:]
     try:
         converted = msgspec.convert(value, expected)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeError):  # msgspec cannot even complain about a lone surrogate
         raise _Misfit(f"`{key}` must be {words}") from None
     if key == "env" and not all(_can_be_set(name, text) for name, text in converted.items()):
         raise _Misfit("`env` holds a name or a value that no process can be given")
