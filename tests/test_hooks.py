@@ -149,10 +149,11 @@ def test_a_class_of_a_matcher_holds_what_javascript_says_and_no_more(source: str
 ASCII = [chr(code) for code in range(128)]
 
 
-@pytest.mark.parametrize("source", [f"(?i:\\x{code:02x})" for code in range(128)])
-def test_without_regard_to_case_a_letter_is_itself_and_its_other_case(source: str) -> None:
-    letter = chr(int(source[6:8], 16))
-    assert [char for char in ASCII if Matcher(source).fit((char,)).applies] == sorted({letter.upper(), letter.lower()})
+def test_without_regard_to_case_a_letter_is_itself_and_its_other_case() -> None:
+    for letter in ASCII:
+        matcher = Matcher(f"(?i:\\x{ord(letter):02x})")
+        found = {char for char in ASCII if matcher.fit((char,)).applies}
+        assert found == {letter.upper(), letter.lower()}
 
 
 @pytest.mark.parametrize(

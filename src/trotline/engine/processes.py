@@ -79,8 +79,11 @@ def run_all(jobs: Sequence[Job], payload: bytes) -> list[Ended]:
             while waiting or loop.running:
                 loop.start_what_can_be(waiting)
                 loop.turn()
-        finally:
-            loop.kill_everyone()  # nobody, unless we are interrupted
+        except BaseException:  # interrupted, perhaps in the middle of starting one: the cookies know them all
+            loop.kill_everyone()
+            survivors.kill_all(*(f"{COOKIE}={job.cookie}" for job in jobs))
+            raise
+    survivors.kill_all(*loop.killed, newer_than=min(loop.killed.values(), default=0))
     return [loop.ended[index] for index in range(len(jobs))]
 
 
@@ -105,6 +108,7 @@ class _Loop:
         self.running: dict[int, _Child] = {}
         self.by_descriptor: dict[int, _Child] = {}
         self.ended: dict[int, Ended] = {}
+        self.killed: dict[str, int] = {}  # cookie -> the pid it began with
 
     def start_what_can_be(self, waiting: deque[tuple[int, Job]]) -> None:
         while waiting:
@@ -208,7 +212,7 @@ class _Loop:
         micros = int((time.monotonic() - child.started) * 1_000_000)
         exit_code = _reaped(child.process)
         if stopped is not Stopped.NO:
-            survivors.kill_all(f"{COOKIE}={child.job.cookie}")
+            self.killed[f"{COOKIE}={child.job.cookie}"] = child.process.pid
         for descriptor in (child.out, child.err, child.pidfd):
             self._forget(descriptor)
             if descriptor >= 0:

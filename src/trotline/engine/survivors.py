@@ -1,42 +1,63 @@
 """Processes that outlive a killed run: found by the cookie in their environment, and killed.
 
-A child that called setsid is in no group of ours. One that cleared its environment escapes; that is said, not hidden.
+A child that called setsid is in no group of ours, and one that forks from session to session is hard to hit: it is
+looked for until nothing moves any more, for a bounded time. One that cleared its environment escapes; that is said, not
+hidden.
 """
 
 import os
 import signal
-from pathlib import Path
+import time
 
-ROUNDS = 200
+SECONDS, SUSPICION = 2.0, 0.5
 QUIET = 3
-"""A process that forks while it is looked for is found in a later round; so many empty ones in a row are the end."""
+PAUSE = 0.002
+"""How long to look, how many looks in a row must find nothing that moves, and how long to wait between them."""
 
 
-def carriers(cookie: str) -> list[int]:
-    """The processes that carry this cookie; empty where there is no process table to read."""
-    wanted = cookie.encode()
-    found = []
-    own = os.getpid()
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if int(entry.name) != own and wanted in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except (OSError, ValueError):
-            continue
-    return found
+def carriers(*cookies: str) -> list[int]:
+    """The processes that carry one of these cookies; empty where there is no process table to read."""
+    return _look({cookie.encode() for cookie in cookies})[0]
 
 
-def kill_all(cookie: str) -> int:
-    """Kill every process that carries the cookie; how many there were."""
+def kill_all(*cookies: str, newer_than: int = 0) -> int:
+    """Kill every process that carries one of these cookies; how many there were.
+
+    Whoever is newer than the run's first process and vanishes while we look may be one that moves, or a stranger: as
+    long as nobody was hit, that is followed up only for a moment.
+    """
+    wanted = {cookie.encode() for cookie in cookies}
     killed: set[int] = set()
+    begun = time.monotonic()
     quiet = 0
-    for _ in range(ROUNDS):
-        alive = [pid for pid in carriers(cookie) if _signalled(pid)]
-        quiet = 0 if alive else quiet + 1
-        if quiet == QUIET:
-            break
-        killed.update(alive)
+    while wanted and quiet < QUIET and time.monotonic() - begun < (SECONDS if killed else SUSPICION):
+        found, vanished = _look(wanted)
+        killed.update(pid for pid in found if _signalled(pid))
+        moving = any(pid > newer_than for pid in vanished)
+        quiet = 0 if found or moving else quiet + 1
+        time.sleep(PAUSE)
     return len(killed)
+
+
+def _look(wanted: set[bytes]) -> tuple[list[int], list[int]]:
+    """Who carries a cookie, newest first, and who vanished before we got there: perhaps one that moves."""
+    own = os.getpid()
+    found: list[int] = []
+    vanished: list[int] = []
+    try:
+        pids = sorted((int(name) for name in os.listdir("/proc") if name.isdigit()), reverse=True)  # noqa: PTH208 - quick
+    except OSError:
+        return [], []
+    for pid in pids:
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - quick
+                if pid != own and not wanted.isdisjoint(file.read().split(b"\0")):
+                    found.append(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            vanished.append(pid)
+        except OSError:
+            continue
+    return found, vanished
 
 
 def _signalled(pid: int) -> bool:
