@@ -41,23 +41,29 @@ def kill_all(*cookies: str, newer_than: int = 0) -> int:
 
 def _look(wanted: set[bytes]) -> tuple[list[int], list[int]]:
     """Who carries a cookie, newest first, and who vanished before we got there: perhaps one that moves."""
-    own = os.getpid()
     found: list[int] = []
     vanished: list[int] = []
-    try:
-        pids = sorted((int(name) for name in os.listdir("/proc") if name.isdigit()), reverse=True)  # noqa: PTH208 - quick
-    except OSError:
-        return [], []
-    for pid in pids:
+    for pid in sorted(_processes(), reverse=True):
         try:
-            with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - quick
-                if pid != own and not wanted.isdisjoint(file.read().split(b"\0")):
-                    found.append(pid)
+            if not wanted.isdisjoint(_environment(pid)):
+                found.append(pid)
         except (FileNotFoundError, ProcessLookupError):
             vanished.append(pid)
         except OSError:
             continue
     return found, vanished
+
+
+def _processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]  # noqa: PTH208 - quick
+    except OSError:
+        return []
+
+
+def _environment(pid: int) -> list[bytes]:
+    with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - quick
+        return file.read().split(b"\0")
 
 
 def _signalled(pid: int) -> bool:
