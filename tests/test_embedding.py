@@ -4,6 +4,8 @@ import asyncio
 import importlib
 import inspect
 import json
+import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +95,7 @@ def test_every_event_has_a_method_and_an_awaitable_twin(world: Path) -> None:
             pass
         session.stop()
     assert set(raised) == set(EVENTS)
-    own = {"begin", "end", "subagent"}
+    own = {"begin", "end"}
     methods = {name for name, _ in inspect.getmembers(Session, inspect.isfunction) if not name.startswith("_")}
     assert methods - own == {name for name in vars(AsyncSession) if not name.startswith("_")} - {
         "refused",
@@ -176,19 +178,49 @@ def test_a_sub_agent_knows_its_parent_and_can_be_refused(world: Path) -> None:
     assert {event.parent_conversation_id for event in seen} == {"parent"}
 
 
-def test_many_conversations_at_once_in_one_loop(world: Path) -> None:
-    _configure(world, {"beforeShellExecution": [{**_says(permission="deny"), "matcher": "odd"}]})
+def test_a_sub_agent_is_awaited_like_everything_else(world: Path) -> None:
+    _configure(world, {"subagentStop": [_says(followup_message="look again")]})
+    seen: list[Any] = []
+    engine = _load(world)
+    engine.hook("subagentStop")(seen.append)
+
+    async def converse() -> str:
+        async with engine.session() as session, session.subagent("explore", "look", call_id="t1") as child:
+            child.session.summary, child.session.modified_files = "found it", ("a.py",)
+            assert not child.refused
+        return child.finish.follow_up if child.finish else ""
+
+    assert asyncio.run(converse()) == "look again"
+    assert (seen[0].summary, seen[0].modified_files, seen[0].status) == ("found it", ("a.py",), "completed")
+
+
+def test_a_hundred_conversations_at_once_in_one_loop_get_their_own_answers_and_leave_nothing(world: Path) -> None:
+    mine = {"command": 'cat >/dev/null; echo "{\\"permission\\": \\"$ANSWER\\"}"'}
+    _configure(world, {"sessionStart": [{"command": str(world / "start")}], "beforeShellExecution": [mine]})
+    (world / "start").write_text(
+        "#!/usr/bin/env python3\nimport json, sys\n"
+        "odd = int(json.load(sys.stdin)['conversation_id']) % 2\n"
+        "print(json.dumps({'env': {'ANSWER': 'deny' if odd else 'allow'}}))\n"
+    )
+    (world / "start").chmod(0o755)
     engine = _load(world)
 
-    async def converse(number: int) -> bool:
+    async def converse(number: int) -> tuple[int, bool, tuple[str, ...]]:
         async with engine.session(conversation_id=str(number)) as session:
-            outcome = await session.before_shell("odd" if number % 2 else "even")
-            return outcome.denied is bool(number % 2)
+            outcome = await session.before_shell("make")
+            return number, outcome.denied, outcome.alarms
 
-    async def every() -> list[bool]:
-        return await asyncio.gather(*(converse(number) for number in range(40)))
+    async def every() -> list[tuple[int, bool, tuple[str, ...]]]:
+        return await asyncio.gather(*(converse(number) for number in range(100)))
 
-    assert all(asyncio.run(every()))
+    asyncio.run(converse(1000))  # what is opened once and for all is open now
+    before = sorted(Path("/proc/self/fd").iterdir())
+    answers = asyncio.run(every())
+    assert answers == [(number, bool(number % 2), ()) for number in range(100)]
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+    assert threading.active_count() == 1 + sum(thread.daemon for thread in threading.enumerate())
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
 
 
 def test_options_choose_an_edition(world: Path) -> None:

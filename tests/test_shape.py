@@ -34,7 +34,7 @@ RINGS: tuple[tuple[str, ...], ...] = (
     ("hosts",),
     ("config", "schemas"),
     ("engine",),
-    ("assemble", "cli", "machine", "session", "__main__"),
+    ("assemble", "awaited", "cli", "machine", "session", "__main__"),
 )
 """Inner to outer; a module imports from its own ring and from those inside it."""
 

@@ -6,6 +6,7 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from trotline.assemble import Engine as Engine
+    from trotline.awaited import AsyncSession as AsyncSession
     from trotline.engine.engine import Options as Options
     from trotline.errors import TrotlineError as TrotlineError
     from trotline.events import Event as Event
@@ -13,13 +14,12 @@ if TYPE_CHECKING:
     from trotline.parts import Attachment as Attachment
     from trotline.parts import Edit as Edit
     from trotline.parts import TabEdit as TabEdit
-    from trotline.session import AsyncSession as AsyncSession
     from trotline.session import Session as Session
     from trotline.verdicts import Permission as Permission
     from trotline.verdicts import Verdict as Verdict
 
 PUBLIC = {
-    "AsyncSession": "trotline.session",
+    "AsyncSession": "trotline.awaited",
     "Attachment": "trotline.parts",
     "Edit": "trotline.parts",
     "Engine": "trotline.assemble",

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from trotline.awaited import OpenSession
 from trotline.engine import engine
 from trotline.engine.engine import Options
 from trotline.engine.functions import Function, Judged
@@ -13,7 +14,7 @@ from trotline.hooks import Matcher
 from trotline.jsregex import PatternError, parse
 from trotline.machine import clock, machine_roots
 from trotline.outcomes import Call, Failure, FailureKind, Outcome, Voice, decide
-from trotline.session import OpenSession
+from trotline.session import Session
 
 Where = str | Path
 
@@ -40,9 +41,25 @@ class Engine(engine.Engine):
         )
         return cls(roots, os.environ, clock, options)
 
-    def session(self, *, model: str | None = None, conversation_id: str = "", background: bool = False) -> OpenSession:
+    def session(
+        self,
+        *,
+        model: str | None = None,
+        conversation_id: str = "",
+        background: bool = False,
+        user_email: str | None = None,
+        transcript_path: str | None = None,
+    ) -> OpenSession:
         """A conversation: `with` raises sessionStart and sessionEnd, `async with` gives the awaitable twin."""
-        return OpenSession(self, model=model, conversation_id=conversation_id, background=background)
+        session = Session.of(
+            self,
+            conversation_id=conversation_id,
+            background=background,
+            model=model,
+            user_email=user_email,
+            transcript_path=transcript_path,
+        )
+        return OpenSession(session)
 
     def hook(self, event: str, *, matcher: str = "", fail_closed: bool = False) -> Callable[[Judged], Judged]:
         """Register a function as a hook; it gets the event and gives a Verdict, or None for no opinion."""

@@ -3,11 +3,10 @@
 The session is also the conversation's memory: what sessionStart set reaches later hooks, and follow-ups are counted.
 """
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from trotline import events
 from trotline.events import Event
@@ -17,8 +16,6 @@ from trotline.parts import Attachment, Edit, TabEdit
 
 if TYPE_CHECKING:
     from trotline.assemble import Engine
-
-P = ParamSpec("P")
 
 
 class Session:
@@ -31,6 +28,26 @@ class Session:
         self.parent = parent
         self.start: Outcome | None = None
         self._began = engine.clock()
+
+    @classmethod
+    def of(
+        cls,
+        engine: "Engine",
+        *,
+        conversation_id: str,
+        background: bool,
+        **shared: str | None,
+    ) -> "Session":
+        """A conversation that has not begun; without an id it gets one."""
+        conversation = conversation_id or _new_id(engine)
+        fields = {
+            "conversation_id": conversation,
+            "session_id": conversation,
+            "generation_id": "",
+            "workspace_roots": tuple(str(root) for root in engine.roots.projects),
+            **shared,
+        }
+        return cls(engine, fields, background=background)
 
     @property
     def conversation_id(self) -> str:
@@ -127,6 +144,7 @@ class Session:
         result_json: str,
         *,
         server: str | None = None,
+        url: str | None = None,
         duration: float = 0,
     ) -> Outcome:
         return self._raise(
@@ -135,6 +153,7 @@ class Session:
             tool_input=tool_input,
             result_json=result_json,
             mcp_server_name=server,
+            mcp_server_url=url,
             duration=duration,
         )
 
@@ -152,6 +171,8 @@ class Session:
         context_tokens: int = 0,
         context_window_size: int = 0,
         message_count: int = 0,
+        messages_to_compact: int = 0,
+        is_first_compaction: bool = False,
     ) -> Outcome:
         return self._raise(
             events.PreCompact,
@@ -160,6 +181,8 @@ class Session:
             context_tokens=context_tokens,
             context_window_size=context_window_size,
             message_count=message_count,
+            messages_to_compact=messages_to_compact,
+            is_first_compaction=is_first_compaction,
         )
 
     def after_agent_response(self, text: str) -> Outcome:
@@ -181,21 +204,25 @@ class Session:
     def workspace_open(self) -> Outcome:
         return self._raise(events.WorkspaceOpen)
 
-    def subagent(self, subagent_type: str, task: str = "", *, model: str = "") -> "SubSession":
-        """A sub-agent's session, which knows its parent; `start.denied` says that it may not run."""
-        return SubSession(self, subagent_type, task, model)
+    def subagent(self, subagent_type: str, task: str = "", *, model: str = "", call_id: str = "") -> "SubSession":
+        """A sub-agent's session, which knows its parent; `refused` says that it may not run."""
+        return SubSession(self, subagent_type, task, model=model, call_id=call_id)
 
 
 class SubSession(Session):
-    """A sub-agent: begins with subagentStart, ends with subagentStop."""
+    """A sub-agent: begins with subagentStart, ends with subagentStop. What it did is told by setting its attributes."""
 
-    def __init__(self, parent: Session, subagent_type: str, task: str, model: str) -> None:
+    def __init__(self, parent: Session, subagent_type: str, task: str, *, model: str, call_id: str) -> None:
         super().__init__(parent.engine, dict(parent.shared), background=True, parent=parent.conversation_id)
         self.subagent_id = _new_id(parent.engine)
         self.subagent_type = subagent_type
         self.task = task
         self.subagent_model = model
-        self.status = "completed"
+        self.call_id = call_id
+        self.summary: str | None = None
+        self.message_count = 0
+        self.tool_call_count = 0
+        self.modified_files: tuple[str, ...] = ()
         self.finish: Outcome | None = None
 
     def begin(self) -> None:
@@ -205,11 +232,12 @@ class SubSession(Session):
             subagent_type=self.subagent_type,
             task=self.task,
             parent_conversation_id=self.parent,
+            tool_call_id=self.call_id,
             subagent_model=self.subagent_model,
         )
 
     def end(self, reason: str = "completed", error_message: str | None = None) -> Outcome:
-        """Its Outcome may hold a follow-up for the sub-agent."""
+        """Its Outcome, kept as `finish`, may hold a follow-up for the sub-agent."""
         self.finish = self._raise(
             events.SubagentStop,
             subagent_id=self.subagent_id,
@@ -217,7 +245,10 @@ class SubSession(Session):
             task=self.task,
             parent_conversation_id=self.parent,
             status=reason,
-            summary=error_message,
+            summary=self.summary or error_message,
+            message_count=self.message_count,
+            tool_call_count=self.tool_call_count,
+            modified_files=self.modified_files,
             duration_ms=(self.engine.clock() - self._began) / 1000,
         )
         return self.finish
@@ -231,87 +262,6 @@ class SubSession(Session):
     ) -> None:
         if not self.refused:
             self.end("error" if kind else "completed", str(error) if error else None)
-
-
-def _twin(
-    method: Callable[Concatenate[Session, P], Outcome],
-) -> Callable[Concatenate["AsyncSession", P], Awaitable[Outcome]]:
-    """The same method in a thread: hooks are processes, and waiting for them must not stop the loop."""
-
-    def awaited(self: "AsyncSession", /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[Outcome]:
-        return asyncio.to_thread(method, self.session, *args, **kwargs)
-
-    return awaited
-
-
-class AsyncSession:
-    """The awaitable face of a conversation: the same methods, each in a thread."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-
-    @property
-    def refused(self) -> bool:
-        return self.session.refused
-
-    @property
-    def start(self) -> Outcome | None:
-        return self.session.start
-
-    @property
-    def conversation_id(self) -> str:
-        return self.session.conversation_id
-
-    before_submit_prompt = _twin(Session.before_submit_prompt)
-    pre_tool_use = _twin(Session.pre_tool_use)
-    post_tool_use = _twin(Session.post_tool_use)
-    post_tool_use_failure = _twin(Session.post_tool_use_failure)
-    before_shell = _twin(Session.before_shell)
-    after_shell = _twin(Session.after_shell)
-    before_mcp = _twin(Session.before_mcp)
-    after_mcp = _twin(Session.after_mcp)
-    before_read_file = _twin(Session.before_read_file)
-    after_file_edit = _twin(Session.after_file_edit)
-    pre_compact = _twin(Session.pre_compact)
-    after_agent_response = _twin(Session.after_agent_response)
-    after_agent_thought = _twin(Session.after_agent_thought)
-    stop = _twin(Session.stop)
-    before_tab_file_read = _twin(Session.before_tab_file_read)
-    after_tab_file_edit = _twin(Session.after_tab_file_edit)
-    workspace_open = _twin(Session.workspace_open)
-
-
-class OpenSession:
-    """A conversation about to begin, by `with` or by `async with`."""
-
-    def __init__(self, engine: "Engine", *, model: str | None, conversation_id: str, background: bool) -> None:
-        conversation = conversation_id or _new_id(engine)
-        shared = {
-            "conversation_id": conversation,
-            "session_id": conversation,
-            "generation_id": "",
-            "workspace_roots": tuple(str(root) for root in engine.roots.projects),
-            "model": model,
-        }
-        self._session = Session(engine, shared, background=background)
-
-    def __enter__(self) -> Session:
-        self._session.begin()
-        return self._session
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._session.end("error" if kind else "completed", str(error) if error else None)
-
-    async def __aenter__(self) -> AsyncSession:
-        await asyncio.to_thread(self._session.begin)
-        return AsyncSession(self._session)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.to_thread(self.__exit__, kind, error, trace)
 
 
 def _new_id(engine: "Engine") -> str:
