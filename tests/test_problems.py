@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from trotline.config.configuration import Configuration, read_layer, read_layers
 from trotline.config.jsonc_reader import MOST_BYTES, MOST_DEPTH
 from trotline.config.layers import layer_of
+from trotline.config.page import WINDOW
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Severity, severity_of
-from trotline.config.sheet import WINDOW
 from trotline.contracts import Surface
 from trotline.events import EVENTS
 from trotline.hosts.cursor_editions import NAMES, edition
@@ -119,13 +119,13 @@ IN_TEXT = (
     Case("TL211", entry('{"type": "prompt", "prompt": ‸""}')),
     Case("TL211", '{"hooks": {"Stop": [{"hooks": [‸{"type": "command"}]}]}}', layer="claude-user"),
     Case("TL212", entry('{"command": "x", ‸"prompt": "is it done?"}')),
-    Case("TL212", entry('{"type": "prompt", ‸"command": "x", "prompt": "is it done?"}')),
+    Case("TL212", entry('{"type": "prompt", ‸"command": "x", "prompt": "is it done?"}'), also=("TL411",)),
     Case("TL213", entry('{"command": ‸["x", "y"]}')),
     Case("TL213", entry('{"command": "x", "timeout": ‸"30"}')),
     Case("TL213", entry('{"command": "x", "failClosed": ‸"true"}', "preToolUse")),
     Case("TL213", entry('{"command": "x", "matcher": ‸["Shell"]}', "preToolUse")),
     Case("TL213", entry('{"command": "x", "loop_limit": ‸"3"}')),
-    Case("TL213", entry('{"type": "prompt", "prompt": "x", "model": ‸5}')),
+    Case("TL213", entry('{"type": "prompt", "prompt": "x", "model": ‸5}'), also=("TL411",)),
     Case("TL213", entry('{"type": ‸null, "command": "x"}')),
     Case("TL213", '{"hooks": {"Stop": [{"matcher": ‸5, "hooks": []}]}}', layer="claude-user"),
     Case("TL214", entry('{"command": "x", ‸"async": true}')),
@@ -160,6 +160,8 @@ IN_TEXT = (
     Case("TL407", entry('{"command": ‸"echo \'{}\'"}')),
     Case("TL409", entry('{"command": ‸"prettier --write $FILE"}', "afterFileEdit")),
     Case("TL410", entry('{"command": ‸"say \'hello"}')),
+    Case("TL411", entry('‸{"type": "prompt", "prompt": "x"}')),
+    Case("TL411", entry('‸{"type": "prompt", "prompt": "x", "model": "some-model"}')),
     Case("TL501", hooks('{"preToolUse": [{"command": "x"}],\n"beforeShellExecution": [‸{"command": "x"}]}')),
     Case("TL506", MARK + top('"version": 1,'), layer="project"),
     Case("TL506", MARK + '{"hooks": {}}', layer="claude-project"),
@@ -170,7 +172,13 @@ IN_TEXT = (
     Case("TL512", '{"hooks": {"Stop": [{"hooks": [{"type": ‸"agent", "prompt": "x"}]}]}}', layer="claude-user"),
     Case("TL601", entry('‸{"command": "x"}', "beforeTabFileRead"), surface=Surface.CLI),
     Case("TL601", entry('‸{"command": "x"}', "sessionStart"), layer="enterprise", surface=Surface.CLOUD),
-    Case("TL602", entry('‸{"type": "prompt", "prompt": "x"}'), layer="enterprise", surface=Surface.CLOUD),
+    Case(
+        "TL602",
+        entry('‸{"type": "prompt", "prompt": "x"}'),
+        layer="enterprise",
+        surface=Surface.CLOUD,
+        also=("TL411",),
+    ),
     Case("TL603", entry('‸{"command": "x"}'), surface=Surface.CLOUD),
     Case("TL604", entry('‸{"command": "x"}', "afterFileEdit"), surface=Surface.CLI),
 )
@@ -329,11 +337,15 @@ def test_the_code_is_said_once_about_what_is_on_the_disk(scene: Scene, tmp_path:
     assert Path(problem.place.file).relative_to(world.path).as_posix() == scene.file
 
 
+OF_MODELS = {"TL251", "TL252", "TL253", "TL254", "TL255"}
+"""Shown by test_models.py."""
+
+
 def test_every_code_has_a_file_that_shows_it() -> None:
-    assert {case.code for case in IN_TEXT} | {scene.code for scene in ON_DISK} == set(CODES)
+    assert {case.code for case in IN_TEXT} | {scene.code for scene in ON_DISK} | OF_MODELS == set(CODES)
 
 
-ABOUT_NO_TEXT = {"TL104", "TL108", "TL501", "TL507"}
+ABOUT_NO_TEXT = {"TL104", "TL108", "TL411", "TL501", "TL507"}
 SHOWN = [case for case in IN_TEXT if case.code not in ABOUT_NO_TEXT and not case.surface and case.text != MARK]
 
 

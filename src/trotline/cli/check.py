@@ -13,6 +13,7 @@ from trotline.cli.options import claude_option, edition_option, json_option, roo
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
 from trotline.config.configuration import Configuration, LayerRead, read_layers
 from trotline.config.layers import find_layers, layer_of
+from trotline.config.models import Models
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem, Severity
 from trotline.contracts import Surface
@@ -109,7 +110,8 @@ def _as_json(configuration: Configuration) -> str:
     ]
     problems = [problem_data(problem) for problem in configuration.problems]
     ok = all(problem.severity is Severity.NOTE for problem in configuration.problems)
-    data = {"edition": configuration.edition.name, "files": files}
+    models = {"files": configuration.models.files, "providers": sorted(configuration.models.providers)}
+    data = {"edition": configuration.edition.name, "files": files, "models": models}
     return envelope("trotline.check/1", ok=ok, data=data, problems=problems)
 
 
@@ -117,6 +119,8 @@ def _print_for_people(configuration: Configuration) -> None:
     read = [layer for layer in configuration.layers if layer.exists]
     for layer in read:
         _print_layer(layer)
+    for file in configuration.models.files:
+        _print_models(file, configuration.models)
     if not read:
         looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
         click.echo(f"no hooks are configured here (looked at: {looked})")
@@ -138,6 +142,20 @@ def _print_layer(layer: LayerRead) -> None:
         click.echo(f"  {paint(printable(sentence), Severity.VOID)}")
     if not layer.problems:
         click.echo(f"  {plural(len(layer.hooks), 'hook')}, nothing to say")
+    click.echo()
+
+
+def _print_models(file: str, models: Models) -> None:
+    click.echo(f"{bold(printable(file))}  {dim('(models for prompt hooks)')}")
+    problems = [problem for problem in models.problems if problem.place.file == file]
+    for problem in problems:
+        _print_problem(problem)
+    if file in models.void:
+        click.echo(
+            f"  {paint(f'nothing of this file is in force, because {printable(models.void[file])}', Severity.VOID)}"
+        )
+    if not problems:
+        click.echo(f"  {plural(len(models.providers), 'provider')}, nothing to say")
     click.echo()
 
 

@@ -126,14 +126,15 @@ def _as_json(configuration: Configuration, rows: list[Row], trusts: list[Trust])
         "edition": configuration.edition.name,
         "layers": layers,
         "trust": {one.coverage.root: {"state": one.state, "not_covered": one.coverage.not_covered} for one in trusts},
-        "hooks": [_row_data(row, configuration.edition) for row in rows],
+        "hooks": [_row_data(row, configuration) for row in rows],
     }
     problems = [problem_data(problem) for problem in configuration.problems]
     return envelope("trotline.show/1", ok=True, data=data, problems=problems)
 
 
-def _row_data(row: Row, chosen: Edition) -> dict[str, Any]:
+def _row_data(row: Row, configuration: Configuration) -> dict[str, Any]:
     hook = row.hook
+    chosen = configuration.models.choose(hook.model) if hook.prompt else None
     return {
         "id": hook.id,
         "event": hook.event,
@@ -142,10 +143,11 @@ def _row_data(row: Row, chosen: Edition) -> dict[str, Any]:
         "place": str(hook.place),
         "command": hook.command or None,
         "prompt": hook.prompt or None,
+        "model": f"{chosen.provider.name}: {chosen.model}" if chosen else None,
         "cwd": hook.layer.cwd,
         "matcher": hook.matcher.source if hook.matcher else None,
         "timeout": hook.timeout,
-        "fails": _fail_mode(hook, chosen),
+        "fails": _fail_mode(hook, configuration.edition),
         "loop_limit": hook.loop_limit,
         "needs_trust": hook.layer.kind.needs_trust,
         "off": row.off or None,
@@ -167,7 +169,7 @@ def _print(configuration: Configuration, rows: list[Row], trusts: list[Trust]) -
         if row.hook.event != event:
             event = row.hook.event
             click.echo(f"{bold(event)}  {dim(EVENTS[event].contract.when)}")
-        _print_row(row, configuration.edition)
+        _print_row(row, configuration)
     if not rows:
         click.echo("no hook is configured for that")
     running = sum(1 for row in rows if row.number)
@@ -183,7 +185,14 @@ def _print(configuration: Configuration, rows: list[Row], trusts: list[Trust]) -
         click.echo(paint(f"{plural(len(worst), 'problem')} in these files: run `trotline check`", Severity.WARNING))
 
 
-def _print_row(row: Row, chosen: Edition) -> None:
+def _asks(hook: Hook, configuration: Configuration) -> str:
+    """Whom a prompt hook asks."""
+    chosen = configuration.models.choose(hook.model) if hook.prompt else None
+    nobody = "; nobody answers it" if hook.prompt else ""
+    return f"; asks {chosen.model} of {chosen.provider.name}" if chosen else nobody
+
+
+def _print_row(row: Row, configuration: Configuration) -> None:
     hook = row.hook
     number = f"{row.number:>3}." if row.number else "  - "
     kind = f"{hook.layer.kind:<14}"
@@ -191,7 +200,9 @@ def _print_row(row: Row, chosen: Edition) -> None:
     matcher = f"matcher {hook.matcher.source}" if hook.matcher else "no matcher"
     trust = ", needs trust" if hook.layer.kind.needs_trust else ""
     loops = f", {hook.loop_limit or 'no limit of'} follow-ups" if hook.event in {"stop", "subagentStop"} else ""
-    about = f"{matcher}; {hook.timeout:g} s; fails {_fail_mode(hook, chosen)}{loops}{trust}; in {hook.layer.cwd or '?'}"
+    fails = _fail_mode(hook, configuration.edition)
+    where = _asks(hook, configuration) or f"; in {hook.layer.cwd or '?'}"
+    about = f"{matcher}; {hook.timeout:g} s; fails {fails}{loops}{trust}{where}"
     click.echo(dim(f"     {printable(about)}"))
     click.echo(dim(f"     {printable(str(hook.place))}"))
     if row.off:

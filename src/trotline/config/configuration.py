@@ -1,18 +1,18 @@
 """All layers of a project, read: the hooks in the order in which they run, and every Problem with its place."""
 
-import errno
 import hashlib
-import os
 import shlex
 import stat
 from pathlib import Path
 
 import msgspec
 
-from trotline.config import claude_settings, commands, hooks_json, plugins, repetition, surfaces
+from trotline.config import claude_settings, commands, hooks_json, models, plugins, repetition, surfaces
+from trotline.config.files import content
 from trotline.config.jsonc import Document
-from trotline.config.jsonc_reader import MOST_BYTES, read
+from trotline.config.jsonc_reader import read
 from trotline.config.layers import find_layers
+from trotline.config.models import Models
 from trotline.config.places import Roots
 from trotline.config.problems import Problem, severity_of
 from trotline.config.sheet import Sheet
@@ -37,6 +37,7 @@ class Configuration(msgspec.Struct, kw_only=True):
 
     layers: list[LayerRead]
     edition: Edition
+    models: Models
 
     @property
     def hooks(self) -> list[Hook]:
@@ -53,7 +54,8 @@ class Configuration(msgspec.Struct, kw_only=True):
 
     @property
     def problems(self) -> list[Problem]:
-        return [problem for layer in self.layers for problem in layer.problems]
+        found = [problem for layer in self.layers for problem in layer.problems]
+        return found + self.models.problems
 
 
 def load(roots: Roots, edition: Edition, *, claude: bool = True, surface: Surface | None = None) -> Configuration:
@@ -67,36 +69,27 @@ def read_layers(
     """Read these layers, and then look at them together."""
     found = [read_layer(layer, roots, edition) for layer in layers]
     repetition.report(found)
+    known = models.read_models(roots)
+    for layer in found:
+        layer.problems += models.unanswered(known, layer.hooks)
     if surface is not None:
         surfaces.report(found, surface)
     for layer in found:
         layer.problems.sort(key=lambda problem: (problem.place, problem.code))
-    return Configuration(layers=found, edition=edition)
+    return Configuration(layers=found, edition=edition, models=known)
 
 
 def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:
     """Read one file; whatever is wrong with it is in the result, and nothing is raised."""
-    path = Path(layer.file)
     try:
-        data, digest = _content(path)
+        data, mode = content(Path(layer.file))
     except (FileNotFoundError, NotADirectoryError):
         return LayerRead(layer=layer)
     except OSError as error:
         return _unreadable(layer, edition, f"the file cannot be read: {(error.strerror or str(error)).lower()}")
     understood = _understood(layer, read(data), roots, edition)
-    understood.digest = digest
+    understood.digest = digest_of(data, mode)
     return understood
-
-
-def _content(path: Path) -> tuple[bytes, str]:
-    """What stands in a regular file, and its digest; whatever else has the name could keep us waiting forever."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        data = file.read(MOST_BYTES + 1)
-    return data, digest_of(data, status.st_mode)
 
 
 def digest_of(data: bytes, mode: int) -> str:

@@ -23,6 +23,18 @@ STATE: dict[Platform, str] = {
     "windows": "AppData/Local/trotline/v1",
 }
 
+CONFIG: dict[Platform, str] = {
+    "linux": ".config/trotline",
+    "darwin": "Library/Application Support/trotline",
+    "windows": "AppData/Roaming/trotline",
+}
+
+MANAGED: dict[Platform, str] = {
+    "linux": "etc/trotline",
+    "darwin": "Library/Application Support/trotline",
+    "windows": "ProgramData/trotline",
+}
+
 
 class Roots(msgspec.Struct, frozen=True, kw_only=True):
     """The directories that everything else is found from, and the search path of the shell that runs hooks."""
@@ -36,6 +48,16 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def enterprise_file(self) -> Path:
         return self.system / ENTERPRISE[self.platform]
+
+    @property
+    def config(self) -> Path:
+        """What the person tells Trotline."""
+        return self.home / CONFIG[self.platform]
+
+    @property
+    def managed_config(self) -> Path:
+        """What the owner of the machine tells it, with more authority."""
+        return self.system / MANAGED[self.platform]
 
     @property
     def state(self) -> Path:

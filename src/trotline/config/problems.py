@@ -119,6 +119,17 @@ CODES: dict[str, Code] = {
     "TL221": Code(_W, "key without effect", "The key exists, and does nothing on this event or this kind of hook."),
     "TL222": Code(_W, "key unknown to this edition", "The Cursor of the selected edition did not have this key yet."),
     "TL223": Code(_N, "no hooks", "The file is fine and configures nothing."),
+    "TL251": Code(_E, "models file", "The file says which models answer prompt hooks; something in it has no meaning."),
+    "TL252": Code(
+        _E, "provider that cannot be asked", "Its protocol, its address, its model or its key is not usable."
+    ),
+    "TL253": Code(
+        _E,
+        "key in a file",
+        "Files are copied, committed and read by agents. Name a variable (`key_env`) or a command (`key_command`).",
+    ),
+    "TL254": Code(_E, "key on an open line", "A key is sent over https, or to this machine itself, and nowhere else."),
+    "TL255": Code(_E, "no such provider", "The name is not among the `providers` of the models files."),
     "TL301": Code(
         _E,
         "matcher is no regular expression",
@@ -172,6 +183,12 @@ CODES: dict[str, Code] = {
         "The variable is not set for hooks (the event comes on standard input). The shell puts nothing in its place.",
     ),
     "TL410": Code(_E, "command with open quotes", "The shell refuses the line before anything runs; the hook fails."),
+    "TL411": Code(
+        _W,
+        "no model to ask",
+        "A prompt hook needs a model, and no provider is configured that would answer. The hook fails every time, and "
+        "its fail mode decides.",
+    ),
     "TL501": Code(
         _W,
         "runs twice for one action",

@@ -26,7 +26,7 @@ KINDS = {
 
 def run_of(hook: Hook, ended: Ended, event: Event, edition: Edition, run_id: str) -> Run:
     """What this run amounts to."""
-    heard = _heeded(_failed(hook, ended) or _heard(hook, ended, event.contract, edition), event)
+    heard = heeded(_failed(hook, ended) or _heard(hook, ended, event.contract, edition), event)
     warnings = [*heard.warnings]
     if ended.left_behind:
         warnings.append("it left a background process behind, which was let live")
@@ -49,7 +49,7 @@ def run_of(hook: Hook, ended: Ended, event: Event, edition: Edition, run_id: str
     )
 
 
-def _heeded(heard: Heard, event: Event) -> Heard:
+def heeded(heard: Heard, event: Event) -> Heard:
     """Without what this event takes in general, and not as it stands."""
     verdict, warnings = heard.verdict, [*heard.warnings]
     if isinstance(event, PostToolUse) and verdict.replaced_output is not None and not event.tool_name.startswith("MCP"):

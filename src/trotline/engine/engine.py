@@ -1,7 +1,7 @@
 """Engine: plays the host. `dispatch` is the story of one event."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +24,9 @@ from trotline.engine.launch import (
     session_environment,
     through_the_shell,
 )
-from trotline.engine.processes import Job, run_all
+from trotline.engine.opinions import run_of_opinion
+from trotline.engine.processes import Ended, Job, run_all
+from trotline.engine.prompts import Asking, Prompts
 from trotline.engine.reload import Current
 from trotline.engine.resolution import resolve
 from trotline.engine.sessions import Session, Sessions, Variable
@@ -33,7 +35,7 @@ from trotline.hooks import Hook
 from trotline.hosts.cursor import write_event
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.ids import uuid7
-from trotline.outcomes import Call, Failure, FailureKind, Loss, NotRun, Outcome, Run, Voice, decide
+from trotline.outcomes import Call, Loss, NotRun, Outcome, Run, Voice, decide
 from trotline.verdicts import Decision, Permission
 
 
@@ -80,6 +82,7 @@ class Engine:
         self.sessions = Sessions(roots.state / "sessions")
         self.trust_store = TrustStore(roots.state / "trust", self.options.trusted_digests)
         self._environment = base_environment(environ, clean=self.options.clean_environment)
+        self._prompts = Prompts(environ, clock)
         self._digests = Digests()
         self.functions: list[Function] = []
 
@@ -127,24 +130,30 @@ class Engine:
         """What everyone says who is configured for this event, the agent's own functions first."""
         hooks, not_run = resolve(now.configuration, event, now.trusted.__getitem__, lookaround.search)
         functions = [one for one in self.functions if one.applies(event, lookaround.search) and one.name != without]
-        runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session)
+        runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session, now.configuration)
         return [*(function.voice(event) for function in functions), *runs], not_run, losses
 
-    def _run(self, hooks: list[Hook], event: Event, session: Session) -> tuple[list[Run], list[Loss]]:
+    def _run(
+        self, hooks: list[Hook], event: Event, session: Session, configuration: Configuration
+    ) -> tuple[list[Run], list[Loss]]:
+        """A process or a question for each hook, all at once."""
         jobs: list[Job] = []
         losses: list[Loss] = []
-        for hook in hooks:
+        for hook in (hook for hook in hooks if hook.command):
             given, lost = session_environment(hook, session.env)
             losses += lost
             project = str(self.roots.projects[0]) if self.roots.projects else ""
             jobs.append(self._job(hook, {**self._environment, **given, **host_environment(event, hook, project)}))
-        commands = [job for hook, job in zip(hooks, jobs, strict=True) if hook.command]
-        ended = iter(run_all(commands, write_event(event)))
-        runs = [
-            run_of(hook, next(ended), event, self.edition, job.cookie) if hook.command else _no_model(hook)
-            for hook, job in zip(hooks, jobs, strict=True)
-        ]
-        return runs, losses
+        payload = write_event(event)
+        asked = iter(self._prompts.begin(hooks, payload, configuration.models))
+        ended = zip(run_all(jobs, payload), jobs, strict=True)
+        return [self._run_of(hook, ended, asked, event) for hook in hooks], losses
+
+    def _run_of(self, hook: Hook, ended: Iterator[tuple[Ended, Job]], asked: Iterator[Asking], event: Event) -> Run:
+        if hook.prompt:
+            return run_of_opinion(hook, next(asked).opinion(), event, self._call().id)
+        how, job = next(ended)
+        return run_of(hook, how, event, self.edition, job.cookie)
 
     def _job(self, hook: Hook, environment: dict[str, str]) -> Job:
         cookie = uuid7(self.clock(), os.urandom(10))
@@ -212,19 +221,6 @@ class Engine:
     def _call(self) -> Call:
         now = self.clock()
         return Call(id=uuid7(now, os.urandom(10)), received_us=now)
-
-
-def _no_model(hook: Hook) -> Run:
-    """Prompt hooks need a model, and none is configured."""
-    detail = f'Hook "{hook.line}" was not asked: no model is configured for prompt hooks.'
-    return Run(
-        author=hook.id,
-        layer=hook.layer.kind,
-        rank=hook.layer.kind.rank,
-        hook=hook,
-        fail_closed=hook.fail_closed,
-        failure=Failure(kind=FailureKind.UNAVAILABLE, detail=detail),
-    )
 
 
 def _authority(voice: Voice) -> int:

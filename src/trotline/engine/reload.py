@@ -8,6 +8,7 @@ from pathlib import Path
 
 from trotline.config.configuration import Configuration, LayerRead, read_layers
 from trotline.config.layers import find_layers
+from trotline.config.models import Models, model_files
 from trotline.config.places import Roots
 from trotline.editions import Edition
 
@@ -23,6 +24,7 @@ class Current:
         self.claude = claude
         self._signatures: dict[str, Signature] = {}
         self._good: dict[str, LayerRead] = {}
+        self._good_models: Models | None = None
         self._alarms: dict[str, str] = {}
         self._lock = threading.Lock()
         self.beside: list[LayerRead] = []  # files that are not in use, and that trust covers all the same
@@ -38,15 +40,20 @@ class Current:
     def _now(self) -> dict[str, Signature]:
         found = {layer.file for layer in find_layers(self.roots, self.edition)}
         read = {read.layer.file for read in [*self.configuration.layers, *self.beside]}  # a manifest leads elsewhere
-        return {file: _signature(file) for file in found | read}
+        return {file: _signature(file) for file in found | read | self._model_files()}
+
+    def _model_files(self) -> set[str]:
+        return {str(file) for file in model_files(self.roots)}
 
     def _read(self) -> Configuration:
         layers = find_layers(self.roots, self.edition, claude=self.claude)
         taken = {layer.file for layer in layers}
         others = [layer for layer in find_layers(self.roots, self.edition) if layer.file not in taken]
-        before = {layer.file: _signature(layer.file) for layer in [*layers, *others]}
+        files = {*(layer.file for layer in [*layers, *others]), *self._model_files()}
+        before = {file: _signature(file) for file in files}
         configuration = read_layers(layers, self.roots, self.edition)
         configuration.layers = [self._in_force(read) for read in configuration.layers]
+        configuration.models = self._models_in_force(configuration.models)
         self.beside = read_layers(others, self.roots, self.edition).layers
         read = [one.layer.file for one in [*configuration.layers, *self.beside]]
         self._signatures = {**{file: _signature(file) for file in read}, **before}
@@ -64,6 +71,17 @@ class Current:
             return read
         self._alarms[file] = f"{file} is broken and was not taken over ({read.void}); the last good one is in force"
         return LayerRead(layer=good.layer, exists=True, digest=good.digest, hooks=good.hooks, problems=read.problems)
+
+    def _models_in_force(self, models: Models) -> Models:
+        """A broken file leaves the models as they were; without any of them prompt hooks fail, and say so."""
+        for file in self._model_files():
+            self._alarms.pop(file, None)
+        if not models.void:
+            self._good_models = models
+            return models
+        for file, why in models.void.items():
+            self._alarms[file] = f"{file} is broken and was not taken over ({why})"
+        return self._good_models or models
 
 
 def _signature(file: str) -> Signature:

@@ -1,0 +1,18 @@
+"""Reading files that anybody may have put there."""
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from trotline.config.jsonc_reader import MOST_BYTES
+
+
+def content(path: Path) -> tuple[bytes, int]:
+    """What stands in a regular file, and its mode; whatever else has the name could keep us waiting forever."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        return file.read(MOST_BYTES + 1), status.st_mode
