@@ -20,7 +20,6 @@ WAITING = {
     "format_commands": "called by click",
     "log_errors": "read by re2",
     "__getattr__": "called by Python for a public name",
-    "asks": "for whoever embeds the engine",
     "fuzz": "called by atheris",
 }
 

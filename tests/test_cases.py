@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from situations import Case, all_cases, play, play_for_real
+from pure import play
+from trotline.testing.door import answer
+from trotline.testing.situations import RULES, Case, all_cases, set_up
 
 CASES = all_cases()
 SAYS_NOTHING: tuple[dict[str, str], ...] = ({"permission": "allow"}, {"permission": "silent"}, {})
@@ -18,7 +20,7 @@ def test_the_situation_ends_as_its_note_says(case: Case, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("case", [case for case in CASES if "event" in case.body], ids=lambda case: case.name)
 def test_the_situation_ends_the_same_when_real_processes_play_it(case: Case, tmp_path: Path) -> None:
-    seen = play_for_real(case, tmp_path)
+    seen = answer(set_up(case, tmp_path))
     wanted = {key: value for key, value in case.want.items() if key in seen}
     assert {key: seen[key] for key in wanted} == wanted, case.body["note"]
 
@@ -37,3 +39,9 @@ def test_a_situation_has_a_sentence_a_source_and_asserts_more_than_permission_to
 def test_no_two_situations_have_the_same_sentence() -> None:
     notes = [case.body["note"] for case in CASES]
     assert len(set(notes)) == len(notes)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_situation_belongs_to_a_rule_and_says_what_was_measured_in_known_words(case: Case) -> None:
+    assert case.rule in RULES
+    assert case.measured in {"", "agrees"} or case.measured.startswith("differs: ")

@@ -40,7 +40,9 @@ def _run(command: str, world: Path) -> str:
     program, *words = shlex.split(command)
     assert program == "trotline"
     roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
-    reads_files = words[0] in {"check", "show", "fire", "trust", "untrust", "sessions"} and "--explain" not in words
+    reads_files = (
+        words[0] in {"check", "show", "fire", "simulate", "trust", "untrust", "sessions"} and "--explain" not in words
+    )
     argv = [sys.executable, "-m", "trotline", *words, *(roots if reads_files else [])]
     environment = {**os.environ, "TMPDIR": str(world)}
     done = subprocess.run(argv, cwd=world / "project", env=environment, capture_output=True, text=True, check=False)
@@ -53,7 +55,7 @@ def _run(command: str, world: Path) -> str:
 
 def test_the_documents_show_at_least_these_commands() -> None:
     shown = {shlex.split(command)[1] for _, commands in _sessions() for command, _ in commands}
-    assert {"check", "show", "events", "schema", "fire", "trust", "untrust", "sessions"} <= shown
+    assert {"check", "show", "events", "schema", "fire", "simulate", "conform", "trust", "untrust", "sessions"} <= shown
 
 
 @pytest.mark.parametrize("page,commands", _sessions(), ids=lambda value: str(value)[:60])
@@ -88,7 +90,9 @@ assemble.machine_roots = lambda projects, home, system: _roots(projects, _world 
 @pytest.mark.parametrize("page,program", PROGRAMS, ids=lambda value: str(value)[:40])
 def test_the_programs_in_the_documents_run(page: str, program: str, world: Path) -> None:
     argv = [sys.executable, "-W", "error", "-c", f"{ELSEWHERE.format(world=world)}\n{program}"]
-    done = subprocess.run(argv, cwd=world / "project", capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        argv, cwd=world / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, f"{page}: {done.stderr}"
 
 
@@ -118,9 +122,25 @@ def test_every_command_is_in_the_readme_or_the_changelog() -> None:
 def test_the_demo_tells_its_story_to_the_end() -> None:
     done = subprocess.run([sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "Cursor will load nothing from this file, because line 6" in done.stdout
-    assert "Hook script timed out after 1000ms" in done.stdout
-    assert "follow-up: The tests fail." in done.stdout
+    told = [
+        "Cursor will load nothing from this file, because line 7",
+        "user no-secrets.sh: deny",
+        'team network-gate.sh: ask, "This command talks to the network. Let it?"',
+        "team blank-tokens.py: changes the result before the model reads it",
+        "team no-shell-agents.sh: deny",
+        "project format.py: formatted cart.py, 4 lines",
+        'enterprise manifests.py: deny, "This manifest asks for a privileged container."',
+        "Hook script timed out after 1000ms",
+        'project run-tests.sh: wants it to go on: "SHOP-42: these tests fail:',
+        "It ran, exit code 0: OK",
+        "The key in .env and the token in the notes are in 0 of them.",
+        "The manifest was written without `privileged`.",
+        "21 of 21 events were raised",
+    ]
+    places = [done.stdout.find(line) for line in told]
+    assert -1 not in places, told[places.index(-1)]
+    assert places == sorted(places)
+    assert max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_every_make_target_that_the_documents_name_exists() -> None:

@@ -55,6 +55,17 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     received_us: int = 0
 
 
+GIVEN = {
+    "edited_input": "changes the input",
+    "replaced_output": "replaces the output",
+    "context": "gives context",
+    "follow_up": "wants it to go on",
+    "env": "sets variables",
+    "plugin_paths": "names plugins",
+}
+"""What a verdict may hold beside its permission, in words."""
+
+
 class Voice(msgspec.Struct, frozen=True, kw_only=True):
     """What one hook, guard or rule said, or how it failed."""
 
@@ -77,8 +88,10 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
         if self.failure is not None:
             return f"failed, {self.failure.kind}"
         reason = self.verdict.user_message or self.verdict.agent_message
-        word = self.verdict.permission.word if self.verdict.permission else "no opinion"
-        return f"{word}, {reason}" if reason else word
+        given = [words for field, words in GIVEN.items() if getattr(self.verdict, field)]
+        word = self.verdict.permission.word if self.verdict.permission or not given else ""
+        parts = [word.replace("silent", "no opinion"), reason, *given]
+        return ", ".join(part for part in parts if part)
 
 
 class Run(Voice, frozen=True, kw_only=True):

@@ -1,15 +1,13 @@
 """trotline fire: play the host for one event, and tell hook by hook what happened."""
 
 import json
-import os
-import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from trotline.cli.hosting import hosting_engine
 from trotline.cli.options import claude_option, json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
 from trotline.config.lookaround import search
@@ -18,13 +16,12 @@ from trotline.config.problems import Severity
 from trotline.engine.engine import Engine, Options
 from trotline.engine.launch import Shell
 from trotline.engine.resolution import resolve
-from trotline.errors import TrotlineError, UnreadablePayload, UsageError
+from trotline.errors import UnreadablePayload, UsageError
 from trotline.events import EVENTS, Event
 from trotline.hooks import Hook
 from trotline.hosts.cursor import read_event, write_event
 from trotline.hosts.cursor_editions import NAMES
 from trotline.hosts.cursor_words import refusal_text
-from trotline.machine import clock, machine_roots
 from trotline.outcomes import Outcome, Run, verdict_of
 from trotline.verdicts import Permission
 
@@ -72,8 +69,6 @@ def command(
     claude: bool,
     roots: Roots,
 ) -> int:
-    if sys.platform == "win32":
-        raise TrotlineError("hooks are not run on Windows yet", hint="check and show work there")
     body = payload.read() if payload else None
     roots = (
         _roots_of(body, roots) if body is not None and not click.get_current_context().params.get("projects") else roots
@@ -86,10 +81,7 @@ def command(
         clean_environment=clean_env,
         trusted_digests=trust_digest,
     )
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would cost us every exit code
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that our hooks end with us
-    moved = {"HOME": str(roots.home)} if roots.home != machine_roots().home else {}
-    engine = Engine(roots, {**os.environ, **moved}, clock, options)
+    engine = hosting_engine(roots, options)
     if dry_run:
         return _dry(engine, raised, as_json=as_json)
     outcome = engine.dispatch(raised)
