@@ -1,0 +1,74 @@
+"""Files of hooks that people really have, played from the first event to the last, with stand-ins for their scripts."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trotline.events import EVENTS
+from worlds import World, new_world, trotline_process
+
+CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "hooks_json"
+KINDS = {
+    "3361559784__auv": "node",
+    "2612-Parva__volta-signal": "node",
+    "Abe-Junwei__Jieyu": "node",
+    "AIDDbot__ArchetypeNodeCLI": "node",
+    "0xtechdean__cursor-mem0": "python3",
+    "18047533889__quant_projects": "python3",
+    "6600435By__FitGO": "a script of Python",
+    "0prob__polygon_arbitrage_bot": "a script of bash",
+    "1Password__terraform-provider-onepassword": "a script of bash",
+    "A-chiosura__archon-cursor-integration": "a script of bash",
+    "42433422__XCMAX": "a script of bash",
+    "0x7067__unreal-review": "a line of shell",
+}
+STAND_INS = {
+    ".sh": "#!/bin/bash\ncat > /dev/null\necho '{}'\n",
+    ".py": "#!/usr/bin/env python3\nimport sys\nsys.stdin.read()\nprint('{}')\n",
+    ".js": "process.stdin.resume(); process.stdin.on('end', () => console.log('{}'));\n",
+    ".mjs": "process.stdin.resume(); process.stdin.on('end', () => console.log('{}'));\n",
+}
+SHELL = {"beforeShellExecution", "afterShellExecution"}
+TALK = "\n".join(json.dumps({"event": name, **({"command": "git status"} if name in SHELL else {})}) for name in EVENTS)
+
+
+def _stand_in(world: World, text: str) -> None:
+    """A harmless script wherever a command names a file of the project."""
+    text = re.sub(r'\\?"?\$\{?CURSOR_PROJECT_DIR\}?\\?"?/', "", text)
+    for word in re.findall(r"(?<![\w/.$~-])(?:\./)?[\w.-]+(?:/[\w.-]+)+", text):
+        body = STAND_INS.get(Path(word).suffix)
+        if body is not None:
+            world.script(f"project/{word}", body)
+
+
+def _play(name: str, tmp_path: Path) -> tuple[list[dict[str, Any]], set[str]]:
+    text = (CORPUS / f"{name}.json").read_text("utf-8")
+    world = new_world(tmp_path)
+    world.write("project", text)
+    _stand_in(world, text)
+    path = {"PATH": os.environ["PATH"]}
+    assert trotline_process("trust", "--yes", *world.options, cwd=world.project, environment=path).returncode == 0
+    script = world.write("talk.jsonl", TALK)
+    done = trotline_process("simulate", str(script), "--json", *world.options, cwd=world.project, environment=path)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["data"]["events"], set(json.loads(text)["hooks"])
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="no corpus of hooks.json files beside this repository")
+@pytest.mark.parametrize("name,kind", KINDS.items())
+def test_a_public_file_is_played_to_the_end(name: str, kind: str, tmp_path: Path) -> None:
+    if kind == "node" and not shutil.which("node"):
+        pytest.skip("these hooks are written for Node, which is not here")
+    events, configured = _play(name, tmp_path)
+    assert [one["event"] for one in events] == list(EVENTS)
+    answered = {one["event"] for one in events if one["voices"]}
+    assert answered
+    assert answered <= configured
+    voices = [voice for one in events for voice in one["voices"]]
+    assert [voice["failure"] for voice in voices if voice["failure"]] == []
+    assert [alarm for one in events for alarm in one["alarms"]] == []
