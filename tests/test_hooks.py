@@ -394,7 +394,7 @@ def test_a_name_that_is_its_own_alias_is_tried_once() -> None:
     )
     both.fit(PreToolUse(tool_name="Write"), search)
     both.fit(PreToolUse(tool_name="MCP:s:t"), search)
-    assert tried == ["Write", "Edit", "MCP:s:t", "mcp__s__t"]
+    assert tried == ["Write", "Edit", "MCP:s:t", "MCP:t", "mcp__s__t"]
 
 
 @pytest.mark.parametrize(

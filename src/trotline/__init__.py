@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from trotline.parts import Attachment as Attachment
     from trotline.parts import Edit as Edit
     from trotline.parts import TabEdit as TabEdit
+    from trotline.parts import Tokens as Tokens
     from trotline.session import Session as Session
     from trotline.verdicts import Permission as Permission
     from trotline.verdicts import Verdict as Verdict
@@ -29,6 +30,7 @@ PUBLIC = {
     "Permission": "trotline.verdicts",
     "Session": "trotline.session",
     "TabEdit": "trotline.parts",
+    "Tokens": "trotline.parts",
     "TrotlineError": "trotline.errors",
     "Verdict": "trotline.verdicts",
 }
@@ -44,6 +46,7 @@ __all__ = [
     "Permission",
     "Session",
     "TabEdit",
+    "Tokens",
     "TrotlineError",
     "Verdict",
 ]

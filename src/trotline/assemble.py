@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Self
 
 from trotline.awaited import OpenSession
 from trotline.engine import engine
@@ -33,18 +34,20 @@ class Engine(engine.Engine):
         home: Where | None = None,
         system: Where | None = None,
         options: Options | None = None,
-    ) -> "Engine":
+    ) -> Self:
         """All layers of a workspace, which may have several roots."""
         projects = [project] if isinstance(project, str | Path) else list(project)
         roots = machine_roots(
             [Path(one) for one in projects], Path(home) if home else None, Path(system) if system else None
         )
-        return cls(roots, os.environ, clock, options)
+        moved = {"HOME": str(roots.home)} if home else {}
+        return cls(roots, {**os.environ, **moved}, clock, options)
 
     def session(
         self,
         *,
         model: str | None = None,
+        model_id: str | None = None,
         conversation_id: str = "",
         background: bool = False,
         user_email: str | None = None,
@@ -56,6 +59,7 @@ class Engine(engine.Engine):
             conversation_id=conversation_id,
             background=background,
             model=model,
+            model_id=model_id,
             user_email=user_email,
             transcript_path=transcript_path,
         )

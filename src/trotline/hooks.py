@@ -168,7 +168,13 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
         server, tool = mcp_parts(subject)
         alias = f"{self.vocabulary.mcp_prefix}{server}__{tool}" if self.vocabulary.mcp_prefix and server else ""
         names = self.vocabulary.tools.get(subject, ())
-        return tuple(dict.fromkeys((subject, *names, *([alias] if alias else []))))
+        return tuple(dict.fromkeys(filter(None, (subject, bare_name(subject), *names, alias))))
+
+
+def bare_name(subject: str) -> str:
+    """A tool of an MCP server as Cursor itself calls it, which does not name the server; empty for anything else."""
+    server, tool = mcp_parts(subject)
+    return f"MCP:{tool}" if server else ""
 
 
 def mcp_parts(tool_name: str) -> tuple[str, str]:

@@ -172,6 +172,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         return self.decision.verdict.follow_up
 
     @property
+    def plugin_paths(self) -> tuple[str, ...]:
+        return self.decision.verdict.plugin_paths
+
+    @property
     def env(self) -> dict[str, str]:
         return self.decision.verdict.env
 

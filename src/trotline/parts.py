@@ -18,6 +18,15 @@ class Edit(msgspec.Struct, frozen=True):
     new_string: str = ""
 
 
+class Tokens(msgspec.Struct, frozen=True):
+    """What a conversation has cost so far; the names are those of the events that report it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
 class Range(msgspec.Struct, frozen=True):
     start_line_number: int = 0
     start_column: int = 0

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import msgspec
+
 from trotline import events
 from trotline.events import Event
 from trotline.ids import uuid7
 from trotline.outcomes import Outcome
-from trotline.parts import Attachment, Edit, TabEdit
+from trotline.parts import Attachment, Edit, TabEdit, Tokens
 
 if TYPE_CHECKING:
     from trotline.assemble import Engine
@@ -74,10 +76,12 @@ class Session:
             error_message=error_message,
         )
 
-    def before_submit_prompt(self, prompt: str, attachments: Iterable[Attachment] = ()) -> Outcome:
+    def before_submit_prompt(
+        self, prompt: str, attachments: Iterable[Attachment] = (), *, tokens: Tokens | None = None
+    ) -> Outcome:
         """A message of the person; it begins a new generation."""
         self.shared["generation_id"] = _new_id(self.engine)
-        return self._raise(events.BeforeSubmitPrompt, prompt=prompt, attachments=tuple(attachments))
+        return self._raise(events.BeforeSubmitPrompt, prompt=prompt, attachments=tuple(attachments), **_fields(tokens))
 
     def pre_tool_use(
         self, tool_name: str, tool_input: dict[str, Any], *, tool_use_id: str = "", cwd: str = ""
@@ -93,6 +97,7 @@ class Session:
         tool_output: str,
         *,
         tool_use_id: str = "",
+        cwd: str = "",
         duration: float = 0,
     ) -> Outcome:
         return self._raise(
@@ -101,6 +106,7 @@ class Session:
             tool_input=tool_input,
             tool_output=tool_output,
             tool_use_id=tool_use_id,
+            cwd=cwd,
             duration=duration,
         )
 
@@ -112,7 +118,9 @@ class Session:
         *,
         failure_type: str = "error",
         tool_use_id: str = "",
+        cwd: str = "",
         duration: float = 0,
+        is_interrupt: bool = False,
     ) -> Outcome:
         return self._raise(
             events.PostToolUseFailure,
@@ -121,7 +129,9 @@ class Session:
             error_message=error_message,
             failure_type=failure_type,
             tool_use_id=tool_use_id,
+            cwd=cwd,
             duration=duration,
+            is_interrupt=is_interrupt,
         )
 
     def before_shell(self, command: str, *, cwd: str = "", sandbox: bool | None = None) -> Outcome:
@@ -131,10 +141,23 @@ class Session:
         return self._raise(events.AfterShell, command=command, output=output, duration=duration, sandbox=sandbox)
 
     def before_mcp(
-        self, tool_name: str, tool_input: dict[str, Any], *, server: str | None = None, url: str | None = None
+        self,
+        tool_name: str,
+        tool_input: dict[str, Any],
+        *,
+        server: str | None = None,
+        url: str | None = None,
+        command: str | None = None,
     ) -> Outcome:
+        """A server has an address or, on standard input and output, the command that starts it."""
         return self._raise(
-            events.BeforeMCP, tool_name=tool_name, tool_input=tool_input, mcp_server_name=server, mcp_server_url=url
+            events.BeforeMCP,
+            tool_name=tool_name,
+            tool_input=tool_input,
+            mcp_server_name=server,
+            mcp_server_url=url,
+            url=url,
+            command=command,
         )
 
     def after_mcp(
@@ -185,15 +208,15 @@ class Session:
             is_first_compaction=is_first_compaction,
         )
 
-    def after_agent_response(self, text: str) -> Outcome:
-        return self._raise(events.AfterAgentResponse, text=text)
+    def after_agent_response(self, text: str, *, tokens: Tokens | None = None) -> Outcome:
+        return self._raise(events.AfterAgentResponse, text=text, **_fields(tokens))
 
     def after_agent_thought(self, text: str, *, duration_ms: float | None = None) -> Outcome:
         return self._raise(events.AfterAgentThought, text=text, duration_ms=duration_ms)
 
-    def stop(self, status: str = "completed") -> Outcome:
+    def stop(self, status: str = "completed", *, tokens: Tokens | None = None) -> Outcome:
         """The loop ended. A follow-up in the Outcome is the next message to the agent."""
-        return self._raise(events.Stop, status=status)
+        return self._raise(events.Stop, status=status, **_fields(tokens))
 
     def before_tab_file_read(self, file_path: str, content: str = "") -> Outcome:
         return self._raise(events.BeforeTabFileRead, file_path=file_path, content=content)
@@ -202,7 +225,9 @@ class Session:
         return self._raise(events.AfterTabFileEdit, file_path=file_path, edits=tuple(edits))
 
     def workspace_open(self) -> Outcome:
-        return self._raise(events.WorkspaceOpen)
+        """Belongs to no conversation; a hook is told the folders and the person, and no more."""
+        kept = {name: self.shared[name] for name in ("workspace_roots", "user_email") if name in self.shared}
+        return self.engine.dispatch(events.WorkspaceOpen(**kept))
 
     def subagent(self, subagent_type: str, task: str = "", *, model: str = "", call_id: str = "") -> "SubSession":
         """A sub-agent's session, which knows its parent; `refused` says that it may not run."""
@@ -219,6 +244,7 @@ class SubSession(Session):
         self.task = task
         self.subagent_model = model
         self.call_id = call_id
+        self.description: str | None = None
         self.summary: str | None = None
         self.message_count = 0
         self.tool_call_count = 0
@@ -245,6 +271,7 @@ class SubSession(Session):
             task=self.task,
             parent_conversation_id=self.parent,
             status=reason,
+            description=self.description,
             summary=self.summary or error_message,
             message_count=self.message_count,
             tool_call_count=self.tool_call_count,
@@ -262,6 +289,10 @@ class SubSession(Session):
     ) -> None:
         if not self.refused:
             self.end("error" if kind else "completed", str(error) if error else None)
+
+
+def _fields(tokens: Tokens | None) -> dict[str, int]:
+    return msgspec.structs.asdict(tokens) if tokens else {}
 
 
 def _new_id(engine: "Engine") -> str:

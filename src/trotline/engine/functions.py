@@ -10,7 +10,7 @@ from collections.abc import Callable
 import msgspec
 
 from trotline.events import Event
-from trotline.hooks import Matcher, Search
+from trotline.hooks import Matcher, Search, bare_name
 from trotline.outcomes import Failure, FailureKind, Voice
 from trotline.verdicts import SILENCE, Verdict
 
@@ -31,7 +31,9 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         if event.wire_name != self.event:
             return False
         subject = event.subject
-        return self.matcher is None or subject is None or self.matcher.fit((subject,), search).applies
+        if self.matcher is None or subject is None:
+            return True
+        return self.matcher.fit(tuple(filter(None, (subject, bare_name(subject)))), search).applies
 
     def voice(self, event: Event) -> Voice:
         """What it says about this event, or how it failed."""

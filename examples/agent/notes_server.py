@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""An MCP server that keeps notes in a file, one a line: `notes_server.py NOTES`."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+TOOLS = [
+    {
+        "name": "find_notes",
+        "description": "The notes that have this word in them.",
+        "inputSchema": {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]},
+    },
+    {
+        "name": "add_note",
+        "description": "Keep a note of one line.",
+        "inputSchema": {"type": "object", "properties": {"note": {"type": "string"}}, "required": ["note"]},
+    },
+]
+METHOD_NOT_FOUND = -32601
+
+
+class Complaint(Exception):  # noqa: N818 - an answer, not an accident
+    """What is told to the client instead of a result."""
+
+
+def main() -> None:
+    file = Path(sys.argv[1])
+    for line in sys.stdin:
+        request = json.loads(line)
+        if "id" in request:
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **_answer(request, file)}), flush=True)
+
+
+def _answer(request: dict[str, Any], file: Path) -> dict[str, Any]:
+    method, params = request["method"], request.get("params", {})
+    if method == "initialize":
+        about = {"name": "notes", "version": "1"}
+        version = params.get("protocolVersion")
+        return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}}
+    if method == "ping":
+        return {"result": {}}
+    if method == "tools/list":
+        return {"result": {"tools": TOOLS}}
+    if method == "tools/call":
+        return {"result": _call(params["name"], params.get("arguments", {}), file)}
+    return {"error": {"code": METHOD_NOT_FOUND, "message": f"there is no method `{method}`"}}
+
+
+def _call(tool: str, given: dict[str, Any], file: Path) -> dict[str, Any]:
+    try:
+        return {"content": [{"type": "text", "text": _text(tool, given, file)}], "isError": False}
+    except (Complaint, KeyError, OSError) as error:
+        return {"content": [{"type": "text", "text": f"{tool}: {error}"}], "isError": True}
+
+
+def _text(tool: str, given: dict[str, Any], file: Path) -> str:
+    notes = file.read_text("utf-8").splitlines()
+    if tool == "find_notes":
+        return "\n".join(note for note in notes if given["word"].lower() in note.lower()) or "no such note"
+    if tool == "add_note":
+        file.write_text("\n".join([*notes, given["note"]]) + "\n", "utf-8")
+        return f"{len(notes) + 1} notes"
+    raise Complaint("there is no such tool")
+
+
+if __name__ == "__main__":
+    main()
