@@ -12,7 +12,7 @@ SOAK   := $(VENV)/.ready-soak
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
-demo: $(READY)  ## the main job on a sample workspace: which hooks run, from where, and what is wrong with them
+demo: $(READY)  ## a guard that is off, found and put right; then an agent is played with hooks in four layers
 	@$(BIN)/python examples/demo.py
 
 test: check  ## everything a change must pass: check, then the whole test suite
@@ -41,6 +41,7 @@ soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), 16 threads of event
 bench: $(READY)  ## measurements as ratios against a floor, in one interleaved run
 	@$(BIN)/python bench/check.py
 	@$(BIN)/python bench/engine.py
+	@$(BIN)/python bench/embedding.py
 
 schemas: $(READY)  ## write schemas/ and the generated reference pages anew from the declarations
 	@$(BIN)/python scripts/generate.py

@@ -168,7 +168,7 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
         server, tool = mcp_parts(subject)
         alias = f"{self.vocabulary.mcp_prefix}{server}__{tool}" if self.vocabulary.mcp_prefix and server else ""
         names = self.vocabulary.tools.get(subject, ())
-        return tuple(dict.fromkeys(filter(None, (subject, bare_name(subject), *names, alias))))
+        return tuple(dict.fromkeys((subject, *filter(None, (bare_name(subject), *names, alias)))))
 
 
 def bare_name(subject: str) -> str:

@@ -44,6 +44,7 @@ Point it at a project:
 Run its hooks:
   trotline trust                    look at a project's hooks, and let them run
   trotline fire beforeShellExecution --set command='curl x'
+  trotline simulate talk.toml       a whole conversation
 
 \b
 In CI:

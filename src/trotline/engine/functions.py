@@ -33,7 +33,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         subject = event.subject
         if self.matcher is None or subject is None:
             return True
-        return self.matcher.fit(tuple(filter(None, (subject, bare_name(subject)))), search).applies
+        return self.matcher.fit((subject, *filter(None, (bare_name(subject),))), search).applies
 
     def voice(self, event: Event) -> Voice:
         """What it says about this event, or how it failed."""
