@@ -14,7 +14,6 @@ WAITING = {
     "Judge": "a port of the domain; guards implement it",
     "Sink": "a port of the domain; the trail implements it",
     "TryAgain": "exit code 75 of the contract; the service raises it",
-    "HOSTS": "the table of products; install and hook look hosts up in it",
     "list_commands": "called by click",
     "get_command": "called by click",
     "format_commands": "called by click",

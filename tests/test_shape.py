@@ -34,7 +34,8 @@ RINGS: tuple[tuple[str, ...], ...] = (
     ("hosts",),
     ("config", "schemas"),
     ("engine",),
-    ("adapters", "assemble", "awaited", "cli", "machine", "session", "testing", "__main__"),
+    ("answer", "canary"),
+    ("adapters", "assemble", "awaited", "cli", "machine", "program", "sdk", "session", "testing", "__main__"),
 )
 """Inner to outer; a module imports from its own ring and from those inside it."""
 

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from trotline.parts import Edit as Edit
     from trotline.parts import TabEdit as TabEdit
     from trotline.parts import Tokens as Tokens
+    from trotline.sdk import add_context as add_context
+    from trotline.sdk import allow as allow
+    from trotline.sdk import ask as ask
+    from trotline.sdk import deny as deny
+    from trotline.sdk import edit as edit
+    from trotline.sdk import follow_up as follow_up
+    from trotline.sdk import on as on
+    from trotline.sdk import replace_output as replace_output
+    from trotline.sdk import run as run
+    from trotline.sdk import set_env as set_env
     from trotline.session import Session as Session
     from trotline.verdicts import Permission as Permission
     from trotline.verdicts import Verdict as Verdict
@@ -33,6 +43,16 @@ PUBLIC = {
     "Tokens": "trotline.parts",
     "TrotlineError": "trotline.errors",
     "Verdict": "trotline.verdicts",
+    "add_context": "trotline.sdk",
+    "allow": "trotline.sdk",
+    "ask": "trotline.sdk",
+    "deny": "trotline.sdk",
+    "edit": "trotline.sdk",
+    "follow_up": "trotline.sdk",
+    "on": "trotline.sdk",
+    "replace_output": "trotline.sdk",
+    "run": "trotline.sdk",
+    "set_env": "trotline.sdk",
 }
 
 __all__ = [
@@ -49,6 +69,16 @@ __all__ = [
     "Tokens",
     "TrotlineError",
     "Verdict",
+    "add_context",
+    "allow",
+    "ask",
+    "deny",
+    "edit",
+    "follow_up",
+    "on",
+    "replace_output",
+    "run",
+    "set_env",
 ]
 
 

@@ -18,6 +18,7 @@ COMMANDS: dict[str, str] = {
     "check": "read every layer and say what is wrong with it",
     "show": "the hooks in the order in which they run, and which apply to an action",
     "fire": "play the host for one event and show what every hook said",
+    "hook": "answer a call of a host; this is the line that hosts run",
     "simulate": "play a conversation against the configured hooks",
     "conform": "put an engine, ours or another, into every situation of the corpus",
     "trust": "look at a project's hooks, and let them run",

@@ -5,7 +5,7 @@ function that may hang belongs into a process.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -40,7 +40,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         begun = time.monotonic()
         verdict, failure = SILENCE, None
         try:
-            answer = self.call(event)
+            answer = _settled(self.call(event))
             if answer is None or isinstance(answer, Verdict):
                 verdict = answer or SILENCE
             else:
@@ -56,3 +56,15 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             micros=int((time.monotonic() - begun) * 1_000_000),
             fail_closed=self.fail_closed,
         )
+
+
+def _settled(answer: object) -> object:
+    """What an async function gives in the end."""
+    if not isinstance(answer, Awaitable):
+        return answer
+    import asyncio  # noqa: PLC0415 - most functions are not
+
+    async def wait() -> object:
+        return await answer
+
+    return asyncio.run(wait())

@@ -1,11 +1,14 @@
-"""Claude Code as Cursor sees it: the names in its settings files and the shape of its replies, as data.
+"""Claude Code: as a host, and as Cursor sees it, which loads its hooks and translates both ways.
 
-Cursor loads Claude Code's hooks and translates both ways; these are the maps it publishes (cursor-protocol.md 7).
+The maps are those that Cursor publishes (cursor-protocol.md 7); what the host does was measured (hosts.md 1 to 5).
 """
 
 from typing import Any
 
 from trotline.hooks import Vocabulary
+from trotline.hosts.claude_shape import FIELDS, POWERS, TOOLS
+from trotline.hosts.forms import nested
+from trotline.hosts.host import Host
 
 EVENT_MAP = {
     "PreToolUse": "preToolUse",
@@ -108,3 +111,18 @@ def _stop(words: dict[str, Any]) -> dict[str, Any]:
         return words
     kept = {key: value for key, value in words.items() if key not in {"decision", "reason"}}
     return {**kept, "followup_message": words.get("reason") or "The stop hook asks to go on."}
+
+
+HOST = Host(
+    name="claude-code",
+    title="Claude Code",
+    events={**EVENT_MAP, "PostToolUseFailure": "postToolUseFailure", "SubagentStart": "subagentStart"},
+    powers=POWERS,
+    form=nested,
+    fields=FIELDS,
+    tools=TOOLS,
+    mcp="mcp__{server}__{tool}",
+    tells=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
+    marks=("prompt_id",),
+    loop_limit=8,
+)

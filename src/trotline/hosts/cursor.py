@@ -33,10 +33,15 @@ TEXT_ON_THE_WIRE = frozenset({"tool_output", "result_json"})
 
 def read_event(payload: bytes | str) -> Event:
     """The event in a payload; an event we do not know is kept whole."""
-    body = _object(payload)
+    body = object_of(payload)
     name = body.pop("hook_event_name", None)
     if not isinstance(name, str) or not name:
         raise UnreadablePayload("the payload has no `hook_event_name`", hint="is this a hook payload at all?")
+    return event_of(body, name)
+
+
+def event_of(body: dict[str, Any], name: str) -> Event:
+    """The event of this name with these fields."""
     if name not in EVENTS:
         return _convert(body, OtherEvent, {"hook_event_name": name})
     return _convert(_modern(body, name), EVENTS[name], {})
@@ -54,7 +59,8 @@ def write_event(event: Event) -> bytes:
     )
 
 
-def _object(payload: bytes | str) -> dict[str, Any]:
+def object_of(payload: bytes | str) -> dict[str, Any]:
+    """The object that a payload must be; whatever else it is, it is no event."""
     try:
         text = payload if isinstance(payload, str) else payload.decode("utf-8")
         body = json.loads(text.removeprefix("\ufeff"), parse_constant=_no_constant, parse_float=_finite)

@@ -1,0 +1,34 @@
+"""OpenAI's Codex CLI: Claude Code's shape, read strictly. Any unknown field, `ask`, or a refusal without a reason, and
+the command runs (hosts.md 1 and 4, measured on 0.166.0)."""
+
+from trotline.hosts.claude_shape import FIELDS, TOOLS, powers
+from trotline.hosts.forms import nested
+from trotline.hosts.host import Host, Power, Tool
+
+EVENTS = {
+    "SessionStart": "sessionStart",
+    "SessionEnd": "sessionEnd",
+    "UserPromptSubmit": "beforeSubmitPrompt",
+    "PreToolUse": "preToolUse",
+    "PostToolUse": "postToolUse",
+    "PreCompact": "preCompact",
+    "SubagentStart": "subagentStart",
+    "SubagentStop": "subagentStop",
+    "Stop": "stop",
+}
+
+HOST = Host(
+    name="codex",
+    title="Codex CLI",
+    events=EVENTS,
+    powers=powers(preToolUse={Power.DENY, Power.EDIT, Power.CONTEXT}),
+    form=nested,
+    fields=FIELDS,
+    tools=(TOOLS[0], Tool("apply_patch", "Write", {"patch": "command"})),
+    mcp="mcp__{server}__{tool}",
+    marks=("turn_id",),
+    why_not={
+        Power.ASK: "Codex CLI runs a command that it is told to ask about",
+        Power.ALLOW: "Codex CLI takes an allow only together with a changed input",
+    },
+)

@@ -1,0 +1,13 @@
+"""Who is calling, when the installed line does not say it. Payloads before variables: nested agents inherit those."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trotline.hosts import ANYBODY, HOSTS, host_named
+
+
+def recognised(body: Mapping[str, Any], environ: Mapping[str, str]) -> str:
+    """The name of the host whose payload this is, most specific first; nobody in particular when none is."""
+    hosts = [host_named(name) for name in HOSTS]
+    by_payload = next((host.name for host in hosts if any(mark in body for mark in host.marks)), None)
+    return by_payload or next((host.name for host in hosts if any(name in environ for name in host.tells)), ANYBODY)

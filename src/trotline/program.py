@@ -1,0 +1,123 @@
+"""Our process as a host sees it: one payload on standard input, one answer on standard output, an exit code.
+
+Whatever breaks in here, the host gets an answer that it understands: a traceback and an exit code of 1 mean something
+else on every host, and to some of them "go on".
+"""
+
+import contextlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from trotline.answer import Seat, answer
+from trotline.canary import CANARY
+from trotline.config import lookaround
+from trotline.config.places import Roots
+from trotline.engine.functions import Function
+from trotline.engine.sessions import Sessions
+from trotline.errors import TrotlineError
+from trotline.events import EVENTS
+from trotline.hosts import ANYBODY, host_named
+from trotline.hosts.cursor import object_of
+from trotline.hosts.host import Answer, Host, settled
+from trotline.hosts.recognition import recognised
+from trotline.ids import uuid7
+from trotline.machine import clock, machine_roots
+from trotline.outcomes import Call, Outcome
+from trotline.verdicts import Permission, Verdict
+
+MOST_PAYLOAD = 64_000_000
+
+
+class Words(NamedTuple):
+    """What the installed line says: `--host`, `--event`, `--home`."""
+
+    host: str = ""
+    event: str = ""
+    home: str = ""
+
+
+def answer_call(argv: Sequence[str], handlers: Sequence[Function], later: Sequence[Function] = ()) -> int:
+    """Read the call, answer it, and give the exit code; what handlers print goes to standard error."""
+    out = os.dup(1)
+    os.dup2(2, 1)  # also for children of handlers
+    with contextlib.redirect_stdout(sys.stderr):
+        payload = sys.stdin.buffer.read(MOST_PAYLOAD)
+        words = words_of(argv)
+        sent, outcome = answered(payload, words, handlers)
+    with os.fdopen(out, "w", encoding="utf-8", errors="surrogateescape") as stdout:
+        stdout.write(sent.stdout)
+    for line in _remarks(sent, outcome):
+        print(line, file=sys.stderr)
+    if outcome is not None:
+        _work_later(outcome, later)
+    return sent.exit_code
+
+
+def answered(payload: bytes, words: Words, handlers: Sequence[Function]) -> tuple[Answer, Outcome | None]:
+    """The answer, whatever happens; a failure of ours refuses what the installed line says can be refused."""
+    host = host_named(ANYBODY)
+    try:
+        host = _host(payload, words)
+        call = Call(id=uuid7(clock(), os.urandom(10)), argv=tuple(sys.argv), payload=payload, received_us=clock())
+        return answer(call, _seat(host, words, handlers))
+    except Exception as error:  # noqa: BLE001 - a host must never see our traceback
+        return _broken(host, words, f"Trotline failed: {error!r}"), None
+
+
+def words_of(argv: Sequence[str]) -> Words:
+    """Options of the installed line; what it does not know is left to others."""
+    given = dict(zip(argv[::2], argv[1::2], strict=False))
+    return Words(given.get("--host", ""), given.get("--event", ""), given.get("--home", ""))
+
+
+def _host(payload: bytes, words: Words) -> Host:
+    if words.host:
+        return host_named(words.host)
+    try:
+        body = object_of(payload)
+    except TrotlineError:
+        body = {}
+    return host_named(recognised(body, os.environ))
+
+
+def _seat(host: Host, words: Words, handlers: Sequence[Function]) -> Seat:
+    roots: Roots = machine_roots(home=Path(words.home) if words.home else None)
+    judges = [CANARY, *handlers]
+    return Seat(host, judges, Sessions(roots.state / "sessions"), words.event, search=lookaround.search)
+
+
+def _broken(host: Host, words: Words, why: str) -> Answer:
+    ours = host.events.get(words.event, words.event)
+    contract = EVENTS[ours].contract if ours in EVENTS else None
+    refuses = contract is not None and contract.refusable
+    verdict = Verdict(permission=Permission.DENY, user_message=why, agent_message=why) if refuses else Verdict()
+    said = settled(host, contract, verdict)[0] if contract is not None else verdict
+    return host.form(host, words.event, ours, said)._replace(stderr=why)
+
+
+def _remarks(sent: Answer, outcome: Outcome | None) -> list[str]:
+    """What a person who looks at the log should see."""
+    lost = [f"trotline: {loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
+    alarms = [f"trotline: {alarm}" for alarm in outcome.alarms] if outcome is not None else []
+    failed = [f"trotline: {voice.failure.detail}" for voice in (outcome.voices if outcome else ()) if voice.failure]
+    return list(dict.fromkeys([*filter(None, [sent.stderr]), *lost, *alarms, *failed]))
+
+
+def _work_later(outcome: Outcome, later: Sequence[Function]) -> None:
+    """Work that nobody waits for, in a process of its own: the host reads our pipes until they are closed."""
+    from trotline.hosts.specific import specifics  # noqa: PLC0415 - seldom
+
+    events = (outcome.event, *specifics(outcome.event))
+    work = [(one, event) for event in events for one in later if one.applies(event, lookaround.search)]
+    if not work or not hasattr(os, "fork") or os.fork():
+        return
+    os.setsid()
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(quiet, descriptor)
+    for function, event in work:
+        function.voice(event)
+    os._exit(0)
