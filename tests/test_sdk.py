@@ -12,8 +12,12 @@ import pytest
 
 import trotline
 from trotline import sdk
+from trotline.audit.spool import Spool
 from trotline.events import EVENTS, BeforeShell
+from trotline.hosts import HOSTS, host_named
+from trotline.hosts.recognition import TELLING
 from trotline.verdicts import Permission
+from worlds import trotline_process
 
 GUARD = """
 from trotline import add_context, allow, ask, deny, edit, follow_up, on, replace_output, run, set_env
@@ -211,3 +215,52 @@ def test_the_installed_line_answers_for_the_canary(tmp_path: Path) -> None:
     done = subprocess.run(argv, input=payload, capture_output=True, check=False)
     assert json.loads(done.stdout)["permission"] == "deny"
     assert done.returncode == 0
+
+
+def test_every_answered_call_leaves_a_record_without_what_was_said(tmp_path: Path) -> None:
+    play(tmp_path, GUARD, cursor(command="terraform destroy --token=s3cret"), "--host", "cursor")
+    play(tmp_path, GUARD, b"{", "--host", "cursor", "--event", "beforeShellExecution")
+    spool = Spool(tmp_path / "home" / ".local/state/trotline/v1/spool")
+    first, second = spool.read().records
+    assert (first["host"], first["event"], first["asked"]) == ("cursor", "beforeShellExecution", "deny")
+    assert [voice["author"] for voice in first["voices"]] == ["canary", "no_destroy"]
+    assert (second["asked"], second["voices"][0]["failure"]) == ("deny", "unreadable output")
+    assert "s3cret" not in spool.file.read_text()
+    assert spool.file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_record_that_cannot_be_written_is_said_and_changes_no_answer(tmp_path: Path) -> None:
+    state = tmp_path / "home" / ".local/state/trotline"
+    state.mkdir(parents=True)
+    (state / "v1").write_text("in the way")
+    ended = play(tmp_path, GUARD, cursor(command="terraform destroy"), "--host", "cursor")
+    assert ended.body["permission"] == "deny"
+    assert "could not be written" in ended.stderr
+
+
+def test_torn_lines_of_the_spool_are_counted_and_weld_nothing(tmp_path: Path) -> None:
+    spool = Spool(tmp_path / "spool")
+    assert spool.append({"id": "1"}) == ""
+    with spool.file.open("ab") as file:
+        file.write(b'\n00000000 {"id": "torn"')
+    assert spool.append({"id": "2"}) == ""
+    assert spool.append({"id": "2"}) == ""
+    assert spool.read() == ([{"id": "1"}, {"id": "2"}], 1)
+
+
+def test_the_variables_of_a_call_are_those_by_which_hosts_are_told() -> None:
+    assert set(TELLING) == {name for host in HOSTS for name in host_named(host).tells}
+
+
+def test_trace_shows_the_last_calls(tmp_path: Path) -> None:
+    play(tmp_path, GUARD, cursor(command="terraform destroy"), "--host", "cursor")
+    play(tmp_path, GUARD, claude("ls"), "--host", "claude-code")
+    roots = ["--home", str(tmp_path / "home"), "--system", str(tmp_path), "--project", str(tmp_path)]
+    shown = trotline_process("trace", *roots, cwd=tmp_path).stdout.splitlines()
+    assert "cursor beforeShellExecution: deny" in shown[0]
+    assert shown[1].startswith("  no_destroy: deny, ")
+    assert "claude-code preToolUse  Shell: silent" in shown[2]
+    answer = json.loads(trotline_process("trace", "--json", "--host", "cursor", *roots, cwd=tmp_path).stdout)
+    assert [record["event"] for record in answer["data"]["records"]] == ["beforeShellExecution"]
+    empty = trotline_process("trace", *roots, "--event", "stop", cwd=tmp_path).stdout
+    assert "no host has called yet" in empty

@@ -34,7 +34,7 @@ RINGS: tuple[tuple[str, ...], ...] = (
     ("hosts",),
     ("config", "schemas"),
     ("engine",),
-    ("answer", "canary"),
+    ("answer", "audit", "canary"),
     ("adapters", "assemble", "awaited", "cli", "machine", "program", "sdk", "session", "testing", "__main__"),
 )
 """Inner to outer; a module imports from its own ring and from those inside it."""

@@ -7,14 +7,16 @@ else on every host, and to some of them "go on".
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from trotline.answer import Seat, answer
+from trotline.audit.records import record_of
+from trotline.audit.spool import Spool
 from trotline.canary import CANARY
 from trotline.config import lookaround
-from trotline.config.places import Roots
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
@@ -22,7 +24,7 @@ from trotline.events import EVENTS
 from trotline.hosts import ANYBODY, host_named
 from trotline.hosts.cursor import object_of
 from trotline.hosts.host import Answer, Host, settled
-from trotline.hosts.recognition import recognised
+from trotline.hosts.recognition import TELLING, recognised
 from trotline.ids import uuid7
 from trotline.machine import clock, machine_roots
 from trotline.outcomes import Call, Outcome
@@ -44,27 +46,42 @@ def answer_call(argv: Sequence[str], handlers: Sequence[Function], later: Sequen
     out = os.dup(1)
     os.dup2(2, 1)  # also for children of handlers
     with contextlib.redirect_stdout(sys.stderr):
-        payload = sys.stdin.buffer.read(MOST_PAYLOAD)
-        words = words_of(argv)
-        sent, outcome = answered(payload, words, handlers)
+        call = call_of(argv, sys.stdin.buffer.read(MOST_PAYLOAD))
+        sent, outcome = answered(call, handlers)
     with os.fdopen(out, "w", encoding="utf-8", errors="surrogateescape") as stdout:
         stdout.write(sent.stdout)
-    for line in _remarks(sent, outcome):
-        print(line, file=sys.stderr)
+    if sent.stderr:
+        print(sent.stderr, file=sys.stderr)
     if outcome is not None:
         _work_later(outcome, later)
     return sent.exit_code
 
 
-def answered(payload: bytes, words: Words, handlers: Sequence[Function]) -> tuple[Answer, Outcome | None]:
-    """The answer, whatever happens; a failure of ours refuses what the installed line says can be refused."""
+def call_of(argv: Sequence[str], payload: bytes) -> Call:
+    """Everything that the answer may depend on. Variables are looked at only when the line does not name its host."""
+    now = clock()
+    environ = {} if words_of(argv).host else {name: os.environ[name] for name in TELLING if name in os.environ}
+    return Call(id=uuid7(now, os.urandom(10)), argv=tuple(argv), environ=environ, payload=payload, received_us=now)
+
+
+def answered(call: Call, handlers: Sequence[Function]) -> tuple[Answer, Outcome | None]:
+    """The answer, whatever happens; a failure of ours refuses what the installed line says can be refused.
+
+    Warm and cold both come here: all that differs is who reads the payload and who writes the answer.
+    """
+    words = words_of(call.argv)
     host = host_named(ANYBODY)
+    begun = time.monotonic_ns()
     try:
-        host = _host(payload, words)
-        call = Call(id=uuid7(clock(), os.urandom(10)), argv=tuple(sys.argv), payload=payload, received_us=clock())
-        return answer(call, _seat(host, words, handlers))
+        host = _host(call, words)
+        state = machine_roots(home=Path(words.home) if words.home else None).state
+        seat = Seat(host, [CANARY, *handlers], Sessions(state / "sessions"), words.event, search=lookaround.search)
+        sent, outcome = answer(call, seat)
+        micros = (time.monotonic_ns() - begun) // 1000
+        unwritten = Spool(state / "spool").append(record_of(outcome, host.name, micros))
     except Exception as error:  # noqa: BLE001 - a host must never see our traceback
         return _broken(host, words, f"Trotline failed: {error!r}"), None
+    return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
 
 
 def words_of(argv: Sequence[str]) -> Words:
@@ -73,20 +90,14 @@ def words_of(argv: Sequence[str]) -> Words:
     return Words(given.get("--host", ""), given.get("--event", ""), given.get("--home", ""))
 
 
-def _host(payload: bytes, words: Words) -> Host:
+def _host(call: Call, words: Words) -> Host:
     if words.host:
         return host_named(words.host)
     try:
-        body = object_of(payload)
+        body = object_of(call.payload)
     except TrotlineError:
         body = {}
-    return host_named(recognised(body, os.environ))
-
-
-def _seat(host: Host, words: Words, handlers: Sequence[Function]) -> Seat:
-    roots: Roots = machine_roots(home=Path(words.home) if words.home else None)
-    judges = [CANARY, *handlers]
-    return Seat(host, judges, Sessions(roots.state / "sessions"), words.event, search=lookaround.search)
+    return host_named(recognised(body, call.environ))
 
 
 def _broken(host: Host, words: Words, why: str) -> Answer:
@@ -98,12 +109,12 @@ def _broken(host: Host, words: Words, why: str) -> Answer:
     return host.form(host, words.event, ours, said)._replace(stderr=why)
 
 
-def _remarks(sent: Answer, outcome: Outcome | None) -> list[str]:
-    """What a person who looks at the log should see."""
-    lost = [f"trotline: {loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
-    alarms = [f"trotline: {alarm}" for alarm in outcome.alarms] if outcome is not None else []
-    failed = [f"trotline: {voice.failure.detail}" for voice in (outcome.voices if outcome else ()) if voice.failure]
-    return list(dict.fromkeys([*filter(None, [sent.stderr]), *lost, *alarms, *failed]))
+def _remarks(sent: Answer, outcome: Outcome, unwritten: str) -> list[str]:
+    """What the host shows of a refusal, and what a person who looks at the log should see."""
+    lost = [f"{loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
+    failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
+    said = dict.fromkeys([*lost, *outcome.alarms, *failed, *filter(None, [unwritten])])
+    return [*filter(None, [sent.stderr]), *(f"trotline: {line}" for line in said)]
 
 
 def _work_later(outcome: Outcome, later: Sequence[Function]) -> None:

@@ -19,6 +19,7 @@ COMMANDS: dict[str, str] = {
     "show": "the hooks in the order in which they run, and which apply to an action",
     "fire": "play the host for one event and show what every hook said",
     "hook": "answer a call of a host; this is the line that hosts run",
+    "trace": "the last calls of hosts, and what they were answered",
     "simulate": "play a conversation against the configured hooks",
     "conform": "put an engine, ours or another, into every situation of the corpus",
     "trust": "look at a project's hooks, and let them run",

@@ -5,6 +5,19 @@ from typing import Any
 
 from trotline.hosts import ANYBODY, HOSTS, host_named
 
+TELLING = (
+    "CURSOR_VERSION",
+    "CLAUDECODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "GEMINI_SESSION_ID",
+    "QWEN_PROJECT_DIR",
+    "COPILOT_CLI",
+    "FACTORY_PROJECT_DIR",
+    "DROID_PROJECT_DIR",
+    "OPENHANDS_EVENT_TYPE",
+)
+"""Variables by which a host can be told; a call carries these and no others."""
+
 
 def recognised(body: Mapping[str, Any], environ: Mapping[str, str]) -> str:
     """The name of the host whose payload this is, most specific first; nobody in particular when none is."""

@@ -1,0 +1,1 @@
+"""What happened, remembered: records, and the spool that they wait in."""
