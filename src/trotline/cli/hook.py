@@ -18,6 +18,8 @@ not. The exit code is the host's language, not ours.
 @click.argument("host", type=click.Choice(list(HOSTS)))
 @click.option("--event", default="", help="The host's name of the event.")
 @click.option("--home", default="", metavar="DIR", help="Another home directory.")
+@click.option("--system", expose_value=False, hidden=True)
+@click.option("--project", expose_value=False, hidden=True, multiple=True)
 def command(host: str, event: str, home: str) -> int:
     from trotline.program import answer_call
 
