@@ -79,10 +79,10 @@ PROGRAMS = [
 
 
 ELSEWHERE = """
-import pathlib, trotline.assemble as assemble
-_roots = assemble.machine_roots
+import pathlib, trotline.machine as machine
+_roots = machine.machine_roots
 _world = pathlib.Path("{world}")
-assemble.machine_roots = lambda projects, home, system: _roots(projects, _world / "home", _world / "system")
+machine.machine_roots = lambda projects=(), home=None, system=None: _roots(projects, _world / "home", _world / "system")
 """
 """Nobody's own hooks run because somebody tests a document."""
 

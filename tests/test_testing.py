@@ -177,6 +177,13 @@ def test_a_relative_path_in_a_command_line_is_found_from_where_the_test_runs(
     assert agent.fire("beforeShellExecution", command="x").denied
 
 
+def test_a_link_to_an_interpreter_stays_a_link(agent: Agent, tmp_path: Path) -> None:
+    link = tmp_path / "python-of-a-venv"
+    link.symlink_to(sys.executable)
+    agent.layer("user", f"{link} -c pass", event="stop")
+    assert str(link) in agent.engine.current.configuration.hooks[0].command
+
+
 def test_nothing_of_the_person_is_seen_and_time_stands_still(agent: Agent) -> None:
     agent.layer(
         "user",

@@ -130,10 +130,15 @@ class Agent:
 def _command(hook: str | Path) -> str:
     """As it would stand in hooks.json. Files named from where the test runs are found from anywhere."""
     if isinstance(hook, Path):
-        return shlex.quote(str(hook.resolve()))
+        return shlex.quote(_from_anywhere(hook))
     if not PLAIN.fullmatch(hook):
         return hook
-    return " ".join(shlex.quote(str(Path(word).resolve())) if Path(word).is_file() else word for word in hook.split())
+    return " ".join(shlex.quote(_from_anywhere(word)) if Path(word).is_file() else word for word in hook.split())
+
+
+def _from_anywhere(path: str | Path) -> str:
+    """Links stay links: the interpreter of a virtual environment is one, and is lost when it is followed."""
+    return os.path.abspath(path)  # noqa: PTH100 - resolve() would follow them
 
 
 def _complaints(voice: Voice, outcome: Outcome) -> list[str]:

@@ -1,0 +1,16 @@
+"""Stops commands that wipe a disk or a tree, or that fork without end."""
+
+from trotline import Verdict, deny, on, run
+from trotline.events import BeforeShell
+
+WORDS = ("rm -rf /", ":(){", "mkfs", "diskutil eraseDisk", "dd of=/dev/")
+
+
+@on.before_shell(fail_closed=True)
+def stop_it(event: BeforeShell) -> Verdict | None:
+    found = next((words for words in WORDS if words in event.command), None)
+    return deny(f"`{found}` is never right here.") if found else None
+
+
+if __name__ == "__main__":
+    run()

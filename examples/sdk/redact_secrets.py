@@ -1,0 +1,17 @@
+"""Keeps files with keys in them from the agent and from Tab. A hook cannot cut a part out of a file, so all stays."""
+
+import re
+
+from trotline import Verdict, deny, on, run
+from trotline.events import BeforeReadFile, BeforeTabFileRead
+
+KEYS = re.compile(r"gh[pousr]_[A-Za-z0-9]{36}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----|sk-[A-Za-z0-9_-]{20}")
+
+
+@on.file_read(fail_closed=True)
+def withhold(event: BeforeReadFile | BeforeTabFileRead) -> Verdict | None:
+    return deny(f"{event.file_path} holds a key.") if KEYS.search(event.content) else None
+
+
+if __name__ == "__main__":
+    run()

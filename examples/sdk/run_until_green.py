@@ -1,0 +1,22 @@
+"""Keeps the agent going until the tests pass: `.tests-failed` holds the names of those that do not.
+
+The loop limit ends it: Cursor's own, and ours under hosts that have none.
+"""
+
+from pathlib import Path
+
+from trotline import Verdict, follow_up, on, run
+from trotline.events import Stop
+
+
+@on.stop
+def go_on(event: Stop) -> Verdict | None:
+    report = Path(event.workspace_roots[0] if event.workspace_roots else ".") / ".tests-failed"
+    failing = report.read_text("utf-8").split() if report.exists() else []
+    if event.status != "completed" or not failing:
+        return None
+    return follow_up(f"These tests fail: {', '.join(failing)}. Fix them, then stop.")
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,109 @@
+"""The examples, tested as an author would: as plain functions, and as hooks under an agent that is not there."""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sdk import block_git, dangerous_shell, kube_guard, policy, redact_secrets
+from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeSubmitPrompt, BeforeTabFileRead, Stop
+from trotline.testing import Agent
+from trotline.verdicts import Permission
+
+HERE = Path(__file__).parent
+
+
+def hook(agent: Agent, name: str, event: str) -> None:
+    agent.layer("project", f"{sys.executable} -I {HERE / name}.py --home {agent.home}", event=event)
+
+
+@pytest.mark.parametrize("command,refused", [("rm -rf build", True), ("rm -fr /", True), ("rm a.txt", False)])
+def test_policy_refuses_mass_deletion(agent: Agent, command: str, refused: bool) -> None:
+    hook(agent, "policy", "beforeShellExecution")
+    assert agent.fire("beforeShellExecution", command=command).denied is refused
+
+
+def test_policy_judges_tools_reads_and_prompts() -> None:
+    assert policy.no_destructive_tools(BeforeMCP(tool_name="drop_table")).permission is Permission.DENY
+    assert policy.keep_secrets(BeforeReadFile(file_path="/srv/shop/.env"))
+    assert policy.keep_secrets(BeforeTabFileRead(file_path="/srv/shop/a.py")) is None
+    assert policy.keep_code_names(BeforeSubmitPrompt(prompt="What is Nightjar?"))
+    assert policy.keep_code_names(BeforeSubmitPrompt(prompt="What is this?")) is None
+
+
+def test_policy_tests_once_more_and_then_lets_go() -> None:
+    assert policy.test_once_more(Stop(status="completed", loop_count=0))
+    assert policy.test_once_more(Stop(status="completed", loop_count=1)) is None
+    assert policy.test_once_more(Stop(status="aborted")) is None
+
+
+@pytest.mark.parametrize("command", ["rm -rf /", "mkfs.ext4 /dev/sda", ":(){ :|:& };:", "dd of=/dev/sda"])
+def test_dangerous_commands_are_stopped(command: str) -> None:
+    assert dangerous_shell.stop_it(BeforeShell(command=command))
+    assert dangerous_shell.stop_it(BeforeShell(command="ls")) is None
+
+
+def test_the_agent_goes_on_until_the_tests_pass(agent: Agent) -> None:
+    hook(agent, "run_until_green", "stop")
+    report = agent.project / ".tests-failed"
+    report.write_text("test_total test_rounding")
+    assert agent.fire("stop", status="completed").follow_up.startswith("These tests fail: test_total, test_rounding.")
+    report.unlink()
+    assert agent.fire("stop", status="completed").follow_up == ""
+
+
+def test_everything_is_observed_without_what_was_said(agent: Agent) -> None:
+    hook(agent, "observe", "afterShellExecution")
+    agent.fire("afterShellExecution", command="curl -H 'Authorization: s3cret' example.com", output="ok", duration=12)
+    log, waited = agent.project / "hook_calls.jsonl", time.monotonic() + 10
+    while not log.exists() and time.monotonic() < waited:
+        time.sleep(0.02)
+    line = json.loads(log.read_text())
+    assert (line["event"], line["program"], line["ms"], line["bytes"]) == ("afterShellExecution", "curl", 12, 2)
+    assert "s3cret" not in log.read_text()
+
+
+MANIFESTS = [
+    ("image: shop\nsecurityContext:\n  privileged: true\n", "a privileged container"),
+    ("metadata:\n  namespace: kube-system\n", "the namespace kube-system"),
+    ("kind: Pod\n---\nspec:\n  hostNetwork: yes\n", "the host's network"),
+    ("image: shop\n# privileged: true\n", ""),
+]
+
+
+@pytest.mark.parametrize("manifest,what", MANIFESTS)
+def test_manifests_are_looked_into(agent: Agent, manifest: str, what: str) -> None:
+    hook(agent, "kube_guard", "beforeShellExecution")
+    (agent.project / "shop.yaml").write_text(manifest)
+    outcome = agent.fire("beforeShellExecution", command="kubectl apply -f shop.yaml", cwd=str(agent.project))
+    assert outcome.denied is bool(what)
+    assert what in outcome.user_message
+
+
+def test_a_manifest_from_elsewhere_is_asked_about_and_a_missing_one_refused(agent: Agent) -> None:
+    asked = kube_guard.look_inside(BeforeShell(command="kubectl apply -f https://example.com/x.yaml"))
+    assert asked is not None
+    assert asked.permission is Permission.ASK
+    hook(agent, "kube_guard", "beforeShellExecution")
+    assert agent.fire("beforeShellExecution", command="kubectl apply -f none.yaml", cwd=str(agent.project)).denied
+
+
+def test_two_failures_in_a_row_are_one_too_many(agent: Agent) -> None:
+    hook(agent, "track_stop", "stop")
+    said = [agent.fire("stop", status=status).follow_up for status in ("error", "completed", "error", "error", "error")]
+    assert [bool(text) for text in said] == [False, False, False, True, False]
+
+
+def test_git_goes_through_gh_and_history_is_asked_about() -> None:
+    assert block_git.use_gh(BeforeShell(command="git push")).agent_message == "Use the gh command for that."
+    assert block_git.keep_history(BeforeShell(command="git rebase main")).permission is Permission.ASK
+
+
+@pytest.mark.parametrize("event", ["beforeReadFile", "beforeTabFileRead"])
+def test_files_with_keys_stay_where_they_are(agent: Agent, event: str) -> None:
+    hook(agent, "redact_secrets", event)
+    assert agent.fire(event, file_path="/srv/shop/ci.yml", content=f"token: ghp_{'a' * 36}").denied
+    assert not agent.fire(event, file_path="/srv/shop/a.py", content="print(1)").denied
+    assert redact_secrets.withhold(BeforeReadFile(file_path="a", content="AKIA" + "A" * 16))
