@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trotline.config.models import Cache, is_loopback, read_models
 from trotline.config.problems import CODES
+from trotline.config.settings import read_settings
 from worlds import file_contents, marked_place, new_world, patient, said, trotline_process, unmarked
 
 MINE = "home/.config/trotline/models.json"
@@ -66,7 +67,8 @@ def test_what_cannot_be_used_is_said_at_its_place(code: str, text: str, tmp_path
 
 
 def test_every_code_of_models_is_shown() -> None:
-    assert {code for code in CODES if code.startswith("TL25")} <= {code for code, _ in BAD.values()}
+    shown = {code for code, _ in BAD.values()} | {code for _, problems in SETTINGS.values() for code, _, _ in problems}
+    assert {code for code in CODES if code.startswith("TL25")} <= shown
 
 
 def test_addresses_comments_and_trailing_commas_are_fine_in_a_file_of_our_own(tmp_path: Path) -> None:
@@ -196,6 +198,35 @@ def test_show_says_who_answers_a_prompt_hook(tmp_path: Path) -> None:
     assert "asks m7 of p" in trotline_process("show", *world.options, cwd=tmp_path).stdout
     rows = json.loads(trotline_process("show", "--json", *world.options, cwd=tmp_path).stdout)["data"]["hooks"]
     assert rows[0]["model"] == "p: m7"
+
+
+SETTINGS = {
+    '{"ask_fallback": "ask"}': ("ask", []),
+    '{"ask_fallback": "deny"}': ("deny", []),
+    '{"ask_fallback": "perhaps"}': ("deny", [("TL256", 1, 18)]),
+    '{"ask_fallback": true}': ("deny", [("TL256", 1, 18)]),
+    '{"fallback": "ask"}': ("deny", [("TL256", 1, 2)]),
+    "[]": ("deny", [("TL256", 1, 1)]),
+    "{": ("deny", [("TL101", 1, 2)]),
+}
+
+
+@pytest.mark.parametrize("text,value,problems", [(text, *seen) for text, seen in SETTINGS.items()])
+def test_a_setting_without_a_meaning_is_said_and_the_stricter_is_in_force(
+    text: str, value: str, problems: list[tuple[str, int, int]], tmp_path: Path
+) -> None:
+    world = new_world(tmp_path)
+    world.write("home/.config/trotline/settings.json", text)
+    settings = read_settings(world.roots())
+    assert (settings.ask_fallback, said(settings.problems)) == (value, problems)
+    assert ("settings.json  (settings)" in trotline_process("check", *world.options, cwd=tmp_path).stdout) is True
+
+
+def test_the_machine_has_the_last_word_about_settings_too(tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("home/.config/trotline/settings.json", '{"ask_fallback": "ask"}')
+    world.write("system/etc/trotline/settings.json", '{"ask_fallback": "deny"}')
+    assert read_settings(world.roots()).ask_fallback == "deny"
 
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "prompt-hooks.md"

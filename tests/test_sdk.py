@@ -135,6 +135,16 @@ def test_a_loss_is_shown_and_never_weaker(tmp_path: Path) -> None:
     assert "sent as deny" in ended.stderr
 
 
+def test_a_person_who_has_seen_their_host_ask_may_have_it_asked(tmp_path: Path) -> None:
+    program = GUARD + "\n@on.before_shell\ndef a(event):\n    return ask('sure?')\n"
+    settings = tmp_path / "home" / ".config" / "trotline" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"ask_fallback": "ask"}')
+    ended = play(tmp_path, program, cursor(command="ls"))
+    assert ended.body == {"permission": "ask", "user_message": "sure?"}
+    assert "cannot hear" not in ended.stderr
+
+
 def test_a_stop_is_kept_going_up_to_a_limit_where_the_host_has_none(tmp_path: Path) -> None:
     program = GUARD + "\n@on.stop\ndef again(event):\n    return follow_up('run the tests')\n"
     payload = {"hook_event_name": "Stop", "session_id": "s", "turn_id": "t", "cwd": "/w"}

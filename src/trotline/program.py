@@ -17,13 +17,14 @@ from trotline.audit.records import record_of
 from trotline.audit.spool import Spool
 from trotline.canary import CANARY
 from trotline.config import lookaround
+from trotline.config.places import Roots
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
 from trotline.events import EVENTS
 from trotline.hosts import ANYBODY, host_named
 from trotline.hosts.cursor import object_of
-from trotline.hosts.host import Answer, Host, settled
+from trotline.hosts.host import Answer, Host, Power, settled
 from trotline.hosts.recognition import TELLING, recognised
 from trotline.ids import uuid7
 from trotline.machine import clock, machine_roots
@@ -74,8 +75,16 @@ def answered(call: Call, handlers: Sequence[Function]) -> tuple[Answer, Outcome 
     begun = time.monotonic_ns()
     try:
         host = _host(call, words)
-        state = machine_roots(home=Path(words.home) if words.home else None).state
-        seat = Seat(host, [CANARY, *handlers], Sessions(state / "sessions"), words.event, search=lookaround.search)
+        roots = machine_roots(home=Path(words.home) if words.home else None)
+        state = roots.state
+        seat = Seat(
+            host,
+            [CANARY, *handlers],
+            Sessions(state / "sessions"),
+            event=words.event,
+            believing=_believing(roots),
+            search=lookaround.search,
+        )
         sent, outcome = answer(call, seat)
         micros = (time.monotonic_ns() - begun) // 1000
         unwritten = Spool(state / "spool").append(record_of(outcome, host.name, micros))
@@ -98,6 +107,15 @@ def _host(call: Call, words: Words) -> Host:
     except TrotlineError:
         body = {}
     return host_named(recognised(body, call.environ))
+
+
+def _believing(roots: Roots) -> frozenset[Power]:
+    """A person who has seen their host ask may have it asked."""
+    from trotline.config.settings import read_settings  # noqa: PLC0415 - a reader, for a file that few people have
+
+    files = (roots.managed_config / "settings.json", roots.config / "settings.json")
+    asks = any(file.exists() for file in files) and read_settings(roots).ask_fallback == "ask"
+    return frozenset({Power.ASK}) if asks else frozenset()
 
 
 def _broken(host: Host, words: Words, why: str) -> Answer:

@@ -13,7 +13,6 @@ from trotline.cli.options import claude_option, edition_option, json_option, roo
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
 from trotline.config.configuration import Configuration, LayerRead, read_layers
 from trotline.config.layers import find_layers, layer_of
-from trotline.config.models import Models
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem, Severity
 from trotline.contracts import Surface
@@ -119,8 +118,11 @@ def _print_for_people(configuration: Configuration) -> None:
     read = [layer for layer in configuration.layers if layer.exists]
     for layer in read:
         _print_layer(layer)
-    for file in configuration.models.files:
-        _print_models(file, configuration.models)
+    models, settings = configuration.models, configuration.settings
+    for file in models.files:
+        _print_own(file, "models for prompt hooks", models.problems, models.void.get(file, ""))
+    for file in settings.files:
+        _print_own(file, "settings", settings.problems)
     if not read:
         looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
         click.echo(f"no hooks are configured here (looked at: {looked})")
@@ -145,17 +147,16 @@ def _print_layer(layer: LayerRead) -> None:
     click.echo()
 
 
-def _print_models(file: str, models: Models) -> None:
-    click.echo(f"{bold(printable(file))}  {dim('(models for prompt hooks)')}")
-    problems = [problem for problem in models.problems if problem.place.file == file]
-    for problem in problems:
+def _print_own(file: str, about: str, problems: list[Problem], void: str = "") -> None:
+    """A file that only we read."""
+    click.echo(f"{bold(printable(file))}  {dim(f'({about})')}")
+    own = [problem for problem in problems if problem.place.file == file]
+    for problem in own:
         _print_problem(problem)
-    if file in models.void:
-        click.echo(
-            f"  {paint(f'nothing of this file is in force, because {printable(models.void[file])}', Severity.VOID)}"
-        )
-    if not problems:
-        click.echo(f"  {plural(len(models.providers), 'provider')}, nothing to say")
+    if void:
+        click.echo(f"  {paint(f'nothing of this file is in force, because {printable(void)}', Severity.VOID)}")
+    if not own:
+        click.echo("  nothing to say")
     click.echo()
 
 

@@ -15,6 +15,7 @@ from trotline.config.layers import find_layers
 from trotline.config.models import Models
 from trotline.config.places import Roots
 from trotline.config.problems import Problem, severity_of
+from trotline.config.settings import Settings, read_settings
 from trotline.config.sheet import Sheet
 from trotline.contracts import Surface
 from trotline.editions import Edition
@@ -38,6 +39,7 @@ class Configuration(msgspec.Struct, kw_only=True):
     layers: list[LayerRead]
     edition: Edition
     models: Models
+    settings: Settings
 
     @property
     def hooks(self) -> list[Hook]:
@@ -55,7 +57,7 @@ class Configuration(msgspec.Struct, kw_only=True):
     @property
     def problems(self) -> list[Problem]:
         found = [problem for layer in self.layers for problem in layer.problems]
-        return found + self.models.problems
+        return found + self.models.problems + self.settings.problems
 
 
 def load(roots: Roots, edition: Edition, *, claude: bool = True, surface: Surface | None = None) -> Configuration:
@@ -76,7 +78,7 @@ def read_layers(
         surfaces.report(found, surface)
     for layer in found:
         layer.problems.sort(key=lambda problem: (problem.place, problem.code))
-    return Configuration(layers=found, edition=edition, models=known)
+    return Configuration(layers=found, edition=edition, models=known, settings=read_settings(roots))
 
 
 def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:

@@ -130,6 +130,7 @@ CODES: dict[str, Code] = {
     ),
     "TL254": Code(_E, "key on an open line", "A key is sent over https, or to this machine itself, and nowhere else."),
     "TL255": Code(_E, "no such provider", "The name is not among the `providers` of the models files."),
+    "TL256": Code(_E, "settings file", "The file tells Trotline how to behave; something in it has no meaning."),
     "TL301": Code(
         _E,
         "matcher is no regular expression",
