@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import trotline
 from trotline.cli import COMMANDS
 from trotline.config.problems import CODES
 
@@ -147,3 +148,8 @@ def test_every_make_target_that_the_documents_name_exists() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
     named = {name for page in PAGES for name in re.findall(r"`?make ([a-z]+)`", page.read_text("utf-8"))}
     assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
+
+
+def test_every_public_name_is_used_in_a_program_of_the_documents() -> None:
+    used = {name for _, program in PROGRAMS for name in re.findall(r"\w+", program)}
+    assert set(trotline.__all__) <= used
