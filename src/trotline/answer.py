@@ -16,7 +16,7 @@ from trotline.hooks import Search, undecided
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.hosts.host import Answer, Host, Power, settled
 from trotline.hosts.specific import specifics
-from trotline.hosts.translation import read_event, their_tool
+from trotline.hosts.translation import Received, received, their_tool
 from trotline.outcomes import Call, Failure, FailureKind, Outcome, Voice, verdict_of
 from trotline.verdicts import Decision, Permission, Spoken, Verdict, merge
 
@@ -35,15 +35,17 @@ class Seat(NamedTuple):
 def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
     """Everything that happens when a host calls us."""
     try:
-        event = read_event(seat.host, call.payload, seat.event)
+        got = received(seat.host, call.payload, seat.event)
     except UnreadablePayload as error:
         return _unreadable(call, seat, error)
+    event = got.event
     host = seat.host.at(_version(event), believing=seat.believing)
-    voices = [voice for one in _all(event, host) for voice in _hear(one, seat)]
+    voices = [voice for one in all_of(event, host) for voice in _hear(one, seat)]
     voices, alarm = _within_limits(event, voices, call, seat)
     decision = _decide(event, voices)
     said, losses = settled(host, event.contract, decision.verdict)
-    sent = _spoken(host, seat.event or _theirs(host, event), event, said)
+    sent = _spoken(host, got, said)
+    losses = (*losses, *sent.losses)
     outcome = Outcome(
         call=call,
         event=event,
@@ -60,7 +62,7 @@ def _version(event: Event) -> str:
     return str(event.raw.get("version") or getattr(event, "cursor_version", "") or "")
 
 
-def _all(event: Event, host: Host) -> tuple[Event, ...]:
+def all_of(event: Event, host: Host) -> tuple[Event, ...]:
     """The event, and what else it is on hosts that raise only the generic one."""
     return (event,) if host.both else (event, *specifics(event))
 
@@ -79,7 +81,7 @@ def _decide(event: Event, voices: Sequence[Voice]) -> Decision:
 
 def _within_limits(event: Event, voices: list[Voice], call: Call, seat: Seat) -> tuple[list[Voice], str]:
     """Without follow-ups beyond the limit: some hosts have none of their own, and would go on forever."""
-    wanted = [voice for voice in voices if voice.verdict.follow_up or voice.verdict.permission is Permission.DENY]
+    wanted = [voice for voice in voices if voice.verdict.follow_up or voice.verdict.permission >= Permission.ASK]
     if not isinstance(event, Stop | SubagentStop) or not wanted:
         return voices, ""
     remembered = seat.sessions.read(event.conversation_id)
@@ -98,21 +100,18 @@ def _within_limits(event: Event, voices: list[Voice], call: Call, seat: Seat) ->
 def _as_follow_up(voice: Voice) -> Voice:
     """To refuse an end is to go on, with the reason as the next message."""
     verdict = voice.verdict
-    if verdict.permission is not Permission.DENY or verdict.follow_up:
+    if verdict.permission < Permission.ASK or verdict.follow_up:
         return voice
     reason = verdict.agent_message or verdict.user_message or "A hook asks to go on."
     return msgspec.structs.replace(voice, verdict=Verdict(follow_up=reason, user_message=verdict.user_message))
 
 
-def _spoken(host: Host, theirs: str, event: Event, said: Verdict) -> Answer:
+def _spoken(host: Host, got: Received, said: Verdict) -> Answer:
+    event = got.event
     if said.edited_input is not None and isinstance(event, PreToolUse | PostToolUse):
-        _, given = their_tool(host, event.tool_name, said.edited_input)
+        _, given = their_tool(host, event.tool_name, said.edited_input, got.tool)
         said = msgspec.structs.replace(said, edited_input=given)
-    return host.form(host, theirs, event.wire_name, said)
-
-
-def _theirs(host: Host, event: Event) -> str:
-    return next((theirs for theirs, ours in host.events.items() if ours == event.wire_name), event.wire_name)
+    return host.form(host, got.theirs, event.wire_name, said)
 
 
 def _unreadable(call: Call, seat: Seat, error: UnreadablePayload) -> tuple[Answer, Outcome]:
@@ -127,6 +126,7 @@ def _unreadable(call: Call, seat: Seat, error: UnreadablePayload) -> tuple[Answe
         verdict = Verdict(permission=Permission.DENY, user_message=failure.detail, agent_message=failure.detail)
     said, losses = settled(seat.host, contract, verdict)
     sent = seat.host.form(seat.host, seat.event, contract.name or "unknown", said)
+    losses = (*losses, *sent.losses)
     decision = Decision(verdict=verdict, deciders=("trotline",) if contract.refusable else ())
     outcome = Outcome(
         call=call,

@@ -5,6 +5,7 @@ else on every host, and to some of them "go on".
 """
 
 import contextlib
+import functools
 import os
 import sys
 import time
@@ -12,17 +13,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.answer import Seat, answer
+from trotline.answer import Seat, all_of, answer
 from trotline.audit.records import record_of
 from trotline.audit.spool import Spool
 from trotline.canary import CANARY
-from trotline.config import lookaround
 from trotline.config.places import Roots
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
-from trotline.events import EVENTS
-from trotline.hosts import ANYBODY, host_named
+from trotline.events import EVENTS, Event
+from trotline.hosts import ANYBODY, HOSTS, host_named
 from trotline.hosts.cursor import object_of
 from trotline.hosts.host import Answer, Host, Power, settled
 from trotline.hosts.recognition import TELLING, recognised
@@ -44,17 +44,17 @@ class Words(NamedTuple):
 
 def answer_call(argv: Sequence[str], handlers: Sequence[Function], later: Sequence[Function] = ()) -> int:
     """Read the call, answer it, and give the exit code; what handlers print goes to standard error."""
-    out = os.dup(1)
+    out, error = os.dup(1), os.dup(2)  # a handler may close what it prints on
     os.dup2(2, 1)  # also for children of handlers
-    with contextlib.redirect_stdout(sys.stderr):
+    with os.fdopen(os.dup(2), "w", errors="backslashreplace") as printed, contextlib.redirect_stdout(printed):
         call = call_of(argv, sys.stdin.buffer.read(MOST_PAYLOAD))
         sent, outcome = answered(call, handlers)
     with os.fdopen(out, "w", encoding="utf-8", errors="surrogateescape") as stdout:
         stdout.write(sent.stdout)
-    if sent.stderr:
-        print(sent.stderr, file=sys.stderr)
-    if outcome is not None:
-        _work_later(outcome, later)
+    with os.fdopen(error, "w", errors="backslashreplace") as stderr:
+        stderr.write(f"{sent.stderr}\n" if sent.stderr else "")
+    if outcome is not None and later:
+        _work_later(all_of(outcome.event, _host(call, words_of(argv))), later)
     return sent.exit_code
 
 
@@ -75,22 +75,27 @@ def answered(call: Call, handlers: Sequence[Function]) -> tuple[Answer, Outcome 
     begun = time.monotonic_ns()
     try:
         host = _host(call, words)
-        roots = machine_roots(home=Path(words.home) if words.home else None)
-        state = roots.state
+        state = _roots(words.home).state
         seat = Seat(
             host,
             [CANARY, *handlers],
             Sessions(state / "sessions"),
             event=words.event,
-            believing=_believing(roots),
-            search=lookaround.search,
+            believing=_believing(words.home),
+            search=_search,
         )
         sent, outcome = answer(call, seat)
         micros = (time.monotonic_ns() - begun) // 1000
         unwritten = Spool(state / "spool").append(record_of(outcome, host.name, micros))
-    except Exception as error:  # noqa: BLE001 - a host must never see our traceback
+    except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
         return _broken(host, words, f"Trotline failed: {error!r}"), None
     return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
+
+
+def failed(argv: Sequence[str], why: str) -> Answer:
+    """The answer when there was no time to judge: a failure of ours, as above."""
+    words = words_of(argv)
+    return _broken(host_named(words.host if words.host in HOSTS else ANYBODY), words, why)
 
 
 def words_of(argv: Sequence[str]) -> Words:
@@ -109,13 +114,27 @@ def _host(call: Call, words: Words) -> Host:
     return host_named(recognised(body, call.environ))
 
 
-def _believing(roots: Roots) -> frozenset[Power]:
-    """A person who has seen their host ask may have it asked."""
+@functools.cache
+def _roots(home: str) -> Roots:
+    """Found once: a service is asked for every call, and ends when its home becomes another directory."""
+    return machine_roots([Path("/")], Path(home) if home else None, Path("/"))  # no project: it may be gone by now
+
+
+def _search(pattern: str, text: str) -> bool | None:
+    from trotline.config import lookaround  # noqa: PLC0415 - few matchers need a child process
+
+    return lookaround.search(pattern, text)
+
+
+@functools.cache
+def _believing(home: str) -> frozenset[Power]:
+    """A person who has seen their host ask may have it asked. Read once: a service ends when a setting is changed."""
+    roots = _roots(home)
+    if not any((directory / "settings.json").exists() for directory in (roots.managed_config, roots.config)):
+        return frozenset()
     from trotline.config.settings import read_settings  # noqa: PLC0415 - a reader, for a file that few people have
 
-    files = (roots.managed_config / "settings.json", roots.config / "settings.json")
-    asks = any(file.exists() for file in files) and read_settings(roots).ask_fallback == "ask"
-    return frozenset({Power.ASK}) if asks else frozenset()
+    return frozenset({Power.ASK}) if read_settings(roots).ask_fallback == "ask" else frozenset()
 
 
 def _broken(host: Host, words: Words, why: str) -> Answer:
@@ -135,12 +154,9 @@ def _remarks(sent: Answer, outcome: Outcome, unwritten: str) -> list[str]:
     return [*filter(None, [sent.stderr]), *(f"trotline: {line}" for line in said)]
 
 
-def _work_later(outcome: Outcome, later: Sequence[Function]) -> None:
+def _work_later(events: Sequence[Event], later: Sequence[Function]) -> None:
     """Work that nobody waits for, in a process of its own: the host reads our pipes until they are closed."""
-    from trotline.hosts.specific import specifics  # noqa: PLC0415 - seldom
-
-    events = (outcome.event, *specifics(outcome.event))
-    work = [(one, event) for event in events for one in later if one.applies(event, lookaround.search)]
+    work = [(one, event) for event in events for one in later if one.applies(event, _search)]
     if not work or not hasattr(os, "fork") or os.fork():
         return
     os.setsid()

@@ -46,7 +46,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 kind = type(answer).__name__
                 failure = Failure(kind=FailureKind.MISFIT, detail=f"Function {self.name} returned a {kind}.")
-        except Exception as error:  # noqa: BLE001 - whatever an agent's function raises is data here
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent's function raises is data here
             failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} raised {error!r}.")
         return Voice(
             author=self.name,

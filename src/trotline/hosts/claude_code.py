@@ -6,9 +6,10 @@ The maps are those that Cursor publishes (cursor-protocol.md 7); what the host d
 from typing import Any
 
 from trotline.hooks import Vocabulary
-from trotline.hosts.claude_shape import FIELDS, POWERS, TOOLS
+from trotline.hosts.claude_shape import DEFAULTS, FIELDS, POWERS, TOOLS
 from trotline.hosts.forms import nested
 from trotline.hosts.host import Host
+from trotline.hosts.wiring import Wiring
 
 EVENT_MAP = {
     "PreToolUse": "preToolUse",
@@ -120,9 +121,21 @@ HOST = Host(
     powers=POWERS,
     form=nested,
     fields=FIELDS,
+    constants=DEFAULTS,
     tools=TOOLS,
     mcp="mcp__{server}__{tool}",
+    server=("mcp_server.name", ""),
+    texts=("stdout", "stderr", "text"),
     tells=("CLAUDECODE", "CLAUDE_CODE_SESSION_ID"),
-    marks=("prompt_id",),
+    marks=("prompt_id !timestamp", "transcript_path=/.claude/"),
     loop_limit=8,
+    wiring=Wiring(
+        files={"user": ".claude/settings.json", "project": ".claude/settings.json"},
+        events=(*EVENT_MAP, "PostToolUseFailure", "SubagentStart"),
+        grouped=True,
+        entry={"type": "command"},
+        fail_closed={"onFailure": "block"},
+        programs=("claude",),
+        directories=(".claude",),
+    ),
 )

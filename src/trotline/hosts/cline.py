@@ -1,7 +1,8 @@
-"""Cline: exit codes mean nothing, and a refusal ends the whole task (hosts.md 1 and 4, measured on 3.0.65)."""
+"""Cline: exit codes mean nothing, and a refusal ends the whole task. Its payloads have the call in two forms; those of
+its extension, by their documentation, in the older one only (hosts.md 1 and 4, measured on 3.0.65)."""
 
 from trotline.hosts.forms import cancelling
-from trotline.hosts.host import Host, Power, Tool
+from trotline.hosts.host import Host, Power, Told, Tool
 
 HOST = Host(
     name="cline",
@@ -10,6 +11,7 @@ HOST = Host(
         "tool_call": "preToolUse",
         "tool_result": "postToolUse",
         "agent_start": "sessionStart",
+        "agent_resume": "sessionStart",
         "agent_end": "stop",
         "session_shutdown": "sessionEnd",
         "user_prompt_submit": "beforeSubmitPrompt",
@@ -17,6 +19,7 @@ HOST = Host(
         "PreToolUse": "preToolUse",
         "PostToolUse": "postToolUse",
         "TaskStart": "sessionStart",
+        "TaskResume": "sessionStart",
         "TaskComplete": "stop",
         "SessionShutdown": "sessionEnd",
         "UserPromptSubmit": "beforeSubmitPrompt",
@@ -29,25 +32,41 @@ HOST = Host(
     },
     form=cancelling,
     fields={
-        "*": {"conversation_id": "taskId", "workspace_roots": "workspaceRoots"},
-        "preToolUse": {"tool_name": "tool_call.name", "tool_input": "tool_call.input", "tool_use_id": "tool_call.id"},
+        "*": {
+            "conversation_id": "taskId",
+            "workspace_roots": "workspaceRoots",
+            "cwd": "workspaceInfo.rootPath",
+        },
+        "preToolUse": {
+            "tool_name": "tool_call.name|preToolUse.toolName",
+            "tool_input": "tool_call.input|preToolUse.parameters",
+            "tool_use_id": "tool_call.id",
+        },
         "postToolUse": {
-            "tool_name": "tool_result.name",
-            "tool_input": "tool_result.input",
+            "tool_name": "tool_result.name|postToolUse.toolName",
+            "tool_input": "tool_result.input|postToolUse.parameters",
             "tool_use_id": "tool_result.id",
-            "tool_output": "tool_result.output",
-            "duration": "tool_result.durationMs",
+            "tool_output": "tool_result.output|postToolUse.result",
+            "duration": "tool_result.durationMs|postToolUse.executionTimeMs",
         },
         "beforeSubmitPrompt": {"prompt": "userPromptSubmit.prompt"},
-        "stop": {"status": "turn.status"},
+        "stop": {"status": "turn.status", "last_assistant_message": "turn.outputText"},
     },
     tools=(
-        Tool("run_commands", "Shell", {"command": "commands"}),
+        Tool("run_commands", "Shell", {"command": "commands"}, many=""),
         Tool("editor", "Write", {"file_path": "path", "content": "new_text"}),
         Tool("editor", "Write", {"file_path": "path", "old_string": "old_text", "new_string": "new_text"}),
-        Tool("read_files", "Read", {"file_path": "files"}),
+        Tool("read_files", "Read", {"file_path": "files"}, many="path"),
+        Tool("execute_command", "Shell"),
+        Tool("write_to_file", "Write", {"file_path": "path", "content": "content"}),
+        Tool("replace_in_file", "Write", {"file_path": "path", "diff": "diff"}),
+        Tool("read_file", "Read", {"file_path": "path"}),
+        Tool("search_files", "Grep", {"pattern": "regex", "file_path": "path"}),
+        Tool("list_files", "LS", {"file_path": "path"}),
     ),
+    texts=("result",),
     event_key="hookName",
-    marks=("clineVersion", "hookName"),
+    marks=("clineVersion",),
     why_not={Power.ASK: "Cline asks for a review that does nothing without a person"},
+    person=Told.ALONG,
 )

@@ -7,10 +7,15 @@ loud, because some versions block on silence (cursor-protocol.md 9 and C3, C5).
 import json
 from typing import Any
 
+import msgspec
+
+from trotline.contracts import Ask, Contract
 from trotline.events import EVENTS
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.hosts.cursor_replies import write_reply
-from trotline.hosts.host import Answer, Host, Power, Quirk
+from trotline.hosts.host import FIRST_DATED, Answer, Host, Power, Quirk
+from trotline.hosts.wiring import Wiring
+from trotline.outcomes import Loss
 from trotline.verdicts import Permission, Verdict
 
 POWER_OF_KEY = {
@@ -23,32 +28,19 @@ POWER_OF_KEY = {
 }
 
 
-def _powers() -> dict[str, frozenset[Power]]:
-    """What the newest documents say that Cursor hears."""
-    contract = edition(NEWEST)
-    heard = {
-        name: {POWER_OF_KEY[key] for key in keys if key in POWER_OF_KEY} for name, keys in contract.reply_keys.items()
-    }
-    for name, cls in EVENTS.items():
-        gate = heard.setdefault(name, set())
-        if cls.contract.refusable and name != "sessionStart":
-            gate |= {Power.DENY, Power.ALLOW}
-        if cls.contract.ask.name == "ASKED":
-            gate.add(Power.ASK)
-    return {name: frozenset(powers) for name, powers in heard.items()}
-
-
 ASK_IS_BROKEN = (
     "`ask` is a deny in 2.x, an allow in 3.x, blocks unasked in 3.9.16, runs unasked in Auto-review of 3.21.16"
 )
+
+EVERY_DATED = f"{FIRST_DATED}.01.01"
 
 QUIRKS = (
     Quirk(
         "beforeShellExecution", Power.ASK, False, ASK_IS_BROKEN, "seeds/004; ROS; LAB", since="2.4.21", date="2026-10"
     ),
     Quirk("beforeMCPExecution", Power.ASK, False, ASK_IS_BROKEN, "seeds/004", since="2.4.21", date="2026-10"),
-    Quirk("beforeShellExecution", Power.ASK, False, ASK_IS_BROKEN, "LAB", since="2026.01.01", date="2026-10"),
-    Quirk("beforeMCPExecution", Power.ASK, False, ASK_IS_BROKEN, "LAB", since="2026.01.01", date="2026-10"),
+    Quirk("beforeShellExecution", Power.ASK, False, ASK_IS_BROKEN, "LAB", since=EVERY_DATED, date="2026-10"),
+    Quirk("beforeMCPExecution", Power.ASK, False, ASK_IS_BROKEN, "LAB", since=EVERY_DATED, date="2026-10"),
     Quirk(
         "beforeSubmitPrompt",
         Power.CONTEXT,
@@ -67,30 +59,54 @@ QUIRKS = (
         since="2026.07.01",
         date="2026-09",
     ),
-    Quirk("preToolUse", Power.EDIT, False, "there was no preToolUse yet", "D1", until="2.4", date="2025-11"),
 )
 
 
-def spoken(_host: Host, _theirs: str, ours: str, verdict: Verdict) -> Answer:
+def _powers() -> dict[str, frozenset[Power]]:
+    """What the newest documents say that Cursor hears; what only some versions were seen to hear, the quirks say."""
+    contract = edition(NEWEST)
+    heard = {
+        name: {POWER_OF_KEY[key] for key in keys if key in POWER_OF_KEY} for name, keys in contract.reply_keys.items()
+    }
+    for name, cls in EVENTS.items():
+        gate = heard.setdefault(name, set())
+        if cls.contract.refusable:
+            gate |= {Power.DENY, Power.ALLOW}
+        if cls.contract.ask is Ask.ASKED:
+            gate.add(Power.ASK)
+    seen = {(quirk.event, quirk.power) for quirk in QUIRKS if quirk.works}
+    return {name: frozenset(one for one in powers if (name, one) not in seen) for name, powers in heard.items()}
+
+
+def spoken(host: Host, _theirs: str, ours: str, verdict: Verdict) -> Answer:
     """JSON with exit 0, whatever was decided."""
     if ours not in EVENTS:
         return Answer()
-    reason = verdict.agent_message or verdict.user_message
-    if verdict.permission is Permission.DENY and reason:
-        verdict = _both(verdict)
-    body: dict[str, Any] = write_reply(EVENTS[ours].contract, verdict, edition(NEWEST)).body
+    contract = EVENTS[ours].contract
+    if verdict.permission is Permission.DENY:
+        verdict = _both(verdict, contract)
+    body, losses, _ = write_reply(contract, verdict, edition(NEWEST))
     if verdict.context and ours == "beforeSubmitPrompt":
         body["additional_context"] = verdict.context
     if verdict.permission is Permission.SILENT:
         body = {**SILENCE.get(ours, {}), **body}
-    return Answer(json.dumps(body, ensure_ascii=False))
+    return Answer(
+        json.dumps(body), losses=(*(losses if verdict.permission > Permission.ALLOW else ()), *_unread(host, verdict))
+    )
 
 
-def _both(verdict: Verdict) -> Verdict:
-    import msgspec  # noqa: PLC0415 - for one copy
+def _unread(host: Host, verdict: Verdict) -> list[Loss]:
+    """What the person cannot be told beside a follow-up."""
+    lost = verdict.follow_up and verdict.user_message not in {"", verdict.follow_up}
+    return [Loss(host.name, "user_message", f"a follow-up of {host.title} has one text")] if lost else []
 
+
+def _both(verdict: Verdict, contract: Contract) -> Verdict:
+    """Both messages of a refusal, and where there is one key only, both in it."""
     user = verdict.user_message or verdict.agent_message
     agent = verdict.agent_message or verdict.user_message
+    if "agent_message" not in contract.answers:
+        user, agent = "\n\n".join(dict.fromkeys(filter(None, (user, agent)))), ""
     return msgspec.structs.replace(verdict, user_message=user, agent_message=agent)
 
 
@@ -110,7 +126,21 @@ HOST = Host(
     tells=("CURSOR_VERSION",),
     marks=("cursor_version",),
     why_not={Power.ASK: 'Cursor\'s `ask` is not reliable in this version (ask_fallback = "ask" believes in it)'},
+    doubts={"sessionStart": "Cursor's editor starts a session whatever is said; its command line does not"},
     loop_limit=5,
     quirks=QUIRKS,
     both=True,
+    wiring=Wiring(
+        files={
+            "user": ".cursor/hooks.json",
+            "project": ".cursor/hooks.json",
+            "enterprise": "etc/cursor/hooks.json",
+        },
+        events=tuple(EVENTS),
+        version=1,
+        matchers={"preToolUse": "^(?!Shell$|Read$|MCP)"},  # these have events of their own
+        fail_closed={"failClosed": True},
+        programs=("cursor", "cursor-agent"),
+        directories=(".cursor",),
+    ),
 )

@@ -1,9 +1,10 @@
 """Google's Gemini CLI: events and tools of its own, a decision at the top, output looked at before the exit code
 (hosts.md 1 and 4, measured on 0.61.0)."""
 
-from trotline.hosts.claude_shape import FIELDS
+from trotline.hosts.claude_shape import EDIT, FIELDS, READ, WRITE
 from trotline.hosts.forms import flat
 from trotline.hosts.host import Host, Power, Tool
+from trotline.hosts.wiring import Wiring
 
 EVENTS = {
     "SessionStart": "sessionStart",
@@ -27,16 +28,38 @@ HOST = Host(
         "stop": frozenset({Power.FOLLOW_UP}),
     },
     form=flat,
-    fields=FIELDS,
+    fields={
+        **FIELDS,
+        "postToolUse": {"tool_output": "tool_response"},
+        "stop": {"last_assistant_message": "prompt_response"},
+    },
     tools=(
         Tool("run_shell_command", "Shell"),
-        Tool("write_file", "Write", {"content": "content"}),
-        Tool("replace", "Write", {"old_string": "old_string", "new_string": "new_string"}),
-        Tool("read_file", "Read"),
-        Tool("search_file_content", "Grep"),
-        Tool("list_directory", "LS"),
+        Tool("write_file", "Write", WRITE),
+        Tool("replace", "Write", EDIT),
+        Tool("read_file", "Read", READ),
+        Tool("read_many_files", "Read", {"file_path": "include"}),
+        Tool("grep_search", "Grep"),
+        Tool("search_file_content", "Grep"),  # its older name
+        Tool("list_directory", "LS", {"file_path": "dir_path"}),
     ),
     mcp="mcp_{server}_{tool}",
+    server=("mcp_context.server_name", "mcp_context.tool_name"),
+    texts=("llmContent", "text"),
     tells=("GEMINI_SESSION_ID",),
-    why_not={Power.ASK: "Gemini CLI knows no ask, and would run the tool"},
+    marks=("timestamp transcript_path !permission_mode !prompt_id", "transcript_path=/.gemini/"),
+    why_not={Power.ASK: "Gemini CLI knows no ask, and would go on"},
+    wiring=Wiring(
+        files={
+            "user": ".gemini/settings.json",
+            "project": ".gemini/settings.json",
+            "enterprise": "etc/gemini-cli/settings.json",
+        },
+        events=tuple(EVENTS),
+        grouped=True,
+        entry={"type": "command", "name": "trotline"},
+        timeouts_per_second=1000,
+        programs=("gemini",),
+        directories=(".gemini",),
+    ),
 )

@@ -2,7 +2,7 @@
 
 from trotline.events import EVENTS
 from trotline.hosts.forms import by_exit_code
-from trotline.hosts.host import Host, Power
+from trotline.hosts.host import Host, Power, Told
 
 HOST = Host(
     name="generic",
@@ -11,5 +11,6 @@ HOST = Host(
     powers={name: frozenset({Power.DENY}) for name, cls in EVENTS.items() if cls.contract.refusable},
     form=by_exit_code,
     fields={name: {field: field for field in cls.__struct_fields__ if field != "raw"} for name, cls in EVENTS.items()},
+    person=Told.ALONG,
     both=True,
 )

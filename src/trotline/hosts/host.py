@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trotline.contracts import Contract
+from trotline.hosts.wiring import Wiring
 from trotline.outcomes import Loss
-from trotline.verdicts import Permission, Verdict
+from trotline.verdicts import EMPTY, Permission, Verdict
 
 
 class Power(StrEnum):
@@ -31,6 +32,14 @@ class Power(StrEnum):
     PLUGINS = "plugin_paths"
 
 
+class Told(StrEnum):
+    """How a person can be told something else than the model."""
+
+    APART = "apart"  # at any event, in a text of its own
+    ALONG = "along"  # in the one text of a refusal
+    NEVER = "never"
+
+
 class Answer(NamedTuple):
     """What our process gives back to the host."""
 
@@ -41,12 +50,17 @@ class Answer(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """One of the host's tools under our name; `fields` are ours and theirs, `when` tells apart what one tool does."""
+    """One of the host's tools under our name; `fields` are ours and theirs, `when` tells apart what one tool does.
+
+    A `*` is any name, and stands for it in ours. Of several rows the one counts whose fields the input has.
+    """
 
     theirs: str
     ours: str
     fields: Mapping[str, str] = MappingProxyType({})
     when: tuple[str, str] | None = None
+    inside: str = ""  # the key under which the input stands, where it is wrapped
+    many: str | None = None  # the fields hold lists: of texts, or of objects with the text at this key
 
 
 class Quirk(NamedTuple):
@@ -89,7 +103,11 @@ Form = Callable[["Host", str, str, Verdict], Answer]
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):
-    """A product. `events` maps its names to ours; `fields` says where ours stand in its payloads, `*` for all."""
+    """A product. `events` maps its names to ours; `fields` says where ours stand in its payloads, `*` for all.
+
+    A place is a dotted path; several are separated by `|`, and the first that holds something counts. A mark is keys
+    that stand together: `!key` is one that does not, `key=part` one whose text has the part.
+    """
 
     name: str
     title: str
@@ -99,13 +117,20 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     fields: dict[str, dict[str, str]] = {}
     tools: tuple[Tool, ...] = ()
     mcp: str = ""  # a pattern with `{server}` and `{tool}`
-    event_key: str = "hook_event_name"
+    server: tuple[str, str] = ("", "")  # where the payload names the server and its tool, if it does
+    texts: tuple[str, ...] = ()  # keys under which a structured result has its text
+    event_key: str = "hook_event_name"  # an empty first place: it does not always say
     constants: dict[str, dict[str, Any]] = {}  # what the event itself says and its payload does not
     tells: tuple[str, ...] = ()  # variables that only this product sets
-    marks: tuple[str, ...] = ()  # keys that only its payloads have
+    marks: tuple[str, ...] = ()  # what only its payloads have
     why_not: dict[Power, str] = {}
+    doubts: dict[str, str] = {}  # events where a refusal is said and may not be acted on, and why
+    person: Told = Told.APART
+    edit_is_allow: bool = False  # whether a changed input is taken only beside an allow
+    silence: str = "{}"
     loop_limit: int | None = None  # its own; None when it would go on forever
     quirks: tuple[Quirk, ...] = ()
+    wiring: Wiring | None = None
     both: bool = False  # whether it raises the specific event beside the generic one
 
     def at(self, version: str, *, believing: frozenset[Power] = frozenset()) -> "Host":
@@ -126,21 +151,23 @@ def settled(host: Host, contract: Contract, verdict: Verdict) -> tuple[Verdict, 
     losses: list[Loss] = []
     permission, follow_up = _permission(host, contract, verdict, losses)
     refused = permission is Permission.DENY
+    if refused and contract.name in host.doubts:
+        losses.append(Loss(host.name, "deny", host.doubts[contract.name]))
     kept: Body = {}
     for power in (Power.EDIT, Power.CONTEXT, Power.ENV, Power.REPLACE, Power.PLUGINS):
         value = getattr(verdict, power.value)
-        if value in (None, "", (), {}) and not (power is Power.REPLACE and value == {}):
-            continue
+        if value in EMPTY or (power is Power.ENV and not value) or (power is Power.EDIT and refused):
+            continue  # nobody runs the input of a refused action
         if host.hears(contract.name, power):
             kept[power.value] = value
-        elif not (refused and power is Power.EDIT):  # nobody runs the input of a refused action
+        else:
             losses.append(_loss(host, contract, power))
     if follow_up and not host.hears(contract.name, Power.FOLLOW_UP):
         losses.append(_loss(host, contract, Power.FOLLOW_UP))
         follow_up = ""
     said = Verdict(
         permission=permission,
-        user_message=verdict.user_message,
+        user_message=_for_the_person(host, verdict, losses, spoken=permission > Permission.ALLOW or bool(follow_up)),
         agent_message=verdict.agent_message,
         follow_up=follow_up,
         **kept,
@@ -150,18 +177,33 @@ def settled(host: Host, contract: Contract, verdict: Verdict) -> tuple[Verdict, 
 
 def _permission(host: Host, contract: Contract, verdict: Verdict, losses: list[Loss]) -> tuple[Permission, str]:
     """The permission that can be said, and the follow-up, which is how an event that is over is refused."""
-    wanted = verdict.permission
+    wanted, follow_up = verdict.permission, verdict.follow_up if verdict.follow_up.strip() else ""
     if wanted is Permission.SILENT or host.hears(contract.name, Power(wanted.word)):
-        return wanted, verdict.follow_up
+        return wanted, follow_up
     if wanted is Permission.ASK and host.hears(contract.name, Power.DENY):
         why = host.why_not.get(Power.ASK, f"{host.title} does not ask at {contract.name}")
         losses.append(Loss(host.name, "ask", f"{why}; sent as deny"))
-        return Permission.DENY, verdict.follow_up
+        return Permission.DENY, follow_up
     if wanted is not Permission.ALLOW and host.hears(contract.name, Power.FOLLOW_UP):
-        return Permission.SILENT, verdict.follow_up or reason_of(verdict)
-    if wanted is not Permission.ALLOW or contract.refusable:
+        return Permission.SILENT, follow_up or reason_of(verdict)
+    edits = host.hears(contract.name, Power.EDIT) and verdict.edited_input is not None
+    implied = host.edit_is_allow and edits
+    if wanted is not Permission.ALLOW or (contract.refusable and not implied):
         losses.append(_loss(host, contract, Power(wanted.word)))
-    return Permission.SILENT, verdict.follow_up
+    return Permission.SILENT, follow_up
+
+
+def _for_the_person(host: Host, verdict: Verdict, losses: list[Loss], *, spoken: bool) -> str:
+    """What the person reads beside the model. A refusal that is lost takes its texts along."""
+    told, model = verdict.user_message, verdict.agent_message
+    along = spoken and (host.person is Told.ALONG or not model.strip() or told == model)
+    if host.person is Told.APART or along or not told:
+        return told
+    if spoken or verdict.permission < Permission.ASK:
+        losses.append(
+            Loss(host.name, "user_message", f"{host.title} tells the person nothing but what the model reads")
+        )
+    return ""
 
 
 def _loss(host: Host, contract: Contract, power: Power) -> Loss:
@@ -171,4 +213,5 @@ def _loss(host: Host, contract: Contract, power: Power) -> Loss:
 
 def reason_of(verdict: Verdict) -> str:
     """What the model reads about a refusal; some hosts let an action run that was refused without a word."""
-    return verdict.agent_message or verdict.user_message or "A hook refused this and gave no reason."
+    said = (verdict.agent_message, verdict.user_message, "A hook refused this and gave no reason.")
+    return next(text for text in said if text.strip())

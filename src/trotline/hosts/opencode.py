@@ -2,7 +2,7 @@
 (hosts.md 1, measured on 1.18.33)."""
 
 from trotline.hosts.forms import bridged
-from trotline.hosts.host import Host, Power, Tool
+from trotline.hosts.host import Host, Power, Told, Tool
 
 HOST = Host(
     name="opencode",
@@ -22,25 +22,35 @@ HOST = Host(
     },
     form=bridged,
     fields={
-        "*": {"conversation_id": "input.sessionID", "cwd": "directory"},
+        "*": {
+            "conversation_id": "input.sessionID|properties.sessionID",
+            "cwd": "directory|properties.info.directory",
+        },
         "preToolUse": {"tool_name": "input.tool", "tool_input": "output.args", "tool_use_id": "input.callID"},
         "postToolUse": {
             "tool_name": "input.tool",
             "tool_input": "input.args",
             "tool_use_id": "input.callID",
-            "tool_output": "output.output",
+            "tool_output": "output.output|output",
         },
-        "beforeSubmitPrompt": {"prompt": "prompt"},
+        "beforeSubmitPrompt": {"prompt": "prompt|output.parts", "model": "output.message.model.modelID"},
         "afterAgentResponse": {"text": "output.text"},
     },
     tools=(
         Tool("bash", "Shell"),
         Tool("write", "Write", {"file_path": "filePath", "content": "content"}),
         Tool("edit", "Write", {"file_path": "filePath", "old_string": "oldString", "new_string": "newString"}),
+        Tool("apply_patch", "Write", {"patch": "patchText"}),
         Tool("read", "Read", {"file_path": "filePath"}),
+        Tool("grep", "Grep"),
+        Tool("list", "LS", {"file_path": "path"}),
+        Tool("task", "Task"),
+        *(Tool(own, own) for own in ("plan_enter", "plan_exit")),  # no servers `plan`
     ),
     mcp="{server}_{tool}",
-    event_key="hook",
-    marks=("hook",),
+    texts=("content", "text"),
+    event_key="hook|type",
+    marks=("hook input", "type properties"),
     why_not={Power.ASK: "OpenCode declares a way to ask and never calls it"},
+    person=Told.NEVER,
 )

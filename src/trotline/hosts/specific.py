@@ -1,12 +1,16 @@
-"""The specific events of a tool call, for hosts that raise only the generic one: a handler of shell commands must not
-care whether its host has an event for them."""
+"""What else a tool call is: a handler of shell commands must not care whether its host has an event for them.
+
+Most hosts raise the generic event only, and get the specific ones here; a host that raises only the specific ones gets
+the generic one.
+"""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from trotline.events import (
+    AfterAgentResponse,
     AfterFileEdit,
     AfterMCP,
     AfterShell,
@@ -15,33 +19,51 @@ from trotline.events import (
     BeforeShell,
     Event,
     PostToolUse,
+    PostToolUseFailure,
     PreToolUse,
+    Stop,
+    SubagentStart,
+    ToolInput,
 )
 from trotline.hooks import mcp_parts
 from trotline.parts import Edit
 
-SHARED = ("conversation_id", "generation_id", "session_id", "workspace_roots", "model", "transcript_path", "user_email")
-PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+SHARED = (
+    "conversation_id",
+    "generation_id",
+    "session_id",
+    "workspace_roots",
+    "model",
+    "transcript_path",
+    "user_email",
+    "raw",
+)
+PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:")
+LAST_WORDS = "last_assistant_message"
+"""Where a `stop` has what the assistant said last, on hosts that have no event for that."""
 
 
 def specifics(event: Event) -> tuple[Event, ...]:
-    """What else this tool call is; nothing for events that are specific themselves."""
-    if isinstance(event, PreToolUse):
-        return tuple(_before(event))
-    return tuple(_after(event)) if isinstance(event, PostToolUse) else ()
+    """What else this call is; nothing for events that are no more than they say."""
+    judged = MEANINGS.get(type(event))
+    return tuple(judged(event)) if judged else ()
 
 
 def _before(event: PreToolUse) -> Iterator[Event]:
     shared, given = _shared(event), _object(event.tool_input)
     server, tool = mcp_parts(event.tool_name)
     if event.tool_name == "Shell":
-        for command in _texts(given.get("command")):
+        for command in _texts(given.get("command", event.tool_input)):
             yield BeforeShell(command=command, cwd=event.cwd, **shared)
     elif event.tool_name == "Read":
-        for path in _texts(given.get("file_path")):
-            yield BeforeReadFile(file_path=path, **shared)
+        for path in _texts(given.get("file_path", event.tool_input)):
+            yield BeforeReadFile(file_path=_absolute(event.cwd, path), **shared)
+    elif event.tool_name == "Task":
+        kind, task = str(given.get("subagent_type") or ""), str(given.get("prompt") or "")
+        yield SubagentStart(subagent_type=kind, task=task, tool_call_id=event.tool_use_id, **shared)
     elif tool:
-        yield BeforeMCP(tool_name=tool, tool_input=given, mcp_server_name=server or None, **shared)
+        yield BeforeMCP(tool_name=tool, tool_input=event.tool_input, mcp_server_name=server or None, **shared)
 
 
 def _after(event: PostToolUse) -> Iterator[Event]:
@@ -49,20 +71,76 @@ def _after(event: PostToolUse) -> Iterator[Event]:
     server, tool = mcp_parts(event.tool_name)
     if event.tool_name == "Shell":
         for command in _texts(given.get("command")):
-            yield AfterShell(command=command, output=event.tool_output, duration=event.duration, **shared)
+            yield AfterShell(
+                command=command, output=event.tool_output, duration=event.duration, cwd=event.cwd or None, **shared
+            )
     elif event.tool_name == "Write":
-        paths = PATCHED.findall(str(given.get("patch", ""))) or _texts(given.get("file_path"))
-        for path in paths:
-            yield AfterFileEdit(file_path=path, edits=_edits(given), **shared)
+        for path in PATCHED.findall(str(given.get("patch", ""))) or _texts(given.get("file_path")):
+            yield AfterFileEdit(file_path=_absolute(event.cwd, path), edits=_edits(given), **shared)
     elif tool:
         yield AfterMCP(
             tool_name=tool,
-            tool_input=given,
-            result_json=event.tool_output,
+            tool_input=event.tool_input,
+            result_json=_result(event.tool_output),
             duration=event.duration,
             mcp_server_name=server or None,
             **shared,
         )
+
+
+def _failed(event: PostToolUseFailure) -> Iterator[Event]:
+    """A command that ended badly has run all the same."""
+    if event.tool_name == "Shell":
+        for command in _texts(_object(event.tool_input).get("command")):
+            yield AfterShell(
+                command=command,
+                output=event.error_message,
+                duration=event.duration,
+                cwd=event.cwd or None,
+                **_shared(event),
+            )
+
+
+def _stopped(event: Stop) -> Iterator[Event]:
+    if isinstance(text := event.raw.get(LAST_WORDS), str):
+        yield AfterAgentResponse(text=text, **_shared(event))
+
+
+def _about(event: BeforeShell | BeforeReadFile | BeforeMCP) -> Iterator[Event]:
+    name, given, cwd = _tool(event)
+    yield PreToolUse(tool_name=name, tool_input=given, cwd=cwd, **_shared(event))
+
+
+def _done(event: AfterShell | AfterMCP | AfterFileEdit) -> Iterator[Event]:
+    name, given, cwd = _tool(event)
+    output = event.output if isinstance(event, AfterShell) else getattr(event, "result_json", "")
+    duration = getattr(event, "duration", 0)
+    yield PostToolUse(
+        tool_name=name, tool_input=given, tool_output=output, duration=duration, cwd=cwd, **_shared(event)
+    )
+
+
+def _tool(event: Any) -> tuple[str, ToolInput, str]:
+    """The call as the generic event has it: tool, input, directory."""
+    if isinstance(event, BeforeShell | AfterShell):
+        return "Shell", {"command": event.command}, event.cwd or ""
+    if isinstance(event, BeforeMCP | AfterMCP):
+        server = f"{event.mcp_server_name}:" if event.mcp_server_name else ""
+        return f"MCP:{server}{event.tool_name}", event.tool_input, ""
+    if isinstance(event, AfterFileEdit):
+        edits = [{"old_string": edit.old_string, "new_string": edit.new_string} for edit in event.edits]
+        return "Write", {"file_path": event.file_path, "edits": edits}, ""
+    return "Read", {"file_path": event.file_path}, ""
+
+
+MEANINGS: dict[type[Event], Callable[[Any], Iterator[Event]]] = {
+    PreToolUse: _before,
+    PostToolUse: _after,
+    PostToolUseFailure: _failed,
+    Stop: _stopped,
+    **dict.fromkeys((BeforeShell, BeforeReadFile, BeforeMCP), _about),
+    **dict.fromkeys((AfterShell, AfterMCP, AfterFileEdit), _done),
+}
 
 
 def _shared(event: Event) -> dict[str, Any]:
@@ -79,13 +157,33 @@ def _object(given: object) -> dict[str, Any]:
 
 
 def _texts(value: object) -> list[str]:
-    """One or several, as texts or as objects with a path; some tools take many things at once."""
-    found = value if isinstance(value, list) else [value]
-    texts = [one.get("path") if isinstance(one, dict) else one for one in found]
-    return [text for text in texts if isinstance(text, str)]
+    """One or several, as texts or as objects with one; what is neither is shown whole, for a guard to see."""
+    found = value if isinstance(value, list) else [] if value is None else [value]
+    return [_text(one) for one in found]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        if isinstance(value.get("path"), str):
+            return str(value["path"])
+        if isinstance(value.get("command"), str):
+            arguments = value.get("args")
+            return " ".join([value["command"], *map(str, arguments if isinstance(arguments, list) else ())])
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _absolute(cwd: str, path: str) -> str:
+    return path if not cwd or ABSOLUTE.match(path) else f"{cwd.rstrip('/')}/{path}"
+
+
+def _result(text: str) -> str:
+    """What an MCP tool gave, as such servers say it."""
+    return json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False)
 
 
 def _edits(given: dict[str, Any]) -> tuple[Edit, ...]:
-    if "new_string" in given or "old_string" in given:
-        return (Edit(str(given.get("old_string", "")), str(given.get("new_string", ""))),)
-    return (Edit("", str(given["content"])),) if "content" in given else ()
+    if isinstance(several := given.get("edits"), list):
+        return tuple(edit for one in several if isinstance(one, dict) for edit in _edits({**one, "edits": None}))
+    if given.get("new_string") is not None or given.get("old_string") is not None:
+        return (Edit(str(given.get("old_string") or ""), str(given.get("new_string") or "")),)
+    return (Edit("", str(given["content"])),) if given.get("content") is not None else ()

@@ -2,24 +2,28 @@
 (hosts.md 1, by its documentation)."""
 
 from trotline.hosts.forms import by_exit_code
-from trotline.hosts.host import Host, Power
+from trotline.hosts.host import Host, Power, Told
+from trotline.hosts.wiring import Wiring
 
 REFUSABLE = ("beforeShellExecution", "beforeReadFile", "beforeMCPExecution", "preToolUse", "beforeSubmitPrompt")
+
+EVENTS = {
+    "pre_run_command": "beforeShellExecution",
+    "post_run_command": "afterShellExecution",
+    "pre_read_code": "beforeReadFile",
+    "post_read_code": "postToolUse",
+    "pre_write_code": "preToolUse",
+    "post_write_code": "afterFileEdit",
+    "pre_mcp_tool_use": "beforeMCPExecution",
+    "post_mcp_tool_use": "afterMCPExecution",
+    "pre_user_prompt": "beforeSubmitPrompt",
+    "post_cascade_response": "afterAgentResponse",
+}
 
 HOST = Host(
     name="windsurf",
     title="Windsurf",
-    events={
-        "pre_run_command": "beforeShellExecution",
-        "post_run_command": "afterShellExecution",
-        "pre_read_code": "beforeReadFile",
-        "pre_write_code": "preToolUse",
-        "post_write_code": "afterFileEdit",
-        "pre_mcp_tool_use": "beforeMCPExecution",
-        "post_mcp_tool_use": "afterMCPExecution",
-        "pre_user_prompt": "beforeSubmitPrompt",
-        "post_cascade_response": "afterAgentResponse",
-    },
+    events=EVENTS,
     powers={event: frozenset({Power.DENY}) for event in REFUSABLE},
     form=by_exit_code,
     fields={
@@ -29,6 +33,7 @@ HOST = Host(
         "beforeReadFile": {"file_path": "tool_info.file_path"},
         "afterFileEdit": {"file_path": "tool_info.file_path", "edits": "tool_info.edits"},
         "preToolUse": {"tool_input": "tool_info"},
+        "postToolUse": {"tool_input": "tool_info"},
         "beforeMCPExecution": {
             "tool_name": "tool_info.mcp_tool_name",
             "tool_input": "tool_info.mcp_tool_arguments",
@@ -38,13 +43,27 @@ HOST = Host(
             "tool_name": "tool_info.mcp_tool_name",
             "tool_input": "tool_info.mcp_tool_arguments",
             "mcp_server_name": "tool_info.mcp_server_name",
+            "result_json": "tool_info.mcp_result",
         },
         "beforeSubmitPrompt": {"prompt": "tool_info.user_prompt"},
         "afterAgentResponse": {"text": "tool_info.response"},
     },
     event_key="agent_action_name",
     marks=("agent_action_name",),
-    constants={"preToolUse": {"tool_name": "Write"}},
-    both=True,
+    constants={"preToolUse": {"tool_name": "Write"}, "postToolUse": {"tool_name": "Read"}},
     why_not={Power.ASK: "Windsurf knows no ask"},
+    person=Told.ALONG,
+    silence="",
+    wiring=Wiring(
+        files={
+            "user": ".codeium/windsurf/hooks.json",
+            "project": ".windsurf/hooks.json",
+            "enterprise": "etc/windsurf/hooks.json",
+        },
+        events=tuple(EVENTS),
+        entry={"show_output": True},
+        timeout_key="",
+        programs=("windsurf",),
+        directories=(".codeium/windsurf",),
+    ),
 )

@@ -1,0 +1,23 @@
+"""Wiring: where a host keeps its hooks and how an entry of ours looks there, as data on each host."""
+
+from typing import Any
+
+import msgspec
+
+
+class Wiring(msgspec.Struct, frozen=True, kw_only=True):
+    """`files` says for each layer where the file is, below the home, the project or the system's root."""
+
+    files: dict[str, str]
+    events: tuple[str, ...]  # the host's names, in the order in which they are written
+    grouped: bool = False  # whether entries stand in groups that bear the matcher
+    version: int | None = None
+    matchers: dict[str, str] = {}
+    entry: dict[str, Any] = {}  # what every entry has beside its command
+    command_key: str = "command"
+    timeout_key: str = "timeout"
+    timeouts_per_second: int = 1  # 1000 for hosts that count milliseconds
+    fail_closed: dict[str, Any] = {}  # what makes the host block when a hook fails; empty if nothing does
+    programs: tuple[str, ...] = ()  # its executables
+    directories: tuple[str, ...] = ()  # below the home; there only if the product was used
+    note: str = ""  # what a person has to do besides
