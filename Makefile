@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready-dev
 SOAK   := $(VENV)/.ready-soak
 
-.PHONY: help demo test check format soak bench schemas lock clean
+.PHONY: help demo test check format client soak bench test-clients schemas lock clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -33,15 +33,23 @@ check: $(READY)  ## format, lint, types, import directions, dead code
 format: $(READY)  ## rewrite what the formatter and the linter can fix
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
 
-soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), 16 threads of events, mutation testing of the domain
+client: $(READY)  ## compile the program that hosts run (client/); setting up does it too, where there is a C compiler
+	@$(BIN)/python client/build.py src/trotline/service/trotline-hook
+
+soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), threads, a service killed again and again, mutation testing
 	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-600}
 	@$(BIN)/python scripts/soak.py
+	@$(BIN)/python scripts/soak_service.py
 	@$(BIN)/python scripts/mutate.py
 
 bench: $(READY)  ## measurements as ratios against a floor, in one interleaved run
 	@$(BIN)/python bench/check.py
 	@$(BIN)/python bench/engine.py
 	@$(BIN)/python bench/embedding.py
+	@$(BIN)/python bench/hook_path.py
+
+test-clients: $(READY)  ## our installed line under real agents, offline (needs ../shared/clients; downloads much)
+	@$(BIN)/python scripts/test_clients.py
 
 schemas: $(READY)  ## write schemas/ and the generated reference pages anew from the declarations
 	@$(BIN)/python scripts/generate.py
@@ -52,7 +60,7 @@ lock: $(READY)  ## resolve the locked requirements anew (needs uv)
 clean:  ## remove what make made
 	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis mutants .fuzz
 
-$(READY): pyproject.toml locks/dev.txt scripts/setup.sh
+$(READY): pyproject.toml hatch_build.py client/build.py client/bare.h client/trotline_hook.c locks/dev.txt scripts/setup.sh
 	@PYTHON='$(PYTHON)' sh scripts/setup.sh $(VENV) locks/dev.txt
 	@touch $@
 

@@ -11,8 +11,11 @@ from trotline.config.jsonc_reader import MOST_BYTES
 def content(path: Path) -> tuple[bytes, int]:
     """What stands in a regular file, and its mode; whatever else has the name could keep us waiting forever."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        return file.read(MOST_BYTES + 1), status.st_mode
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read(MOST_BYTES + 1), status.st_mode
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,425 @@
+/* trotline-hook: what a host runs. It hands the call to the warm service and prints the answer; if anything at all is
+ * odd, it becomes the cold path, with the whole payload, and the answer is the same.
+ *
+ *   trotline-hook PYTHON --host HOST --event EVENT [--home DIR] [--deadline SECONDS] [--fail open] [--uid N]
+ *
+ * It believes nothing that stands in a variable: another hook may have set it. The home directory is --home or what the
+ * password file says; Python is PYTHON, isolated and without variables; our code is where this program is.
+ *
+ * The wire, numbers big endian; src/trotline/service/wire.py says the same:
+ *   call      "TL1\0", u32 length of the header, u32 length of the payload, header (JSON), payload
+ *   greeting  "TL1\0", 't' taken, 'b' busy or 'c' go cold, 16 bytes of digest
+ *   answer    u8 exit code, u32 length of stdout, u32 length of stderr, stdout, stderr; only after 't'
+ *
+ * The cold path:  PYTHON -I -S HERE/cold.py ID MICROSECONDS MILLISECONDS-LEFT FINDING and the words after PYTHON
+ */
+#define _DEFAULT_SOURCE
+#define _DARWIN_C_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+#ifdef __APPLE__
+#include <pwd.h>
+#include <sys/random.h>
+#define RUN "/Library/Application Support/trotline/v1/run"
+#else
+#define RUN "/.local/state/trotline/v1/run"
+#endif
+#ifdef BARE
+#include "bare.h"
+#endif
+#ifndef PASSWD
+#define PASSWD "/etc/passwd"
+#endif
+
+enum {
+    MOST_PAYLOAD = 64000000, /* what the cold path reads of one */
+    MOST_HEADER = 65536,
+    MOST_WORDS = 64,
+    MOST_PATH = 4096,
+    PATIENCE = 1000,  /* milliseconds without a sign of the service: then it is busy */
+    DEADLINE = 50000, /* if the line names none */
+    PREFIX = 12,
+    GREETING = 21,
+    ANSWER = 9,
+    OURS_ALONE = 077,
+};
+
+static char **line; /* argv */
+static int words;   /* how many follow PYTHON */
+static const char *home, *host;
+static int fails_open, ended, connection = -1;
+static uid_t service_uid;
+static int64_t deadline = DEADLINE, begun, received;
+static char id[37], code[MOST_PATH], cold[MOST_PATH + 16];
+static char *payload;
+static size_t size, room;
+static void (*broken_pipe)(int);
+
+static char header[PREFIX + MOST_HEADER + 8];
+static size_t length;
+
+static int64_t now(clockid_t clock, int64_t parts) {
+    struct timespec t = {0, 0};
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * parts + t.tv_nsec / (1000000000 / parts);
+}
+
+static int64_t left(void) { return deadline - (now(CLOCK_MONOTONIC, 1000) - begun); }
+
+/* At least half of what is left belongs to the cold path. */
+static int64_t patience(void) { return PATIENCE < left() / 2 ? PATIENCE : left() / 2; }
+
+/* Wait until it can be done, at most so many milliseconds; 0 when it cannot. */
+static int can(int fd, short what, int64_t limit) {
+    int64_t until = now(CLOCK_MONOTONIC, 1000) + limit;
+    for (;;) {
+        struct pollfd one = {fd, what, 0};
+        int64_t wait = until - now(CLOCK_MONOTONIC, 1000);
+        int ready = poll(&one, 1, wait > 0 ? (int)wait : 0);
+        if (ready >= 0 || errno != EINTR) return ready > 0;
+    }
+}
+
+/* All of it, however often it takes; 0 when the other side is gone or the time is up. */
+static int write_all(int fd, const char *data, size_t count, int64_t limit) {
+    while (count) {
+        ssize_t n = write(fd, data, count);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN && can(fd, POLLOUT, limit)) continue;
+        if (n <= 0) return 0;
+        data += n;
+        count -= (size_t)n;
+    }
+    return 1;
+}
+
+/* 1: all of it; 0: the other side is gone; -1: the time is up. */
+static int read_all(char *data, size_t count) {
+    while (count) {
+        ssize_t n = read(connection, data, count);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) {
+            if (can(connection, POLLIN, patience())) continue;
+            return -1;
+        }
+        if (n <= 0) return 0;
+        data += n;
+        count -= (size_t)n;
+    }
+    return 1;
+}
+
+static char *decimal(char *to, int64_t value) { /* twenty digits, a sign and the end fit into 24 */
+    char digits[24];
+    int n = 0;
+    uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    do digits[n++] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (value < 0) digits[n++] = '-';
+    for (int i = 0; i < n; i++) to[i] = digits[n - 1 - i];
+    to[n] = 0;
+    return to;
+}
+
+/* There is nobody left who knows the host's words: exit 2 is what most of them take for a refusal. */
+static _Noreturn void give_up(const char *what) {
+    static const char before[] = "trotline: cannot answer: ", after[] = " (error ";
+    char number[24];
+    decimal(number, errno);
+    write_all(2, before, sizeof before - 1, 1000);
+    write_all(2, what, strlen(what), 1000);
+    write_all(2, after, sizeof after - 1, 1000);
+    write_all(2, number, strlen(number), 1000);
+    write_all(2, ")\n", 2, 1000);
+    _exit(fails_open ? 0 : 2);
+}
+
+/* In a process of its own: what does not fit into the pipe, and what has not come yet. */
+static _Noreturn void pour(int into, size_t from) {
+    static char piece[1 << 16];
+    close(1); /* the host reads these until they are closed */
+    close(2);
+    fcntl(into, F_SETFL, 0);
+    int fine = write_all(into, payload + from, size - from, 0);
+    while (fine && !ended) {
+        ssize_t n = read(0, piece, sizeof piece);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN && can(0, POLLIN, left())) continue;
+        fine = n > 0 && write_all(into, piece, (size_t)n, 0);
+    }
+    _exit(0);
+}
+
+/* What was read, and what is still to come, as a new standard input. A pipe needs no disk and no rights. */
+static void feed(void) {
+    int ends[2];
+    size_t done = 0;
+    if (pipe(ends)) give_up("no pipe");
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (done < size) {
+        ssize_t n = write(ends[1], payload + done, size - done);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break; /* it is full */
+        done += (size_t)n;
+    }
+    if (done < size || !ended) {
+        long child = fork();
+        if (child < 0) give_up("no process");
+        if (child == 0) {
+            close(ends[0]);
+            pour(ends[1], done);
+        }
+    }
+    dup2(ends[0], 0);
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static _Noreturn void go_cold(const char *finding) {
+    static char *argv[MOST_WORDS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
+    char when[24], rest[24];
+    if (connection >= 0) close(connection); /* the service must not begin with what we do ourselves */
+    if (ended || size) feed();
+    char *head[] = {line[1], "-I", "-S", cold, id, decimal(when, received), decimal(rest, left()), (char *)finding};
+    memcpy(argv, head, sizeof head);
+    memcpy(argv + sizeof head / sizeof *head, line + 2, (size_t)words * sizeof *argv);
+    signal(SIGPIPE, broken_pipe);
+    execve(line[1], argv, environment);
+    give_up(line[1]);
+}
+
+/* UUID version 7; without randomness there is none, and the cold path makes one. */
+static void make_id(void) {
+    static const char digits[] = "0123456789abcdef";
+    unsigned char b[16];
+    if (getentropy(b, sizeof b)) return;
+    uint64_t ms = (uint64_t)received / 1000;
+    for (int i = 5; i >= 0; i--, ms >>= 8) b[i] = (unsigned char)ms;
+    b[6] = (unsigned char)(0x70 | (b[6] & 15));
+    b[8] = (unsigned char)(0x80 | (b[8] & 63));
+    char *to = id;
+    for (int i = 0; i < 16; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10) *to++ = '-';
+        *to++ = digits[b[i] >> 4];
+        *to++ = digits[b[i] & 15];
+    }
+}
+
+/* A number and up to three decimals, in thousandths; -1 if it is something else. */
+static int64_t thousandths(const char *text) {
+    int64_t value = 0, unit = 1000;
+    int point = 0;
+    if (!*text) return -1;
+    for (; *text; text++) {
+        if (*text == '.' && !point++) continue;
+        if (*text < '0' || *text > '9' || value > INT32_MAX) return -1;
+        if (point && unit > 1) unit /= 10, value += (*text - '0') * unit;
+        else if (!point) value = value * 10 + (*text - '0') * 1000;
+    }
+    return value;
+}
+
+static void read_words(int argc) {
+    words = argc - 2;
+    for (int i = 2; i + 1 < argc; i += 2) {
+        const char *name = line[i], *value = line[i + 1];
+        int64_t given = thousandths(value);
+        if (!strcmp(name, "--host")) host = value;
+        if (!strcmp(name, "--home")) home = value;
+        if (!strcmp(name, "--deadline") && given >= 0) deadline = given;
+        if (!strcmp(name, "--fail")) fails_open = !strcmp(value, "open");
+        if (!strcmp(name, "--uid") && given >= 0) service_uid = (uid_t)(given / 1000);
+    }
+}
+
+/* From the password file and not from the name service, which would load libraries. */
+static const char *own_home(void) {
+#ifdef __APPLE__
+    struct passwd *entry = getpwuid(getuid());
+    return entry ? entry->pw_dir : NULL;
+#else
+    static char file[1 << 18];
+    size_t count = 0;
+    ssize_t n;
+    int fd = open(PASSWD, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    while (count < sizeof file - 1 && ((n = read(fd, file + count, sizeof file - 1 - count)) > 0 || errno == EINTR))
+        count += n > 0 ? (size_t)n : 0;
+    close(fd);
+    for (char *entry = file; *entry;) {
+        char *field[7] = {entry};
+        int fields = 1;
+        char *c = entry;
+        for (; *c && *c != '\n'; c++) {
+            if (*c == ':' && fields < 7) *c = 0, field[fields++] = c + 1;
+        }
+        entry = *c ? c + 1 : c;
+        *c = 0;
+        if (fields == 7 && thousandths(field[2]) == (int64_t)getuid() * 1000) return field[5];
+    }
+    return NULL;
+#endif
+}
+
+static int peer_is(uid_t uid) {
+#ifdef SO_PEERCRED
+    struct {
+        pid_t pid;
+        uid_t uid;
+        gid_t gid;
+    } peer = {0, (uid_t)-1, 0};
+    socklen_t bytes = sizeof peer;
+    return !getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) && peer.uid == uid;
+#else
+    uid_t other;
+    gid_t group;
+    return !getpeereid(connection, &other, &group) && other == uid;
+#endif
+}
+
+static void reach_service(void) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct stat run;
+    if (!home || !*home) home = own_home();
+    if (!home || *home != '/' || !host || !*host) go_cold("unfit");
+    size_t bytes = strlen(home);
+    if (bytes + sizeof RUN + 2 > sizeof at.sun_path) go_cold("unfit");
+    memcpy(at.sun_path, home, bytes);
+    memcpy(at.sun_path + bytes, RUN, sizeof RUN);
+    if (lstat(at.sun_path, &run)) go_cold("absent");
+    if (!S_ISDIR(run.st_mode) || run.st_uid != service_uid) go_cold("foreign");
+    if (run.st_mode & OURS_ALONE) go_cold("absent"); /* whoever starts a service puts that right */
+    memcpy(at.sun_path + bytes + sizeof RUN - 1, "/s", 3);
+    connection = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (connection < 0) go_cold("unfit");
+    fcntl(connection, F_SETFD, FD_CLOEXEC);
+    fcntl(connection, F_SETFL, O_NONBLOCK);
+    if (connect(connection, (struct sockaddr *)&at, sizeof at)) go_cold(errno == EAGAIN ? "busy" : "absent");
+    if (!peer_is(service_uid)) go_cold("foreign");
+}
+
+/* Pages that cost nothing before they are used; NULL when there are none. */
+static char *pages(size_t count) {
+    void *at = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void read_payload(void) {
+    for (room = MOST_PAYLOAD; !(payload = pages(room)); room /= 2) {
+        if (room < MOST_HEADER) go_cold("large");
+    }
+    while (!ended) {
+        if (size == room) go_cold("large");
+        if (!can(0, POLLIN, left())) go_cold("late");
+        ssize_t n = read(0, payload + size, room - size);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (n <= 0) ended = 1;
+        else size += (size_t)n;
+    }
+}
+
+static void put(const char *text) {
+    for (; *text && length < sizeof header; text++) header[length++] = *text;
+}
+
+/* A JSON string. Bytes beyond ASCII go as they are: a name that is not UTF-8 is refused by the service. */
+static void quote(const char *text) {
+    static const char digits[] = "0123456789abcdef";
+    put("\"");
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        char plain[] = {*text, 0}, escaped[] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15], 0};
+        put(c < 32 || c == '"' || c == '\\' ? escaped : plain);
+    }
+    put("\"");
+}
+
+static void number(char *to, size_t value) {
+    for (int i = 3; i >= 0; i--, value >>= 8) to[i] = (char)value;
+}
+
+static size_t read_number(const unsigned char *from) {
+    return (size_t)from[0] << 24 | (size_t)from[1] << 16 | (size_t)from[2] << 8 | from[3];
+}
+
+/* The Call without its payload. */
+static void write_header(void) {
+    static char here[MOST_PATH];
+    char digits[24];
+    struct stat cwd;
+    if (!*id || !getcwd(here, sizeof here) || *here != '/' || stat(".", &cwd)) go_cold("unfit");
+    length = PREFIX;
+    put("{\"id\":"), quote(id), put(",\"argv\":[");
+    for (int i = 0; i < words; i++) put(i ? "," : ""), quote(line[i + 2]);
+    put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":["), put(decimal(digits, (int64_t)cwd.st_dev)), put(",");
+    put(decimal(digits, (int64_t)cwd.st_ino)), put("],\"environ\":{},\"received_us\":"), put(decimal(digits, received));
+    put(",\"code\":"), quote(code), put("}");
+    if (length > PREFIX + MOST_HEADER) go_cold("unfit");
+    memcpy(header, "TL1", 4);
+    number(header + 4, length - PREFIX);
+    number(header + 8, size);
+}
+
+/* If it cannot all be sent, the greeting says why, or does not come. */
+static void send_call(void) {
+    write_header();
+    struct iovec parts[2] = {{header, length}, {payload, size}};
+    ssize_t n = writev(connection, parts, 2);
+    size_t sent = n > 0 ? (size_t)n : 0, of_header = sent < length ? sent : length;
+    if (write_all(connection, header + of_header, length - of_header, patience()))
+        write_all(connection, payload + (sent - of_header), size - (sent - of_header), patience());
+}
+
+static int print_answer(void) {
+    unsigned char begin[GREETING + ANSWER];
+    int got = read_all((char *)begin, GREETING);
+    if (got <= 0) go_cold(got ? "busy" : "lost");
+    if (memcmp(begin, "TL1", 4)) go_cold("odd");
+    if (begin[4] != 't') go_cold(begin[4] == 'b' ? "busy" : begin[4] == 'c' ? "cold" : "odd");
+    got = read_all((char *)begin + GREETING, ANSWER);
+    if (got <= 0) go_cold(got ? "slow" : "lost");
+    size_t out = read_number(begin + GREETING + 1), err = read_number(begin + GREETING + 5);
+    if (out > MOST_PAYLOAD || err > MOST_PAYLOAD) go_cold("odd");
+    char *said = out + err <= sizeof header ? header : pages(out + err);
+    if (!said) go_cold("large");
+    got = read_all(said, out + err);
+    if (got <= 0) go_cold(got ? "slow" : "lost");
+    write_all(1, said, out, left());
+    write_all(2, said + out, err, left());
+    return begin[GREETING];
+}
+
+int main(int argc, char **argv) {
+    for (int fd = 0; fd < 3; fd++) {
+        if (fcntl(fd, F_GETFD, 0) < 0 && open("/dev/null", O_RDWR) < 0) _exit(2);
+    }
+    line = argv;
+    service_uid = getuid();
+    if (argc < 2 || argc > MOST_WORDS + 2 || *argv[0] != '/' || *argv[1] != '/') give_up("this is no installed line");
+    size_t here = strlen(argv[0]);
+    while (argv[0][here] != '/') here--;
+    if (here >= sizeof code) give_up("a path is too long");
+    memcpy(code, argv[0], here);
+    memcpy(cold, argv[0], here);
+    memcpy(cold + here, "/cold.py", 9);
+    received = now(CLOCK_REALTIME, 1000000);
+    begun = now(CLOCK_MONOTONIC, 1000);
+    broken_pipe = signal(SIGPIPE, SIG_IGN);
+    read_words(argc);
+    make_id();
+    reach_service();
+    read_payload();
+    send_call();
+    return print_answer();
+}

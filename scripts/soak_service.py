@@ -1,0 +1,203 @@
+"""Many processes call, and the service is killed again and again: every answer right, every record there, and once.
+
+    python scripts/soak_service.py [CALLS [CALLERS]]      10,000 calls from 16 processes, some ten minutes on two cores
+
+The tests use the same with fewer calls, and a copy of the package as a wheel would install it: what is being edited
+meanwhile does not matter then, and our libraries stand beside our package.
+"""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import trotline
+from trotline.audit.spool import Spool
+from trotline.canary import WORD
+from trotline.service.directory import RunDirectory
+
+ROOT = Path(__file__).parent.parent
+LIBRARIES = ("msgspec", "re2", "regress", "click", "httpx2")
+STATE = ".local/state/trotline/v1"
+CLIENT = "trotline-hook"
+PAUSES = (0.05, 1.2)
+"""Seconds that a service may live, more or less."""
+
+
+class Ended(NamedTuple):
+    """What a host saw of a call."""
+
+    stdout: bytes
+    stderr: bytes
+    code: int
+
+
+class Site(NamedTuple):
+    """A copy of our package with its libraries beside it."""
+
+    path: Path
+
+    @property
+    def service(self) -> Path:
+        return self.path / "trotline" / "service"
+
+    def line(self, home: Path, *more: str, client: str = CLIENT, event: str = "beforeShellExecution") -> list[str]:
+        """The words of an installed line, for a client or, as `twin.py`, for its twin."""
+        words = ["--host", "cursor", "--event", event, "--home", str(home), *more]
+        program = self.service / client
+        if program.suffix == ".py":
+            return ["/usr/bin/env", "-i", sys.executable, "-I", "-S", str(program), *words]
+        return [str(program), sys.executable, *words]
+
+
+def install(path: Path, *ways: str) -> Site:
+    """Our package, its libraries and the client: the usual one, or one for each of these ways, named after it."""
+    package = Path(trotline.__file__).parent
+    shutil.copytree(package, path / "trotline", ignore=shutil.ignore_patterns("__pycache__", f"{CLIENT}*", "cases"))
+    for name in LIBRARIES:
+        library = __import__(name)
+        (path / name).symlink_to(Path(str(library.__file__)).parent)
+    site = Site(path.resolve())
+    for way in ways or ("",):
+        target = site.service / (f"{CLIENT}-{way}" if way else CLIENT)
+        build = [sys.executable, str(ROOT / "client" / "build.py"), str(target), *filter(None, [way])]
+        subprocess.run(build, check=True, capture_output=True)
+    return site
+
+
+def state_of(home: Path) -> Path:
+    return home / STATE
+
+
+def records(home: Path) -> list[dict[str, Any]]:
+    return Spool(state_of(home) / "spool").read().records
+
+
+def payload(conversation: str, command: str = "ls", **fields: Any) -> bytes:
+    body = {"hook_event_name": "beforeShellExecution", "cursor_version": "3.21.16", "cwd": "/", **fields}
+    return json.dumps({**body, "conversation_id": conversation, "command": command}).encode()
+
+
+def call(words: Sequence[str], data: bytes, **options: Any) -> Ended:
+    done = subprocess.run(list(words), input=data, capture_output=True, check=False, **options)
+    return Ended(done.stdout, done.stderr, done.returncode)
+
+
+def pid_of(home: Path) -> int | None:
+    holder = RunDirectory(state_of(home) / "run").holder()
+    return holder.get("pid") if holder else None
+
+
+def wait_for_service(home: Path, seconds: float = 20.0) -> int:
+    """Until it listens; the process that does."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        found = pid_of(home)
+        with socket.socket(socket.AF_UNIX) as service, contextlib.suppress(OSError):
+            service.connect(str(state_of(home) / "run" / "s"))
+            if found is not None:
+                return found
+        time.sleep(0.01)
+    raise TimeoutError(f"no service for {home}")
+
+
+def worker(words: list[str], number: int, calls: int) -> int:
+    """One of the processes that call; prints what it got."""
+    got = Counter[str]()
+    for turn in range(calls):
+        refused = (number + turn) % 3 == 0
+        command = f"echo {WORD}" if refused else "ls"
+        ended = call(words, payload(f"{number}-{turn}", command))
+        right = ended.code == 0 and json.loads(ended.stdout or b"{}").get("permission") == (
+            "deny" if refused else "allow"
+        )
+        got["right" if right else "wrong"] += 1
+        got["loud"] += bool(ended.stderr)
+    print(json.dumps(got))
+    return 0
+
+
+class Soaked(NamedTuple):
+    """What came of it."""
+
+    right: int
+    wrong: int
+    loud: int
+    lost: int
+    doubled: int
+    torn: int
+    kills: int
+
+    @property
+    def is_fine(self) -> bool:
+        return not (self.wrong or self.lost or self.doubled or self.torn) and self.kills > 0
+
+
+def soak(
+    words: list[str], home: Path, *, callers: int, calls: int, seed: int, pauses: tuple[float, float] = PAUSES
+) -> Soaked:
+    """Each caller calls so often; meanwhile the service is killed at moments that nobody chose."""
+    chance = random.Random(seed)  # noqa: S311 - moments, not secrets
+    argv = [sys.executable, __file__, "--worker", json.dumps(words)]
+    working = [
+        subprocess.Popen([*argv, str(number), str(calls)], stdout=subprocess.PIPE, text=True)
+        for number in range(callers)
+    ]
+    kills = 0
+    while any(one.poll() is None for one in working):
+        time.sleep(chance.uniform(*pauses))
+        kills += _kill(home)
+    got = Counter[str]()
+    for one in working:
+        got.update(json.loads(one.communicate()[0] or '{"wrong": 1}'))
+    read = Spool(state_of(home) / "spool").read()
+    seen = Counter(record["conversation"] for record in read.records)
+    wanted = {f"{number}-{turn}" for number in range(callers) for turn in range(calls)}
+    doubled = sum(count - 1 for count in seen.values())
+    return Soaked(got["right"], got["wrong"], got["loud"], len(wanted - set(seen)), doubled, read.torn, kills)
+
+
+def _kill(home: Path) -> int:
+    """One service less, and no pause before the next may be started."""
+    found = pid_of(home)
+    if found is None:
+        return 0
+    try:
+        os.kill(found, signal.SIGKILL)
+    except ProcessLookupError:
+        return 0
+    (state_of(home) / "run" / "lock").write_bytes(b"")
+    return 1
+
+
+def main() -> int:
+    calls, callers = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, int(sys.argv[2]) if len(sys.argv) > 2 else 16
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch, "home")
+        home.mkdir()
+        site = install(Path(scratch, "site"))
+        begun = time.monotonic()
+        soaked = soak(site.line(home), home, callers=callers, calls=calls // callers, seed=random.getrandbits(32))
+        seconds = time.monotonic() - begun
+        _kill(home)
+    print(f"{sum(soaked[:2])} calls from {callers} processes in {seconds:.0f} s, {soaked.kills} services killed:")
+    print(f"{soaked.wrong} wrong answers, {soaked.lost} records lost, {soaked.doubled} doubled, {soaked.torn} torn;")
+    print(f"{soaked.loud} calls said that they went cold")
+    return 0 if soaked.is_fine else 1
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--worker"]:
+        sys.exit(worker(json.loads(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
+    sys.exit(main())

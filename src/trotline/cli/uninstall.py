@@ -1,0 +1,36 @@
+"""trotline uninstall: take our line out again; the files are as they were."""
+
+import click
+
+from trotline.cli.install import report
+from trotline.cli.options import roots_options
+from trotline.config.installation import Done
+from trotline.config.places import Roots
+from trotline.config.wires import installation, wired
+from trotline.hosts import HOSTS, host_named
+from trotline.machine import clock
+from trotline.service.line import is_ours
+
+HELP = """Take Trotline's line out of the hooks of these agents, or of all.
+
+A file that nobody touched since has its old bytes back; from one that was edited, only our entries go.
+
+\b
+  trotline uninstall
+  trotline uninstall cursor --dry-run
+"""
+
+
+@click.command("uninstall", help=HELP)
+@click.argument("hosts", nargs=-1, metavar="[HOST]...")
+@click.option("--layer", type=click.Choice(["user", "project", "enterprise"]), default="user", show_default=True)
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@roots_options
+def command(hosts: tuple[str, ...], layer: str, dry_run: bool, roots: Roots) -> int:
+    named = [host_named(name) for name in hosts or HOSTS]
+    here = [host for host in named if host.wiring is not None and (hosts or layer in host.wiring.files)]
+    wires = [wired(host, layer, roots) for host in here]
+    wires = [wire for wire in wires if hosts or wire.file.exists()]
+    done = [installation(wire, roots, is_ours).uninstall(clock(), dry_run=dry_run) for wire in wires]
+    click.echo(report(wires, done, dry_run=dry_run))
+    return 1 if any(one.done is Done.REFUSED for one in done) else 0

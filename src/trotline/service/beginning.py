@@ -1,0 +1,39 @@
+"""How a service begins that a call has started: the lock came with it, open, and nobody waits for it."""
+
+import os
+import sys
+from pathlib import Path
+
+from trotline.machine import clock
+from trotline.service.directory import RunDirectory, roots_of, write_down
+from trotline.service.launch import LOCK
+from trotline.service.watch import Watch
+
+
+def begin(home: str) -> None:
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    os.set_inheritable(LOCK, False)
+    serve(Path(home), LOCK)
+
+
+def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
+    """Serve until it is over. The watch is made before the code is read that answers."""
+    roots = roots_of(home)
+    watch = Watch(roots)
+    write_down(lock, pid=os.getpid(), launched_us=clock(), digest=watch.digest, python=sys.executable)
+    from trotline.service import server  # noqa: PLC0415 - after the watch
+
+    try:
+        return server.run(roots, watch, server.IDLE if idle is None else idle)
+    except Exception as error:
+        RunDirectory(roots.state / "run").log("broke", f"{type(error).__name__} at {_place(error)}")
+        raise
+
+
+def _place(error: BaseException) -> str:
+    """Where it happened; what an error says may quote a payload, and does not go into the log."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    return f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}" if at else "an unknown place"

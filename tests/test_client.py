@@ -1,0 +1,582 @@
+"""The program that hosts run: whatever it finds where the service should be, the call is answered, and with all of it.
+
+Every way in which it is compiled goes through the same tests, one of them under the sanitizers, and so does its twin.
+Where only the way to the cold path matters, a shell script stands in for Python and tells what it was given.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
+from trotline.config.places import private_directory
+from trotline.service import conclusion, twin, wire
+from trotline.service.directory import RunDirectory
+
+COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+BARE = sys.platform == "linux" and os.uname().machine in {"x86_64", "aarch64"}
+COMPILED = [f"trotline-hook-{way}" for way in (["bare"] if BARE else []) + ["dynamic", "sanitized"]]
+TWIN = "twin.py"
+
+compiled = pytest.mark.skipif(COMPILER is None, reason="NO C COMPILER: the client itself is not tested, only its twin")
+each_client = pytest.mark.parametrize("client", [*(pytest.param(name, marks=compiled) for name in COMPILED), TWIN])
+each_compiled = pytest.mark.parametrize("client", [pytest.param(name, marks=compiled) for name in COMPILED])
+
+STAND_IN = """#!/bin/sh
+printf '%s\\n' "$@"
+echo environment: $(env | grep -v -e ^_= -e ^PWD= -e ^SHLVL= -e ^OLDPWD= | sort)
+echo payload: $(sha256sum | cut -d' ' -f1)
+"""
+"""What the client takes for Python here: it prints its words, its variables and a digest of its standard input."""
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="tl-") as scratch:
+        ways = [name.removeprefix("trotline-hook-") for name in COMPILED] if COMPILER else []
+        yield install(Path(scratch), *ways)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Short, because the name of a socket may not be long; and whatever serves it ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
+        yield Path(scratch)
+        holder = RunDirectory(state_of(Path(scratch)) / "run").holder()
+        if holder and holder.get("pid"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(holder["pid"], signal.SIGKILL)
+
+
+class Cold(NamedTuple):
+    """What the stand-in was given."""
+
+    id: str
+    received_us: int
+    left_ms: int
+    finding: str
+    words: list[str]
+    environment: str
+    digest: str
+
+
+def cold(ended: Ended) -> Cold:
+    *given, environment, digest = ended.stdout.decode("utf-8", "surrogateescape").splitlines()
+    assert (given[:2], Path(given[2]).name) == (["-I", "-S"], "cold.py"), ended
+    call_id, received, left, finding, *words = given[3:]
+    return Cold(call_id, int(received), int(left), finding, words, environment.partition(": ")[2], digest[9:])
+
+
+def stand_in(site: Site, home: Path, client: str, *more: str) -> list[str]:
+    script = home / "python"
+    script.write_text(STAND_IN)
+    script.chmod(0o755)
+    line = site.line(home, *more, client=client)
+    return [line[0], str(script), *line[2:]]
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+Behaviour = Callable[[socket.socket], None]
+
+
+@contextlib.contextmanager
+def pretended(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[list[bytes]]:
+    """Something that listens where the service should; what it read is in the list."""
+    run = state_of(home) / "run"
+    private_directory(run)
+    heard: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(run / "s"))
+        listener.listen(backlog)
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                connection, _ = listener.accept()
+                with connection:
+                    connection.settimeout(10)
+                    heard.append(whole_call(connection))
+                    behaviour(connection)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield heard
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
+def whole_call(connection: socket.socket) -> bytes:
+    data = b""
+    while len(data) < wire.PREFIX.size or len(data) < (wire.announced(data) or wire.Sizes(0, 0)).all:
+        piece = connection.recv(1 << 16)
+        if not piece:
+            return data
+        data += piece
+    return data
+
+
+GREETING = wire.packed_greeting(wire.TAKEN, b"0" * 16)
+ANSWER = GREETING + wire.ANSWER.pack(3, 5, 4) + b"hello" + b"oops"
+
+
+def says(*pieces: bytes, pause: float = 0.0) -> Behaviour:
+    def behaviour(connection: socket.socket) -> None:
+        for piece in pieces:
+            connection.sendall(piece)
+            time.sleep(pause)
+
+    return behaviour
+
+
+def waits(connection: socket.socket) -> None:
+    connection.recv(1)
+
+
+def says_half(connection: socket.socket) -> None:
+    connection.sendall(ANSWER[:-1])
+    connection.recv(1)
+
+
+ODD: dict[str, tuple[Behaviour, str]] = {
+    "hangs up": (says(), "lost"),
+    "hangs up in the greeting": (says(GREETING[:7]), "lost"),
+    "hangs up after the greeting": (says(GREETING), "lost"),
+    "hangs up in the answer": (says(ANSWER[:-1]), "lost"),
+    "is busy": (says(wire.packed_greeting(wire.BUSY, b"0" * 16)), "busy"),
+    "sends away": (says(wire.packed_greeting(wire.COLD, b"0" * 16)), "cold"),
+    "has another version": (says(b"TL2\0" + ANSWER[4:]), "odd"),
+    "has another word": (says(wire.packed_greeting(b"x", b"0" * 16)), "odd"),
+    "promises too much": (says(GREETING + wire.ANSWER.pack(0, 2**32 - 1, 2**32 - 1)), "odd"),
+    "speaks http": (says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "odd"),
+    "says nothing": (waits, "busy"),
+    "says half an answer": (says_half, "slow"),
+}
+
+
+@each_compiled
+@pytest.mark.parametrize("behaviour,finding", ODD.values(), ids=ODD)
+def test_whatever_listens_the_call_ends_in_the_cold_path_with_the_whole_payload(
+    site: Site, home: Path, client: str, behaviour: Behaviour, finding: str
+) -> None:
+    data = payload("c", "x" * 200_000)
+    with pretended(home, behaviour) as heard:
+        got = cold(call(stand_in(site, home, client, "--deadline", "1.5"), data))
+    assert (got.finding, got.digest) == (finding, digest(data))
+    assert heard[0].endswith(data)
+    assert 0 < got.left_ms <= 1500
+
+
+@each_client
+def test_what_the_service_says_is_what_the_host_gets(site: Site, home: Path, client: str) -> None:
+    data = payload("c")
+    with pretended(home, says(*(bytes([byte]) for byte in ANSWER), pause=0.001)) as heard:
+        ended = call(site.line(home, client=client), data, cwd=home)
+    assert ended == (b"hello", b"oops", 3)
+    sizes = wire.announced(heard[0])
+    assert sizes is not None
+    header = json.loads(heard[0][wire.PREFIX.size :][: sizes.header])
+    status = home.stat()
+    assert uuid.UUID(header["id"]).version == 7
+    assert abs(header["received_us"] / 1e6 - time.time()) < 60
+    assert header["argv"] == site.line(home, client=client)[2 if client != TWIN else 6 :]
+    assert (header["cwd"], header["cwd_identity"]) == (str(home), [status.st_dev, status.st_ino])
+    assert (header["environ"], header["code"]) == ({}, str(site.service))
+    assert heard[0][wire.PREFIX.size + sizes.header :] == data
+
+
+@each_client
+def test_a_large_answer_arrives_whole(site: Site, home: Path, client: str) -> None:
+    out, err = b"o" * 3_000_000, b"e" * 100_000
+    with pretended(home, says(GREETING + wire.ANSWER.pack(0, len(out), len(err)) + out + err)):
+        assert call(site.line(home, client=client), b"{}") == (out, err, 0)
+
+
+@each_client
+def test_words_and_directories_with_any_characters_are_json(site: Site, home: Path, client: str) -> None:
+    odd = home / 'a "quoted" \\ name\twith\nlines \N{SNOWMAN}'
+    odd.mkdir()
+    with pretended(home, says(ANSWER)) as heard:
+        call(site.line(home, "--word", 'x"\\\x01\N{SNOWMAN}', client=client), b"{}", cwd=odd)
+    sizes = wire.announced(heard[0])
+    assert sizes is not None
+    header = json.loads(heard[0][wire.PREFIX.size :][: sizes.header])
+    assert (header["cwd"], header["argv"][-1]) == (str(odd), 'x"\\\x01\N{SNOWMAN}')
+
+
+SIZES = [0, 1, 65_535, 65_536, 65_537, 1_000_000, 5_000_000]
+
+
+@each_compiled
+@pytest.mark.parametrize("size", SIZES)
+def test_a_payload_of_any_size_reaches_both_ends(site: Site, home: Path, client: str, size: int) -> None:
+    data = os.urandom(size)
+    with pretended(home, says(GREETING)) as heard:
+        got = cold(call(stand_in(site, home, client), data))
+    assert (got.finding, got.digest) == ("lost", digest(data))
+    assert heard[0][len(heard[0]) - size :] == data
+
+
+@each_compiled
+def test_a_payload_that_is_too_large_goes_cold_and_is_not_cut(site: Site, home: Path, client: str) -> None:
+    data = os.urandom(1_000_000) * 70
+    with pretended(home, says(ANSWER)):
+        got = cold(call(stand_in(site, home, client), data))
+    assert (got.finding, got.digest) == ("large", digest(data))
+
+
+@each_compiled
+def test_where_memory_is_short_the_rest_is_passed_on(site: Site, home: Path, client: str) -> None:
+    if "sanitized" in client:
+        pytest.skip("the sanitizer needs all the addresses there are")
+    data = os.urandom(17_000_000)
+    line = ["/bin/sh", "-c", 'ulimit -v 20000; exec "$@"', "sh", *stand_in(site, home, client)]
+    with pretended(home, says(ANSWER)):
+        got = cold(call(line, data))
+    assert (got.finding, got.digest) == ("large", digest(data))
+
+
+@each_compiled
+def test_nothing_listens(site: Site, home: Path, client: str) -> None:
+    data = payload("c")
+    assert cold(call(stand_in(site, home, client), data))[3:] == (
+        "absent",
+        stand_in(site, home, client)[2:],
+        "PATH=/usr/bin:/bin",
+        digest(data),
+    )
+    private_directory(state_of(home) / "run")
+    assert cold(call(stand_in(site, home, client), data)).finding == "absent"
+
+
+@each_compiled
+def test_a_socket_that_somebody_left_behind_is_nobody(site: Site, home: Path, client: str) -> None:
+    run = state_of(home) / "run"
+    private_directory(run)
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(run / "s"))
+    assert cold(call(stand_in(site, home, client), b"{}")).finding == "absent"
+
+
+@each_compiled
+def test_a_queue_that_is_full_is_busy(site: Site, home: Path, client: str) -> None:
+    run = state_of(home) / "run"
+    private_directory(run)
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(str(run / "s"))
+        listener.listen(0)
+        for _ in range(3):
+            waiting = stack.enter_context(socket.socket(socket.AF_UNIX))
+            waiting.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                waiting.connect(str(run / "s"))
+        begun = time.monotonic()
+        assert cold(call(stand_in(site, home, client), b"{}")).finding == "busy"
+        assert time.monotonic() - begun < 5
+
+
+@each_compiled
+def test_a_service_of_another_user_is_not_spoken_to(site: Site, home: Path, client: str) -> None:
+    with pretended(home, says(ANSWER)) as heard:
+        got = cold(call(stand_in(site, home, client, "--uid", str(os.getuid() + 1)), payload("c")))
+    assert (got.finding, heard) == ("foreign", [])
+
+
+@each_compiled
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give a directory away")
+def test_a_directory_of_another_user_is_not_entered(site: Site, home: Path, client: str) -> None:
+    with pretended(home, says(ANSWER)) as heard:
+        os.chown(state_of(home) / "run", 12345, 12345)
+        got = cold(call(stand_in(site, home, client), payload("c")))
+        as_theirs = cold(call(stand_in(site, home, client, "--uid", "12345"), payload("c")))
+        os.chown(state_of(home) / "run", 0, 0)
+    assert (got.finding, as_theirs.finding, b"".join(heard)) == ("foreign", "foreign", b"")
+
+
+@each_client
+def test_a_link_instead_of_the_directory_is_not_followed(site: Site, home: Path, client: str) -> None:
+    elsewhere = home / "elsewhere"
+    with pretended(elsewhere, says(ANSWER)) as heard:
+        state_of(home).mkdir(parents=True)
+        (state_of(home) / "run").symlink_to(state_of(elsewhere) / "run")
+        ended = call(site.line(home, client=client), payload("c"))
+    assert (json.loads(ended.stdout), heard) == ({"permission": "allow"}, [])
+    assert conclusion.LOUD["foreign"] in ended.stderr.decode()
+
+
+@each_compiled
+def test_variables_change_nothing_and_reach_nobody(site: Site, home: Path, client: str) -> None:
+    evil = {"HOME": "/evil", "XDG_STATE_HOME": "/evil", "PYTHONPATH": "/evil", "PATH": "/evil", "TROTLINE_OFF": "1"}
+    got = cold(call(stand_in(site, home, client), b"{}", env=evil))
+    assert (got.finding, got.environment) == ("absent", "PATH=/usr/bin:/bin")
+    with pretended(home, says(ANSWER)) as heard:
+        assert call(site.line(home, client=client), b"{}", env=evil).code == 3
+    assert b"evil" not in heard[0]
+
+
+@compiled
+@pytest.mark.skipif(not BARE, reason="there is no bare client for this machine")
+def test_the_usual_client_loads_no_library(site: Site, home: Path) -> None:
+    preload = {"LD_PRELOAD": "/nonexistent/evil.so", "LD_LIBRARY_PATH": "/evil", "LD_DEBUG": "all"}
+    with pretended(home, says(ANSWER)):
+        assert call(site.line(home, client="trotline-hook-bare"), b"{}", env=preload) == (b"hello", b"oops", 3)
+
+
+@compiled
+def test_without_a_home_on_the_line_it_is_the_one_of_the_password_file(site: Site, home: Path) -> None:
+    known = home / "passwd"
+    lines = [
+        "daemon:x:99999:1::/nowhere:/bin/sh",
+        "",
+        "broken",
+        f"me:x:{os.getuid()}:0:A, B:{home}:/bin/sh",
+        "last:x:1:1:",
+    ]
+    known.write_text("\n".join(lines))
+    client = site.service / f"trotline-hook-{home.name}"
+    define = f'-DPASSWD="{known}"'
+    code = "import build, pathlib, sys; build.build(pathlib.Path(sys.argv[1]), extra=(sys.argv[2],))"
+    subprocess.run([sys.executable, "-c", code, client, define], cwd=ROOT / "client", check=True)
+    line = [str(client), stand_in(site, home, client.name)[1], "--host", "cursor"]
+    with pretended(home, says(ANSWER)):
+        assert call(line, b"{}", env={"HOME": "/evil"}).code == 3
+    known.write_text("me:x:99999:0::/nowhere:/bin/sh\n")
+    assert cold(call(line, b"{}")).finding == "unfit"
+    known.unlink()
+    assert cold(call(line, b"{}")).finding == "unfit"
+
+
+UNFIT = {
+    "a home that is not absolute": ["--host", "cursor", "--home", "here"],
+    "a home too long for a socket": ["--host", "cursor", "--home", "/" + "x" * 120],
+    "no host": ["--event", "stop", "--home", "/tmp"],
+}
+
+
+@each_compiled
+@pytest.mark.parametrize("words", UNFIT.values(), ids=UNFIT)
+def test_what_a_service_cannot_be_asked_is_answered_cold(site: Site, home: Path, client: str, words: list[str]) -> None:
+    got = cold(call([*stand_in(site, home, client)[:2], *words], b"{}"))
+    assert (got.finding, got.words, got.digest) == ("unfit", words, digest(b"{}"))
+
+
+@each_client
+def test_a_directory_that_is_gone_is_no_reason_to_refuse(site: Site, home: Path, client: str) -> None:
+    gone = home / "gone"
+    gone.mkdir()
+    with pretended(home, says(ANSWER)):
+        line = ["/bin/sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *site.line(home, client=client)]
+        ended = call(line, payload("c"), cwd=gone)
+    assert (json.loads(ended.stdout), ended.code) == ({"permission": "allow"}, 0)
+    assert [record["conversation"] for record in records(home)] == ["c"]
+
+
+@each_compiled
+@pytest.mark.parametrize("more,code", [((), 2), (("--fail", "open"), 0), (("--fail", "closed"), 2)])
+def test_without_an_interpreter_the_line_says_what_a_failure_means(
+    site: Site, home: Path, client: str, more: tuple[str, ...], code: int
+) -> None:
+    program, _, *words = site.line(home, *more, client=client)
+    ended = call([program, "/nonexistent/python", *words], b"{}")
+    assert (ended.stdout, ended.code) == (b"", code)
+    assert ended.stderr == b"trotline: cannot answer: /nonexistent/python (error 2)\n"
+
+
+@pytest.mark.parametrize("more,code", [((), 2), (("--fail", "open"), 0)])
+def test_code_that_is_not_whole_is_a_failure_and_no_traceback(
+    site: Site, home: Path, tmp_path: Path, more: tuple[str, ...], code: int
+) -> None:
+    broken = Site(tmp_path)
+    shutil.copytree(site.path, tmp_path, symlinks=True, dirs_exist_ok=True)
+    (tmp_path / "trotline" / "answer.py").write_text("an upgrade (that was interrupted")
+    ended = call(broken.line(home, *more, client=TWIN), payload("c"))
+    assert (ended.stdout, ended.code) == (b"", code)
+    assert re.fullmatch(rb"trotline: cannot answer: SyntaxError\(.*\)\n", ended.stderr)
+
+
+@each_client
+def test_a_host_that_never_ends_its_payload_hears_of_the_deadline(site: Site, home: Path, client: str) -> None:
+    with pretended(home, says(ANSWER)):
+        process = subprocess.Popen(
+            site.line(home, "--deadline", "0.3", client=client),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(payload("c")[:10])
+        process.stdin.flush()
+        said, loud = json.loads(process.stdout.read()), process.stderr.read().decode()
+        process.stdin.close()
+        assert process.wait() == 0
+        process.stdout.close()
+        process.stderr.close()
+    assert (said["permission"], said["user_message"]) == ("deny", conclusion.LATE)
+    assert conclusion.LATE in loud
+
+
+@each_client
+def test_a_slow_host_is_waited_for(site: Site, home: Path, client: str) -> None:
+    data = payload("c")
+    with pretended(home, says(ANSWER)) as heard:
+        process = subprocess.Popen(
+            site.line(home, client=client), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=-1
+        )
+        assert process.stdin is not None
+        for at in range(0, len(data), 20):
+            process.stdin.write(data[at : at + 20])
+            process.stdin.flush()
+            time.sleep(0.005)
+        out, _ = process.communicate()
+    assert (out, process.returncode) == (b"hello", 3)
+    assert heard[0].endswith(data)
+
+
+@each_compiled
+def test_being_stopped_and_continued_loses_nothing(site: Site, home: Path, client: str) -> None:
+    def slowly(connection: socket.socket) -> None:
+        for byte in ANSWER:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.01)
+
+    with pretended(home, slowly):
+        process = subprocess.Popen(
+            site.line(home, client=client), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=-1
+        )
+        assert process.stdin is not None
+        process.stdin.write(b"{}")
+        process.stdin.close()
+        process.stdin = None
+        for _ in range(10):
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(0.005)
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.005)
+        out, err = process.communicate()
+    assert (out, err, process.returncode) == (b"hello", b"oops", 3)
+
+
+@each_compiled
+def test_a_host_that_does_not_block_is_served_all_the_same(site: Site, home: Path, client: str) -> None:
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    with pretended(home, says(ANSWER)):
+        process = subprocess.Popen(site.line(home, client=client), stdin=reading, stdout=-1, stderr=-1)
+        time.sleep(0.05)
+        os.write(writing, b"{}")
+        os.close(writing)
+        os.close(reading)
+        assert process.communicate() == (b"hello", b"oops")
+
+
+@each_client
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_descriptors_are_nobodys_socket(site: Site, home: Path, client: str, closed: str) -> None:
+    if client == TWIN and "<" in closed:
+        pytest.skip("Python opens the null device there by itself")
+    with pretended(home, says(ANSWER)) as heard:
+        ended = call(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *site.line(home, client=client)], b"{}")
+    assert ended.code == 3
+    assert ended.stdout == (b"" if ">" in closed.replace("2>", "") else b"hello")
+    sizes = wire.announced(heard[0])
+    assert sizes is not None
+    assert sizes.payload == (0 if "<" in closed else 2)
+
+
+@each_client
+def test_a_host_that_does_not_listen_kills_nobody(site: Site, home: Path, client: str) -> None:
+    with pretended(home, says(ANSWER)):
+        process = subprocess.Popen(site.line(home, client=client), stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        process.communicate(b"{}")
+    assert process.returncode == 3
+
+
+@each_client
+def test_the_first_call_starts_a_service_and_the_next_is_answered_by_it(site: Site, home: Path, client: str) -> None:
+    first = call(site.line(home, client=client), payload("first"))
+    wait_for_service(home)
+    refused = call(site.line(home, client=client), payload("second", "echo trotline-canary"))
+    second = call(site.line(home, client=client), payload("third"))
+    assert first == second == (b'{"permission": "allow"}', b"", 0)
+    assert json.loads(refused.stdout)["permission"] == "deny"
+    assert [record["conversation"] for record in records(home)] == ["first", "second", "third"]
+    assert {uuid.UUID(record["id"]).version for record in records(home)} == {7}
+    shown = subprocess.run(
+        [sys.executable, "-m", "trotline", "service", "status", "--json", "--home", home],
+        capture_output=True,
+        check=False,
+    )
+    assert json.loads(shown.stdout)["data"]["counts"]["answered"] == 2
+
+
+def test_the_twin_imports_only_what_is_built_in(site: Site, home: Path) -> None:
+    with pretended(home, says(ANSWER)):
+        line = [sys.executable, "-I", "-S", "-X", "importtime", *site.line(home, client=TWIN)[5:]]
+        loaded = call(line, b"{}").stderr.decode()
+    names = {name.rpartition("|")[2].strip() for name in loaded.splitlines() if "|" in name}
+    bare = call([sys.executable, "-I", "-S", "-X", "importtime", "-c", ""], b"").stderr.decode()
+    known = {name.rpartition("|")[2].strip() for name in bare.splitlines() if "|" in name}
+    assert names - known <= {"_socket", "select"}
+
+
+def test_the_cold_path_wakes_nothing_it_does_not_need(site: Site, home: Path) -> None:
+    code = (
+        "import atexit, os, sys; sys.argv = sys.argv[1:]; os._exit = lambda code: (print(*sys.modules), sys.exit(code))"
+    )
+    words = [str(site.service / "cold.py"), "", "0", "9000", "unfit", *site.line(home)[2:]]
+    run = f"{code}\nimport runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
+    ended = call([sys.executable, "-I", "-S", "-c", run, *words], payload("c"))
+    loaded = set(ended.stdout.decode().split() or ended.stderr.decode().split())
+    unneeded = {
+        "asyncio",
+        "click",
+        "re2",
+        "regress",
+        "socket",
+        "sqlite3",
+        "subprocess",
+        "typing_extensions",
+        "_hashlib",
+    }
+    assert not unneeded & loaded
+
+
+def test_the_client_its_twin_and_the_service_agree_on_their_numbers() -> None:
+    source = (ROOT / "client" / "trotline_hook.c").read_text("utf-8")
+    numbers = {name: int(value) for name, value in re.findall(r"^    ([A-Z_]+) = (\d+),", source, re.MULTILINE)}
+    assert (numbers["MOST_PAYLOAD"], numbers["MOST_HEADER"]) == (wire.MOST_PAYLOAD, wire.MOST_HEADER)
+    assert (twin.MOST_PAYLOAD, twin.MOST_HEADER) == (wire.MOST_PAYLOAD, wire.MOST_HEADER)
+    assert numbers["PATIENCE"] == twin.PATIENCE * 1000
+    assert numbers["DEADLINE"] == twin.DEADLINE * 1000
+    assert (numbers["PREFIX"], numbers["GREETING"], numbers["ANSWER"]) == (
+        wire.PREFIX.size,
+        wire.GREETING.size,
+        wire.ANSWER.size,
+    )
+    findings = set(re.findall(r'(?:go_cold\(|\? |: )"([a-z]+)"', source))
+    assert findings >= conclusion.LAUNCHES | set(conclusion.LOUD)
+    assert findings - conclusion.LAUNCHES - set(conclusion.LOUD) == {"unfit", "late"}

@@ -1,0 +1,215 @@
+"""trotline install, uninstall and hosts, as a person uses them."""
+
+import json
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trotline.hosts import HOSTS, host_named
+from trotline.hosts.host import Host, Power
+from trotline.hosts.reach import ACTIONS, Reach, changes, reach
+from trotline.service.line import is_ours
+from worlds import World, new_world, trotline_process
+
+WIRED = [name for name in HOSTS if host_named(name).wiring is not None]
+MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n'
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return new_world(tmp_path)
+
+
+def run(world: World, *words: str) -> tuple[int, str]:
+    done = trotline_process(*words, *world.options, cwd=world.project)
+    return done.returncode, done.stdout + done.stderr
+
+
+def file_of(world: World, name: str) -> Path:
+    wiring = host_named(name).wiring
+    assert wiring is not None
+    return world.home / wiring.files["user"]
+
+
+def commands(body: Any) -> list[str]:
+    """Every command line in a file, whatever its shape."""
+    if isinstance(body, list):
+        return [line for one in body for line in commands(one)]
+    if not isinstance(body, dict):
+        return []
+    own = [body[key] for key in ("command", "bash") if isinstance(body.get(key), str)]
+    return own + [line for value in body.values() for line in commands(value)]
+
+
+@pytest.mark.parametrize("name", WIRED)
+def test_installing_writes_every_event_once_and_uninstalling_leaves_nothing(world: World, name: str) -> None:
+    code, out = run(world, "install", name, "--yes")
+    assert code == 0, out
+    file = file_of(world, name)
+    lines = commands(json.loads(file.read_text()))
+    wiring = host_named(name).wiring
+    assert wiring is not None
+    assert len(lines) == len(wiring.events)
+    assert all(is_ours(line) and "//" not in line for line in lines)
+    assert [shlex.split(line)[shlex.split(line).index("--event") + 1] for line in lines] == list(wiring.events)
+    before = file.read_bytes()
+    assert "nothing to do" in run(world, "install", name, "--yes")[1]
+    assert file.read_bytes() == before
+    assert run(world, "uninstall", name)[0] == 0
+    assert not file.exists()
+
+
+def test_what_a_person_wrote_is_back_to_the_byte(world: World) -> None:
+    file = world.write("user", MINE)
+    assert run(world, "install", "cursor", "--yes", "--fail-closed")[0] == 0
+    text = file.read_text()
+    assert "// mine" in text
+    assert '"failClosed": true' in text
+    assert "void" not in run(world, "check")[1]
+    assert run(world, "uninstall", "cursor")[0] == 0
+    assert file.read_text() == MINE
+
+
+def test_a_file_that_was_edited_since_loses_only_what_is_ours(world: World) -> None:
+    file = world.write("user", MINE)
+    run(world, "install", "cursor", "--yes")
+    file.write_text(file.read_text().replace("./mine.sh", "./other.sh"))
+    run(world, "uninstall", "cursor")
+    assert commands(json.loads(file.read_text().replace("// mine", ""))) == ["./other.sh"]
+
+
+def test_a_dry_run_shows_a_diff_and_changes_nothing(world: World) -> None:
+    file = world.write("user", MINE)
+    code, out = run(world, "install", "cursor", "--dry-run")
+    assert (code, file.read_text()) == (0, MINE)
+    assert "would be written" in out
+    assert '"beforeShellExecution": [' in out
+    answer = json.loads(
+        trotline_process("install", "cursor", "--dry-run", "--json", *world.options, cwd=world.project).stdout
+    )
+    assert answer["data"][0]["done"] == "written"
+    assert not (world.home / ".local").exists()
+
+
+def test_a_broken_file_is_refused_and_untouched(world: World) -> None:
+    file = world.write("user", '{"version": 1, "hooks": {')
+    code, out = run(world, "install", "cursor", "--yes")
+    assert code == 1
+    assert "refused" in out
+    assert "TL101" in out
+    assert file.read_text() == '{"version": 1, "hooks": {'
+
+
+def test_without_a_name_the_agents_of_this_machine_are_meant(world: World) -> None:
+    code, out = run(world, "install", "--yes")
+    assert code == 64
+    assert "no agent was found" in out
+    (world.home / ".codex").mkdir()
+    (world.home / ".qwen").mkdir()
+    code, out = run(world, "install", "--yes")
+    assert code == 0
+    assert {name for name in WIRED if file_of(world, name).exists()} == {"codex", "qwen-code"}
+    assert "Codex skips hooks that were not reviewed" in out
+
+
+def test_a_layer_that_a_host_does_not_have_is_said(world: World) -> None:
+    code, out = run(world, "install", "codex", "--layer", "enterprise", "--yes")
+    assert code == 64
+    assert "Codex CLI has no enterprise layer" in out
+    code, out = run(world, "install", "cline", "--yes")
+    assert code == 64
+
+
+@pytest.mark.parametrize("name", ["cursor", "claude-code", "codex", "gemini-cli"])
+def test_the_installed_line_refuses_the_canary_and_lets_the_rest_go(world: World, name: str) -> None:
+    run(world, "install", name, "--yes")
+    lines = commands(json.loads(file_of(world, name).read_text()))
+    gate = next(
+        line
+        for line in lines
+        if any(f"--event {event}" in line for event in ("beforeShellExecution", "PreToolUse", "BeforeTool"))
+    )
+    tool = {"cursor": {}, "gemini-cli": {"tool_name": "run_shell_command"}}.get(name, {"tool_name": "Bash"})
+    answers = []
+    for command in ("echo trotline-canary", "ls"):
+        event = {"cursor": "beforeShellExecution", "gemini-cli": "BeforeTool"}.get(name, "PreToolUse")
+        body = {
+            "hook_event_name": event,
+            "session_id": "s",
+            "command": command,
+            **tool,
+            "tool_input": {"command": command},
+        }
+        done = subprocess.run(
+            ["/bin/sh", "-c", gate], input=json.dumps(body), capture_output=True, text=True, check=False
+        )
+        answers.append((done.returncode, "canary" in done.stdout))
+    assert answers == [(0, True), (0, False)]
+
+
+def test_hosts_says_what_can_be_prevented_where(world: World) -> None:
+    code, out = run(world, "hosts")
+    assert code == 0
+    rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:]}
+    assert rows["cursor"][0] == "prevented"
+    assert rows["codex"][-3:] == ["invisible", "invisible", "prevented"]
+    assert set(rows) == set(HOSTS)
+    data = json.loads(trotline_process("hosts", "--json", *world.options, cwd=world.project).stdout)["data"]
+    assert data["windsurf"]["stop"] == "invisible"
+
+
+@pytest.mark.parametrize("host", [host_named(name) for name in HOSTS], ids=lambda host: host.name)
+def test_whatever_is_prevented_has_an_event_that_can_be_refused(host: Host) -> None:
+    for action in ACTIONS:
+        refuses = any(
+            host.powers.get(event, frozenset()) & {Power.DENY, Power.FOLLOW_UP} for event in ACTIONS[action][0]
+        )
+        assert (reach(host, action) is Reach.PREVENTED) is (
+            refuses and bool(set(ACTIONS[action][0]) & set(host.events.values()))
+        )
+
+
+def test_one_host_is_told_event_by_event(world: World) -> None:
+    out = run(world, "hosts", "codex")[1]
+    assert "PreToolUse" in out
+    assert "lost: ask: Codex CLI runs what it is told to ask about" in out
+    assert "no limit of its own" in out
+
+
+def test_versions_of_a_host_are_compared_by_their_rows(world: World) -> None:
+    out = run(world, "hosts", "cursor", "--diff", "2.4", "3.21.16")[1]
+    assert "beforeShellExecution: ask is not heard any more" in out
+    assert "beforeSubmitPrompt: context is heard" in out
+    assert changes(host_named("cursor"), "3.21.16", "3.21.16") == []
+
+
+def test_a_probe_names_the_agents_that_are_here(world: World) -> None:
+    assert run(world, "hosts", "--probe")[1].strip() == "none"
+    (world.home / ".gemini").mkdir()
+    assert run(world, "hosts", "--probe")[1].startswith("Gemini CLI  version unknown  ")
+
+
+def test_a_canary_goes_through_every_installed_line(world: World) -> None:
+    code, out = run(world, "prove")
+    assert (code, "nothing of ours is installed here" in out) == (1, True)
+    for name in WIRED:
+        run(world, "install", name, "--yes")
+    code, out = run(world, "prove")
+    assert code == 0, out
+    assert out.count("valid / executed / refused") == len(WIRED)
+    assert "Not proven: that the agent has loaded the file" in out
+
+
+def test_a_line_that_does_not_refuse_is_found_out(world: World) -> None:
+    run(world, "install", "cursor", "--yes")
+    file = file_of(world, "cursor")
+    file.write_text(file.read_text().replace("--event beforeShellExecution", "--event afterShellExecution"))
+    code, out = run(world, "prove", "cursor")
+    assert code == 1 or "not current" in out
+    proof = json.loads(trotline_process("prove", "cursor", "--json", *world.options, cwd=world.project).stdout)["data"][
+        0
+    ]
+    assert proof["current"] is False

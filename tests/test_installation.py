@@ -1,0 +1,682 @@
+"""Installing into files on disk: real files, real processes, real signals; and always the old bytes or the new ones."""
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from test_edit import ENTRIES, FILES, FILES_WITH_OURS, FLAT, GROUPED, LINE, MANY, PROBE, wild
+from trotline.config import installation
+from trotline.config.edit import BOM, Entry, Terms, removed
+from trotline.config.installation import Done, Installation, Installed
+from trotline.config.jsonc_reader import MOST_BYTES
+from trotline.config.problems import Severity
+from trotline.errors import TrotlineError, TryAgain
+
+NOBODY = 65534
+MINE = b'{\n  // mine\n  "version": 1,\n  "hooks": {\n    "stop": [{"command": "./mine.sh"}]\n  }\n}\n'
+STOP = [Entry("stop", {"command": LINE})]
+GENERATED = settings(MANY, suppress_health_check=[*MANY.suppress_health_check, HealthCheck.function_scoped_fixture])
+
+
+def installation_in(directory: Path, name: str = "home/.cursor/hooks.json", terms: Terms = FLAT) -> Installation:
+    """Problems name the file by its path."""
+    home = directory / "home"
+    home.mkdir(exist_ok=True)
+    return Installation(
+        path=directory / name, terms=terms._replace(file=""), owner_directory=home, state=directory / "state"
+    )
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Installation:
+    """An installation whose file holds what a person wrote."""
+    made = installation_in(tmp_path)
+    made.path.parent.mkdir()
+    made.path.write_bytes(MINE)
+    return made
+
+
+def install(target: Installation, entries: list[Entry] | None = None, now_us: int = 1) -> Installed:
+    return target.install(ENTRIES[target.terms.shape] if entries is None else entries, now_us)
+
+
+def everything(directory: Path) -> dict[str, tuple[int, bytes]]:
+    """Mode and content of all that is there."""
+    return {
+        str(path.relative_to(directory)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+        for path in sorted(directory.rglob("*"))
+    }
+
+
+def kept(target: Installation) -> dict[str, bytes]:
+    """The backups, by name."""
+    files = (target.state / "backups").rglob("*")
+    return {path.name: path.read_bytes() for path in files if path.is_file() and path.name != "record.json"}
+
+
+# ---- identity
+
+
+@pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
+@GENERATED
+@given(data=st.data())
+def test_installing_and_uninstalling_is_the_identity(terms: Terms, data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        os, "fsync", lambda _descriptor: None
+    )  # hundreds of files: what a power cut would do is no matter
+    before = data.draw(wild(FILES[terms.shape]) | st.sampled_from([b"", b"\n", BOM, b"{}", PROBE.encode()]))
+    with tempfile.TemporaryDirectory() as name:
+        target = installation_in(Path(name), "home/file.json", terms)
+        target.path.write_bytes(before)
+        assert install(target).done is Done.WRITTEN
+        installed = target.path.read_bytes()
+        assert install(target, now_us=2).done is Done.NOTHING
+        assert target.path.read_bytes() == installed
+        again = [Entry(entry.event, {**entry.body, "timeout": 77}, entry.matcher) for entry in ENTRIES[terms.shape]]
+        assert install(target, again, now_us=3).done is Done.WRITTEN
+        assert target.uninstall(4).done is Done.RESTORED
+        assert target.path.read_bytes() == before
+        assert kept(target) == {"1-original": before}
+
+
+def test_where_there_was_no_file_there_is_none_afterwards_nor_the_directories_that_were_made(tmp_path: Path) -> None:
+    target = installation_in(tmp_path, "home/a/b/hooks.json")
+    assert install(target).before is None
+    assert json.loads(target.path.read_bytes())["version"] == 1
+    done = target.uninstall(2)
+    assert (done.done, done.after) == (Done.DELETED, None)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_directory_that_somebody_uses_by_now_stays(tmp_path: Path) -> None:
+    target = installation_in(tmp_path, "home/a/b/hooks.json")
+    install(target)
+    (tmp_path / "home/a/other").write_text("mine")
+    assert target.uninstall(2).done is Done.DELETED
+    assert everything(tmp_path / "home").keys() == {"a", "a/other"}
+
+
+def test_a_file_of_ours_that_was_only_reformatted_goes_too(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    install(target)
+    target.path.write_text(json.dumps(json.loads(target.path.read_bytes()), indent=4))
+    assert target.uninstall(2).done is Done.DELETED
+    assert not target.path.exists()
+
+
+def test_a_file_of_ours_that_somebody_uses_by_now_loses_only_our_entries(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    install(target)
+    text = target.path.read_text()
+    target.path.write_text(text.replace('"stop": [', '"stop": [\n      {"command": "b"},'.strip()) + "// mine\n")
+    edited = target.path.read_bytes()
+    done = target.uninstall(2)
+    assert done.done is Done.WRITTEN
+    assert target.path.read_bytes() == removed(edited, FLAT, b"").data
+    assert b"// mine" in target.path.read_bytes()
+    assert kept(target) == {"2-edited": edited}
+
+
+def test_an_edited_file_loses_our_entries_and_keeps_the_edit(target: Installation) -> None:
+    install(target)
+    target.path.write_bytes(target.path.read_bytes().replace(b"./mine.sh", b"./theirs.sh"))
+    assert target.uninstall(2).done is Done.WRITTEN
+    assert target.path.read_bytes() == MINE.replace(b"./mine.sh", b"./theirs.sh")
+
+
+def test_lists_that_were_empty_before_us_are_empty_after_us_in_an_edited_file_too(target: Installation) -> None:
+    target.path.write_bytes(b'{"version": 1, "hooks": {"stop": []}}')
+    install(target, STOP)
+    target.path.write_bytes(target.path.read_bytes() + b"\n")
+    target.uninstall(2)
+    assert target.path.read_bytes() == b'{"version": 1, "hooks": {"stop": []}}\n'
+
+
+def test_after_an_edit_and_another_installation_the_edited_file_without_us_comes_back(target: Installation) -> None:
+    install(target)
+    edited = target.path.read_bytes() + b"// edited\n"
+    target.path.write_bytes(edited)
+    install(target, STOP, now_us=2)
+    assert target.uninstall(3).done is Done.RESTORED
+    assert target.path.read_bytes() == MINE + b"// edited\n"
+    assert kept(target) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
+
+
+def test_a_file_that_was_none_and_is_again_only_ours_is_none_afterwards(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    install(target)
+    target.path.write_bytes(target.path.read_bytes() + b"\n")
+    install(target, STOP, now_us=2)
+    assert target.uninstall(3).done is Done.DELETED
+    assert everything(tmp_path / "home") == {}
+
+
+def test_what_is_not_there_is_not_uninstalled(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    assert target.uninstall(1).done is Done.NOTHING
+    install(target, now_us=2)
+    target.path.unlink()
+    assert target.uninstall(3).done is Done.NOTHING
+    assert not target.path.exists()
+    assert install(target, now_us=4).done is Done.WRITTEN
+
+
+def test_without_a_record_uninstalling_goes_by_the_entries(target: Installation) -> None:
+    install(target)
+    shutil.rmtree(target.state)
+    assert target.uninstall(2).done is Done.WRITTEN
+    assert target.path.read_bytes() == MINE
+
+
+@pytest.mark.parametrize(
+    "record", ["", "{}", '{"schema": "trotline.installation/2"}', "\udcff", '{"path": 1}', "[" * 5000]
+)
+def test_a_record_that_cannot_be_read_is_no_record(target: Installation, record: str) -> None:
+    install(target)
+    (file,) = target.state.rglob("record.json")
+    file.write_bytes(record.encode("utf-8", "surrogateescape"))
+    assert target.uninstall(2).done is Done.WRITTEN
+    assert target.path.read_bytes() == MINE
+
+
+@pytest.mark.parametrize("damaged", [None, b"{}", MINE + b"\n"])
+def test_a_backup_that_is_not_what_it_was_is_not_restored(target: Installation, damaged: bytes | None) -> None:
+    install(target)
+    (backup,) = target.state.rglob("1-original")
+    backup.unlink()
+    if damaged is not None:
+        backup.write_bytes(damaged)
+    assert target.uninstall(2).done is Done.WRITTEN
+    assert target.path.read_bytes() == MINE
+
+
+def test_one_installer_does_not_restore_a_file_from_before_another_one(target: Installation) -> None:
+    theirs = [Entry("stop", {"command": "/opt/other hook"})]
+    other = msgspec.structs.replace(target, terms=FLAT._replace(ours=lambda command: command == "/opt/other hook"))
+    install(target, STOP)
+    alone = target.path.read_bytes()
+    other.install(theirs, 2)
+    assert target.uninstall(3).done is Done.WRITTEN
+    assert target.path.read_bytes() == alone.replace(LINE.encode(), b"/opt/other hook")
+    other.uninstall(4)
+    assert target.path.read_bytes() == MINE
+
+
+@pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
+@GENERATED
+@given(data=st.data())
+def test_entries_of_ours_that_nobody_remembers_go_too(terms: Terms, data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
+    before = data.draw(wild(FILES_WITH_OURS[terms.shape]))
+    with tempfile.TemporaryDirectory() as name:
+        target = installation_in(Path(name), "home/file.json", terms)
+        target.path.write_bytes(before)
+        if install(target).done is Done.WRITTEN:
+            assert target.uninstall(2).done is Done.RESTORED
+        assert target.path.read_bytes() == (removed(before, terms).data if kept(target) else before)
+
+
+# ---- backups, records, modes
+
+
+def test_the_backup_is_the_raw_file_outside_the_hooks_directory_and_only_its_owners(target: Installation) -> None:
+    done = install(target)
+    assert done.backup is not None
+    assert done.backup.read_bytes() == MINE
+    assert [path.name for path in target.path.parent.iterdir()] == ["hooks.json"]
+    for path in [target.state, *target.state.rglob("*")]:
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_the_record_begins_with_its_schema_and_says_what_was_and_what_is(target: Installation) -> None:
+    install(target)
+    (file,) = target.state.rglob("record.json")
+    record = json.loads(file.read_bytes())
+    assert next(iter(record.items())) == ("schema", "trotline.installation/1")
+    assert (record["path"], record["original"], len(record["written"])) == (str(target.path), "1-original", 1)
+    target.uninstall(2)
+    assert not file.exists()
+
+
+def test_an_older_backup_is_never_overwritten(target: Installation) -> None:
+    for text in (b"{}", b'{"version": 1}', b'{"version": 2}'):
+        target.path.write_bytes(text)
+        install(target, now_us=7)
+        target.uninstall(7)
+    assert kept(target) == {"7-original": b"{}", "8-original": b'{"version": 1}', "9-original": b'{"version": 2}'}
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o755])
+def test_the_mode_is_kept(target: Installation, mode: int) -> None:
+    target.path.chmod(mode)
+    install(target)
+    assert stat.S_IMODE(target.path.stat().st_mode) == mode
+    target.uninstall(2)
+    assert stat.S_IMODE(target.path.stat().st_mode) == mode
+
+
+def test_a_new_file_has_the_mode_that_the_person_gives_new_files(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    before = os.umask(0o027)
+    try:
+        install(target)
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(target.path.stat().st_mode) == 0o640
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+def test_root_leaves_a_file_to_its_owner(target: Installation) -> None:
+    os.chown(target.path, NOBODY, NOBODY)
+    target.path.chmod(0o4640)
+    install(target)
+    status = target.path.stat()
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (NOBODY, NOBODY, 0o4640)
+
+
+# ---- saying and not doing
+
+
+def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation, tmp_path: Path) -> None:
+    before = everything(tmp_path)
+    done = target.install(STOP, 1, dry_run=True)
+    assert done.done is Done.WRITTEN
+    shown = done.difference.splitlines()
+    assert shown[:2] == [f"--- {target.path}", f"+++ {target.path}"]
+    assert [line for line in shown[2:] if line[0] in "+-"] == [
+        '-    "stop": [{"command": "./mine.sh"}]',
+        f'+    "stop": [{{"command": "./mine.sh"}}, {{"command": "{LINE}"}}]',
+    ]
+    assert target.uninstall(1, dry_run=True).difference == ""
+    assert everything(tmp_path) == before
+
+
+def test_a_dry_run_of_uninstalling_shows_what_would_come_back(target: Installation, tmp_path: Path) -> None:
+    install(target)
+    before = everything(tmp_path)
+    done = target.uninstall(2, dry_run=True)
+    assert (done.done, done.after) == (Done.RESTORED, MINE)
+    assert everything(tmp_path) == before
+
+
+def test_a_new_file_is_shown_from_nothing_and_a_missing_last_newline_is_seen(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    shown = target.install(STOP, 1, dry_run=True).difference.splitlines()
+    assert shown[:2] == ["--- /dev/null", f"+++ {target.path}"]
+    done = Installed(target.path, Done.WRITTEN, b"a\r\nb", b"a\r\nb\r\n")
+    assert done.difference.splitlines()[-1] == "-\\ No newline at end of file"
+
+
+def test_an_unparsable_file_is_refused_with_a_problem_and_untouched(target: Installation, tmp_path: Path) -> None:
+    target.path.write_bytes(b'{"version": 1,, }')
+    before = everything(tmp_path / "home")
+    for done in (install(target), target.uninstall(2)):
+        assert done.done is Done.REFUSED
+        assert (done.problems[0].code, done.problems[0].place.file) == ("TL101", str(target.path))
+    assert everything(tmp_path / "home") == before
+    assert kept(target) == {}
+
+
+def test_a_file_that_is_void_for_its_host_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
+    target.path.write_bytes(BOM + MINE)
+    done = install(target)
+    assert done.done is Done.WRITTEN
+    assert [(problem.code, problem.severity) for problem in done.problems] == [("TL103", Severity.VOID)]
+
+
+# ---- links
+
+
+def test_a_link_inside_the_owners_directory_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    dotfiles = tmp_path / "home" / "dotfiles"
+    dotfiles.mkdir()
+    (dotfiles / "hooks.json").write_bytes(MINE)
+    target.path.parent.mkdir()
+    target.path.symlink_to("../dotfiles/hooks.json")
+    done = install(target)
+    assert done.path == dotfiles / "hooks.json"
+    assert LINE in (dotfiles / "hooks.json").read_text()
+    target.uninstall(2)
+    assert target.path.is_symlink()
+    assert (dotfiles / "hooks.json").read_bytes() == MINE
+
+
+def test_a_link_to_nothing_inside_makes_the_file_and_is_a_link_to_nothing_again(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    target.path.parent.mkdir()
+    target.path.symlink_to("../dotfiles/hooks.json")
+    install(target)
+    assert (tmp_path / "home/dotfiles/hooks.json").is_file()
+    target.uninstall(2)
+    assert target.path.is_symlink()
+    assert not (tmp_path / "home/dotfiles").exists()
+
+
+@pytest.mark.parametrize("linked", ["file", "directory", "nothing"])
+def test_a_link_out_of_the_owners_directory_is_not_followed(tmp_path: Path, linked: str) -> None:
+    target = installation_in(tmp_path)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    if linked == "directory":
+        target.path.parent.symlink_to(outside)
+    else:
+        target.path.parent.mkdir()
+        target.path.symlink_to(outside / "hooks.json")
+    if linked != "nothing":
+        (outside / "hooks.json").write_bytes(MINE)
+    before = everything(tmp_path / "outside")
+    for dry_run in (True, False):
+        with pytest.raises(TrotlineError, match="is outside of") as caught:
+            target.install(STOP, 1, dry_run=dry_run)
+        assert caught.value.hint
+        with pytest.raises(TrotlineError, match="is outside of"):
+            target.uninstall(1, dry_run=dry_run)
+    assert everything(tmp_path / "outside") == before
+
+
+def test_links_in_a_circle_are_an_error_for_people(tmp_path: Path) -> None:
+    target = installation_in(tmp_path)
+    target.path.parent.mkdir()
+    target.path.symlink_to("other.json")
+    target.path.with_name("other.json").symlink_to("hooks.json")
+    with pytest.raises(TrotlineError, match="too many levels of symbolic links") as caught:
+        install(target)
+    assert "circle" in caught.value.hint
+
+
+# ---- what the world refuses
+
+
+def test_a_directory_in_its_place_is_an_error_for_people(target: Installation) -> None:
+    target.path.unlink()
+    target.path.mkdir()
+    with pytest.raises(TrotlineError, match="is a directory") as caught:
+        install(target)
+    assert caught.value.hint
+
+
+def test_a_pipe_in_its_place_keeps_nobody_waiting(target: Installation) -> None:
+    target.path.unlink()
+    os.mkfifo(target.path)
+    with pytest.raises(TrotlineError, match="not a regular file"):
+        install(target)
+
+
+def test_a_file_in_the_place_of_its_directory_is_an_error_for_people(target: Installation) -> None:
+    target.path.unlink()
+    target.path.parent.rmdir()
+    target.path.parent.write_text("x")
+    with pytest.raises(TrotlineError, match="not a directory"):
+        install(target)
+    assert target.path.parent.read_text() == "x"
+
+
+def test_a_file_over_a_megabyte_is_left_alone(target: Installation) -> None:
+    large = b'{"x": "' + b"a" * MOST_BYTES + b'"}'
+    target.path.write_bytes(large)
+    with pytest.raises(TrotlineError, match="larger than 1,000,000 bytes") as caught:
+        install(target)
+    assert caught.value.hint
+    assert target.path.read_bytes() == large
+
+
+def test_a_file_of_another_user_is_left_alone(target: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: target.path.stat().st_uid + 1)
+    with pytest.raises(TrotlineError, match="belongs to another user") as caught:
+        install(target)
+    assert caught.value.hint
+    assert target.path.read_bytes() == MINE
+
+
+def test_a_file_that_somebody_else_changes_meanwhile_is_theirs(target: Installation, monkeypatch: Any) -> None:
+    def edited_meanwhile(*arguments: Any) -> None:
+        target.path.write_bytes(b"{}")
+        write(*arguments)
+
+    write = installation._write_new
+    monkeypatch.setattr(installation, "_write_new", edited_meanwhile)
+    with pytest.raises(TryAgain, match="changed by somebody else"):
+        install(target)
+    assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", b"{}")]
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "fchmod", "open"])
+@pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES])
+def test_whatever_the_system_refuses_the_old_bytes_stay(
+    target: Installation, monkeypatch: pytest.MonkeyPatch, call: str, reason: int
+) -> None:
+    """`open` fails only when it is to make a file; it is what all reading begins with, too."""
+    real = getattr(os, call)
+
+    def refuses(*arguments: Any, **named: Any) -> Any:
+        if call == "open" and not arguments[1] & os.O_EXCL:
+            return real(*arguments, **named)
+        raise OSError(reason, os.strerror(reason))
+
+    monkeypatch.setattr(os, call, refuses)
+    with pytest.raises(TrotlineError, match="cannot be changed") as caught:
+        install(target)
+    monkeypatch.undo()
+    assert caught.value.hint or reason == errno.EIO
+    assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", MINE)]
+    assert install(target, now_us=2).done is Done.WRITTEN
+    assert target.uninstall(3).done is Done.RESTORED
+    assert target.path.read_bytes() == MINE
+
+
+def test_directories_that_were_made_in_vain_are_gone_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    target = installation_in(tmp_path, "home/a/b/hooks.json")
+    monkeypatch.setattr(os, "replace", refuses)
+    with pytest.raises(TrotlineError, match="no space left"):
+        install(target)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+# ---- other processes
+
+PROGRAM = """
+import os, resource, signal, sys
+from pathlib import Path
+from trotline.config.edit import Entry, Shape, Terms
+from trotline.config.installation import Installation
+from trotline.errors import TrotlineError
+top, line = Path(sys.argv[1]), sys.argv[2]
+entries = [Entry("stop", {"command": line})]
+target = Installation(
+    path=top / "home/.cursor/hooks.json",
+    terms=Terms(Shape.FLAT, lambda command: command == line, version=1),
+    owner_directory=top / "home",
+    state=top / "state",
+)
+"""
+INSTALL = """
+try:
+    print(target.install(entries, 1).done)
+except TrotlineError as error:
+    print(f"{error.message} / {error.hint}")
+"""
+
+
+def started(top: Path, line: str, code: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-c", PROGRAM + code, str(top), line]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+
+
+def said_by(process: "subprocess.Popen[str]") -> str:
+    with process:
+        try:
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    return output.strip()
+
+
+def test_two_installers_at_once_both_have_their_way(target: Installation, tmp_path: Path) -> None:
+    code = "print('ready', flush=True)\nsys.stdin.readline()\n" + INSTALL
+    lines = ["/opt/one hook", "/opt/two hook", "/opt/three hook"]
+    processes = [started(tmp_path, line, code) for line in lines]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    assert [said_by(process) for process in processes] == ["written"] * 3
+    commands = [
+        entry["command"] for entry in json.loads(target.path.read_text().replace("// mine", ""))["hooks"]["stop"]
+    ]
+    assert sorted(commands) == sorted(["./mine.sh", *lines])
+
+
+def test_an_installer_that_waits_too_long_says_to_try_again(
+    target: Installation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(target)
+    before = target.path.read_bytes()
+    monkeypatch.setattr(installation, "WAIT", 0.1)
+    with (target.state / "install.lock").open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(TryAgain, match="another installer"):
+            target.uninstall(2)
+        assert target.uninstall(2, dry_run=True).done is Done.RESTORED
+    assert target.path.read_bytes() == before
+
+
+KILLED = """
+CALLS = ("open", "fsync", "replace", "unlink", "mkdir", "fchmod", "close", "chmod")
+
+def killed_at(count):
+    left = [count]
+    def watched(call):
+        def act(*arguments, **named):
+            left[0] -= 1
+            if left[0] == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return call(*arguments, **named)
+        return act
+    for name in CALLS:
+        setattr(os, name, watched(getattr(os, name)))
+
+def killed_while(act, count):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            killed_at(count)
+            act()
+        finally:
+            os._exit(0)
+    return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
+
+newer = [Entry("stop", {"command": line, "timeout": 5})]
+seen = set()
+def play(old):
+    def bytes_now():
+        return target.path.read_bytes() if target.path.exists() else None
+    count = 0
+    while True:
+        count += 1
+        killed = killed_while(lambda: target.install(entries, 10 * count), count)
+        seen.add(bytes_now() == old)
+        new = target.install(entries, 10 * count + 2).after
+        assert bytes_now() == new != old
+        changed = killed_while(lambda: target.install(newer, 10 * count + 3), count)
+        assert bytes_now() in (new, target.install(newer, 0, dry_run=True).after), count
+        new = bytes_now()
+        gone = killed_while(lambda: target.uninstall(10 * count + 4), count)
+        assert bytes_now() in (old, new), (count, bytes_now())
+        seen.add(bytes_now() == old)
+        target.uninstall(10 * count + 6)
+        assert bytes_now() == old, (count, bytes_now())
+        assert [path.name for path in target.path.parent.glob(".*")] == [], count
+        if not killed and not changed and not gone:
+            return count
+
+counts = [play(target.path.read_bytes())]  # which its trailing comma makes impossible to restore without the record
+target.path.unlink()
+counts.append(play(None))
+assert seen == {True, False}
+print(*counts)
+"""
+
+
+def test_a_kill_at_any_moment_leaves_the_old_bytes_or_the_new_ones(target: Installation, tmp_path: Path) -> None:
+    target.path.write_bytes(MINE.replace(b'"}]', b'"},]'))
+    with_file, without = said_by(started(tmp_path, LINE, KILLED)).split()
+    assert int(with_file) > 15
+    assert int(without) > 15
+
+
+def test_a_full_disk_leaves_the_old_bytes(target: Installation, tmp_path: Path) -> None:
+    limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(MINE)}, {len(MINE)}))\n"
+    assert "file too large / make room and try again" in said_by(started(tmp_path, LINE, limit + INSTALL))
+    assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", MINE)]
+    assert target.uninstall(2).done is Done.NOTHING
+
+
+@pytest.fixture
+def strangers() -> Iterator[Installation]:
+    """An installation that belongs to a user who is not root; root may write everywhere."""
+    top = Path(tempfile.mkdtemp())
+    target = installation_in(top)
+    target.path.parent.mkdir()
+    target.path.write_bytes(MINE)
+    if os.geteuid() == 0:
+        for path in [top, *top.rglob("*")]:
+            os.chown(path, NOBODY, NOBODY)
+    yield target
+    target.path.parent.chmod(0o755)
+    shutil.rmtree(top)
+
+
+def as_stranger(target: Installation) -> str:
+    drop = f"os.setgroups([])\nos.setgid({NOBODY})\nos.setuid({NOBODY})\n" if os.geteuid() == 0 else ""
+    return said_by(started(target.owner_directory.parent, LINE, drop + INSTALL))
+
+
+def test_a_directory_that_may_not_be_written_leaves_the_old_bytes(strangers: Installation) -> None:
+    strangers.path.parent.chmod(0o555)
+    assert "permission denied" in as_stranger(strangers)
+    assert strangers.path.read_bytes() == MINE
+
+
+def test_a_file_that_may_not_be_written_is_left_alone(strangers: Installation) -> None:
+    strangers.path.chmod(0o444)
+    assert "is read-only / somebody meant it to stay" in as_stranger(strangers)
+    assert strangers.path.read_bytes() == MINE
+
+
+def test_a_file_that_may_not_be_read_is_left_alone(strangers: Installation) -> None:
+    strangers.path.chmod(0o200)
+    assert "permission denied" in as_stranger(strangers)
+    assert strangers.path.read_bytes() == MINE
+
+
+def test_a_state_directory_that_may_not_be_made_is_an_error_for_people(strangers: Installation) -> None:
+    strangers.owner_directory.parent.chmod(0o555)
+    assert "permission denied" in as_stranger(strangers)
+    assert strangers.path.read_bytes() == MINE
+
+
+def test_one_who_is_not_root_installs_and_is_understood(strangers: Installation) -> None:
+    assert as_stranger(strangers) == "written"
+    assert as_stranger(strangers) == "nothing to do"

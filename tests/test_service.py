@@ -1,0 +1,700 @@
+"""The warm service: the same answers as without it, and nothing is lost when it is killed, hangs, or is not ours."""
+
+import base64
+import contextlib
+import json
+import os
+import re
+import resource
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soak_service import Ended, Site, call, install, payload, pid_of, records, soak, state_of, wait_for_service
+from trotline.hosts import HOSTS, host_named
+from trotline.service import conclusion, line, server, wire
+from trotline.service.directory import RunDirectory, roots_of, write_down
+from trotline.service.launch import SECONDS_BETWEEN_STARTS, launch
+from trotline.service.server import Service
+from trotline.service.watch import Watch
+from trotline.testing.payloads import payload as sample
+from trotline.testing.situations import all_cases
+from worlds import trotline_process
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="tl-") as scratch:
+        yield install(Path(scratch))
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """Short, because the name of a socket may not be long; and whatever serves it ends with the test."""
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
+        yield Path(scratch)
+        kill(Path(scratch))
+
+
+def kill(home: Path, number: int = signal.SIGKILL) -> None:
+    found = pid_of(home)
+    if found is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(found, number)
+
+
+def client_of(site: Site) -> str:
+    """The compiled client, or its twin where there is no compiler."""
+    return line.CLIENT.name if (site.service / line.CLIENT.name).exists() else "twin.py"
+
+
+def words(site: Site, home: Path, *more: str, event: str = "beforeShellExecution") -> list[str]:
+    return site.line(home, *more, client=client_of(site), event=event)
+
+
+def started(site: Site, home: Path) -> int:
+    """A service for this home, started as every service is."""
+    call(words(site, home), payload("start"))
+    return wait_for_service(home)
+
+
+def ended(home: Path, seconds: float = 15.0) -> bool:
+    until = time.monotonic() + seconds
+    while pid_of(home) is not None and time.monotonic() < until:
+        time.sleep(0.01)
+    return pid_of(home) is None
+
+
+def logged(home: Path) -> str:
+    return "\n".join(RunDirectory(state_of(home) / "run").log_lines())
+
+
+def asked(home: Path, header: dict[str, Any], data: bytes = b"") -> bytes:
+    """What the service says to a call that a client would not have sent."""
+    head = json.dumps(header).encode()
+    return said(home, wire.PREFIX.pack(wire.MAGIC, len(head), len(data)) + head + data)
+
+
+def said(home: Path, data: bytes, *, half: bool = False) -> bytes:
+    with socket.socket(socket.AF_UNIX) as service:
+        service.settimeout(20)
+        service.connect(str(state_of(home) / "run" / "s"))
+        with contextlib.suppress(BrokenPipeError):
+            service.sendall(data)
+        if half:
+            service.shutdown(socket.SHUT_WR)
+        got = b""
+        with contextlib.suppress(ConnectionResetError):  # it did not want to hear all of it
+            while piece := service.recv(65_536):
+                got += piece
+    return got
+
+
+def header(site: Site, home: Path, **changed: Any) -> dict[str, Any]:
+    status = home.stat()
+    identity = [status.st_dev, status.st_ino]
+    argv = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
+    known = {"id": "i", "argv": argv, "cwd": str(home), "cwd_identity": identity, "received_us": 5}
+    return {**known, "code": str(site.service), **changed}
+
+
+# One verdict, warm and cold
+
+ZYGOTE = """
+import base64, json, os, sys, time
+sys.path.insert(0, sys.argv[1])
+from trotline.service.conclusion import Known, conclude
+for line in sys.stdin:
+    words, data = json.loads(line)
+    pipes = [os.pipe(), os.pipe()]
+    child = os.fork()
+    if child == 0:
+        for number, (_, end) in enumerate(pipes, 1):
+            os.dup2(end, number)
+        conclude(Known("", 0, 9000, "unfit", words, base64.b64decode(data), time.monotonic()))
+    for _, end in pipes:
+        os.close(end)
+    out, err = (os.fdopen(end, "rb").read().decode() for end, _ in pipes)
+    print(json.dumps([out, err, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]), flush=True)
+"""
+"""Cold calls, each in a process of its own, without the half second that starting Python takes on a busy machine."""
+
+
+def cold_answers(site: Site, calls: list[tuple[list[str], bytes]]) -> list[Ended]:
+    lines = "".join(json.dumps([argv, base64.b64encode(data).decode()]) + "\n" for argv, data in calls)
+    done = subprocess.run(
+        [sys.executable, "-c", ZYGOTE, site.path], input=lines, capture_output=True, text=True, check=True
+    )
+    answers = [json.loads(answer) for answer in done.stdout.splitlines()]
+    return [Ended(out.encode(), err.encode(), code) for out, err, code in answers]
+
+
+def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: int) -> Ended:
+    status = home.stat()
+    head = wire.Header(
+        id=str(number),
+        argv=tuple(argv),
+        cwd=str(home),
+        cwd_identity=(status.st_dev, status.st_ino),
+        code=str(site.service),
+    )
+    got = said(home, wire.packed_call(head, data))
+    assert got[4:5] == wire.TAKEN, (argv, got)
+    code, out, _ = wire.ANSWER.unpack_from(got, wire.GREETING.size)
+    texts = got[wire.GREETING.size + wire.ANSWER.size :]
+    return Ended(texts[:out], texts[out:], code)
+
+
+def corpus() -> list[tuple[list[str], bytes]]:
+    """Every event of every situation, then every event of every host; and what nobody can read."""
+    calls = []
+    for case in all_cases():
+        for event in [*case.body.get("earlier", []), *filter(None, [case.body.get("event")])]:
+            body = event.get("event", event)
+            calls.append(
+                (["--host", "cursor", "--event", str(body.get("hook_event_name", ""))], json.dumps(body).encode())
+            )
+    for name in HOSTS:
+        for theirs, ours in host_named(name).events.items():
+            body = {**sample(ours), "hook_event_name": theirs}
+            calls.append((["--host", name, "--event", theirs], json.dumps(body).encode()))
+    for data in (b"", b"{", b"[]", b"\xff\xfe", b'{"hook_event_name": "beforeShellExecution", "command": "\\ud83d"}'):
+        calls += [(["--host", name, "--event", "beforeShellExecution"], data) for name in HOSTS]
+    unique = dict.fromkeys((tuple(argv), data) for argv, data in calls)
+    return [(list(argv), data) for argv, data in unique]
+
+
+def remembered(home: Path) -> list[dict[str, Any]]:
+    forgotten = {"id", "at_us", "micros", "voices"}
+    return [
+        {key: value for key, value in record.items() if key not in forgotten}
+        | {"voices": [{**voice, "micros": 0} for voice in record["voices"]]}
+        for record in records(home)
+    ]
+
+
+def test_the_whole_corpus_is_answered_warm_as_it_is_cold(site: Site, home: Path) -> None:
+    calls = corpus()
+    assert len(calls) > 250
+    warm_home, cold_home = home / "w", home / "c"
+    warm_home.mkdir()
+    cold_home.mkdir()
+    started(site, warm_home)
+    (state_of(warm_home) / "spool" / "spool.log").unlink()
+    warm = [
+        warm_answer(warm_home, site, [*argv, "--home", str(warm_home)], data, number)
+        for number, (argv, data) in enumerate(calls)
+    ]
+    cold = cold_answers(site, [([*argv, "--home", str(cold_home)], data) for argv, data in calls])
+    different = [one for one, one_warm, one_cold in zip(calls, warm, cold, strict=True) if one_warm != one_cold]
+    assert different == []
+    assert remembered(warm_home) == remembered(cold_home)
+    kill(warm_home)
+
+
+# The life of a service
+
+
+def test_a_service_keeps_nothing_of_the_call_that_started_it(site: Site, home: Path) -> None:
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    environment = {"LD_PRELOAD": "", "PYTHONPATH": "/evil", "SECRET": "x"}
+    call(words(site, home), payload("c"), cwd=home, env=environment, pass_fds=[writing])
+    pid = wait_for_service(home)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b""  # nobody holds the other end
+    if not Path("/proc").is_dir():
+        return
+    process = Path(f"/proc/{pid}")
+    assert (process / "environ").read_bytes().replace(b"LC_CTYPE=C.UTF-8\0", b"") == b""
+    assert (process / "cwd").readlink() == Path("/")
+    assert os.getsid(pid) == pid
+    opened = []
+    for file in (process / "fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # the connection by which we have seen that it listens
+            opened.append(str(file.readlink()))
+    assert opened.count("/dev/null") == 3
+    assert not [name for name in opened if "pipe" in name]
+
+
+def test_of_many_first_calls_one_starts_a_service(site: Site, home: Path) -> None:
+    got: list[Ended] = []
+    callers = [
+        threading.Thread(target=lambda number=number: got.append(call(words(site, home), payload(str(number)))))
+        for number in range(16)
+    ]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    wait_for_service(home)
+    assert {answer.stdout for answer in got} == {b'{"permission": "allow"}'}
+    assert len(records(home)) == 16
+    assert logged(home).count(" started: ") == 1
+
+
+def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) -> None:
+    roots = roots_of(home)
+    directory = RunDirectory(roots.state / "run")
+    lock = directory.lock()
+    assert lock is not None
+    write_down(lock, launched_us=1_000_000)
+    os.close(lock)
+    pause = int(SECONDS_BETWEEN_STARTS * 1_000_000)
+    assert not launch(roots, 1_000_000 + pause - 1)
+    assert launch(roots, 999_999)  # a clock that was put back
+    wait_for_service(home)
+    assert not launch(roots, 1_000_000 + 10 * pause)  # there is one
+
+
+def test_nobody_called_and_it_ends(home: Path) -> None:
+    roots = roots_of(home)
+    lock = RunDirectory(roots.state / "run").lock()
+    assert lock is not None
+    done = trotline_process("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
+    assert done.returncode == 75
+    assert "a service is running already" in done.stderr
+    os.close(lock)
+    done = trotline_process("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
+    assert (done.returncode, done.stderr) == (0, "nobody called\n")
+    assert re.search(r"started: digest [0-9a-f]{16}\n.* ended: nobody called; 0 calls answered$", logged(home))
+    assert not (roots.state / "run" / "s").exists()
+
+
+def _touch_code(site: Site, _home: Path) -> None:
+    file = site.path / "trotline" / "canary.py"
+    os.utime(file, (file.stat().st_atime, file.stat().st_mtime + 3600))  # a clock that is wrong is a change as well
+    time.sleep(0.6)
+
+
+def _new_setting(_site: Site, home: Path) -> None:
+    settings = home / ".config" / "trotline" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"ask_fallback": "ask"}')
+
+
+def _another_home(_site: Site, home: Path) -> None:
+    moved = home.with_name(home.name + "-moved")
+    home.rename(moved)
+    home.mkdir()
+    (moved / ".local").rename(home / ".local")
+    moved.rmdir()
+
+
+@pytest.mark.parametrize("change", [_touch_code, _new_setting, _another_home])
+def test_when_what_it_knows_has_changed_a_service_ends_and_the_call_is_answered_by_the_new(
+    site: Site, home: Path, change: Any
+) -> None:
+    old = started(site, home)
+    change(site, home)
+    shown = trotline_process("service", "status", "--home", str(home), cwd=home)
+    assert "code or configuration has changed since" in shown.stdout or change is not _new_setting
+    assert call(words(site, home), payload("after")) == (b'{"permission": "allow"}', b"", 0)
+    assert "ended: code or configuration has changed" in logged(home)
+    with contextlib.suppress(ProcessLookupError):
+        assert pid_of(home) != old
+    assert [record["conversation"] for record in records(home)] == ["start", "after"]
+
+
+def test_a_setting_counts_from_the_next_call_on(site: Site, home: Path) -> None:
+    started(site, home)
+    before = pid_of(home)
+    config = home / ".config" / "trotline"
+    config.mkdir(parents=True)
+    for number in range(3):
+        (config / "settings.json").write_text(json.dumps({"ask_fallback": "ask"}) + " " * number)
+        call(words(site, home), payload(f"{number}"))
+        assert pid_of(home) != before
+
+
+@pytest.mark.parametrize("lost", ["the socket", "the home"])
+def test_a_service_that_nobody_can_reach_ends(home: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
+    monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.02)
+    roots = roots_of(home)
+    (roots.state / "run").mkdir(parents=True)
+    service = Service(roots, Watch(roots), os.getuid())
+    ends: list[str] = []
+    serving = threading.Thread(
+        target=lambda: ends.append(service.serve(server.listening(roots.state / "run" / "s"), 60))
+    )
+    serving.start()
+    time.sleep(0.05)
+    if lost == "the socket":
+        (roots.state / "run" / "s").unlink()
+    else:
+        shutil.rmtree(home / ".local")
+    serving.join(10)
+    assert ends == ["nobody can reach it"]
+
+
+def test_stop_status_and_logs(site: Site, home: Path) -> None:
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return trotline_process("service", *arguments, "--home", str(home), cwd=home)
+
+    assert run("status").stdout == "no service is running; the next call starts one\n"
+    assert run("status").returncode == 1
+    assert run("logs").stdout == "nothing is logged\n"
+    assert run("stop").stdout == "no service is running\n"
+    pid = started(site, home)
+    call(words(site, home), payload("c"))
+    shown = run("status")
+    assert re.match(rf"running  process {pid}, digest [0-9a-f]{{16}}\n  1 call answered, 0 sent away\n", shown.stdout)
+    facts = json.loads(run("status", "--json").stdout)
+    assert (facts["schema"], facts["ok"], facts["data"]["pid"]) == ("trotline.service/1", True, pid)
+    assert run("stop").stdout == "stopped\n"
+    assert pid_of(home) is None
+    assert "stopped: by `trotline service stop`" in run("logs", "-n", "1").stdout
+    assert call(words(site, home), payload("d")).stdout == b'{"permission": "allow"}'
+
+
+def test_units_name_this_interpreter_and_quote_as_their_systems_do(tmp_path: Path) -> None:
+    odd = tmp_path / 'a "b" 100% $x & <y>'
+    odd.mkdir()
+    unit = trotline_process("service", "unit", "--systemd", "--home", str(odd), cwd=tmp_path).stdout
+    line_of = next(part for part in unit.splitlines() if part.startswith("ExecStart="))
+    assert line_of.startswith(f"ExecStart={sys.executable} -I -m trotline service run --idle 0 --home ")
+    assert line_of.endswith('a \\"b\\" 100%% $$x & <y>"')
+    import plistlib
+
+    plist = plistlib.loads(
+        trotline_process("service", "unit", "--launchd", "--home", str(odd), cwd=tmp_path).stdout.encode()
+    )
+    assert plist["ProgramArguments"][-2:] == ["--home", str(odd)]
+    assert plist["KeepAlive"] is True
+
+
+# Faults
+
+
+def test_killed_at_any_moment_it_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
+    soaked = soak(words(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
+    assert soaked.is_fine, soaked
+    assert soaked.right == 320
+
+
+def test_killed_after_the_record_and_before_the_answer_there_is_one_record(site: Site, home: Path) -> None:
+    """What a client does whose service was killed: the same id, once more."""
+    given = ["i-am-one-call", "5", "9000", "lost", *words(site, home)[2:]]
+    cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), *given]
+    started(site, home)
+    asked(home, header(site, home, id="i-am-one-call"), payload("c"))
+    call(cold, payload("c"))
+    lines = (state_of(home) / "spool" / "spool.log").read_text().count('"i-am-one-call"')
+    assert (lines, [record["id"] for record in records(home)].count("i-am-one-call")) == (2, 1)
+
+
+def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path) -> None:
+    started(site, home)
+    spool = state_of(home) / "spool" / "spool.log"
+    spool.unlink()
+    os.mkfifo(spool)  # whoever opens it waits for a reader that never comes
+    begun = time.monotonic()
+    got = call(words(site, home, "--deadline", "2.5"), payload("c", "secret words"))
+    took = time.monotonic() - begun
+    assert json.loads(got.stdout)["permission"] == "deny"
+    assert conclusion.LATE in json.loads(got.stdout)["user_message"]
+    assert conclusion.LOUD["busy"] in got.stderr.decode()
+    assert took < 10
+    assert ended(home)
+    text = logged(home)
+    assert "spool.py" in text  # where it hung
+    assert "secret" not in text
+    assert "busy: a call was answered cold" in text
+    shown = trotline_process("service", "status", "--home", str(home), cwd=home).stdout
+    assert "1 call went cold: busy" in shown
+
+
+def test_a_service_that_is_stopped_is_busy_and_the_call_goes_cold_loudly(site: Site, home: Path) -> None:
+    pid = started(site, home)
+    os.kill(pid, signal.SIGSTOP)
+    got = call(words(site, home), payload("c"))
+    assert got.stdout == b'{"permission": "allow"}'
+    assert got.stderr.decode() == f"trotline: {conclusion.LOUD['busy']}; this call was answered without it\n"
+    os.kill(pid, signal.SIGCONT)
+    assert call(words(site, home), payload("d")).stderr == b""
+    conversations = [record["conversation"] for record in records(home)]
+    assert conversations == ["start", "c", "d"]  # what waited for the service was not judged once more
+
+
+def test_a_stale_socket_is_replaced(site: Site, home: Path) -> None:
+    run = state_of(home) / "run"
+    run.mkdir(parents=True, mode=0o755)
+    with socket.socket(socket.AF_UNIX) as gone:
+        gone.bind(str(run / "s"))
+    started(site, home)
+    assert run.stat().st_mode & 0o777 == 0o700
+    assert (run / "s").stat().st_mode & 0o077 == 0
+    assert call(words(site, home), payload("c")).stderr == b""
+
+
+def test_a_directory_that_others_may_enter_is_closed_before_it_is_used(site: Site, home: Path) -> None:
+    started(site, home)
+    (state_of(home) / "run").chmod(0o755)
+    assert call(words(site, home), payload("c")).stdout == b'{"permission": "allow"}'
+    assert (state_of(home) / "run").stat().st_mode & 0o777 == 0o700
+
+
+def test_somebody_elses_socket_is_left_alone_and_said(site: Site, home: Path) -> None:
+    elsewhere = home / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    state_of(home).mkdir(parents=True)
+    (state_of(home) / "run").symlink_to(elsewhere)
+    got = call(words(site, home), payload("c"))
+    assert got.stdout == b'{"permission": "allow"}'
+    assert conclusion.LOUD["foreign"] in got.stderr.decode()
+    assert list(elsewhere.iterdir()) == []
+    assert len(records(home)) == 1
+
+
+def test_callers_of_other_users_are_hung_up_on(home: Path) -> None:
+    roots = roots_of(home)
+    (roots.state / "run").mkdir(parents=True)
+    service = Service(roots, Watch(roots), uid=os.getuid() + 1)
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(str(roots.state / "run" / "s"))
+    listener.listen()
+    serving = threading.Thread(target=service.serve, args=(listener, 1.0))
+    serving.start()
+    assert said(home, wire.packed_call(wire.Header(id="", ask="status"))) == b""
+    serving.join()
+    assert service.counts["strangers"] == 1
+    assert f"refused: a caller of user {os.getuid()}" in logged(home)
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
+def test_a_full_disk_changes_no_answer_and_is_said(site: Site, home: Path) -> None:
+    pid = started(site, home)
+    used = (state_of(home) / "spool" / "spool.log").stat().st_size
+    resource.prlimit(pid, resource.RLIMIT_FSIZE, (used + 50, used + 50))
+    got = call(words(site, home), payload("c", "echo trotline-canary"))
+    assert json.loads(got.stdout)["permission"] == "deny"
+    assert "only in part: no space left?" in got.stderr.decode()
+    got = call(words(site, home), payload("d", "echo trotline-canary"))
+    assert json.loads(got.stdout)["permission"] == "deny"
+    assert "the record of this call could not be written" in got.stderr.decode()
+    kill(home)
+    assert call(words(site, home), payload("e")).stderr == b""
+    read = records(home)
+    assert [record["conversation"] for record in read] == ["start", "e"]
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
+def test_a_service_is_not_started_where_it_could_not_write(site: Site, home: Path) -> None:
+    limited = ["/bin/sh", "-c", 'ulimit -f 100; exec "$@"', "sh", *words(site, home)]
+    assert call(limited, payload("c")).stdout == b'{"permission": "allow"}'
+    until = time.monotonic() + 15
+    while "limits the size of files" not in logged(home) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert "not started: whoever started it limits the size of files" in logged(home)
+    assert ended(home)
+
+
+def test_a_home_that_cannot_be_written_is_answered_cold_every_time(site: Site, home: Path) -> None:
+    (home / ".local").write_text("in the way")
+    for _ in range(2):
+        got = call(words(site, home), payload("c", "echo trotline-canary"))
+        assert json.loads(got.stdout)["permission"] == "deny"
+        assert got.stderr.decode() == "trotline: the record of this call could not be written: not a directory\n"
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root writes wherever it likes")
+def test_a_home_that_may_not_be_written_is_answered_cold(site: Site, home: Path) -> None:
+    home.chmod(0o500)
+    got = call(words(site, home), payload("c", "echo trotline-canary"))
+    home.chmod(0o700)
+    assert json.loads(got.stdout)["permission"] == "deny"
+    assert "could not be written" in got.stderr.decode()
+
+
+@pytest.mark.parametrize("received", [0, -5_000_000, 2**62])
+def test_a_wrong_clock_decides_nothing(site: Site, home: Path, received: int) -> None:
+    started(site, home)
+    refused = payload("c", "echo trotline-canary")
+    got = asked(home, header(site, home, received_us=received), refused)
+    assert b'"deny"' in got
+    cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), "j", str(received), "9000", "unfit"]
+    assert json.loads(call([*cold, *words(site, home)[2:]], refused).stdout)["permission"] == "deny"
+    assert [record["at_us"] for record in records(home)][1:] == [received, received]
+
+
+# What it does not answer
+
+ELSEWHERE: dict[str, dict[str, Any]] = {
+    "another directory of that name": {"cwd_identity": [1, 1]},
+    "a directory that is not there": {"cwd": "/nonexistent"},
+    "a directory that cannot be": {"cwd": "\0"},
+    "other code": {"code": "/usr/lib/python3/dist-packages/trotline/service"},
+    "another home": {"argv": ["--host", "cursor", "--home", "/nonexistent"]},
+    "a header of another shape": {"argv": 5},
+    "a header without an id": {"id": None},
+}
+
+
+@pytest.mark.parametrize("changed", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_what_a_new_process_might_answer_otherwise_is_sent_away(
+    site: Site, home: Path, changed: dict[str, Any]
+) -> None:
+    started(site, home)
+    assert asked(home, header(site, home, **changed), payload("c"))[:5] == wire.MAGIC + wire.COLD
+    assert b'"allow"' in asked(home, header(site, home), payload("c"))
+
+
+def test_a_home_by_another_name_is_the_same_home(site: Site, home: Path) -> None:
+    started(site, home)
+    link = home / "link"
+    link.symlink_to(home)
+    assert b'"allow"' in asked(home, header(site, home, argv=["--host", "cursor", "--home", str(link)]), payload("c"))
+
+
+NOISE = {
+    "nothing": b"",
+    "another protocol": b"GET / HTTP/1.1\r\n\r\n",
+    "another version": wire.PREFIX.pack(b"TL2\0", 2, 0) + b"{}",
+    "a header too large": wire.PREFIX.pack(wire.MAGIC, wire.MOST_HEADER + 1, 0),
+    "a payload too large": wire.PREFIX.pack(wire.MAGIC, 2, wire.MOST_PAYLOAD + 1),
+    "no JSON": wire.PREFIX.pack(wire.MAGIC, 2, 0) + b"{]",
+    "no UTF-8": wire.PREFIX.pack(wire.MAGIC, 12, 0) + b'{"id":"\xff\xfe"} ',
+    "half a prefix": wire.MAGIC + b"\0",
+}
+
+
+def test_noise_is_sent_away_and_harms_nobody(site: Site, home: Path) -> None:
+    pid = started(site, home)
+    for data in NOISE.values():
+        assert said(home, data, half=True)[4:5] in {b"", wire.COLD}
+    assert (pid_of(home), call(words(site, home), payload("c")).stderr) == (pid, b"")
+
+
+def test_callers_that_say_nothing_make_it_busy_and_not_slow(site: Site, home: Path) -> None:
+    started(site, home)
+    with contextlib.ExitStack() as stack:
+        for _ in range(server.MOST_CALLERS):
+            silent = stack.enter_context(socket.socket(socket.AF_UNIX))
+            silent.connect(str(state_of(home) / "run" / "s"))
+        time.sleep(0.1)
+        assert said(home, wire.packed_call(wire.Header(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
+        got = call(words(site, home), payload("c"))
+    assert got.stdout == b'{"permission": "allow"}'
+    assert conclusion.LOUD["busy"] in got.stderr.decode()
+
+
+def test_more_than_memory_is_announced_and_it_is_busy(site: Site, home: Path) -> None:
+    started(site, home)
+    with contextlib.ExitStack() as stack:
+        for _ in range(2):
+            large = stack.enter_context(socket.socket(socket.AF_UNIX))
+            large.connect(str(state_of(home) / "run" / "s"))
+            large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, wire.MOST_PAYLOAD))
+        time.sleep(0.1)
+        assert asked(home, header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY
+
+
+# The installed line
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch, site: Site) -> Path:
+    client = site.service / line.CLIENT.name
+    if not client.exists():
+        pytest.skip("NO C COMPILER: there is no client to install")
+    monkeypatch.setattr(line, "CLIENT", client)
+    return client
+
+
+def test_the_installed_line_runs_as_it_stands(site: Site, home: Path) -> None:
+    code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from trotline.service.line import installed_line; "
+    made = f"print(installed_line('cursor', 'beforeShellExecution', {str(home)!r}, timeout=60))"
+    text = call([sys.executable, "-c", code + made], b"").stdout.decode().strip()
+    for _ in range(2):
+        got = call(["/bin/sh", "-c", text], payload("c"), cwd=home, env={})
+        assert got == (b'{"permission": "allow"}', b"", 0)
+        wait_for_service(home)
+
+
+def test_the_line_names_everything_absolutely(built: Path) -> None:
+    made = line.installed_line("cursor", "beforeShellExecution", timeout=60)
+    wanted = ["--host", "cursor", "--event", "beforeShellExecution", "--deadline", "55"]
+    assert shlex.split(made)[-8:] == [str(built), sys.executable, *wanted]
+    assert "//" not in made
+    assert "'" not in made
+
+
+def test_where_there_is_no_client_its_twin_is_run_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line, "CLIENT", Path("/nonexistent/trotline-hook"))
+    made = shlex.split(line.installed_line("cursor", "stop", timeout=60))
+    assert made[:6] == ["/usr/bin/env", "-i", sys.executable, "-I", "-S", str(line.TWIN)]
+
+
+def test_a_client_that_loads_libraries_is_run_without_variables(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script = tmp_path / "trotline-hook"
+    script.write_text("#!/bin/sh\n")
+    monkeypatch.setattr(line, "CLIENT", script)
+    assert line.installed_line("cursor", "stop", timeout=60).startswith("/usr/bin/env -i /")
+    monkeypatch.setattr(line, "CLIENT", Path(sys.executable).resolve())
+    assert line.installed_line("cursor", "stop", timeout=60).startswith("/usr/bin/env -i /")
+
+
+@pytest.mark.parametrize("timeout,deadline", [(60, "55"), (30, "27"), (5, "4.5"), (0.5, "0.45"), (600, "595")])
+def test_the_deadline_is_before_the_timeout_of_the_host(timeout: float, deadline: str) -> None:
+    made = shlex.split(line.installed_line("cursor", "stop", timeout=timeout))
+    assert made[made.index("--deadline") + 1] == deadline
+
+
+def test_the_line_says_what_a_failure_means(built: Path) -> None:
+    assert built.name == "trotline-hook"
+    assert "--fail" not in line.installed_line("cursor", "preToolUse", timeout=60)
+    assert "--fail" not in line.installed_line("cursor", "", timeout=60)
+    assert line.installed_line("cursor", "stop", timeout=60).endswith("--fail open")
+
+
+OURS = [
+    "/a/trotline/service/trotline-hook /b/python --host cursor --event stop --deadline 55 --fail open",
+    "'/a b/trotline-hook' /b/python3.11 --host codex --event Stop --home '/x y' --uid 5",
+    "/usr/bin/env -i /a/trotline-hook /b/python --host cursor",
+    "/usr/bin/env -i /b/python -I -S /a/trotline/service/twin.py --host cursor --event stop",
+    "/b/python -I -m trotline hook cursor --event stop --home /x",
+]
+NOT_OURS = [
+    "",
+    "'",
+    "trotline-hook",
+    "/a/my-hook /b/python --host cursor",
+    "/a/trotline-hook /b/python --host cursor; rm -rf /",
+    "/a/trotline-hook /b/python --host cursor --event 'x;y' --home $(evil)",
+    "/a/trotline-hook /b/python --host cursor | tee log",
+    "/a/trotline-hook /b/python --verbose yes",
+    "/a/trotline-hook python --host cursor",
+    "sh -c '/a/trotline-hook /b/python --host cursor'",
+    "/b/python -I -S /a/other/twin.py --host cursor",
+]
+
+
+@pytest.mark.parametrize("command", OURS)
+def test_lines_of_ours_are_known_again(command: str) -> None:
+    assert line.is_ours(command)
+
+
+@pytest.mark.parametrize("command", NOT_OURS)
+def test_lines_in_which_something_else_is_done_are_somebodys_own(command: str) -> None:
+    assert not line.is_ours(command)
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_what_is_installed_is_known_again(host: str) -> None:
+    for event in host_named(host).events:
+        made = line.installed_line(host, event, "/home/some body", timeout=60)
+        assert line.is_ours(made), made
