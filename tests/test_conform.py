@@ -19,7 +19,9 @@ CASES = {case.name: case for case in all_cases()}
 def _adapter(tmp_path: Path, body: str) -> list[str]:
     file = tmp_path / "adapter.py"
     lines = textwrap.indent(textwrap.dedent(body).strip(), "    ")
-    file.write_text(f"import json, os, sys, time\nfor line in sys.stdin:\n    asked = json.loads(line)\n{lines}\n")
+    file.write_text(
+        f"import json, os, subprocess, sys, time\nfor line in sys.stdin:\n    asked = json.loads(line)\n{lines}\n"
+    )
     return [sys.executable, str(file)]
 
 
@@ -70,6 +72,29 @@ def test_an_engine_finds_the_world_as_it_was_told(tmp_path: Path) -> None:
     print(json.dumps({'permission': 'deny' if there and hooks and runs and event else 'no'}), flush=True)
     """
     assert _word(tmp_path, body) == ("agrees", "")
+
+
+BAD_PAYLOADS = {
+    "no JSON": ("hello", "is not JSON"),
+    "another event": ('{"hook_event_name": "stop"}', "stop instead of beforeShellExecution"),
+    "a required field missing": ('{"hook_event_name": "beforeShellExecution"}', "needs `command`"),
+    "a field of the wrong type": (
+        '{"hook_event_name": "beforeShellExecution", "command": "ls", "sandbox": []}',
+        "`sandbox` has the wrong type",
+    ),
+}
+
+
+@pytest.mark.parametrize("payload,why", BAD_PAYLOADS.values(), ids=BAD_PAYLOADS)
+def test_a_payload_that_is_not_what_the_schema_says_is_a_difference(payload: str, why: str, tmp_path: Path) -> None:
+    body = f"""
+    hook = asked['path'].split(':')[0] + '/hook-1'
+    subprocess.run([hook], input={payload!r}, text=True, stdout=subprocess.DEVNULL)
+    print(json.dumps({{'permission': 'deny'}}), flush=True)
+    """
+    word, differs = _word(tmp_path, body)
+    assert word == "differs"
+    assert why in differs
 
 
 def test_paths_may_be_whole(tmp_path: Path) -> None:

@@ -148,6 +148,13 @@ def test_every_make_target_that_the_documents_name_exists() -> None:
     assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
 
 
+def test_the_conversation_in_the_documents_is_the_one_that_is_played() -> None:
+    (shown,) = re.findall(
+        r"^```toml\n(.*?)^```", (ROOT / "docs" / "testing.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert shown == (ROOT / "examples" / "workspace" / "project" / "talk.toml").read_text("utf-8")
+
+
 def test_every_public_name_is_used_in_a_program_of_the_documents() -> None:
     used = {name for _, program in PROGRAMS for name in re.findall(r"\w+", program)}
     assert set(trotline.__all__) <= used

@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,12 @@ MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./min
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return new_world(tmp_path)
+def world(tmp_path: Path) -> Iterator[World]:
+    """A world that is left without the service that a line may have started."""
+    made = new_world(tmp_path)
+    yield made
+    if (made.home / ".local").exists():
+        run(made, "service", "stop")
 
 
 def run(world: World, *words: str) -> tuple[int, str]:

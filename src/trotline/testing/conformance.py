@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from trotline.errors import TrotlineError
-from trotline.testing.situations import Case, set_up
+from trotline.hosts.cursor import read_event
+from trotline.testing.situations import Case, given_to_hooks, set_up
 
 SECONDS = 30.0
 MOST_LINE = 4_000_000
@@ -33,9 +34,11 @@ class Agreement(NamedTuple):
     def word(self) -> str:
         if self.trouble:
             return "failed"
+        if self.differs:
+            return "differs"
         if not set(self.told) & set(self.case.want):
             return "not told"
-        return "differs" if self.differs else "agrees"
+        return "agrees"
 
 
 class Door:
@@ -113,7 +116,26 @@ def _agreement(door: Door, case: Case, world: Path) -> Agreement:
         if error.hint:
             raise  # it never started
         return Agreement(case, {}, trouble=error.message)
-    return Agreement(case, told, _differences(case.want, _relative(told, world)))
+    differences = _differences(case.want, _relative(told, world))
+    return Agreement(case, told, (*differences, *_misfits(case, world)))
+
+
+def _misfits(case: Case, world: Path) -> Iterator[str]:
+    """Payloads that hooks were given and that are not what the schemas say."""
+    raised = {
+        str(body["hook_event_name"]) for body in [*case.body.get("earlier", []), case.body.get("event", {})] if body
+    }
+    for hook, payload in given_to_hooks(world):
+        try:
+            event = read_event(payload)
+        except TrotlineError as error:
+            yield f"the payload of {hook}: {error.message}"
+            continue
+        wrong = sorted(set(event.raw) & set(type(event).__struct_fields__))
+        if event.wire_name not in raised:
+            yield f"the payload of {hook}: {event.wire_name} instead of {', '.join(sorted(raised))}"
+        elif wrong:
+            yield f"the payload of {hook}: `{wrong[0]}` has the wrong type"
 
 
 def _differences(want: dict[str, Any], told: dict[str, Any]) -> tuple[str, ...]:

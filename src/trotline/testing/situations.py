@@ -106,13 +106,19 @@ def set_up(case: Case, world: Path) -> dict[str, Any]:
     }
 
 
+def given_to_hooks(world: Path) -> list[tuple[str, bytes]]:
+    """What an engine wrote to the standard input of each hook that it ran: the hook's name, and the bytes."""
+    kept = sorted((world / "bin").glob(".*.in.*"))
+    return [(file.name.split(".in.")[0].removeprefix("."), file.read_bytes()) for file in kept]
+
+
 def _write(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
 
 
 def _write_programs(case: Case, directory: Path) -> None:
-    """A program for every scripted hook, found by its name on the PATH."""
+    """A program for every scripted hook, found by its name on the PATH; it keeps what it was given."""
     scripts = {f"hook-{number}": hook for number, hook in enumerate(case.body.get("hooks", []), 1)}
     for name, script in {**case.body.get("answers", {}), **scripts}.items():
         fails = script.get("fails", "")
@@ -122,7 +128,7 @@ def _write_programs(case: Case, directory: Path) -> None:
         answer.with_suffix(".out").write_bytes(script.get("says", "").encode())
         answer.with_suffix(".err").write_bytes(script.get("stderr", "").encode())
         ends = WAYS_TO_FAIL.get(fails, f"exit {script.get('exit', 0)}")
-        text = f"#!/bin/sh\ncat '{answer}.out'\ncat '{answer}.err' >&2\n{ends}\n"
+        text = f"#!/bin/sh\ncat > '{answer}.in.'$$\ncat '{answer}.out'\ncat '{answer}.err' >&2\n{ends}\n"
         (directory / name).write_text(text)
         (directory / name).chmod(0o755)
 
