@@ -58,7 +58,7 @@ lock: $(READY)  ## resolve the locked requirements anew (needs uv)
 	@PATH="$(BIN):$$PATH" sh scripts/lock.sh
 
 clean:  ## remove what make made
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis mutants .fuzz
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis mutants .fuzz src/trotline/service/trotline-hook
 
 $(READY): pyproject.toml hatch_build.py client/build.py client/bare.h client/trotline_hook.c locks/dev.txt scripts/setup.sh
 	@PYTHON='$(PYTHON)' sh scripts/setup.sh $(VENV) locks/dev.txt

@@ -36,12 +36,21 @@ def build(target: Path, *ways: str, extra: tuple[str, ...] = ()) -> str:
     for way in ways or USUAL:
         words = [found, *WARNINGS, *WAYS[way], *extra, str(SOURCE), "-o", str(new)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler, our file
-        if done.returncode == 0:
+        if done.returncode == 0 and _runs(new):
             new.replace(target)  # in one step: a host may be running the old one
             return way
         complaints.append(done.stderr)
     print(*complaints, file=sys.stderr)
     return ""
+
+
+def _runs(program: Path) -> bool:
+    """Whether it starts on this machine at all; without words it has nothing to do and says so."""
+    try:
+        done = subprocess.run([str(program)], capture_output=True, timeout=10, check=False)  # noqa: S603 - just built
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 2 and done.stderr.startswith(b"trotline: cannot answer")
 
 
 if __name__ == "__main__":

@@ -190,7 +190,7 @@ static _Noreturn void go_cold(const char *finding) {
     static char *argv[MOST_WORDS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
     char when[24], rest[24];
     if (connection >= 0) close(connection); /* the service must not begin with what we do ourselves */
-    if (ended || size) feed();
+    if ((ended || size) && left() > 0) feed(); /* else nobody reads it */
     char *head[] = {line[1], "-I", "-S", cold, id, decimal(when, received), decimal(rest, left()), (char *)finding};
     memcpy(argv, head, sizeof head);
     memcpy(argv + sizeof head / sizeof *head, line + 2, (size_t)words * sizeof *argv);
@@ -223,7 +223,7 @@ static int64_t thousandths(const char *text) {
     if (!*text) return -1;
     for (; *text; text++) {
         if (*text == '.' && !point++) continue;
-        if (*text < '0' || *text > '9' || value > INT32_MAX) return -1;
+        if (*text < '0' || *text > '9' || value > INT64_MAX / 20) return -1;
         if (point && unit > 1) unit /= 10, value += (*text - '0') * unit;
         else if (!point) value = value * 10 + (*text - '0') * 1000;
     }
@@ -254,8 +254,10 @@ static const char *own_home(void) {
     ssize_t n;
     int fd = open(PASSWD, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return NULL;
-    while (count < sizeof file - 1 && ((n = read(fd, file + count, sizeof file - 1 - count)) > 0 || errno == EINTR))
+    do {
+        n = read(fd, file + count, sizeof file - 1 - count);
         count += n > 0 ? (size_t)n : 0;
+    } while (n > 0 || (n < 0 && errno == EINTR));
     close(fd);
     for (char *entry = file; *entry;) {
         char *field[7] = {entry};
@@ -345,6 +347,16 @@ static void quote(const char *text) {
     put("\"");
 }
 
+static void put_number(int64_t value) {
+    char digits[24];
+    put(decimal(digits, value));
+}
+
+/* Device and inode: a name may mean something else to a service in another mount namespace. */
+static void identify(const struct stat *one) {
+    put("["), put_number((int64_t)one->st_dev), put(","), put_number((int64_t)one->st_ino), put("]");
+}
+
 static void number(char *to, size_t value) {
     for (int i = 3; i >= 0; i--, value >>= 8) to[i] = (char)value;
 }
@@ -356,15 +368,14 @@ static size_t read_number(const unsigned char *from) {
 /* The Call without its payload. */
 static void write_header(void) {
     static char here[MOST_PATH];
-    char digits[24];
-    struct stat cwd;
-    if (!*id || !getcwd(here, sizeof here) || *here != '/' || stat(".", &cwd)) go_cold("unfit");
+    struct stat cwd, own;
+    if (!*id || !getcwd(here, sizeof here) || *here != '/' || stat(".", &cwd) || stat(code, &own)) go_cold("unfit");
     length = PREFIX;
     put("{\"id\":"), quote(id), put(",\"argv\":[");
     for (int i = 0; i < words; i++) put(i ? "," : ""), quote(line[i + 2]);
-    put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":["), put(decimal(digits, (int64_t)cwd.st_dev)), put(",");
-    put(decimal(digits, (int64_t)cwd.st_ino)), put("],\"environ\":{},\"received_us\":"), put(decimal(digits, received));
-    put(",\"code\":"), quote(code), put("}");
+    put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":"), identify(&cwd);
+    put(",\"code\":"), quote(code), put(",\"code_identity\":"), identify(&own);
+    put(",\"environ\":{},\"received_us\":"), put_number(received), put("}");
     if (length > PREFIX + MOST_HEADER) go_cold("unfit");
     memcpy(header, "TL1", 4);
     number(header + 4, length - PREFIX);

@@ -199,7 +199,9 @@ def test_what_the_service_says_is_what_the_host_gets(site: Site, home: Path, cli
     assert abs(header["received_us"] / 1e6 - time.time()) < 60
     assert header["argv"] == site.line(home, client=client)[2 if client != TWIN else 6 :]
     assert (header["cwd"], header["cwd_identity"]) == (str(home), [status.st_dev, status.st_ino])
+    code = site.service.stat()
     assert (header["environ"], header["code"]) == ({}, str(site.service))
+    assert header["code_identity"] == [code.st_dev, code.st_ino]
     assert heard[0][wire.PREFIX.size + sizes.header :] == data
 
 
@@ -346,6 +348,7 @@ def test_without_a_home_on_the_line_it_is_the_one_of_the_password_file(site: Sit
     known = home / "passwd"
     lines = [
         "daemon:x:99999:1::/nowhere:/bin/sh",
+        "far:x:4294967294:1::/nowhere:/bin/sh",
         "",
         "broken",
         f"me:x:{os.getuid()}:0:A, B:{home}:/bin/sh",
@@ -363,6 +366,13 @@ def test_without_a_home_on_the_line_it_is_the_one_of_the_password_file(site: Sit
     assert cold(call(line, b"{}")).finding == "unfit"
     known.unlink()
     assert cold(call(line, b"{}")).finding == "unfit"
+
+
+@each_client
+def test_words_that_mean_nothing_are_passed_over(site: Site, home: Path, client: str) -> None:
+    odd = ["--deadline", "soon", "--uid", "me", "--fail", "perhaps", "--more"]
+    with pretended(home, says(ANSWER)):
+        assert call(site.line(home, *odd, client=client), b"{}").code == 3
 
 
 UNFIT = {

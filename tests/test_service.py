@@ -106,7 +106,12 @@ def header(site: Site, home: Path, **changed: Any) -> dict[str, Any]:
     identity = [status.st_dev, status.st_ino]
     argv = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
     known = {"id": "i", "argv": argv, "cwd": str(home), "cwd_identity": identity, "received_us": 5}
-    return {**known, "code": str(site.service), **changed}
+    return {**known, "code": str(site.service), "code_identity": code_identity(site), **changed}
+
+
+def code_identity(site: Site) -> tuple[int, int]:
+    status = site.service.stat()
+    return status.st_dev, status.st_ino
 
 
 # One verdict, warm and cold
@@ -148,6 +153,7 @@ def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: in
         cwd=str(home),
         cwd_identity=(status.st_dev, status.st_ino),
         code=str(site.service),
+        code_identity=code_identity(site),
     )
     got = said(home, wire.packed_call(head, data))
     assert got[4:5] == wire.TAKEN, (argv, got)
@@ -218,7 +224,7 @@ def test_a_service_keeps_nothing_of_the_call_that_started_it(site: Site, home: P
     if not Path("/proc").is_dir():
         return
     process = Path(f"/proc/{pid}")
-    assert (process / "environ").read_bytes().replace(b"LC_CTYPE=C.UTF-8\0", b"") == b""
+    assert (process / "environ").read_bytes().replace(b"LC_CTYPE=C.UTF-8\0", b"") == b"PATH=/usr/bin:/bin\0"
     assert (process / "cwd").readlink() == Path("/")
     assert os.getsid(pid) == pid
     opened = []
@@ -273,6 +279,10 @@ def test_nobody_called_and_it_ends(home: Path) -> None:
     assert not (roots.state / "run" / "s").exists()
 
 
+COMMAND = "import sys; sys.path.insert(0, sys.argv.pop(1)); from trotline.__main__ import main; main()"
+"""The command line of the copy: only it can tell whether a service of the copy is current."""
+
+
 def _touch_code(site: Site, _home: Path) -> None:
     file = site.path / "trotline" / "canary.py"
     os.utime(file, (file.stat().st_atime, file.stat().st_mtime + 3600))  # a clock that is wrong is a change as well
@@ -299,8 +309,9 @@ def test_when_what_it_knows_has_changed_a_service_ends_and_the_call_is_answered_
 ) -> None:
     old = started(site, home)
     change(site, home)
-    shown = trotline_process("service", "status", "--home", str(home), cwd=home)
-    assert "code or configuration has changed since" in shown.stdout or change is not _new_setting
+    shown = call([sys.executable, "-c", COMMAND, str(site.path), "service", "status", "--home", str(home)], b"")
+    assert b"0 calls answered" in shown.stdout
+    assert b"code or configuration has changed since" in shown.stdout or change is _another_home
     assert call(words(site, home), payload("after")) == (b'{"permission": "allow"}', b"", 0)
     assert "ended: code or configuration has changed" in logged(home)
     with contextlib.suppress(ProcessLookupError):
@@ -351,6 +362,7 @@ def test_stop_status_and_logs(site: Site, home: Path) -> None:
     call(words(site, home), payload("c"))
     shown = run("status")
     assert re.match(rf"running  process {pid}, digest [0-9a-f]{{16}}\n  1 call answered, 0 sent away\n", shown.stdout)
+    assert f"it is of another installation: {site.service}" in shown.stdout
     facts = json.loads(run("status", "--json").stdout)
     assert (facts["schema"], facts["ok"], facts["data"]["pid"]) == ("trotline.service/1", True, pid)
     assert run("stop").stdout == "stopped\n"
@@ -535,6 +547,7 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
     "another directory of that name": {"cwd_identity": [1, 1]},
     "a directory that is not there": {"cwd": "/nonexistent"},
     "a directory that cannot be": {"cwd": "\0"},
+    "other code of that name": {"code_identity": [1, 1]},
     "other code": {"code": "/usr/lib/python3/dist-packages/trotline/service"},
     "another home": {"argv": ["--host", "cursor", "--home", "/nonexistent"]},
     "a header of another shape": {"argv": 5},

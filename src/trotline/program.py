@@ -75,18 +75,18 @@ def answered(call: Call, handlers: Sequence[Function]) -> tuple[Answer, Outcome 
     begun = time.monotonic_ns()
     try:
         host = _host(call, words)
-        state = _roots(words.home).state
+        sessions, spool = _kept(words.home)
         seat = Seat(
             host,
             [CANARY, *handlers],
-            Sessions(state / "sessions"),
+            sessions,
             event=words.event,
             believing=_believing(words.home),
             search=_search,
         )
         sent, outcome = answer(call, seat)
         micros = (time.monotonic_ns() - begun) // 1000
-        unwritten = Spool(state / "spool").append(record_of(outcome, host.name, micros))
+        unwritten = spool.append(record_of(outcome, host.name, micros))
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
         return _broken(host, words, f"Trotline failed: {error!r}"), None
     return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
@@ -118,6 +118,13 @@ def _host(call: Call, words: Words) -> Host:
 def _roots(home: str) -> Roots:
     """Found once: a service is asked for every call, and ends when its home becomes another directory."""
     return machine_roots([Path("/")], Path(home) if home else None, Path("/"))  # no project: it may be gone by now
+
+
+@functools.cache
+def _kept(home: str) -> tuple[Sessions, Spool]:
+    """Where conversations and records of this home are kept."""
+    state = _roots(home).state
+    return Sessions(state / "sessions"), Spool(state / "spool")
 
 
 def _search(pattern: str, text: str) -> bool | None:

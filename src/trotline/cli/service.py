@@ -39,6 +39,7 @@ def command() -> None:
 @roots_options
 def status(as_json: bool, roots: Roots) -> int:
     """Is it there, is it current, and what has it done."""
+    from trotline.service.beginning import CODE
     from trotline.service.question import asked
     from trotline.service.watch import Watch
 
@@ -46,7 +47,8 @@ def status(as_json: bool, roots: Roots) -> int:
     holder = directory.holder()
     facts: dict[str, Any] = {"running": holder is not None, "went_cold": directory.went_cold()}
     if holder is not None:
-        current = holder.get("digest") == Watch(roots_of(roots.home)).digest
+        ours = holder.get("code") == CODE
+        current = holder.get("digest") == Watch(roots_of(roots.home)).digest if ours else None
         facts |= {**holder, "current": current, "counts": asked(directory.socket)}
     if as_json:
         click.echo(envelope("trotline.service/1", ok=holder is not None, data=facts, problems=[]))
@@ -66,7 +68,9 @@ def _tell(facts: dict[str, Any]) -> None:
         else:
             sent_away = counts["cold"] + counts["busy"]
             click.echo(f"  {plural(counts['answered'], 'call')} answered, {sent_away} sent away")
-        if not facts["current"]:
+        if facts["current"] is None:
+            click.echo(dim(f"  it is of another installation: {printable(str(facts.get('code', 'unknown')))}"))
+        elif not facts["current"]:
             click.echo(dim("  code or configuration has changed since; the next call ends it"))
     for word, count in facts["went_cold"].items():
         click.echo(paint(f"  {plural(count, 'call')} went cold: {word}", Severity.WARNING))

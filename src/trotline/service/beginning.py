@@ -1,13 +1,14 @@
 """How a service begins that a call has started: the lock came with it, open, and nobody waits for it."""
 
 import os
-import sys
 from pathlib import Path
 
 from trotline.machine import clock
 from trotline.service.directory import RunDirectory, roots_of, write_down
 from trotline.service.launch import LOCK
 from trotline.service.watch import Watch
+
+CODE = str(Path(__file__).resolve().parent)
 
 
 def begin(home: str) -> None:
@@ -21,7 +22,7 @@ def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
     """Serve until it is over. The watch is made before the code is read that answers."""
     roots = roots_of(home)
     watch = Watch(roots)
-    write_down(lock, pid=os.getpid(), launched_us=clock(), digest=watch.digest, python=sys.executable)
+    write_down(lock, pid=os.getpid(), launched_us=clock(), digest=watch.digest, code=CODE)
     from trotline.service import server  # noqa: PLC0415 - after the watch
 
     try:

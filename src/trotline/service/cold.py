@@ -1,99 +1,16 @@
 """The cold path: what a client ends in when no service answers it, with the whole payload and the id of the call.
 
-The client runs this file by `python -I -S`. It finds our package beside itself, so that the code which answers is the
-code whose client was called; and it loads as little else as can be, because the host waits.
+The client runs this file by `python -I -S`, and Python compiles it anew every time, so that there is little in it. Our
+package is where it is: the code which answers is the code whose client was called.
 """
 
-import gc
-import posix
 import sys
-import time
-from contextlib import suppress
-from importlib import import_module
-from types import ModuleType
-from typing import Any, NoReturn
-
-LIBRARIES = ("msgspec", "re2", "regress")
-"""What answers may need, as directories."""
-
-SELDOM = ("hashlib", "ipaddress", "msgspec.inspect", "platform", "tempfile", "textwrap")
-"""Modules that others import at once and that few calls use."""
-
-SERVE = "serve"
-
-Given = tuple[str, int, int, str, list[str], bytes | None, float]
-"""What a client knows: conclusion.Known has the names."""
-
-
-class Later(ModuleType):
-    """Stands where a module belongs until somebody wants something of it."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        real = import_module(self.__name__)
-        self.__dict__.update(vars(real))
-        return getattr(real, name)
-
-
-def main() -> None:
-    """From the C client; or from a call that has ended here, for a service that starts."""
-    if sys.argv[1] == SERVE:
-        find_package()
-        from trotline.service.beginning import begin  # noqa: PLC0415 - now it can be found
-
-        begin(sys.argv[2])
-        return
-    call, received, left, finding, *words = sys.argv[1:]
-    end((call, int(received), int(left), finding, words, None, time.monotonic()))
-
-
-def end(given: Given) -> NoReturn:
-    """Answer the call, and be gone."""
-    gc.disable()  # there is no time for rubbish to gather
-    try:
-        find_package()
-        _lighten()
-        from trotline.service.conclusion import Known, conclude  # noqa: PLC0415 - now it can be found
-
-        conclude(Known(*given))
-    except Exception as error:  # noqa: BLE001 - a host must never see our traceback
-        give_up(given[4], error)
-
-
-def give_up(words: list[str], error: Exception) -> NoReturn:
-    """Our own code is not whole. As the C client: exit 2 is what most hosts take for a refusal."""
-    print(f"trotline: cannot answer: {error!r}", file=sys.stderr, flush=True)
-    posix._exit(0 if ("--fail", "open") in zip(words[::2], words[1::2], strict=False) else 2)  # noqa: SLF001 - its name
-
-
-def find_package() -> None:
-    """Our package is where this file is, and our libraries are beside it, unless we are being developed."""
-    package = __file__.rsplit("/", 3)[0]
-    if package not in sys.path:
-        sys.path.insert(0, package)
-    try:
-        for library in LIBRARIES:
-            posix.stat(f"{package}/{library}")
-    except OSError:
-        import site  # noqa: PLC0415 - seldom
-
-        site.main()
-
-
-def _lighten() -> None:
-    """A third of the time until the answer is spent on modules that it does not need."""
-    modules: Any = sys.modules
-    for name in SELDOM:
-        modules.setdefault(name, Later(name))
-    modules["platform"].system = lambda: posix.uname().sysname  # all that uuid wants of it, and msgspec wants uuid
-    modules["typing_extensions"] = None  # msgspec looks for it and does without
-    with suppress(ImportError):
-        import msgspec  # noqa: F401, PLC0415 - the look
-    del modules["typing_extensions"]
-
 
 if __name__ == "__main__":
-    main()
+    sys.path.append(__file__.rsplit("/", 3)[0])
+    try:
+        from trotline.service.entrance import enter
+    except Exception as error:  # noqa: BLE001 - as in entrance.give_up
+        print(f"trotline: cannot answer: {error!r}", file=sys.stderr)
+        sys.exit(0 if ("--fail", "open") in zip(sys.argv, sys.argv[1:], strict=False) else 2)
+    enter()

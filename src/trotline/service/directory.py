@@ -19,6 +19,9 @@ MOST_LOG = 256_000
 """Bytes of log that are kept, twice: what is older is thrown away when a service starts."""
 
 OWNER_ONLY = 0o600
+ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
+"""All the variables that our code ever sees, warm and cold; the client says the same."""
+
 WENT_COLD = "a call was answered cold"
 
 

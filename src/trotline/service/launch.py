@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 from trotline.config.places import Roots
-from trotline.service.cold import SERVE
-from trotline.service.directory import RunDirectory, said, write_down
+from trotline.service.directory import ENVIRONMENT, RunDirectory, said, write_down
+from trotline.service.entrance import SERVE
 
 COLD = str(Path(__file__).with_name("cold.py"))
 """The way into our code, for a service too: it answers by the code of the call that started it."""
@@ -57,9 +57,9 @@ def _spawn(lock: int, roots: Roots) -> None:
             (os.POSIX_SPAWN_DUP2, kept, LOCK),
         ]
         try:
-            os.posix_spawn(sys.executable, words, {}, file_actions=actions, setsid=True)
+            os.posix_spawn(sys.executable, words, ENVIRONMENT, file_actions=actions, setsid=True)
         except NotImplementedError:  # an older system; the service leaves our session by itself then
-            os.posix_spawn(sys.executable, words, {}, file_actions=actions)
+            os.posix_spawn(sys.executable, words, ENVIRONMENT, file_actions=actions)
     finally:
         os.close(kept)
 

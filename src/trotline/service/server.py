@@ -25,7 +25,7 @@ import msgspec
 from trotline.config.places import Roots
 from trotline.hosts import HOSTS, host_named
 from trotline.program import answered, words_of
-from trotline.service.directory import RunDirectory, open_log, roots_of
+from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
 from trotline.service.reply import Reply, reply_of
 from trotline.service.watch import Watch
 from trotline.service.wire import (
@@ -83,6 +83,7 @@ class Service:
         self._uid = uid
         self._digest = watch.digest.encode()
         self._code = str(Path(__file__).resolve().parent)
+        self._code_identity = _identity(self._code)
         self._homes: dict[str, bool] = {}
         self._selector = selectors.DefaultSelector()
         self._callers: set[Caller] = set()
@@ -127,7 +128,6 @@ class Service:
             self.directory.log("refused", f"a caller of user {peer_uid(connection)}")
             connection.close()
             return
-        connection.setblocking(False)
         caller = Caller(connection)
         if len(self._callers) >= MOST_CALLERS:
             self._send_away(caller, BUSY)
@@ -143,7 +143,7 @@ class Service:
     def _feed(self, caller: Caller) -> None:
         """Take what has come; answer when it is all there."""
         try:
-            piece = caller.connection.recv(PIECE)
+            piece = caller.connection.recv(PIECE, socket.MSG_DONTWAIT)
         except BlockingIOError:
             self._wait_for(caller)
             return
@@ -174,9 +174,6 @@ class Service:
         if _has_hung_up(caller.connection):
             self._leave(caller)
             return
-        if self._watch.changed():
-            self._send_away(caller, COLD)
-            raise Ended("code or configuration has changed")
         try:
             header = msgspec.json.decode(head, type=Header)
         except (msgspec.MsgspecError, UnicodeDecodeError):
@@ -184,6 +181,9 @@ class Service:
             return
         if header.ask:
             self._take(caller, self._status)
+        elif self._watch.changed():
+            self._send_away(caller, COLD)
+            raise Ended("code or configuration has changed")
         elif self._is_ours(header):
             self.counts["answered"] += 1
             self._take(caller, lambda: reply_of(answered(header.call(payload), [])[0]))
@@ -192,12 +192,9 @@ class Service:
 
     def _is_ours(self, header: Header) -> bool:
         """The same code, the same home, the same directory as the client sees: else a cold answer may be another."""
-        try:
-            here = os.stat(header.cwd)  # noqa: PTH116 - for every call
-        except (OSError, ValueError):
+        if (header.code, header.code_identity) != (self._code, self._code_identity):
             return False
-        same = (here.st_dev, here.st_ino) == header.cwd_identity
-        return same and header.code == self._code and self._is_our_home(words_of(header.argv).home)
+        return _identity(header.cwd) == header.cwd_identity and self._is_our_home(words_of(header.argv).home)
 
     def _is_our_home(self, home: str) -> bool:
         if home not in self._homes:
@@ -211,7 +208,7 @@ class Service:
         signal.setitimer(signal.ITIMER_REAL, 0)
         data = packed_greeting(TAKEN, self._digest) + packed_answer(reply)
         with contextlib.suppress(OSError):  # the caller is gone, and has its answer from elsewhere
-            sent = caller.connection.send(data)
+            sent = caller.connection.send(data, socket.MSG_DONTWAIT)
             if sent < len(data):
                 caller.connection.settimeout(SECONDS_TO_SEND)
                 caller.connection.sendall(data[sent:])
@@ -224,7 +221,7 @@ class Service:
     def _send_away(self, caller: Caller, word: bytes) -> None:
         self.counts["busy" if word == BUSY else "cold"] += 1
         with contextlib.suppress(OSError):
-            caller.connection.send(packed_greeting(word, self._digest))
+            caller.connection.send(packed_greeting(word, self._digest), socket.MSG_DONTWAIT)
         self._leave(caller)
 
     def _leave(self, caller: Caller) -> None:
@@ -241,6 +238,14 @@ def listening(path: Path) -> socket.socket:
     listener.bind(str(path))
     listener.listen(WAITING)
     return listener
+
+
+def _identity(directory: str) -> tuple[int, int] | None:
+    try:
+        status = os.stat(directory)  # noqa: PTH116 - for every call
+    except (OSError, ValueError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _inode(path: Path) -> int:
@@ -265,7 +270,7 @@ def peer_uid(connection: socket.socket) -> int:
 def _has_hung_up(connection: socket.socket) -> bool:
     """Whether a caller has lost its patience: it is answered cold by now, and must not be judged twice."""
     try:
-        return not connection.recv(1, socket.MSG_PEEK)
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
         return False
     except OSError:
@@ -284,6 +289,8 @@ def run(roots: Roots, watch: Watch, idle: float = IDLE) -> str:
     directory = RunDirectory(roots.state / "run")
     os.umask(0o077)
     os.chdir("/")
+    os.environ.clear()
+    os.environ.update(ENVIRONMENT)
     directory.trim_log()
     if _is_limited():
         directory.log("not started", "whoever started it limits the size of files")

@@ -35,8 +35,8 @@ class Line:
         self.words = words
         self.host = given.get("--host", "")
         self.home = given.get("--home", "")
-        self.uid = int(given.get("--uid", posix.getuid()))
-        self.deadline = time.monotonic() + float(given.get("--deadline", DEADLINE))
+        self.uid = int(_number(given.get("--uid"), posix.getuid()))
+        self.deadline = time.monotonic() + _number(given.get("--deadline"), DEADLINE)
         self.received_us = time.time_ns() // 1000
         self.id = _uuid7(self.received_us // 1000, posix.urandom(10))
 
@@ -57,12 +57,15 @@ def main() -> None:
         exit_code, out, err = _warm(line, pieces)
     except GoCold as found:
         finding = str(found)
+    except Exception:  # noqa: BLE001 - whatever it is, there is another way
+        finding = "unfit"
     else:
         _write(1, out)
         _write(2, err)
         posix._exit(exit_code)  # noqa: SLF001 - that is its name
-    sys.path.insert(0, __file__.rsplit("/", 3)[0])
-    from trotline.service.cold import end  # noqa: PLC0415 - most calls do without
+    sys.path.append(__file__.rsplit("/", 3)[0])
+    posix.environ.setdefault(b"PATH", b"/usr/bin:/bin")  # as after the C client
+    from trotline.service.entrance import end  # noqa: PLC0415 - most calls do without
 
     payload = b"".join(pieces)[:MOST_PAYLOAD] if pieces else None
     end((line.id, line.received_us, int(line.left * 1000), finding, line.words, payload, time.monotonic()))
@@ -183,18 +186,21 @@ def _received(service: _socket.socket, size: int, too_late: str) -> bytes:
 def _header(line: Line, payload: bytes) -> bytes:
     """The first bytes of a call, up to its payload."""
     try:
-        here, cwd = posix.getcwd(), posix.stat(".")
+        code = __file__.rpartition("/")[0]
+        here, cwd, own = posix.getcwd(), posix.stat("."), posix.stat(code)
     except OSError:
         raise GoCold("unfit") from None
-    head = b'{"id":%s,"argv":[%s],"cwd":%s,"cwd_identity":[%d,%d],"environ":{},"received_us":%d,"code":%s}' % (
+    head = b'{"id":%s,"argv":[%s],"cwd":%s,"cwd_identity":[%d,%d],"code":%s,"code_identity":[%d,%d],' % (
         _quoted(line.id),
         b",".join(map(_quoted, line.words)),
         _quoted(here),
         cwd.st_dev,
         cwd.st_ino,
-        line.received_us,
-        _quoted(__file__.rpartition("/")[0]),
+        _quoted(code),
+        own.st_dev,
+        own.st_ino,
     )
+    head += b'"environ":{},"received_us":%d}' % line.received_us
     if len(head) > MOST_HEADER:
         raise GoCold("unfit")
     return b"TL1\0" + len(head).to_bytes(4, "big") + len(payload).to_bytes(4, "big") + head
@@ -207,6 +213,13 @@ def _quoted(text: str) -> bytes:
 
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
+
+
+def _number(text: str | None, otherwise: float) -> float:
+    try:
+        return float(text or otherwise)
+    except ValueError:
+        return otherwise
 
 
 def _uuid7(milliseconds: int, randomness: bytes) -> str:

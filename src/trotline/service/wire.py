@@ -6,7 +6,7 @@ The client speaks first, the service answers, both hang up. Numbers are big endi
               4  length of the header, at most 65,536
               4  length of the payload, at most 64,000,000
               …  header, JSON in UTF-8: {"id", "argv", "cwd", "cwd_identity": [device, inode], "environ",
-                 "received_us", "code"}; `code` is the directory of the client, which is the one of its cold path
+                 "received_us", "code", "code_identity"}; `code` is the directory of the client and of its cold path
               …  payload, as the host sent it
 
     greeting  4  magic
@@ -50,6 +50,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     environ: dict[str, str] = {}
     received_us: int = 0
     code: str = ""
+    code_identity: tuple[int, int] = (0, 0)
     ask: str = ""  # "status": a question to the service itself
 
     def call(self, payload: bytes) -> Call:
