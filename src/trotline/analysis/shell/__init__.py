@@ -1,0 +1,1 @@
+"""A line of shell as its shell would read it."""

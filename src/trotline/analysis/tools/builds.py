@@ -1,0 +1,122 @@
+"""Programs that build a project: what they run is in its files, unless the line says otherwise."""
+
+from trotline.analysis.options import Options, options
+from trotline.analysis.scene import Argument
+from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import Stream
+from trotline.analysis.tools.packages_installs import foreign, package
+from trotline.analysis.tools.packages_specs import Wanted, purl
+
+_FILES = {
+    "gmake": "Makefile",
+    "just": "justfile",
+    "mage": "magefile.go",
+    "make": "Makefile",
+    "ninja": "build.ninja",
+    "task": "Taskfile.yml",
+}
+_TOOLS = frozenset("CC CXX CPP LD AR AS RM INSTALL PYTHON NODE CARGO GO".split())
+_PUBLISHES = frozenset(
+    "deploy release:perform release publishsigned uploadarchives publishplugins closeandrelease".split()
+)
+
+
+def _make(step: Step) -> None:
+    found = step.options(
+        "f C I j l o W E file makefile directory jobs eval old-file justfile d working-directory t".split()
+    )
+    scene = step.scene
+    for directory in found.values("C", "directory", "working-directory"):
+        scene = scene.copy()
+        scene.cwd = scene.absolute(directory.text)
+    step.scene = scene
+    step.out = Stream()
+    for text in found.values("eval", "E"):
+        _recipes(step, text, text.text)
+    for word in found.rest:
+        _variable(step, word)
+    if found.has("n", "just-print", "dry-run", "recon", "list", "l", "summary", "help", "version"):
+        return
+    _file(step, found)
+
+
+def _file(step: Step, found: Options) -> None:
+    names = found.values("f", "file", "makefile", "justfile") or [step.program._replace(text=_FILES[step.name])]
+    targets = " ".join(word.text for word in found.rest if "=" not in word.text)
+    for name in names:
+        if name.text == "-":
+            _recipes(step, name, step.stdin.text)
+            continue
+        path = step.path(name)
+        known = path in step.scene.written
+        step.effect("execute", "run", name, path=path, source="written" if known else "file", target=targets)
+        if known:
+            _recipes(step, name, step.scene.written[path])
+
+
+def _recipes(step: Step, at: Argument, text: str | None) -> None:
+    """The commands of a makefile that this very line holds."""
+    if text is None:
+        step.opaque("what is built is not known", at, source="text")
+        return
+    for line in text.splitlines():
+        command = line.strip() if line.startswith("\t") else line.partition(":;")[2].strip()
+        if command:
+            step.script(at._replace(text=command.lstrip("@-+").replace("$$", "$")))
+
+
+def _variable(step: Step, word: Argument) -> None:
+    """`SHELL=...` runs every command; `CC=/tmp/x` is a program that will be run."""
+    name, equals, value = word.text.partition("=")
+    if not equals:
+        return
+    if name == "SHELL" or (name in _TOOLS and "/" in value.split(" ")[0]):
+        step.script(word._replace(text=value))
+    elif name in {"LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "NODE_OPTIONS"}:
+        step.reading.environment(step, {name: word._replace(text=value)})
+
+
+def _maven(step: Step) -> None:
+    defined = {word.text[2:].partition("=")[0]: word for word in step.words if word.text.startswith("-D")}
+    others = [word for word in step.words if not word.text.startswith("-D")]
+    valued = "f file s settings P activate-profiles pl projects T threads b I init-script p project-dir x exclude-task"
+    found = options(others, valued.split())
+    step.out = Stream()
+    if found.has("dry-run", "m", "help", "version", "v"):
+        return
+    if "/" in step.program.text:
+        step.effect("execute", "run", step.program, path=step.path(step.program), source="file")
+    _artifact(step, defined)
+    if "exec.executable" in defined:
+        parts = [defined[name].text.partition("=")[2] for name in ("exec.executable", "exec.args") if name in defined]
+        step.script(defined["exec.executable"]._replace(text=" ".join(parts)))
+    for goal in found.rest:
+        name = goal.text.rpartition(":")[2] if not goal.text.startswith("release:") else goal.text
+        lower = name.lower()
+        if lower in _PUBLISHES or (lower.startswith("publish") and "local" not in lower):
+            step.effect("publish", "publish", goal, target="this project", source=goal.text, writes=True)
+
+
+def _artifact(step: Step, defined: dict[str, Argument]) -> None:
+    """`-Dartifact=group:name:version -DremoteRepositories=URL`."""
+    host = ""
+    for name in ("remoteRepositories", "repoUrl"):
+        if name in defined:
+            host = foreign("maven", defined[name].text.partition("=")[2]) or host
+    if "artifact" in defined:
+        group, _, rest = defined["artifact"].text.partition("=")[2].partition(":")
+        name, _, version = rest.partition(":")
+        want = Wanted(purl("maven", f"{group}/{name}", version.partition(":")[0]), name)
+        package(
+            step,
+            "maven",
+            defined["artifact"],
+            want._replace(source="index" if host else "registry", host=host),
+            "project",
+        )
+
+
+TOOLS: dict[str, Handler] = {
+    **dict.fromkeys(_FILES, _make),
+    **dict.fromkeys(("gradle", "gradlew", "lein", "mvn", "mvnw", "sbt"), _maven),
+}

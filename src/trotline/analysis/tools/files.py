@@ -1,0 +1,254 @@
+"""Programs of the file system: they write, copy, move and delete what their words name."""
+
+import posixpath
+
+from trotline.analysis.options import Options
+from trotline.analysis.scene import Argument
+from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import Stream
+from trotline.analysis.tools.readers import contents
+
+
+def _rm(step: Step) -> None:
+    found = step.options(("interactive",))
+    recursive = found.has("r", "R", "recursive")
+    for word in found.rest:
+        step.delete(word, recursive=recursive, verb="rm")
+        step.scene.forget(step.path(word))
+    if not found.rest and recursive:
+        return
+    step.out = Stream("")
+
+
+def _rmdir(step: Step) -> None:
+    for word in step.options().rest:
+        step.effect("delete", "rmdir", word, path=step.path(word), source="empty", writes=True)
+    step.out = Stream("")
+
+
+def _unlink(step: Step) -> None:
+    for word in step.options("n iterations s size random-source".split()).rest:
+        step.delete(word, verb=step.name)
+    step.out = Stream("")
+
+
+def _rd(step: Step) -> None:
+    """`rd /s /q`, `del /s`, and what PowerShell calls them."""
+    switches = {word.text.lower() for word in step.words if word.text.startswith("/") and len(word.text) == 2}
+    flags = {word.text.lower() for word in step.words if word.text.startswith("-")}
+    recursive = "/s" in switches or any("-recurse".startswith(flag) and len(flag) > 1 for flag in flags)
+    taken = {word.text.lower() for word in step.words if word.text.startswith("-")}
+    for word in step.words:
+        if word.text.lower() not in switches | taken:
+            step.delete(windows(step, word), recursive=recursive, verb=step.name.lower())
+
+
+def windows(step: Step, word: Argument) -> Argument:
+    """A word with the variables of cmd and PowerShell that mean the home directory."""
+    text = as_written(step, word).text.replace("\\", "/")
+    for name in ("%USERPROFILE%", "%HOMEPATH%", "$env:USERPROFILE", "$env:HOME", "$HOME"):
+        text = text.replace(name, step.scene.world.home)
+    if len(text) > 1 and text[1] == ":":
+        text = "/" + text[2:].lstrip("/")
+    return word._replace(text=text)
+
+
+def as_written(step: Step, word: Argument) -> Argument:
+    """A word with the backslashes that a shell of Unix took away: what is typed for Windows means them."""
+    reading = step.reading
+    text = reading.source[word.start : word.end] if reading.window is None else ""
+    return word._replace(text=text) if "\\" in text and text.replace("\\", "") == word.text else word
+
+
+def _cp(step: Step) -> None:
+    found = step.options("t S target-directory suffix".split())
+    sources, targets = _sources(found)
+    for source in sources:
+        step.read(source, verb="copy", recursive=found.has("r", "R", "a", "recursive", "archive"))
+    for target in targets:
+        step.write(target, verb="copy", source=",".join(step.path(source) for source in sources))
+    _remember(step, sources, targets)
+    step.out = Stream("")
+
+
+def _remember(step: Step, sources: tuple[Argument, ...], targets: tuple[Argument, ...]) -> None:
+    """A copy is its original by another name, as long as the line lasts."""
+    for target in targets[:1]:
+        for source in sources:
+            content = step.scene.content(step.path(source))
+            inside = f"{step.path(target)}/{posixpath.basename(step.path(source))}"
+            step.scene.keep(inside, content)  # where the target is a directory
+            step.scene.keep(step.path(target), content)
+
+
+def _sources(found: Options) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
+    into = tuple(found.values("t", "target-directory"))
+    return (found.rest, into) if into else (found.rest[:-1], found.rest[-1:])
+
+
+def _mv(step: Step) -> None:
+    found = step.options("t S target-directory suffix".split())
+    sources, targets = _sources(found)
+    for source in sources:
+        where = step.path(targets[0]) if targets else ""
+        step.effect("delete", "move", source, path=step.path(source), target=where, recursive=True, writes=True)
+    for target in targets:
+        step.write(target, verb="move", source=",".join(step.path(source) for source in sources))
+    _remember(step, sources, targets)
+    step.out = Stream("")
+
+
+def _ln(step: Step) -> None:
+    found = step.options("t S target-directory suffix".split())
+    sources, targets = _sources(found)
+    for target in targets:
+        step.write(target, verb="link", source=",".join(step.path(source) for source in sources))
+    for source in sources:
+        step.effect("link", "link", source, path=step.path(source), target=step.path(targets[0]) if targets else "")
+    _remember(step, sources, targets)
+
+
+def _tee(step: Step) -> None:
+    found = step.options()
+    for file in found.rest:
+        step.write(file, source=",".join(step.stdin.paths))
+        step.scene.keep(step.path(file), step.stdin)
+    step.out = step.stdin
+
+
+def _writes(step: Step) -> None:
+    """`touch`, `mkdir`, `truncate`: every word is made or changed."""
+    found = step.options("d r t s m size mode date reference".split())
+    if step.name.lower() == "truncate" and found.rest and found.rest[0].text.lower() == "table":
+        step.run([step.program._replace(text="drop"), *step.words])  # the statement, not the program
+        return
+    verb = (
+        "empty"
+        if step.name == "truncate"
+        else "touch"
+        if step.name in {"touch", "mkdir"}
+        else "pipe"
+        if step.name == "mkfifo"
+        else ""
+    )
+    for file in found.rest:
+        step.write(file, verb=verb)
+    step.out = Stream("")
+
+
+def _install(step: Step) -> None:
+    found = step.options("m o g t S mode owner group target-directory".split())
+    sources, targets = _sources(found)
+    if found.has("d", "directory"):
+        sources, targets = found.rest[:0], found.rest
+    for source in sources:
+        step.read(source, verb="copy")
+    for target in targets:
+        step.write(target, verb="copy", source=",".join(step.path(source) for source in sources))
+    if sources:
+        _remember(step, sources, targets)
+
+
+def _dd(step: Step) -> None:
+    for word in step.words:
+        name, _, value = word.text.partition("=")
+        if name == "if":
+            step.read(word._replace(text=value))
+        elif name == "of":
+            source = next((other.text[3:] for other in step.words if other.text.startswith("if=")), "")
+            step.write(word._replace(text=value), source=source)
+    step.out = step.stdin.passed_on()
+
+
+def _sed(step: Step) -> None:
+    found = step.options("e f l expression file".split())
+    scripts = found.values("e", "expression")
+    files = found.rest if scripts or found.has("f", "file") else found.rest[1:]
+    in_place = found.has("i", "in-place") or any(flag.startswith("i") for flag in found.flags)
+    for file in files:
+        step.read(file)
+        if in_place:
+            step.write(file, verb="edit")
+    for script in scripts or list(found.rest[:1]):
+        _sed_script(step, script)
+    step.out = contents(step, files).passed_on() if not in_place else Stream("")
+
+
+def _sed_script(step: Step, at: Argument) -> None:
+    """GNU sed runs commands (`e`, `s///e`) and writes files (`w`)."""
+    text = at.text
+    if text.startswith(("e ", "1e ", "$e ")):
+        step.script(at._replace(text=text.partition(" ")[2]))
+    for mark in ("w ", "W "):
+        for part in text.split(";"):
+            if part.strip().startswith(mark):
+                step.write(at._replace(text=part.strip()[2:].strip()))
+    if text.startswith("s") and len(text) > 3 and text.rpartition(text[1])[2].count("e"):
+        step.opaque("sed runs what it has replaced", at)
+
+
+def _chmod(step: Step) -> None:
+    found = step.options(("reference",))
+    recursive = found.has("R", "recursive")
+    if step.name == "chmod":
+        words = [word for word in step.words if not (word.text.startswith("-") and set(word.text[1:]) <= set("Rcfv"))]
+        words = [word for word in words if not word.text.startswith("--")]
+        mode, files = (words[0].text, words[1:]) if words else ("", [])
+    else:
+        mode, files = (found.rest[0].text, list(found.rest[1:])) if found.rest else ("", [])
+    for file in files:
+        step.effect("permissions", step.name, file, path=step.path(file), recursive=recursive, target=mode, writes=True)
+    step.out = Stream("")
+
+
+def _mktemp(step: Step) -> None:
+    found = step.options("p suffix tmpdir".split())
+    template = found.rest[0].text if found.rest else "tmp.XXXXXXXXXX"
+    name = template if template.startswith("/") else f"{step.scene.world.temporary[0]}/{template}"
+    step.print(name + "\n")
+
+
+def _dirname(step: Step) -> None:
+    part = posixpath.dirname if step.name == "dirname" else posixpath.basename
+    words = step.options().rest
+    step.print(part(words[0].text) + "\n" if words else None)
+
+
+def _realpath(step: Step) -> None:
+    words = step.options("relative-to relative-base".split()).rest
+    step.print(step.path(words[0]) + "\n" if words else None)
+
+
+TOOLS: dict[str, Handler] = {
+    "basename": _dirname,
+    "chattr": _chmod,
+    "chgrp": _chmod,
+    "chmod": _chmod,
+    "chown": _chmod,
+    "cp": _cp,
+    "dd": _dd,
+    "del": _rd,
+    "dirname": _dirname,
+    "erase": _rd,
+    "grm": _rm,
+    "install": _install,
+    "ln": _ln,
+    "mkdir": _writes,
+    "mkfifo": _writes,
+    "mktemp": _mktemp,
+    "mv": _mv,
+    "rd": _rd,
+    "readlink": _realpath,
+    "realpath": _realpath,
+    "remove-item": _rd,
+    "ri": _rd,
+    "rm": _rm,
+    "rmdir": _rmdir,
+    "sed": _sed,
+    "shred": _unlink,
+    "srm": _rm,
+    "tee": _tee,
+    "touch": _writes,
+    "truncate": _writes,
+    "unlink": _unlink,
+}

@@ -1,0 +1,127 @@
+"""Programs that only read what their words name."""
+
+import re
+from typing import NamedTuple
+
+from trotline.analysis.scene import Argument
+from trotline.analysis.shell.ansi import decoded
+from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import Stream, joined
+
+_TEXT = r'"((?:[^"\\]|\\.)*)"'
+_AWK_RUNS = re.compile(rf"system\s*\(\s*(?:{_TEXT}|[^)]*)|{_TEXT}\s*\|\s*getline|\|\s*{_TEXT}")
+_AWK_WRITES = re.compile(r'>\s*"([^"]*)"')
+
+
+class Reads(NamedTuple):
+    """Programs that only read: the options that take a value, and how many words come before the files."""
+
+    valued: str = ""
+    skips: int = 0
+    prints: bool = True  # the content, or something that is made of it
+    deep: str = "r R recursive"
+
+
+READERS = {
+    "awk": Reads("F v f", 1),
+    "b2sum": Reads(prints=False),
+    "bat": Reads("l r H language line-range", deep=""),
+    "cat": Reads(),
+    "cksum": Reads(prints=False),
+    "cmp": Reads("n i", prints=False),
+    "column": Reads("s t o c"),
+    "comm": Reads(),
+    "cut": Reads("d f c b delimiter fields"),
+    "diff": Reads("U C I x exclude"),
+    "du": Reads("d max-depth", prints=False),
+    "egrep": Reads("e f A B C m", 1),
+    "expand": Reads("t"),
+    "fgrep": Reads("e f A B C m", 1),
+    "file": Reads(prints=False),
+    "fmt": Reads("w"),
+    "fold": Reads("w"),
+    "gawk": Reads("F v f", 1),
+    "grep": Reads("e f A B C m include exclude exclude-dir max-count regexp context color", 1),
+    "head": Reads("n c lines bytes"),
+    "hexdump": Reads("n s e"),
+    "hexyl": Reads("n s"),
+    "join": Reads("1 2 t o"),
+    "jq": Reads("f L arg argjson", 1),
+    "less": Reads("p P"),
+    "ls": Reads(prints=False),
+    "mawk": Reads("F v f", 1),
+    "md5sum": Reads(prints=False),
+    "more": Reads(),
+    "nawk": Reads("F v f", 1),
+    "nl": Reads("b w"),
+    "od": Reads("A t N j w"),
+    "paste": Reads("d"),
+    "rg": Reads("e f g t T A B C m glob type max-count", 1),
+    "sha1sum": Reads(prints=False),
+    "sha256sum": Reads(prints=False),
+    "shasum": Reads("a", prints=False),
+    "sort": Reads("k t S T o"),
+    "stat": Reads("c f printf", prints=False),
+    "strings": Reads("n t"),
+    "sum": Reads(prints=False),
+    "tac": Reads(),
+    "tail": Reads("n c lines bytes pid"),
+    "tree": Reads("L I P", prints=False),
+    "unexpand": Reads("t"),
+    "uniq": Reads("f s w"),
+    "view": Reads(),
+    "wc": Reads(prints=False),
+    "yq": Reads("", 1),
+    "zgrep": Reads("e A B C m", 1),
+    "zless": Reads(),
+}
+
+
+def _reads(step: Step) -> None:
+    row = READERS.get(step.name) or READERS[step.name.lower()]
+    found = step.options(row.valued.split())
+    skips = 0 if row.skips and found.has("e", "f", "regexp", "file") else row.skips
+    files = found.rest[skips:]
+    if step.name in {"awk", "gawk", "mawk", "nawk"} and found.rest and skips:
+        _awk_program(step, found.rest[0])
+    if step.name == "sort":
+        for file in found.values("o"):
+            step.write(file)
+    for file in files:
+        step.read(file, verb=step.name if row.prints else "look", recursive=found.has(*row.deep.split()))
+    step.out = contents(step, files) if row.prints else Stream()
+    if not row.prints:
+        return
+    if step.name not in {"cat", "head", "tail", "tac"} and files:
+        step.out = step.out.passed_on()
+
+
+def _awk_program(step: Step, at: Argument) -> None:
+    """awk runs commands (`system`, pipes) and writes files."""
+    stream = step.stdin.passed_on()
+    for match in _AWK_RUNS.finditer(at.text):
+        text = match[1] or match[2] or match[3]
+        if not text:
+            step.opaque("awk runs what it reads", at, source="text")
+            continue
+        stream = joined([stream, step.script(at._replace(text=decoded(text)), stream)]).passed_on()
+    for match in _AWK_WRITES.finditer(at.text):
+        step.write(at._replace(text=match[1]))
+
+
+def contents(step: Step, files: tuple[Argument, ...]) -> Stream:
+    """What flows out of a program that prints these files, or its standard input."""
+    if not files:
+        return step.stdin
+    streams = []
+    for file in files:
+        if file.text == "-":
+            streams.append(step.stdin)
+        elif file.pipe is not None:
+            streams.append(file.pipe)
+        else:
+            streams.append(step.scene.content(step.path(file)))
+    return joined(streams)
+
+
+TOOLS: dict[str, Handler] = {**dict.fromkeys(READERS, _reads)}

@@ -1,0 +1,133 @@
+"""What shfmt, a parser of shell that others wrote and everybody uses, reads in a line: to be compared with ours."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from trotline.analysis.shell import syntax
+from trotline.analysis.shell.ansi import decoded
+
+SHFMT = str(Path(sys.executable).parent / "shfmt")
+MARK = "__between_lines"
+UNREADABLE = None
+Words = list[str]
+
+
+def there() -> bool:
+    return shutil.which(SHFMT) is not None
+
+
+def read_by_shfmt(lines: Sequence[str], size: int = 64) -> list[Words | None]:
+    """For each line the first words of its commands, or None where shfmt cannot read it. Many lines go into one
+    process, with a mark between them; where that does not work out, they go in smaller groups.
+    """
+    found: list[Words | None] = []
+    for begin in range(0, len(lines), size):
+        found += _group(lines[begin : begin + size])
+    return found
+
+
+def _group(lines: Sequence[str]) -> list[Words | None]:
+    text = f"\n{MARK}\n".join(lines)
+    tree = _tree(text)
+    if tree is not None:
+        parts: list[list[dict[str, Any]]] = [[]]
+        for statement in tree.get("Stmts") or []:
+            if _marks(statement):
+                parts.append([])
+            else:
+                parts[-1].append(statement)
+        if len(parts) == len(lines):
+            return [[word for _, word in sorted(_first_words(part), key=lambda one: one[0])] for part in parts]
+    if len(lines) == 1:
+        return [UNREADABLE]
+    half = len(lines) // 2
+    return _group(lines[:half]) + _group(lines[half:])
+
+
+def _tree(text: str) -> dict[str, Any] | None:
+    data = text.encode("utf-8", "replace")
+    done = subprocess.run(
+        [SHFMT, "--language-dialect", "bash", "--to-json"], input=data, capture_output=True, check=False
+    )
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
+
+
+def _marks(statement: dict[str, Any]) -> bool:
+    words = (statement.get("Cmd") or {}).get("Args") or []
+    return len(words) == 1 and [part.get("Value") for part in words[0].get("Parts", [])] == [MARK]
+
+
+def _first_words(node: Any) -> Iterator[tuple[int, str]]:
+    if isinstance(node, list):
+        for inner in node:
+            yield from _first_words(inner)
+    if not isinstance(node, dict):
+        return
+    kind = node.get("Type")
+    if kind == "CallExpr" and node.get("Args"):
+        word = node["Args"][0]
+        yield word["Pos"]["Offset"], _literal(word)
+    elif kind == "DeclClause":
+        yield (
+            node["Variant"]["Pos"]["Offset"] if "Pos" in node["Variant"] else node["Pos"]["Offset"],
+            node["Variant"]["Value"],
+        )
+    elif kind == "LetClause":
+        yield node["Pos"]["Offset"], "let"
+    for value in node.values():
+        yield from _first_words(value)
+
+
+def _literal(word: dict[str, Any]) -> str:
+    texts = []
+    for part in word["Parts"]:
+        if part["Type"] == "Lit":
+            texts.append(
+                re.sub(
+                    r"\\(\n|.)",
+                    lambda match: "" if match[1] == "\n" else match[1],
+                    part.get("Value", ""),
+                    flags=re.DOTALL,
+                )
+            )
+        elif part["Type"] == "SglQuoted":
+            value = part.get("Value", "")
+            texts.append(decoded(value) if part.get("Dollar") else value)
+        elif part["Type"] == "DblQuoted" and all(inner["Type"] == "Lit" for inner in part.get("Parts") or []):
+            value = "".join(inner.get("Value", "") for inner in part.get("Parts") or [])
+            texts.append(re.sub(r'\\([$`"\\\n])', lambda match: "" if match[1] == "\n" else match[1], value))
+        else:
+            return "?"
+    return "".join(texts)
+
+
+# Ours
+
+
+def read_by_us(script: syntax.Script) -> Words:
+    return [word for _, word in sorted(_in_script(script), key=lambda one: one[0])]
+
+
+def _in_script(script: syntax.Script) -> Iterator[tuple[int, str]]:
+    for pipeline in script.pipelines:
+        for stage in pipeline.stages:
+            yield from _in(stage)
+
+
+def _in(node: Any) -> Iterator[tuple[int, str]]:
+    if isinstance(node, syntax.Script):
+        yield from _in_script(node)
+        return
+    if isinstance(node, syntax.Command) and node.words:
+        first = node.words[0]
+        literal = all(isinstance(piece, syntax.Text) for piece in first.pieces)
+        yield first.start, "".join(piece.value for piece in first.pieces) if literal else "?"  # type: ignore[union-attr]
+    if isinstance(node, tuple | list):
+        for inner in node:
+            yield from _in(inner)

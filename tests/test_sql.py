@@ -1,0 +1,114 @@
+"""SQL by what it would do."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trotline.analysis.sql import statements
+from trotline.analysis.sqltext import split
+
+CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "sql.jsonl"
+GROUPS = {
+    "schema_create": {"ddl-create"},
+    "schema_alter": {"ddl-alter"},
+    "schema_destroy": {"ddl-drop", "truncate"},
+    "unsafe_io": {"unsafe-io"},
+    "bulk_export": {"export"},
+    "bulk_load": {"load"},
+}
+
+
+@pytest.mark.parametrize(
+    "text, kinds",
+    [
+        ("select a from t", "read"),
+        ("SELECT 'DROP TABLE t; --'", "read"),
+        ("show tables", "read"),
+        ("explain delete from t", "read"),
+        ("explain analyze delete from t where a = 1", "delete"),
+        ("EXPLAIN (ANALYZE, BUFFERS) UPDATE t SET a = 1 WHERE b = 2", "modify"),
+        ("insert into t values (1)", "write"),
+        ("update t set a = 1", "modify whole"),
+        ("update t set a = 1 where b = 2", "modify"),
+        ("delete from t", "delete whole"),
+        ("delete from t where true", "delete whole"),
+        ("delete from t where 2 = 2", "delete whole"),
+        ("delete from t where (1 = 1)", "delete whole"),
+        ("delete from t where a = 1", "delete"),
+        ("with d as (delete from t returning *) select * from d", "delete whole"),
+        ("drop table if exists t cascade", "ddl-drop whole"),
+        ("drop index i", "ddl-drop"),
+        ("/* a note */ drop -- another\n database d", "ddl-drop whole"),
+        ("/*!50100 drop table t */", "ddl-drop whole"),
+        ("truncate t", "truncate whole"),
+        ("select * into u from t", "ddl-create"),
+        ("grant all on t to bob", "privilege"),
+        ("alter user bob password 'x'", "privilege"),
+        ("copy t to program 'sh'", "unsafe-io"),
+        ("copy t to stdout", "export"),
+        ("select * from t into outfile '/tmp/x'", "unsafe-io"),
+        ("load data infile 'x' into table t", "unsafe-io"),
+        ("select pg_read_file('x')", "unsafe-io"),
+        ("exec xp_cmdshell 'dir'", "unsafe-io"),
+        ("select pg_terminate_backend(7)", "maintenance"),
+        ("select $$; drop table t; $$", "read"),
+        ("begin; delete from t; commit", "transaction;delete whole;transaction"),
+        ("wibble wobble", "unknown"),
+    ],
+)
+def test_a_statement_is_known_by_what_it_does(text: str, kinds: str) -> None:
+    found = [f"{each.kind} whole" if each.whole else each.kind for each in statements(text, "postgres")]
+    assert found == kinds.split(";")
+
+
+def test_a_backslash_hides_a_quote_only_where_the_database_says_so() -> None:
+    text = r"select '\'; drop table t; --'"
+    assert [each.kind for each in statements(text, "postgres")] == ["read", "ddl-drop"]
+    assert [each.kind for each in statements(text, "mysql")] == ["read"]
+    assert [each.kind for each in statements(r"select e'\''; drop table t; --'", "postgres")] == ["read", "ddl-drop"]
+
+
+def test_what_cannot_be_parsed_is_judged_by_its_first_word() -> None:
+    assert [each.kind for each in statements("delete from from where ((", "postgres")] == ["delete"]
+    assert statements("update " + "x" * 30_000, "postgres")[0].whole
+    assert [each.kind for each in statements("with a as (delete from ((", "postgres")] == ["unknown"]
+    assert [each.kind for each in statements("select a from ((", "postgres")] == ["read"]
+
+
+@pytest.mark.parametrize(
+    "text", ["delete from", "delete", "update", "update t set", "delete from t where", "insert into"]
+)
+def test_half_a_statement_writes_too(text: str) -> None:
+    for dialect in ("", "postgres", "mysql", "sqlite"):
+        assert all(one.kind != "read" for one in statements(text, dialect))
+
+
+def test_names_of_what_is_taken_are_told() -> None:
+    assert statements('delete from shop."Orders"')[0].targets == ("shop.Orders",)
+    assert statements("drop table `orders`", "mysql")[0].targets == ("orders",)
+
+
+@settings(deadline=None)  # the first example imports the parser
+@given(st.text(alphabet="ab;'\"`$-/*!\\ \nE", max_size=60))
+def test_parting_statements_loses_no_letter_outside_comments_and_never_fails(text: str) -> None:
+    for dialect in ("postgres", "mysql"):
+        parts = split(text, dialect)
+        assert all(part.strip() == part and part for part in parts)
+        assert "".join(parts).count("b") <= text.count("b")
+        statements(text, dialect)
+
+
+@pytest.mark.skipif(not CORPUS.exists(), reason="the public corpora are not on this machine")
+def test_statements_of_others_fall_into_the_groups_that_they_say() -> None:
+    cases = [json.loads(line)["case"] for line in CORPUS.read_text("utf-8").splitlines()]
+    right = 0
+    for case in cases:
+        wanted = [
+            GROUPS.get(each["primary_group"], {each["primary_group"]}) for each in case["expected_classification"]
+        ]
+        found = [each.kind for each in statements(case["sql"], case.get("dialect", "postgres"))]
+        right += len(found) == len(wanted) and all(kind in group for kind, group in zip(found, wanted, strict=True))
+    assert right / len(cases) >= 0.95
