@@ -1,0 +1,145 @@
+"""How the guards do on labelled commands and calls: recall and false stops per source, and the rows that went wrong.
+
+python scripts/score.py                         all sources under ../shared/corpora, standard and strict
+python scripts/score.py --preset strict --show dcg --wrong missed
+"""
+
+import argparse
+import json
+import random
+import re
+import shlex
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from trotline.analysis.action import Analysis, of_command, of_server
+from trotline.analysis.scene import World
+from trotline.analysis.shell.parser import parsed
+from trotline.guards.judgement import judged
+from trotline.guards.policy import Policy
+from trotline.verdicts import Permission
+
+CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
+STOP, PASS = {"deny", "ask"}, {"allow", "no_opinion"}
+CALLS = "mcp_calls"
+WORLD = World("/home/user/project", ("/home/user/project",), "/home/user", "user")
+
+
+def rows() -> list[dict[str, str]]:
+    found = []
+    for name in ("consensus", "commands"):
+        lines = (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines()
+        found += [{"corpus": name, **json.loads(line)} for line in lines]
+    return found
+
+
+def calls() -> list[dict[str, str]]:
+    """Calls of MCP servers: what their owner only warns of is to pass."""
+    lines = (CORPORA / f"{CALLS}.jsonl").read_text("utf-8").splitlines()
+    read = [json.loads(line) for line in lines]
+    words = {"warn": "allow"}
+    return [
+        {
+            "corpus": CALLS,
+            "command": json.dumps([row["tool_name"], row["tool_input"]]),
+            "expected": words.get(row["expected"], row["expected"]),
+        }
+        for row in read
+    ]
+
+
+def analysed(command: str, corpus: str) -> Analysis:
+    if corpus == CALLS:
+        tool, given = json.loads(command)
+        return of_server("", tool, given, WORLD)
+    return of_command(command, WORLD)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--preset", action="append")
+    parser.add_argument("--show", default="", help="print the wrong rows of this source")
+    parser.add_argument("--wrong", choices=["missed", "stopped"], help="only these")
+    parser.add_argument("--find", default="", help="only rows with this text")
+    parser.add_argument("--rewritten", action="store_true", help="quote the words otherwise, wrap in two carriers")
+    parser.add_argument("--as-data", action="store_true", help="as an argument of echo, a commit message, a pattern")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    for preset in given.preset or ["standard", "strict"]:
+        score(preset, given)
+
+
+CARRIERS = (
+    "env A=1 bash -c {q}",
+    "timeout 30 bash -c {q}",
+    "true && {{ {c}\n}}",
+    "( {c}\n)",
+    "eval {q}",
+    'X={q}; bash -c "$X"',
+    "bash <<'TROTLINE'\n{c}\nTROTLINE\n",
+    "printf '%s' {q} | sh",
+    "if true; then {c}\nfi",
+    "nice -n 3 sh -c {q}",
+)
+DATA = ("echo {q}", "git commit -m {q}", "grep -rn {q} src", "cat > notes.md <<'TROTLINE'\n{c}\nTROTLINE\n")
+
+
+def rewritten(command: str, chance: random.Random) -> str:
+    """The same command in other words: every plain word quoted in one of several ways, then carried twice."""
+    if not parsed(command).fault and "<<" not in command:
+        command = _PLAIN_WORD.sub(lambda match: _quoted(match[0], chance), command)
+    for carrier in chance.sample(CARRIERS, 2):
+        if "TROTLINE" not in carrier or "TROTLINE" not in command:
+            command = carrier.format(c=command, q=shlex.quote(command))
+    return command
+
+
+_PLAIN_WORD = re.compile(r"(?<=[ ])(?:-[a-z]{1,3}|[a-z]{3,})(?=[ ]|$)")
+_WORDS_OF_SHELL = frozenset(
+    "if then else elif fi for in do done while until case esac function select time coproc".split()
+)
+
+
+def _quoted(word: str, chance: random.Random) -> str:
+    if word in _WORDS_OF_SHELL:
+        return word
+    at = chance.randrange(1, len(word))
+    return chance.choice([word, f"'{word}'", f"{word[:at]}''{word[at:]}", f"{word[:at]}\\{word[at:]}", f'"{word}"'])
+
+
+def score(preset: str, given: argparse.Namespace) -> None:
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
+    chance = random.Random(given.seed)  # noqa: S311 - the same rows every time
+    for row in [*rows(), *(() if given.rewritten or given.as_data else calls())]:
+        if row["expected"] not in STOP | PASS or row.get("context_dependent"):
+            continue
+        corpus = row["corpus"] + ("/fixture" if row.get("fixture") else "")
+        command = row["command"]
+        if given.rewritten:
+            command = rewritten(command, chance)
+        if given.as_data and (row["expected"] not in STOP or "TROTLINE" in command):
+            continue
+        if given.as_data:
+            command = chance.choice(DATA).format(c=command, q=shlex.quote(command))
+        analysis = analysed(command, corpus)
+        judgement = judged(analysis.effects, WORLD, Policy(preset))
+        stopped = judgement.permission >= Permission.ASK
+        wanted = row["expected"] in STOP
+        count = counts[corpus]
+        count[0 if wanted else 2] += stopped
+        count[1 if wanted else 3] += 1
+        word = "missed" if wanted else "stopped"
+        if stopped != wanted and given.show == corpus and given.wrong in {None, word} and given.find in row["command"]:
+            who = ", ".join(f"{o.guard}/{o.row.name}" for o in judgement.opinions[:2])
+            kinds = " ".join(sorted({e.kind for e in analysis.effects}))
+            print(f"{word:8}{row.get('pack') or row.get('guard') or '':20} {command!r:.180}  [{who}] {kinds}")
+    print(f"{preset}:", file=sys.stderr)
+    for corpus, (hit, stops, false, passes) in sorted(counts.items()):
+        recall = f"{hit / stops:.3f} of {stops}" if stops else "-"
+        wrong = f"{false / passes:.3f} of {passes}" if passes else "-"
+        print(f"  {corpus:16} recall {recall:14} false stops {wrong}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Files that decide what runs next: hooks and settings of agents, editors, git and shells; and Trotline's own."""
+
+from trotline.analysis.controls import control, control_directory
+from trotline.analysis.places import Place
+from trotline.effects import Effect
+from trotline.guards.guard import Guard, Row, Sight, Test
+
+_CHANGES = frozenset({"write", "delete", "permissions"})
+
+
+def _kind(effect: Effect) -> str:
+    if effect.kind not in _CHANGES:
+        return ""
+    return control(effect.path) or (control(effect.target) if effect.target.startswith("/") else "")
+
+
+def _own(effect: Effect, sight: Sight) -> bool:
+    return effect.kind in _CHANGES | {"link"} and sight.place(effect) is Place.OWN
+
+
+def _own_service(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "process" and "trotline" in effect.target
+
+
+def _own_command(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "control"
+
+
+def _of(*kinds: str) -> Test:
+    def test(effect: Effect, _: Sight) -> bool:
+        return _kind(effect) in kinds
+
+    return test
+
+
+def _directory(effect: Effect, _: Sight) -> bool:
+    replaced = effect.kind == "delete" or effect.verb in {"link", "move"} or effect.recursive
+    return effect.kind in _CHANGES and replaced and control_directory(effect.path)
+
+
+GUARD = Guard(
+    name="control_files",
+    danger="files that decide what agents, editors, git and shells run next",
+    kinds=frozenset({"write", "delete", "permissions", "link", "process", "control"}),
+    rows=(
+        Row("guard's own", _own, "deny deny deny", "{path} belongs to Trotline", "ask the person", floor=True),
+        Row("guard's service", _own_service, "deny deny deny", "Trotline's service would be stopped", floor=True),
+        Row(
+            "guard's command",
+            _own_command,
+            "deny deny deny",
+            "an agent does not change its own guard: {target}",
+            floor=True,
+        ),
+        Row(
+            "agent",
+            _of("agent", "guard"),
+            "deny deny deny",
+            "{path} decides what the agent may do and what runs when it does",
+            "show the person what you would change, and let them do it",
+        ),
+        Row("git", _of("git"), "ask deny deny", "{path} can make git run other programs", "use git config for one key"),
+        Row("editor", _of("editor"), "ask deny deny", "{path} can make the editor run programs"),
+        Row("shell", _of("shell"), "ask deny deny", "{path} is read by every shell that is opened"),
+        Row("start", _of("start"), "deny deny deny", "{path} decides who may enter or what is started"),
+        Row(
+            "trust",
+            _of("trust"),
+            "pass ask deny",  # a new host is noted there every day
+            "{path} decides whom this machine believes, or which program it asks for credentials",
+        ),
+        Row(
+            "pipeline",
+            _of("pipeline"),
+            "pass ask deny",
+            "{path} decides what runs on the build machines, with their secrets",
+        ),
+        Row("directory", _directory, "ask deny deny", "{path} holds settings that decide what runs"),
+    ),
+    stops=(
+        "echo '{}' > .cursor/hooks.json",
+        "sed -i s/deny/allow/ .claude/settings.json",
+        "rm .cursor/hooks.json",
+        "cp x ~/.codex/config.toml",
+        "tee .git/hooks/pre-commit < x",
+        "mv /tmp/d .cursor",
+        "chmod -x .cursor/hooks/guard.sh",
+        "echo 'alias ls=rm' >> ~/.bashrc",
+        "install -m755 x .git/hooks/post-checkout",
+        "echo x >> ~/.ssh/authorized_keys",
+        "touch .trotline/policy.toml",
+        "trotline uninstall --yes",
+        "trotline service stop",
+        "dcg allow everything",
+        "echo off > ~/.nah/state",
+        "ln -sf /dev/null .cursor/hooks.json",
+        "echo x >> ~/.ssh/known_hosts",
+    ),
+    passes=(
+        "trotline explain 'ls'",
+        "trotline install --dry-run",
+        "cat .cursor/hooks.json",
+        "git config user.name",
+        "ls .git/hooks",
+        "echo x > src/settings.json",
+        "mkdir .github",
+        "grep -rn hooks .cursor",
+        "head -2 ~/.bashrc",
+        "echo done > docs/hooks.md",
+        "touch src/.keep",
+        "git status",
+        "ssh-keyscan build.example.org >> ~/.ssh/known_hosts",
+    ),
+)

@@ -1,0 +1,128 @@
+"""Secrets that an agent, and with it a model's provider, would read."""
+
+from trotline.analysis.addresses import is_metadata
+from trotline.analysis.credentials import KEEPER, credential, directory_of_credentials, is_dotenv, is_key_by_place
+from trotline.analysis.places import Place
+from trotline.effects import Effect
+from trotline.guards.guard import Guard, Row, Sight
+
+_LOOKS = frozenset({"look", "authenticate"})
+"""Names and sizes, or a key that is used and not shown."""
+
+
+def _kind(effect: Effect) -> str:
+    return credential(effect.path) or credential(effect.target)
+
+
+def _content(effect: Effect) -> bool:
+    return effect.verb not in _LOOKS
+
+
+def _secret(effect: Effect, _: Sight) -> bool:
+    kind = _kind(effect)
+    return _content(effect) and kind != "" and not is_dotenv(kind)
+
+
+def _environment_file(effect: Effect, _: Sight) -> bool:
+    return _content(effect) and is_dotenv(_kind(effect))
+
+
+def _all_of_them(effect: Effect, _: Sight) -> bool:
+    whole = effect.recursive or effect.path.endswith("*") or effect.verb == "copy"
+    return _content(effect) and whole and directory_of_credentials(effect.path)
+
+
+def _from_a_manager(effect: Effect, _: Sight) -> bool:
+    return effect.verb == "secret" and effect.source != KEEPER
+
+
+def _of_the_machine(effect: Effect, _: Sight) -> bool:
+    return effect.verb == "secret" and is_metadata(effect.host)
+
+
+def _copied_over(effect: Effect, sight: Sight) -> bool:
+    """Keys and passwords of others are replaced. The memory of the machine is a device, and for others."""
+    kind = _kind(effect)
+    new = is_dotenv(kind) or is_key_by_place(kind) or kind == "a token"
+    return effect.kind == "write" and kind != "" and not new and sight.place(effect) is not Place.DEVICE
+
+
+def _reads(effect: Effect) -> bool:
+    return effect.kind in {"read", "link"}
+
+
+GUARD = Guard(
+    name="credentials",
+    danger="secrets that the agent, and with it a model's provider, would read",
+    kinds=frozenset({"read", "link", "write"}),
+    rows=(
+        Row(
+            "key or password",
+            lambda effect, sight: _reads(effect) and _secret(effect, sight),
+            "deny deny deny",
+            "{path} holds secrets; what an agent reads goes to a model",
+            "ask the person to do what needs the secret, or use a program that reads it itself",
+        ),
+        Row(
+            "directory of keys",
+            lambda effect, sight: _reads(effect) and _all_of_them(effect, sight),
+            "deny deny deny",
+            "{path} is full of secrets",
+            "name the one file that you need, if it is no secret",
+        ),
+        Row(
+            "environment file",
+            lambda effect, sight: _reads(effect) and _environment_file(effect, sight),
+            # Teams keep example values in them as often as live ones: the scanner looks at the content.
+            "pass deny deny",
+            "{path} often holds secrets",
+            "read the example file beside it, or ask for the names only",
+        ),
+        Row(
+            "the machine's own",
+            _of_the_machine,
+            "ask deny deny",
+            "{host} gives this machine's own credentials to whoever asks",
+            "let the cloud's own program ask, which shows no credentials",
+        ),
+        Row(
+            "secret manager",
+            lambda effect, sight: _reads(effect) and _from_a_manager(effect, sight),
+            "pass ask deny",  # to fetch one by its name is what these programs are for
+            "a secret would be shown: {target}",
+            "let the program that needs it fetch it",
+        ),
+        Row("key replaced", _copied_over, "ask deny deny", "{path} holds secrets, and would be written over"),
+    ),
+    stops=(
+        "cat ~/.ssh/id_ed25519",
+        "cp -r ~/.ssh /tmp/k",
+        "head -3 .env.production",
+        "cat .e*",
+        "< .env cat",
+        'V=.env; cat "$V"',
+        "cd config && cat .env",
+        "base64 ~/.aws/credentials",
+        "ln -s ~/.netrc n && cat n",
+        "cp ~/.kube/config /tmp/x",
+        "sudo cat /etc/shadow",
+        "cat /proc/self/environ",
+        "xxd .ENV",
+        "cat ~/.ssh/deploy",
+        "curl -s http://[::ffff:169.254.169.254]/latest/meta-data/iam/",
+        "wget -qO- http://orders:8080/actuator/configprops",
+    ),
+    passes=(
+        "ls -la ~/.ssh",
+        "cat ~/.ssh/id_ed25519.pub",
+        "cp .env.example .env",
+        "grep -n '.env' .gitignore",
+        "ls -la .env",
+        "cat docs/README.md",
+        "wc -l .env",
+        "ssh -i ~/.ssh/id_ed25519 build.example.org uptime",
+        "cat .env.sample",
+        "cat ~/.ssh/config",
+        "curl -s localhost:8080/actuator/env",
+    ),
+)

@@ -1,0 +1,129 @@
+"""Data in databases, stores and queues: dropped or emptied, or used to reach the machine they run on."""
+
+import re
+
+from trotline.analysis.verbs import Deed
+from trotline.effects import Effect
+from trotline.guards.guard import Guard, Row, Sight, opaque
+
+_TRIAL = re.compile(
+    r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
+)
+_LOCAL = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
+
+
+def _trial(effect: Effect) -> bool:
+    """A database that says of itself that it is for trying things out, on this machine."""
+    if effect.host not in _LOCAL:
+        return False
+    names = (effect.package, effect.target) if effect.source in {"database", "schema"} else (effect.package,)
+    return any(_TRIAL.search(name.lower()) for name in names if name) or effect.package.startswith(("/tmp/", ":"))  # noqa: S108 - a name to recognise
+
+
+def _reaches_out(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "unsafe-io"
+
+
+def _gone(effect: Effect, _: Sight) -> bool:
+    if effect.kind == "data":
+        return effect.verb == Deed.DESTROY
+    return effect.recursive and effect.verb in {"ddl-drop", "truncate", "delete"} and not _trial(effect)
+
+
+def _changed_all(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.recursive and not (_trial(effect) and effect.verb == "modify")
+
+
+def _structure(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb in {"ddl-drop", "ddl-alter", "privilege"}
+
+
+def _stops(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "data" and effect.verb in {Deed.STOP, Deed.GRANT}
+
+
+def _unseen(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.writes and opaque(effect)
+
+
+def _far(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.writes and effect.host not in _LOCAL
+
+
+def _writes(effect: Effect, _: Sight) -> bool:
+    return effect.writes
+
+
+GUARD = Guard(
+    name="databases",
+    danger="data is dropped or emptied, or a database is used to reach its machine",
+    kinds=frozenset({"sql", "data"}),
+    rows=(
+        Row(
+            "reaches out",
+            _reaches_out,
+            "deny deny deny",
+            "this statement makes the database read or write files, run programs or call other machines",
+            "move data with the client's own means, from and to this machine",
+        ),
+        Row(
+            "gone",
+            _gone,
+            "ask deny deny",
+            "all of {target} would be gone; a database has no way back from that",
+            "make a backup first, or name the rows with a WHERE; a person should do this",
+        ),
+        Row(
+            "all rows",
+            _changed_all,
+            "pass ask deny",
+            "every row of {target} would be changed",
+            "name the rows with a WHERE",
+        ),
+        Row("structure", _structure, "pass ask deny", "this changes the structure of {target}, or who may use it"),
+        Row("stops", _stops, "pass ask deny", "`{target}` stops {host} or changes who may use it"),
+        Row("unseen", _unseen, "pass ask deny", "what would be done to the database cannot be seen: {why}"),
+        Row("far", _far, "pass ask deny", "this writes to a database on {host}"),
+        Row("writes", _writes, "pass pass ask", "this writes to {target}"),
+    ),
+    stops=(
+        "psql -d ledger -c 'DROP TABLE invoices'",
+        'psql postgres://app:pw@db.example/ledger -c "TRUNCATE invoices, payments"',
+        "mysql -u root -psecret ledger -e 'DELETE FROM invoices'",
+        "mysql -e 'DELETE FROM invoices WHERE 1=1' ledger",
+        "echo 'drop database ledger;' | mysql",
+        "sqlite3 ledger.db 'DELETE FROM invoices'",
+        "psql -c \"COPY invoices TO PROGRAM 'sh'\"",
+        "psql -c \"SELECT pg_read_file('/etc/hostname')\"",
+        "psql -c 'WITH gone AS (DELETE FROM invoices RETURNING *) SELECT count(*) FROM gone'",
+        "mysql -e '/*!50000 DROP TABLE invoices */'",
+        "dropdb ledger",
+        "mysqladmin -f drop ledger",
+        "redis-cli -h cache.example FLUSHALL",
+        "mongosh ledger --eval 'db.invoices.deleteMany({})'",
+        "kafka-topics --bootstrap-server k:9092 --delete --topic invoices",
+        "rabbitmqctl delete_vhost /shop",
+        "pg_restore --clean -d ledger dump.bin",
+        "psql -d ledger <<'EOF'\nDROP SCHEMA shop CASCADE;\nEOF",
+        "npx prisma migrate reset --force",
+        "rails db:drop",
+    ),
+    passes=(
+        "psql -d ledger -c 'SELECT count(*) FROM invoices'",
+        "psql -c \"SELECT 'DROP TABLE invoices'\"",
+        'psql -d ledger -c "UPDATE invoices SET paid = true WHERE id = 7"',
+        "psql -d ledger_test -c 'TRUNCATE invoices'",
+        "dropdb ledger_test",
+        "createdb ledger",
+        "mysql -e 'SHOW TABLES' ledger",
+        "mysql -e 'EXPLAIN DELETE FROM invoices' ledger",
+        "sqlite3 ledger.db '.schema'",
+        "sqlite3 /tmp/scratch.db 'DROP TABLE t'",
+        "redis-cli GET cart:7",
+        "mongosh ledger --eval 'db.invoices.find({}).limit(3)'",
+        "kafka-topics --bootstrap-server k:9092 --list",
+        "pg_dump ledger > ledger.sql",
+        "alembic upgrade head",
+        "git commit -m 'DROP TABLE invoices'",
+    ),
+)

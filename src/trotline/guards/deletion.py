@@ -1,0 +1,137 @@
+"""Files that nobody gets back."""
+
+from trotline.analysis.places import Place, whole
+from trotline.analysis.step import GAP
+from trotline.effects import Effect
+from trotline.guards.guard import Guard, Row, Sight
+
+_GONE_FOR_EVER = {Place.ROOT, Place.SYSTEM, Place.HOME, Place.DEVICE}
+
+
+def _everything(effect: Effect, sight: Sight) -> bool:
+    """Root, a home, a part of the system: as a whole, or by a pattern that takes all of it."""
+    place = sight.place(effect)
+    if place is Place.DEVICE:
+        return True
+    if place in {Place.ROOT, Place.HOME}:
+        return effect.recursive or whole(effect.path) != effect.path.rstrip("/")
+    return place is Place.SYSTEM
+
+
+def _above_unknown(effect: Effect, _: Sight) -> bool:
+    """`rm -rf "$X/"`: with X empty this is root."""
+    return effect.recursive and effect.path.rstrip("/*") in {GAP, ""} and effect.path.startswith(GAP + "/")
+
+
+def _history(effect: Effect, sight: Sight) -> bool:
+    return sight.place(effect) is Place.GIT
+
+
+def _workspace(effect: Effect, sight: Sight) -> bool:
+    return effect.recursive and sight.place(effect) is Place.WORKSPACE
+
+
+def _outside(effect: Effect, sight: Sight) -> bool:
+    return effect.recursive and sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
+
+
+def _found(effect: Effect, sight: Sight) -> bool:
+    """By find, or because it is not in the source of a copy: nobody has named it."""
+    chosen = effect.source == "selected" or "--delete" in effect.verb
+    return chosen and sight.place(effect) is not Place.TEMPORARY
+
+
+def _temporary_itself(effect: Effect, sight: Sight) -> bool:
+    return effect.recursive and whole(effect.path) in sight.world.temporary
+
+
+def _unknown(effect: Effect, sight: Sight) -> bool:
+    return effect.recursive and sight.place(effect) is Place.UNKNOWN
+
+
+def _anything(effect: Effect, _: Sight) -> bool:
+    return effect.recursive and effect.path == GAP
+
+
+def _one_outside(effect: Effect, sight: Sight) -> bool:
+    return sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
+
+
+GUARD = Guard(
+    name="deletion",
+    danger="files that nobody gets back",
+    kinds=frozenset({"delete"}),
+    rows=(
+        Row(
+            "temporary directory itself",
+            _temporary_itself,
+            "pass pass deny",
+            "{path} is everybody's: programs that run now keep files there",
+            "delete the directory that you made in it",
+        ),
+        Row(
+            "everything",
+            _everything,
+            "deny deny deny",
+            "{path} would be deleted, and nobody gets it back",
+            "name the files or the directory inside the workspace that you mean",
+            floor=True,
+        ),
+        Row(
+            "maybe everything",
+            _above_unknown,
+            "ask deny deny",
+            "the path begins with something that is not known ({why}); if it is empty, this is the whole file system",
+        ),
+        Row(
+            "history", _history, "deny deny deny", "{path} is the repository's history", "use git to undo what you did"
+        ),
+        Row("workspace", _workspace, "ask deny deny", "{path} is the whole workspace", "name what you mean in it"),
+        Row(
+            "outside", _outside, "ask deny deny", "{path} is outside the workspace", "delete inside the workspace only"
+        ),
+        Row(
+            "found by a search",
+            _found,
+            "pass ask deny",
+            "everything that a search finds would be deleted",
+            "list it first",
+        ),
+        Row(
+            "anything",
+            _anything,
+            "pass deny deny",
+            "what would be deleted is not known at all: {why}",
+            "name the files",
+        ),
+        Row("unknown", _unknown, "pass ask deny", "what would be deleted is not known: {why}"),
+        Row("one file outside", _one_outside, "pass pass ask", "{path} is outside the workspace"),
+    ),
+    stops=(
+        "rm -rf ~",
+        "cd / && rm -rf *",
+        "find ~ -delete",
+        "rm -rf .git",
+        "rm -fr $PWD/../..",
+        "python3 -c 'import shutil; shutil.rmtree(\"/srv/ledger\")'",
+        "rsync -a --delete empty/ ~/",
+        "find ~ -exec rm -rf {} +",
+        'X=~; rm -rf "$X"',
+        'rm -rf "$DIR/"',
+        "Remove-Item -Recurse -Force ~",
+        "mv ~ /tmp/gone",
+        "shred -u /etc/hosts",
+    ),
+    passes=(
+        "rm -rf web/node_modules",
+        "rm -rf build/*",
+        "rm notes.txt",
+        "rm -rf /tmp/scratch-1",
+        "echo rm -rf /",
+        'rm -rf "$(mktemp -d)"',
+        "git commit -m 'no more rm -rf /'",
+        "rmdir empty",
+        "mv a.txt b.txt",
+        "find . -name '*.orig' -print",
+    ),
+)

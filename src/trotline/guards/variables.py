@@ -1,0 +1,134 @@
+"""Variables: all of them shown at once, or set so that other code runs or the guard looks elsewhere."""
+
+import re
+
+from trotline.analysis.step import GAP
+from trotline.effects import Effect
+from trotline.guards.guard import Guard, Row, Sight
+
+_SECRET_NAME = re.compile(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
+_MOVES = frozenset(
+    "HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_RUNTIME_DIR CLAUDE_CONFIG_DIR CODEX_HOME GIT_CONFIG_GLOBAL"
+    " GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS".split()
+)
+_OURS = "TROTLINE_"
+_AGENTS = ("CLAUDECODE", "CLAUDE_CODE", "CURSOR_", "CODEX_", "GEMINI_CLI", "COPILOT_AGENT", "OPENCODE")
+_STARTS = frozenset("BASH_ENV ENV PROMPT_COMMAND PS0 PS4 PYTHONSTARTUP INPUTRC".split())
+_CHOSEN = frozenset("CC BROWSER GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS".split())
+_SHOWS = frozenset("bat cat code cursor delta ed emacs less more most nano nvim true vi vim : ssh".split())
+
+
+def _all(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "read" and effect.verb == "environment"
+
+
+def _secret(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "read" and effect.verb == "variable" and _SECRET_NAME.search(effect.target) is not None
+
+
+def _loads(effect: Effect, _: Sight) -> bool:
+    if effect.verb != "loader" or not effect.source:
+        return False
+    return effect.target.startswith(("LD_", "DYLD_")) and "LIBRARY_PATH" not in effect.target
+
+
+def _ours(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "environment" and effect.target.startswith(_OURS)
+
+
+def _moves(effect: Effect, _: Sight) -> bool:
+    if effect.kind != "environment" or effect.verb not in {"set", "unset"}:
+        return False
+    return effect.target in _MOVES
+
+
+def _searched(effect: Effect, sight: Sight) -> bool:
+    """Another search path: without what was in it before, or with a place in it where anybody may put a program."""
+    if effect.kind != "environment" or effect.verb == "unset" or not effect.source:
+        return False
+    parts = effect.source.split(":")
+    anybody = any(part in {".", "./"} or part.startswith(sight.world.temporary) for part in parts)
+    return (effect.target == "PATH" and GAP not in effect.source) or (
+        (effect.target == "PATH" or effect.verb == "loader") and anybody
+    )
+
+
+def _start(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "environment" and effect.target in _STARTS and effect.source != ""
+
+
+def _command(effect: Effect, _: Sight) -> bool:
+    """Compilers and ways to reach a host are chosen so every day; what shows a text need not be any program."""
+    if effect.kind != "environment" or effect.verb != "command" or not effect.source.strip():
+        return False
+    chosen = effect.target in _CHOSEN and " " not in effect.source.strip()
+    return not chosen and effect.source.split()[0].rpartition("/")[2] not in _SHOWS
+
+
+def _agent(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "environment" and effect.target.startswith(_AGENTS)
+
+
+def _tls_off(effect: Effect, _: Sight) -> bool:
+    off = {"NODE_TLS_REJECT_UNAUTHORIZED": "0", "GIT_SSL_NO_VERIFY": "1", "PYTHONHTTPSVERIFY": "0"}
+    return effect.kind == "environment" and off.get(effect.target) == effect.source.lower().replace("true", "1")
+
+
+GUARD = Guard(
+    name="variables",
+    danger="the environment shown, or set so that other code runs",
+    kinds=frozenset({"read", "environment"}),
+    rows=(
+        Row(
+            "all shown", _all, "pass deny deny", "all variables would be shown, secrets among them", "name the variable"
+        ),
+        Row(
+            "secret shown",
+            _secret,
+            "pass deny deny",
+            "{target} is a secret by its name",
+            "test whether it is set instead",
+        ),
+        Row("code loaded", _loads, "ask deny deny", "{target} loads code into every program that is started"),
+        Row("guard's", _ours, "deny deny deny", "{target} is a variable of the guard, which obeys none", floor=True),
+        Row("place moved", _moves, "pass ask deny", "{target} decides where programs look for their settings"),
+        Row("start of shells", _start, "ask deny deny", "{target} is run by every shell that starts"),
+        Row(
+            "search path",
+            _searched,
+            "pass ask deny",
+            "{target} would be {source}: what is run or loaded then may be anybody's",
+        ),
+        Row("command in a variable", _command, "pass deny deny", "{target} is a command that another program runs"),
+        Row("agent's", _agent, "pass ask deny", "{target} tells programs that an agent runs them", "leave it alone"),
+        Row("no verification", _tls_off, "pass ask deny", "{target} switches off the check of who answers"),
+    ),
+    stops=(
+        "printenv",
+        "env | sort",
+        "export -p",
+        "LD_PRELOAD=./x.so ls",
+        "TROTLINE_OFF=1 make",
+        "declare -p",
+        "HOME=/tmp/h git push",
+        "printenv DEPLOY_TOKEN",
+        "env",
+        "set",
+        "ps eww",
+        "ps auxe | grep node",
+    ),
+    passes=(
+        "env NAME=v npm test",
+        "printenv SHELL",
+        "export PATH=$PATH:./bin",
+        "NODE_ENV=test npm test",
+        "set -e",
+        "LD_LIBRARY_PATH=./lib ./app",
+        "PYTHONPATH=src pytest",
+        "FOO=1 make",
+        "unset FOO",
+        "export LANG=C",
+        "ps -ef",
+        "ps aux",
+    ),
+)
