@@ -1,0 +1,193 @@
+"""What stands in the texts of an event, as effects that guards judge and as findings that are kept.
+
+A found value is in neither. It is kept here only as long as an answer is made, to take it out of what others say.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from trotline.effects import Certainty, Effect
+from trotline.findings import Finding
+from trotline.texts import ARGUMENTS, COMMAND, NAME, OUTPUT, PROMPT, READ, RESPONSE, WRITE, Text
+
+if TYPE_CHECKING:
+    from trotline.scanners.finding import Span
+    from trotline.scanners.scan import Scanner
+
+KIND = "content"
+SECRETS, PERSONAL, INJECTION, INVISIBLE = "secrets", "pii", "injection", "invisible"
+
+SCANNERS: dict[str, tuple[str, ...]] = {
+    ARGUMENTS: (SECRETS, PERSONAL, INJECTION, INVISIBLE),
+    COMMAND: (SECRETS, INVISIBLE),
+    NAME: (INVISIBLE,),
+    OUTPUT: (SECRETS, PERSONAL, INJECTION, INVISIBLE),
+    PROMPT: (SECRETS, PERSONAL, INJECTION, INVISIBLE),
+    READ: (SECRETS, PERSONAL, INJECTION, INVISIBLE),
+    RESPONSE: (SECRETS, PERSONAL, INVISIBLE),
+    WRITE: (SECRETS, PERSONAL, INVISIBLE),
+}
+"""Which scanners look at what kind of text."""
+
+MOST = 1000
+"""Findings of one text; after that it is enough to know that there are many."""
+
+
+class Pieces(NamedTuple):
+    """A file of the disk. `cut` says, once they were read, that there was more than anybody waits for."""
+
+    pieces: Iterable[bytes]
+    cut: Callable[[], bool] = bool
+
+
+class Scanning(NamedTuple):
+    """What the machine gives: the key of this installation, its scanners, its disk. Each is asked for when needed."""
+
+    key: Callable[[], bytes]
+    scanners: Callable[[], "dict[str, Scanner]"]
+    file: Callable[[str], Pieces | None]
+    own_rules: bool = False  # whether people have rules beside ours, of which nothing is known here
+
+
+class Content(NamedTuple):
+    effects: tuple[Effect, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    values: tuple[str, ...] = ()
+
+    def without(self, text: str) -> str:
+        """A text of somebody else without what was found."""
+        for value in self.values:
+            text = text.replace(value, "*" * len(value))
+        return text
+
+
+NOTHING = Content()
+
+
+def content_of(texts: Sequence[Text], files: Sequence[str], scanning: Scanning) -> Content:
+    """What stands in these texts, and in these files, which somebody wants to read."""
+    found = [one for text in texts if _worth(text, scanning) for one in _in_text(text, scanning)]
+    found += [one for path in files for one in _in_file(path, scanning)]
+    if not found:
+        return NOTHING
+    key = scanning.key() if any(one.span for one in found) else b""
+    values = {one.span.value for one in found if one.span and one.span.scanner in TAKEN_OUT}
+    return Content(
+        tuple(_effects(found)),
+        tuple(one.span.finding(key, one.path or one.source) for one in found if one.span),
+        tuple(sorted({part for value in values for part in _parts(value)}, key=len, reverse=True)),
+    )
+
+
+def in_command(command: str, scanning: Scanning) -> Content:
+    return content_of([Text(COMMAND, command)], (), scanning)
+
+
+TAKEN_OUT = frozenset({SECRETS, PERSONAL})
+
+
+def _parts(value: bytes) -> Iterator[str]:
+    """The value, and what is left of it in a path or a line: `a//b` is `a/b` to whoever reads a path."""
+    text = value.decode("utf-8", "replace")
+    yield text
+    yield from LONG.findall(text)
+
+
+class Found(NamedTuple):
+    """A span of a text, or no span: then the rest of the text was not looked at."""
+
+    source: str
+    path: str
+    span: "Span | None"
+
+
+def _in_text(text: Text, scanning: Scanning) -> Iterator[Found]:
+    spans = _spans(text.text, text.source, text.path, scanning)
+    known = {span.value for span in _spans(text.before, text.source, text.path, scanning)} if text.before else ()
+    yield from (Found(text.source, text.path, span) for span in spans if span.value not in known)
+
+
+def _in_file(path: str, scanning: Scanning) -> Iterator[Found]:
+    given = scanning.file(path)
+    if given is None:
+        return
+    yield from (Found(READ, path, span) for span in _spans(given.pieces, READ, path, scanning))
+    if given.cut():
+        yield Found(READ, path, None)
+
+
+def _spans(text: str | Iterable[bytes], source: str, path: str, scanning: Scanning) -> "list[Span]":
+    from trotline.scanners.scan import spans_of  # noqa: PLC0415 - most commands hold nothing to look at closely
+
+    every = scanning.scanners()
+    scanners = [every[name] for name in SCANNERS[source] if name in every]
+    return list(islice(spans_of(text, scanners, path=path), MOST))
+
+
+def _effects(found: Sequence[Found]) -> Iterator[Effect]:
+    """One for each kind in each text, however often it stands there."""
+    groups: dict[tuple[object, ...], list[Found]] = {}
+    for one in found:
+        what = (one.span.scanner, one.span.kind, one.span.certainty) if one.span else ()
+        groups.setdefault((one.source, one.path, *what), []).append(one)
+    for first, *more in groups.values():
+        yield _effect(first, len(more))
+
+
+def _effect(found: Found, more: int) -> Effect:
+    span = found.span
+    if span is None:
+        why = "only the beginning was looked at"
+        return Effect(kind=KIND, verb="rest", source=found.source, path=found.path, certainty=Certainty.OPAQUE, why=why)
+    in_line = found.source == COMMAND and span.place.line == span.place.line_to == 1
+    return Effect(
+        kind=KIND,
+        verb=span.scanner,
+        source=found.source,
+        path=found.path,
+        target=span.kind,
+        certainty=span.certainty,
+        column_from=span.place.column_from - 1 if in_line else 0,
+        column_to=span.place.column_to - 1 if in_line else 0,
+        why=f"line {span.place.line}" + (f", and {more} more" if more else ""),
+    )
+
+
+# What a command must have before scanners are read for it: a cold call would wait twice as long
+
+LONG = re.compile(r"[0-9A-Za-z_+=~\-]{16,}")
+TELLING = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "bearer", "basic")
+TELLING_PLACES = ("hooks.", ":5432:", ":5433:", ":6432:", "\x1b")
+TOGETHER = (("://", "@"), ("curl", "-u"), ("curl", "--user"))
+
+
+def _worth(text: Text, scanning: Scanning) -> bool:
+    """Whether a text can hold anything; the same for a service and for a process that begins with this call."""
+    if text.source == NAME:
+        return not text.text.isascii()
+    return text.source != COMMAND or scanning.own_rules or tells(text.text)
+
+
+def tells(command: str) -> bool:
+    """A secret is long and no word, or stands behind a word that tells, or is part of an address."""
+    if not command.isascii() or any(one in command and other in command for one, other in TOGETHER):
+        return True
+    lowered = command.lower()
+    return any(word in lowered for word in (*TELLING, *TELLING_PLACES)) or any(map(_no_word, LONG.findall(command)))
+
+
+def _no_word(run: str) -> bool:
+    """Figures between letters, or letters of both cases."""
+    letters = run.upper() != run.lower()
+    return letters and (any(char.isdigit() for char in run) or (run != run.lower() and run != run.upper()))
+
+
+def taken_out(effect: Effect, content: Content) -> Effect:
+    """The effect of somebody else without found values, which may be part of a path."""
+    texts = {name: getattr(effect, name) for name in ("path", "host", "target", "package", "source", "why")}
+    clean = {name: content.without(text) for name, text in texts.items()}
+    return effect if clean == texts else msgspec.structs.replace(effect, **clean)

@@ -1,0 +1,158 @@
+"""Personal data: cards and bank accounts by their check digits, addresses of mail, telephone numbers."""
+
+from collections.abc import Callable
+
+from trotline.effects import Certainty
+from trotline.scanners.patterned import Kind, Patterned
+
+NAME = "pii"
+
+
+def luhn(digits: bytes) -> bool:
+    """The check digit of cards."""
+    numbers = [digit - 48 for digit in reversed(digits)]
+    doubled = (sum(divmod(2 * number, 10)) for number in numbers[1::2])
+    return (sum(numbers[0::2]) + sum(doubled)) % 10 == 0
+
+
+CARDS: tuple[tuple[tuple[int, int], tuple[int, ...]], ...] = (
+    ((4, 4), (13, 16, 19)),
+    ((51, 55), (16,)),
+    ((2221, 2720), (16,)),
+    ((34, 34), (15,)),
+    ((37, 37), (15,)),
+    ((6011, 6011), (16, 19)),
+    ((644, 659), (16, 19)),
+    ((3528, 3589), (16,)),
+    ((300, 305), (14,)),
+    ((36, 36), (14,)),
+    ((38, 39), (14,)),
+    ((62, 62), (16, 17, 18, 19)),
+    ((5018, 5018), (16,)),
+    ((5020, 5020), (16,)),
+    ((6304, 6304), (16,)),
+)
+"""The first digits that are given out, from and to, and how long such a number is."""
+
+TEST_CARDS = frozenset(
+    {
+        b"4111111111111111",
+        b"4242424242424242",
+        b"4012888888881881",
+        b"4000056655665556",
+        b"5555555555554444",
+        b"5105105105105100",
+        b"2223003122003222",
+        b"378282246310005",
+        b"371449635398431",
+        b"6011111111111117",
+        b"6011000990139424",
+        b"3530111333300000",
+        b"30569309025904",
+        b"38520000023237",
+        b"4222222222222",
+    }
+)
+"""Numbers that processors of payments publish for tests; nobody pays with them."""
+
+
+def is_card(value: bytes) -> bool:
+    digits = bytes(digit for digit in value if 48 <= digit <= 57)
+    known = any(
+        len(digits) in lengths and first <= int(digits[: len(str(first))]) <= last for (first, last), lengths in CARDS
+    )
+    return known and digits not in TEST_CARDS and len(set(digits)) > 3 and luhn(digits)
+
+
+IBAN_LENGTHS = {
+    country: length
+    for length, countries in {
+        15: "NO",
+        16: "BE",
+        18: "DK FO FI GL NL SD",
+        19: "MK SI",
+        20: "AT BA EE KZ LT LU XK MN",
+        21: "CH HR LI LV",
+        22: "BG BH CR DE GB GE IE ME RS VA",
+        23: "AE GI IL IQ OM TL",
+        24: "AD CZ ES MD PK RO SA SE SK TN VG",
+        25: "PT ST",
+        26: "IS TR",
+        27: "BI DJ FR GR IT MC MR SM",
+        28: "AL AZ BY CY DO GT HU LB PL SV",
+        29: "BR EG PS QA UA",
+        30: "JO KW MU",
+        31: "MT SC",
+        32: "LC",
+        33: "RU",
+    }.items()
+    for country in countries.split()
+}
+"""How long an IBAN of a country is; the others do not have any."""
+
+
+def is_iban(value: bytes) -> bool:
+    text = value.replace(b" ", b"").replace(b"-", b"").decode("ascii").upper()
+    if len(text) != IBAN_LENGTHS.get(text[:2]):
+        return False
+    return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
+
+
+def is_address(value: bytes) -> bool:
+    """Not those that are reserved for documentation, nor what only looks like one: `git@`, `icon@2x.png`, `pkg@1.2`."""
+    name, _, domain = value.lower().partition(b"@")
+    top = domain.rpartition(b".")[2]
+    reserved = domain in RESERVED or domain.endswith((b".example", b".test", b".invalid", b".localhost", b".local"))
+    harmless = reserved or name in ROLES or top in FILES
+    return not harmless
+
+
+RESERVED = frozenset({b"example.com", b"example.org", b"example.net", b"users.noreply.github.com", b"localhost"})
+ROLES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
+FILES = frozenset(b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map".split())
+
+
+def is_phone(value: bytes) -> bool:
+    digits = bytes(digit for digit in value if 48 <= digit <= 57)
+    fictional = digits.startswith(b"1") and digits[4:8] == b"5550"  # 555-01xx is kept for fiction
+    return 8 <= len(digits) <= 15 and len(set(digits)) > 3 and not fictional
+
+
+def _holding(check: Callable[[bytes], bool]) -> Callable[[bytes, int, int], bool]:
+    """The check of a value, asked about a part of a text."""
+    return lambda data, start, end: check(data[start:end])
+
+
+KINDS: dict[str, Kind] = {
+    "card-number": Kind(
+        r"(?:^|[^0-9A-Za-z.,\-_/])([2-6][0-9]{3}(?:[ \-]?[0-9]){8,15})(?:[^0-9A-Za-z\-_]|$)",
+        "number of a payment card",
+        Certainty.KNOWN,
+        _holding(is_card),
+    ),
+    "iban": Kind(
+        r"\b([A-Z]{2}[0-9]{2}(?:[ \-]?[A-Z0-9]{4}){2,7}(?:[ \-]?[A-Z0-9]{1,3})?)\b",
+        "number of a bank account",
+        Certainty.KNOWN,
+        _holding(is_iban),
+    ),
+    "email": Kind(
+        r"(?i)(?:^|[^a-z0-9._%+\-/@:\\])([a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24})\b",
+        "address of mail",
+        Certainty.KNOWN,
+        _holding(is_address),
+        needs=b"@",
+    ),
+    "phone": Kind(
+        r"(?:^|[^0-9A-Za-z.+/=_\-])(\+[1-9][0-9]{0,2}(?:[ .\-]?\(?[0-9]{1,4}\)?){2,6}"
+        r"|\(?[2-9][0-9]{2}\)?[ .\-][2-9][0-9]{2}[.\-][0-9]{4})(?:[^0-9A-Za-z]|$)",
+        "telephone number",
+        Certainty.GUESSED,
+        _holding(is_phone),
+    ),
+}
+
+
+class Pii(Patterned):
+    def __init__(self) -> None:
+        super().__init__(NAME, KINDS)

@@ -1,0 +1,222 @@
+"""Redaction: every found value becomes `[redacted KIND DIGITS]`, wherever it stands, and nothing else changes.
+
+The digits are of the HMAC of the value, so that two redacted texts can be seen to have held the same one. What was put
+in may make something else look like a finding, so the result is scanned until nothing is found: then it is settled, and
+redacting it again changes nothing.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from trotline.findings import SHORT, Finding
+from trotline.scanners.finding import Span, digest_of
+from trotline.scanners.pii import Pii
+from trotline.scanners.scan import Scanner, joined, spans_of
+from trotline.scanners.secrets import own_secrets
+from trotline.scanners.windows import Window
+
+ROUNDS = 8
+"""After which a text that is not settled yet is taken out whole; no text of the real world needs more than two."""
+
+WHOLE = "text"
+MARKER = re.compile(rb"\[redacted ([a-z0-9\-]{1,60}) [0-9a-f]{8}\]")
+TELLING = (b"pass", b"secret", b"token", b"key", b"pwd", b"credential", b"auth")
+"""Parts of a key under which a text is looked at together with it: `{"password": "..."}`."""
+
+WORD = 16
+"""A single word up to this long is no value, unless its key says so; the shortest token is longer."""
+
+LOW, HIGH = 10**11, 10**30
+"""Numbers of JSON between these are looked at as text: one may be a card."""
+
+
+Path = tuple[bytes | int, ...]
+
+
+class Leaf(NamedTuple):
+    """A text somewhere in a JSON value, and the key it stands under, which may say what it is."""
+
+    text: bytes
+    name: bytes = b""
+    path: Path = ()
+
+
+@cache
+def redacting() -> tuple[Scanner, ...]:
+    """The scanners whose findings are values that must not stay."""
+    return (own_secrets(), Pii())
+
+
+def redacted(text: str, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[str, list[Finding]]:
+    """The text without its secrets and personal data, and what was found."""
+    data = text.encode("utf-8", "surrogatepass")
+    settled, findings = _settled([Leaf(data)], key, scanners or redacting())
+    return (_decoded(settled[data]), findings) if findings else (text, [])
+
+
+def redacted_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[Any, list[Finding]]:
+    """A JSON value without them, in keys and in texts; what is found in one place is taken out of all."""
+    settled, findings = _settled(list(_leaves(value)), key, scanners or redacting())
+    return (_rebuilt(value, settled), findings) if findings else (value, [])
+
+
+def _settled(leaves: list[Leaf], key: bytes, scanners: Sequence[Scanner]) -> tuple[dict[bytes, bytes], list[Finding]]:
+    """Every text with what it becomes. The same text becomes the same everywhere."""
+    settled = {leaf.text: leaf.text for leaf in leaves}
+    kinds = {WHOLE, *(kind for scanner in scanners for kind in scanner.kinds)}
+    everything: list[tuple[Span, Path]] = []
+    for _ in range(ROUNDS):
+        found = [
+            (span, leaf.path)
+            for leaf in leaves
+            for span in _spans(leaf._replace(text=settled[leaf.text]), scanners, kinds)
+        ]
+        if not found:
+            break
+        everything += found
+        out = _Taking([span for span, _ in found], key, kinds)
+        settled = {text: out.taken(now) for text, now in settled.items()}
+    else:
+        settled = {text: now if text == now else _marker(WHOLE, text, key) for text, now in settled.items()}
+    return settled, [span.finding(key, _pointer(path, settled)) for span, path in everything]
+
+
+def _pointer(path: Path, settled: dict[bytes, bytes]) -> str:
+    """A JSON pointer in which keys are redacted as well."""
+    steps = (_decoded(settled[step]) if isinstance(step, bytes) else str(step) for step in path)
+    return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
+
+
+def _spans(leaf: Leaf, scanners: Sequence[Scanner], kinds: set[str]) -> list[Span]:
+    if len(leaf.text) <= WORD and leaf.text.replace(b"_", b"").isalpha() and not _tells(leaf.name):
+        return []  # most texts of a payload are names of fields and tools
+    marks = _Marks(leaf.text, kinds)
+    found = joined([*spans_of(leaf.text, scanners), *_spans_by_name(leaf, scanners)])
+    return [span for span in found if not marks.touch(span.start, span.end)]
+
+
+def _tells(name: bytes) -> bool:
+    lowered = name.lower()
+    return any(word in lowered for word in TELLING)
+
+
+class _Marks:
+    """Where values were taken out already."""
+
+    def __init__(self, text: bytes, kinds: set[str]) -> None:
+        spans = [match.span() for match in MARKER.finditer(text) if match[1].decode() in kinds]
+        self.starts = [start for start, _ in spans]
+        self.ends = [end for _, end in spans]
+
+    def touch(self, start: int, end: int) -> bool:
+        index = bisect_right(self.ends, start)  # the first that ends after it begins
+        return index < len(self.starts) and self.starts[index] < end
+
+
+def _spans_by_name(leaf: Leaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
+    """What is found only because of the key."""
+    if not _tells(leaf.name):
+        return
+    prefix = leaf.name + b": "
+    window = Window(leaf.text, 0, (0, len(leaf.text)))
+    for span in spans_of(prefix + leaf.text, scanners):
+        start, end = span.start - len(prefix), span.end - len(prefix)
+        if start >= 0:
+            yield span._replace(start=start, end=end, place=window.extent(start, end))
+
+
+def _marker(kind: str, value: bytes, key: bytes) -> bytes:
+    return f"[redacted {kind} {digest_of(value, key)[:SHORT]}]".encode()
+
+
+class _Taking:
+    """Takes found values out of texts, wherever they stand in them."""
+
+    def __init__(self, found: Iterable[Span], key: bytes, kinds: set[str]) -> None:
+        from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - a text without findings does not need it
+
+        self.key = key
+        self.kinds = kinds
+        named = {span.value: span for span in sorted(found, key=lambda span: -span.rank)}  # the best name stays
+        self.spans = list(named.values())
+        self.automaton = BytesAhoCorasick(list(named))
+
+    def taken(self, text: bytes) -> bytes:
+        pieces, at = [], 0
+        for span in self._occurrences(text):
+            pieces += [text[at : span.start], _marker(span.kind, span.value, self.key)]
+            at = span.end
+        return b"".join([*pieces, text[at:]])
+
+    def _occurrences(self, text: bytes) -> list[Span]:
+        marks = _Marks(text, self.kinds)
+        found = []
+        for index, start, end in self.automaton.find_matches_as_indexes(text, overlapping=True):
+            if not marks.touch(start, end):
+                found.append(self.spans[index]._replace(start=start, end=end, scanner=""))
+        return joined(found)
+
+
+def _leaves(value: Any) -> Iterator[Leaf]:
+    """Every text, key and large number; without recursion, because the depth is somebody else's choice."""
+    waiting: list[tuple[Any, bytes, Path]] = [(value, b"", ())]
+    while waiting:
+        node, name, path = waiting.pop()
+        if isinstance(node, dict):
+            for key, child in node.items():
+                own = _text_of(key) or b""
+                yield Leaf(own, path=path)
+                waiting.append((child, own, (*path, own)))
+        elif isinstance(node, list | tuple):
+            waiting += [(child, name, (*path, index)) for index, child in enumerate(node)]
+        else:
+            text = _text_of(node)
+            if text is not None:
+                yield Leaf(text, name, path)
+
+
+def _text_of(node: Any) -> bytes | None:
+    if isinstance(node, str):
+        return node.encode("utf-8", "surrogatepass")
+    number = isinstance(node, int) and not isinstance(node, bool) and LOW <= abs(node) < HIGH
+    return b"%d" % node if number else None
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _rebuilt(value: Any, settled: dict[bytes, bytes]) -> Any:
+    """The same structure with other texts; a number that had to go is a text from then on."""
+    top: list[Any] = [None]
+    waiting: list[tuple[Any, Any, Any]] = [(value, top, 0)]
+    while waiting:
+        node, target, at = waiting.pop()
+        if isinstance(node, dict):
+            made: dict[Any, Any] = {}
+            target[at] = made
+            for key, child in node.items():
+                name = _free(_replaced(key, settled), made)
+                made[name] = None  # the order of keys is kept
+                waiting.append((child, made, name))
+        elif isinstance(node, list | tuple):
+            target[at] = listed = [None] * len(node)
+            waiting += [(child, listed, index) for index, child in enumerate(node)]
+        else:
+            target[at] = _replaced(node, settled)
+    return top[0]
+
+
+def _replaced(node: Any, settled: dict[bytes, bytes]) -> Any:
+    text = _text_of(node)
+    return node if text is None or settled[text] == text else _decoded(settled[text])
+
+
+def _free(name: Any, taken: dict[Any, Any]) -> Any:
+    """Two keys must not become one."""
+    while name in taken:
+        name = f"{name}'"
+    return name
