@@ -1,0 +1,192 @@
+"""Calls of MCP servers: what the words of a tool and the shapes of its arguments tell."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trotline.analysis.action import of_server
+from trotline.analysis.addresses import is_metadata_address
+from trotline.analysis.scene import World
+from trotline.guards.guard import PRESETS
+from trotline.guards.judgement import judged
+from trotline.guards.policy import Policy
+from trotline.verdicts import Permission
+
+WORLD = World("/home/dev/app", ("/home/dev/app",), "/home/dev", "dev")
+
+
+def said(tool: str, given: dict[str, Any], preset: str = "standard", server: str = "x") -> str:
+    return judged(of_server(server, tool, given, WORLD).effects, WORLD, Policy(preset)).permission.word
+
+
+def done(tool: str, given: dict[str, Any]) -> list[tuple[str, ...]]:
+    effects = of_server("x", tool, given, WORLD).effects[1:]
+    return [tuple(part for part in (one.kind, one.verb, one.path or one.host, one.target) if part) for one in effects]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://169.254.169.254/latest/meta-data/",
+        "http://2852039166/",
+        "http://0xa9fea9fe/x",
+        "http://0251.0376.0251.0376/",
+        "http://169.254.43518/",
+        "http://user@169.254.169.254:80/",
+        "http://[::ffff:169.254.169.254]/",
+        "http://[::ffff:a9fe:a9fe]/",
+        "http://[64:ff9b::a9fe:a9fe]/",
+        "http://[fd00:0ec2:0::254]/latest",
+        "http://169.254.170.2/v2/credentials",
+        "http://100.100.100.200/latest",
+        "http://metadata.google.internal./computeMetadata/v1/",
+    ],
+)
+def test_the_address_of_the_machines_own_credentials_is_known_in_every_spelling(address: str) -> None:
+    for tool, name in (("fetch", "url"), ("http_request", "endpoint"), ("browse", "page")):
+        assert said(tool, {name: address}) == "ask"
+        assert said(tool, {name: address}, "strict") == "deny"
+
+
+@pytest.mark.parametrize("host", ["169.254.169.254", "2852039166", "fd00:ec2::254", "metadata.google.internal"])
+def test_it_is_known_without_a_scheme_as_well(host: str) -> None:
+    assert said("connect", {"hostname": host}) == "ask"
+    assert said("probe", {"targets": [{"ip": host}]}) == "ask"
+
+
+@pytest.mark.parametrize("text", ["metadata.json", "metadata", "1.2.3.4", "169.254.1.1", "::1", "", "a" * 400, "a:b:c"])
+def test_what_only_looks_like_it_is_not(text: str) -> None:
+    assert not is_metadata_address(text)
+    assert said("read_file", {"path": text}) == "silent"
+
+
+@given(st.text(max_size=60))
+def test_no_text_breaks_the_question_what_an_address_is(text: str) -> None:
+    verdicts = [said("fetch", {"url": text}, preset) for preset in PRESETS]
+    assert sorted(verdicts, key=[one.word for one in Permission].index) == verdicts
+
+
+@pytest.mark.parametrize(
+    "url,strict",
+    [
+        ("http://orders.internal:8080/actuator/heapdump", "ask"),
+        ("https://10.0.0.1:6443/api/v1/namespaces/shop/secrets/mail", "ask"),
+        ("https://10.0.0.1:6443/api/v1/secrets", "ask"),
+        ("http://localhost:8080/actuator/env", "silent"),
+        ("http://orders.internal:8080/actuator/health", "silent"),
+        ("https://10.0.0.1:6443/api/v1/namespaces/shop/pods", "silent"),
+        ("https://example.org/docs/secrets", "silent"),
+    ],
+)
+def test_addresses_that_show_secrets_are_a_question_in_strict(url: str, strict: str) -> None:
+    assert said("http_get", {"url": url}, "strict") == strict
+    assert said("http_get", {"url": url}) == "silent"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"image": "alpine", "privileged": True},
+        {"image": "alpine", "host_config": {"Privileged": True}},
+        {"Image": "alpine", "HostConfig": {"PidMode": "host"}},
+        {"image": "alpine", "cap_add": ["SYS_ADMIN"]},
+        {"image": "alpine", "volumes": ["/var/run/docker.sock:/var/run/docker.sock"]},
+        {"image": "alpine", "volumes": {"/": {"bind": "/host", "mode": "rw"}}},
+        {"image": "alpine", "HostConfig": {"Mounts": [{"Type": "bind", "Source": "/etc", "Target": "/x"}]}},
+        {"image": "alpine", "mounts": [{"source": "/run/podman/podman.sock", "target": "/s"}]},
+        {"image": "alpine", "security_opt": ["seccomp=unconfined"]},
+    ],
+)
+def test_powers_of_a_container_are_known_in_a_call_as_on_a_line(given: dict[str, Any]) -> None:
+    assert said("create_container", given) == "ask"
+    assert said("run", given, "strict", server="docker") == "deny"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"image": "alpine", "privileged": False, "network": "bridge"},
+        {"image": "alpine", "volumes": ["./data:/data", "cache:/cache"]},
+        {"image": "alpine", "HostConfig": {"Binds": ["/home/dev/app:/app"], "CapAdd": ["NET_BIND_SERVICE"]}},
+        {"image": "alpine", "volumes": {"/home/dev/app": {"bind": "/app"}}},
+    ],
+)
+def test_a_container_without_such_powers_passes(given: dict[str, Any]) -> None:
+    assert said("create_container", given) == "silent"
+
+
+def test_the_socket_of_an_engine_is_the_machine() -> None:
+    assert done("open", {"path": "/run/docker.sock"}) == [("connect", "socket", "/run/docker.sock")]
+    assert said("open", {"path": "/run/docker.sock"}) == "ask"
+
+
+@pytest.mark.parametrize("mode", ["u+s", "+s", "4755", 4755, "06755"])
+def test_a_mode_in_an_argument_is_a_mode(mode: str | int) -> None:
+    assert said("set_permissions", {"path": "tool", "mode": mode}) == "deny"
+    assert said("chmod", {"file": "tool", "permissions": mode}) == "deny"
+
+
+def test_a_mode_for_everybody_below_a_directory_is_a_question() -> None:
+    assert said("chmod", {"path": "src", "mode": "0777", "recursive": True}) == "ask"
+    assert said("chmod", {"path": "src/run.sh", "mode": "755"}) == "silent"
+
+
+POD = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"securityContext": {"privileged": True}}]}}
+
+
+def test_objects_of_a_cluster_are_read_as_text_and_as_objects() -> None:
+    text = "kind: Pod\nspec:\n  hostNetwork: true\n"
+    assert said("apply", {"manifest": text}) == "ask"
+    assert said("apply_manifest", POD) == "ask"
+    assert said("resources_create", {"resource": POD}) == "ask"
+    assert said("apply", {"manifest": "kind: Pod\nspec:\n  hostNetwork: false\n"}) == "silent"
+    binding = {"kind": "ClusterRoleBinding", "roleRef": {"kind": "ClusterRole", "name": "cluster-admin"}}
+    assert said("apply", {"object": binding}) == "ask"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"path": ".cursor/hooks.json", "content": "{}"},
+        {"command": "create", "path": ".cursor/hooks.json", "file_text": "{}"},
+        {"file": ".cursor/hooks.json", "edits": [{"oldText": "a", "newText": "b"}]},
+        {"files": [{"path": "a.txt", "content": "a"}, {"path": ".cursor/hooks.json", "content": "{}"}]},
+    ],
+)
+def test_a_tool_that_is_given_a_path_and_a_text_writes_whatever_it_is_called(given: dict[str, Any]) -> None:
+    assert said("text_editor", given) == "deny"
+
+
+def test_of_several_files_each_has_its_own_text() -> None:
+    files = [{"path": "requirements.txt", "content": "httpx\n"}, {"path": "Gemfile", "content": "gem 'puma'\n"}]
+    effects = of_server("files", "write_files", {"files": files}, WORLD).effects
+    assert [one.package for one in effects if one.kind == "install"] == ["pkg:pypi/httpx", "pkg:gem/puma"]
+
+
+def test_the_method_of_a_request_is_its_own_or_its_tools() -> None:
+    url = "https://api.example.org/v1/items/7"
+    assert done("http", {"url": url, "method": "DELETE"}) == [("send", "delete", "api.example.org", url)]
+    assert done("delete_item", {"url": url}) == [("send", "delete", "api.example.org", url)]
+    assert done("get_post", {"url": url}) == [("fetch", "get", "api.example.org", url)]
+    assert done("fetch", {"url": url}) == [("fetch", "get", "api.example.org", url)]
+
+
+@pytest.mark.parametrize("name", ["deploy_key", "work", "github"])
+def test_what_lies_among_keys_is_one_unless_its_name_says_otherwise(name: str) -> None:
+    assert said("read_file", {"path": f"/home/dev/.ssh/{name}"}) == "deny"
+    assert said("read_file", {"path": f"/home/dev/.ssh/{name}.pub"}) == "silent"
+
+
+@pytest.mark.parametrize(
+    "name", ["config", "known_hosts", "known_hosts.old", "config.d/work", "notes.txt", "README.md"]
+)
+def test_other_files_beside_keys_may_be_read(name: str) -> None:
+    assert said("read_file", {"path": f"/home/dev/.ssh/{name}"}) == "silent"
+
+
+@pytest.mark.parametrize("path", ["/home/dev/.ssh/known_hosts", "/home/dev/.aws/config"])
+def test_files_that_say_whom_to_believe_are_a_question_in_strict(path: str) -> None:
+    assert said("write_file", {"path": path, "content": "x"}) == "silent"
+    assert said("write_file", {"path": path, "content": "x"}, "strict") == "ask"

@@ -1,0 +1,606 @@
+"""Uses around edits: formatters, scans, commits and diffs."""
+
+import json
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ready_uses import Server, Use, secret
+from trotline.errors import TrotlineError
+from trotline.parts import Edit
+from trotline.ready.changes import changed_lines, digests
+from trotline.ready.diffs import diff_of
+from trotline.ready.reports import Issue, issues_of
+from trotline.ready.workspace import Inside
+
+UGLY, PRETTY = "x   =  1\n", "x = 1\n"
+EDITS = [{"old_string": "", "new_string": UGLY}]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def formatting(tmp_path: Path) -> Use:
+    return Use(tmp_path, "format")
+
+
+@pytest.mark.parametrize("event", ["afterFileEdit", "afterTabFileEdit"])
+def test_a_file_is_formatted_when_it_was_edited(formatting: Use, event: str) -> None:
+    file = formatting.write("src/total.py", UGLY)
+    formatting.agent.fire(event, file_path=str(file), edits=EDITS)
+    assert file.read_text() == PRETTY
+    file.write_text(UGLY)
+    assert formatting.by_hand(event, file_path=str(file), edits=EDITS).body == {}
+    assert file.read_text() == PRETTY
+
+
+def test_agent_and_tab_have_patterns_of_their_own(formatting: Use) -> None:
+    file = formatting.write("tests/total.py", UGLY)
+    formatting.by_hand("afterTabFileEdit", file_path=str(file))
+    assert file.read_text() == UGLY
+    formatting.by_hand("afterFileEdit", file_path=str(file))
+    assert file.read_text() == PRETTY
+
+
+@pytest.mark.parametrize(
+    "name", ["../outside.py", "link.py", "linked/outside.py", ".git/hook.py", "none.py", "a\0b.py"]
+)
+def test_a_path_that_leaves_the_workspace_is_left_alone(formatting: Use, tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside.py"
+    outside.write_text(UGLY)
+    (formatting.project / "link.py").symlink_to(outside)
+    (formatting.project / "linked").symlink_to(tmp_path)
+    inner = formatting.write(".git/hook.py", UGLY)
+    said = formatting.by_hand("afterFileEdit", file_path=f"{formatting.project}/{name}")
+    assert "not formatted: it is no file of this workspace" in said.stderr
+    assert outside.read_text() == inner.read_text() == UGLY
+
+
+@pytest.mark.parametrize("name", ["-rf.py", "$(touch was-run).py", "a b.py", "; touch was-run #.py", "x\ny.py"])
+def test_a_name_is_one_word_whatever_it_says(formatting: Use, name: str) -> None:
+    file = formatting.write(name, UGLY)
+    formatting.by_hand("afterFileEdit", file_path=str(file))
+    assert file.read_text() == PRETTY
+    assert not (formatting.project / "was-run").exists()
+
+
+def test_the_file_stands_where_the_braces_do(formatting: Use) -> None:
+    file = formatting.write("a.txt", "old\n")
+    other = formatting.write("b", "new\n")
+    line = f"trotline ready format --on '*.txt' 'cp {other} {{}}'"
+    formatting.by_hand("afterFileEdit", line, file_path=str(file))
+    assert file.read_text() == "new\n"
+
+
+def test_a_formatter_that_fails_is_told_of_and_the_others_are_run(formatting: Use) -> None:
+    file = formatting.write("a.py", "x   =  (\n")
+    commands = "--on '*.py' 'ruff format' --on '*.py' no-such-program --on '*.py' 'tail -f' --on '*.py' 'touch after'"
+    said = formatting.by_hand("afterFileEdit", f"trotline ready format {commands} --seconds 1", file_path=str(file))
+    assert said.code == 0
+    assert "`ruff format` ended with 2" in said.stderr
+    assert "no-such-program" in said.stderr
+    assert "`tail -f` did not end within 1 seconds" in said.stderr
+    assert (formatting.project / "after").exists()
+
+
+@pytest.fixture
+def scanning(tmp_path: Path) -> Use:
+    """With a scanner that finds every `eval`, as a line for each."""
+    use = Use(tmp_path, "code-scan")
+    use.write("scan.py", SCANNER)
+    return use
+
+
+SCANNER = """
+import json, sys
+style, *files = sys.argv[1:]
+found = [(file, number) for file in files for number, line in enumerate(open(file), 1) if "eval(" in line]
+if style == "semgrep":
+    rows = [{"check_id": "no-eval", "path": file, "start": {"line": at}, "end": {"line": at},
+             "extra": {"message": "eval runs text"}} for file, at in found]
+    print(json.dumps({"results": rows, "errors": []}))
+elif style == "sarif":
+    places = [{"physicalLocation": {"artifactLocation": {"uri": "file://" + file}, "region": {"startLine": at}}}
+              for file, at in found]
+    print(json.dumps({"runs": [{"results": [{"ruleId": "no-eval", "message": {"text": "eval runs text"},
+                                             "locations": [place]} for place in places]}]}))
+else:
+    for file, at in found:
+        print(f"{file}:{at}:{'5:' if style == 'columns' else ''} eval runs text")
+sys.exit(bool(found))
+"""
+
+
+def _line(style: str) -> str:
+    return f"trotline ready code-scan --run 'python3 scan.py {style}'"
+
+
+def _written(use: Use, name: str) -> dict[str, Any]:
+    return {"tool_name": "Write", "tool_input": {"file_path": str(use.project / name)}}
+
+
+def test_the_example_tells_what_ruff_finds_in_new_lines_and_again_at_the_end(scanning: Use) -> None:
+    file = scanning.write("a.py", "import os\n")
+    scanning.agent.fire("preToolUse", **_written(scanning, "a.py"))
+    file.write_text("import os\n\nprint(f'')\nx = undefined_name\n")
+    told = scanning.agent.fire("postToolUse", **_written(scanning, "a.py")).context
+    assert "- a.py:4: Undefined name `undefined_name` (F821)" in told
+    assert "F401" not in told
+    assert "F821" in scanning.agent.fire("stop", status="completed").follow_up
+    file.write_text("import os\n\nx = 1\n")
+    assert scanning.agent.fire("stop", status="completed").follow_up == ""
+
+
+@pytest.mark.parametrize("style", ["semgrep", "sarif", "lines", "columns"])
+def test_findings_in_changed_lines_are_told_at_once_and_left_ones_at_the_end(scanning: Use, style: str) -> None:
+    file = scanning.write("src/a.py", "old = eval(a)\nrest = 1\n")
+    assert scanning.by_hand("preToolUse", _line(style), **_written(scanning, "src/a.py")).body == {
+        "permission": "allow"
+    }
+    file.write_text("first = 0\nold = eval(a)\nnew = eval(b)\nrest = 1\n")
+    told = scanning.by_hand("postToolUse", _line(style), **_written(scanning, "src/a.py")).body["additional_context"]
+    assert [line for line in told.splitlines() if line.startswith("- ")] == [
+        f"- src/a.py:3: eval runs text{' (no-eval)' if style in {'semgrep', 'sarif'} else ''}"
+    ]
+    assert "src/a.py:3" in scanning.by_hand("stop", _line(style), status="completed").body["followup_message"]
+    left = scanning.by_hand("stop", _line(style), status="completed")
+    assert left.body == {}
+    assert "1 findings are left as they are" in left.stderr
+
+
+def test_an_edit_that_nobody_announced_is_known_by_its_strings(scanning: Use) -> None:
+    file = scanning.write("a.py", "old = eval(a)\nnew = eval(b)\n")
+    edits = [{"old_string": "new = 1", "new_string": "new = eval(b)"}]
+    scanning.by_hand("afterFileEdit", _line("lines"), file_path=str(file), edits=edits)
+    told = scanning.by_hand("postToolUse", _line("lines"), **_written(scanning, "a.py")).body["additional_context"]
+    assert "a.py:2:" in told
+    assert "a.py:1:" not in told
+
+
+def test_a_host_without_events_for_edits_tells_them_by_its_tool(scanning: Use) -> None:
+    file = scanning.write("a.py", "old = eval(a)\nnew = eval(b)\n")
+    given = {"file_path": str(file), "old_string": "new = 1", "new_string": "new = eval(b)"}
+    shared = {"session_id": "s", "cwd": str(scanning.project), "tool_name": "Edit", "tool_input": given}
+    body = {**shared, "hook_event_name": "PostToolUse", "tool_response": {"filePath": str(file)}}
+    said = scanning.told(f"{_line('lines')} --host claude-code", body)
+    told = said.body["hookSpecificOutput"]["additionalContext"]
+    assert "a.py:2:" in told
+    assert "a.py:1:" not in told
+
+
+def test_of_a_file_that_nobody_knew_all_lines_count(scanning: Use) -> None:
+    scanning.write("a.py", "old = eval(a)\n")
+    assert (
+        "a.py:1:"
+        in scanning.by_hand("postToolUse", _line("lines"), **_written(scanning, "a.py")).body["additional_context"]
+    )
+
+
+@pytest.mark.parametrize(
+    "command,why",
+    [
+        ("no-such-scanner", "no-such-scanner"),
+        ("sh -c 'exit 2'", "ended with 2"),
+        ("echo {broken", "is neither Semgrep's JSON nor SARIF"),
+        ("echo '{\"answer\": 42}'", "is neither Semgrep's JSON nor SARIF"),
+        ("sh -c 'echo in another shape; exit 1'", "nothing that it printed names a line"),
+        ("tail -f", "did not end within"),
+    ],
+)
+def test_a_scanner_that_fails_has_not_found_nothing(scanning: Use, command: str, why: str) -> None:
+    scanning.write("a.py", "x = 1\n")
+    line = f"trotline ready code-scan --run {shlex.quote(command)} --seconds 1"
+    said = scanning.by_hand("postToolUse", line, **_written(scanning, "a.py"))
+    assert said.body == {}
+    assert why in said.stderr
+
+
+def test_no_text_of_a_file_and_no_secret_of_a_finding_is_kept_or_told(scanning: Use) -> None:
+    token = secret("github-personal-token")
+    scanning.write("scan.py", f"import sys\nprint(sys.argv[2] + ':1: found {token}')\nsys.exit(1)\n")
+    scanning.write("a.py", "unmistakable_line = 1\n")
+    scanning.by_hand("preToolUse", _line("x"), **_written(scanning, "a.py"))
+    scanning.write("a.py", "another_line = 1\n")
+    told = scanning.by_hand("postToolUse", _line("x"), **_written(scanning, "a.py")).body["additional_context"]
+    assert "[redacted github-personal-token" in told
+    kept = "".join(file.read_text() for file in scanning.state.rglob("*") if file.is_file())
+    assert kept
+    assert not any(word in kept + told for word in (token, "unmistakable_line", "another_line"))
+
+
+lines_of_text = st.lists(st.sampled_from(["a", "b", "}", "", "x = 1"]), max_size=8)
+
+
+@given(lines_of_text, lines_of_text, lines_of_text)
+def test_lines_that_were_put_in_are_the_ones_that_changed(head: list[str], put: list[str], rest: list[str]) -> None:
+    before = digests("\n".join(head + rest), b"k")
+    new = [f"new {number} {line}" for number, line in enumerate(put)]
+    changed = changed_lines(before, "\n".join(head + new + rest), b"k")
+    assert {len(head) + number for number in range(1, len(new) + 1)} <= changed | ({1} if not head + rest else set())
+    assert len(changed) <= len(new) + (not head + rest)
+    assert changed_lines(before, "\n".join(head + rest), b"k") == set()
+
+
+def test_reports_are_read_whatever_is_in_them(tmp_path: Path) -> None:
+    file = Inside(tmp_path, tmp_path / "a.py", "a.py")
+    reports: tuple[dict[str, Any], ...] = (
+        {"results": []},
+        {"results": [{}, 3, {"path": 4}]},
+        {"runs": [{"results": [{"locations": [1]}]}]},
+    )
+    for report in reports:
+        assert issues_of(json.dumps(report), [file]) == []
+    far = {"results": [{"path": "a.py", "start": {"line": 2}, "end": {"line": 10**12}, "extra": {"message": "m"}}]}
+    (issue,) = issues_of(json.dumps(far), [file])
+    assert issue.touches({7})
+    assert not issue.touches({1})
+    printed = "a.py:x: no\na.py:\nb.py:1: other\na.py:3: yes\n./a.py:4:5: too\n"
+    assert issues_of(printed, [file]) == [Issue("a.py", 3, 3, "yes"), Issue("a.py", 4, 4, "too")]
+    with pytest.raises(TrotlineError):
+        issues_of('{"results": []}', [file], "sarif")
+
+
+@pytest.fixture
+def branching(tmp_path: Path) -> Use:
+    use = Use(tmp_path, "agent-branch")
+    use.write(".gitignore", "*.log\n.env\n")
+    use.write("a.py", "a = 1\n")
+    use.write("b.py", "b = 1\n")
+    git(use, "init -q -b main .")
+    git(use, "add .gitignore a.py b.py")
+    git(use, "commit -q -m begin")
+    return use
+
+
+def git(use: Use, line: str) -> str:
+    me = "-c user.name=me -c user.email=me@localhost"
+    done = use.shell(f"git {me} {line}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def edit(use: Use, name: str, text: str) -> None:
+    file = use.write(name, text)
+    use.agent.fire("afterFileEdit", file_path=str(file), edits=[{"old_string": "", "new_string": text}])
+
+
+def branch(use: Use) -> str:
+    return f"agent/{use.agent.conversation_id}"
+
+
+def mine(use: Use) -> tuple[str, ...]:
+    """All that is the person's: what is staged, where HEAD is, what is in the files, and other branches."""
+    files = {path.name: path.read_bytes() for path in use.project.iterdir() if path.is_file()}
+    index = (use.project / ".git/index").read_bytes()
+    refs = git(use, "for-each-ref --format='%(refname) %(objectname)' refs/heads/main refs/tags")
+    return (str(files), str(index), git(use, "symbolic-ref HEAD"), refs)
+
+
+def test_edits_become_commits_of_the_conversation_and_nothing_else_changes(branching: Use) -> None:
+    use = branching
+    use.write("b.py", "b = 'staged by the person'\n")
+    git(use, "add b.py")
+    use.write("b.py", "b = 'not staged'\n")
+    use.agent.fire("beforeSubmitPrompt", prompt="Make a two\nand more")
+    edit(use, "a.py", "a = 2\n")
+    edit(use, "new/c.py", "c = 1\n")
+    before = mine(use)
+    use.agent.fire("stop", status="completed")
+    assert mine(use) == before
+    assert git(use, f"log --format='%an|%s' {branch(use)}") == "agent|Make a two\nme|begin\n"
+    assert git(use, f"diff --name-status main {branch(use)}") == "M\ta.py\nA\tnew/c.py\n"
+    assert git(use, f"show {branch(use)}:a.py") == "a = 2\n"
+    assert git(use, f"show {branch(use)}:b.py") == "b = 1\n"
+    edit(use, "a.py", "a = 3\n")
+    use.agent.fire("stop", status="error")
+    assert git(use, f"rev-list --count main..{branch(use)}") == "2\n"
+    assert git(use, "fsck --strict") == ""
+
+
+def test_by_hand_it_is_the_same_and_a_stop_without_edits_commits_nothing(branching: Use) -> None:
+    use = branching
+    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 2\n")))
+    assert use.by_hand("stop") == ({}, "", 0)
+    tip = git(use, f"rev-parse {branch(use)}")
+    use.by_hand("stop")
+    use.by_hand("afterFileEdit", file_path=str(use.project / "a.py"))
+    use.by_hand("stop")
+    assert git(use, f"rev-parse {branch(use)}") == tip
+    assert git(use, f"log -1 --format=%B {branch(use)}").splitlines()[:3] == [
+        "Edits of an agent: a.py",
+        "",
+        f"Conversation: {use.agent.conversation_id}",
+    ]
+
+
+def test_a_file_that_was_deleted_is_gone_on_the_branch_and_modes_are_kept(branching: Use) -> None:
+    use = branching
+    (use.project / "b.py").unlink()
+    use.agent.fire("postToolUse", tool_name="Delete", tool_input={"file_path": str(use.project / "b.py")})
+    use.write("run.sh", "#!/bin/sh\n").chmod(0o755)
+    use.agent.fire("afterFileEdit", file_path=str(use.project / "run.sh"))
+    use.agent.fire("stop", status="completed")
+    listed = git(use, f"ls-tree -r {branch(use)}").splitlines()
+    assert [(line.split()[0], line.split("\t")[1]) for line in listed] == [
+        ("100644", ".gitignore"),
+        ("100644", "a.py"),
+        ("100755", "run.sh"),
+    ]
+
+
+def test_ignored_files_secrets_and_files_from_elsewhere_are_left_out(branching: Use, tmp_path: Path) -> None:
+    use, token = branching, secret("github-personal-token")
+    (tmp_path / "outside.py").write_text("o = 1\n")
+    (use.project / "link.py").symlink_to(tmp_path / "outside.py")
+    use.write("ci.py", f"token = '{token}'\n")
+    for name in ("debug.log", ".env"):
+        use.write(name, "x\n")
+    names = ["debug.log", ".env", "ci.py", "link.py", "../outside.py", ".git/config", "a.py"]
+    use.write("a.py", "a = 2\n")
+    for name in names:
+        use.by_hand("afterFileEdit", file_path=f"{use.project}/{name}")
+    said = use.by_hand("stop")
+    assert "not committed: ci.py holds what looks like a secret" in said.stderr
+    assert token not in said.stderr
+    assert git(use, f"diff --name-only main {branch(use)}") == "a.py\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["-rf.py", "a b.py", "$(touch was-run).py", "tab\there.py", "new\nline.py", "\u00e4.py", ":(top)x"]
+)
+def test_odd_names_are_committed_as_they_are(branching: Use, name: str) -> None:
+    use = branching
+    use.by_hand("afterFileEdit", file_path=str(use.write(name, "x = 1\n")))
+    assert use.by_hand("stop").stderr == ""
+    assert git(use, f"ls-tree -rz --name-only {branch(use)}").split("\0")[:-1] == sorted(
+        [".gitignore", "a.py", "b.py", name]
+    )
+
+
+@pytest.fixture
+def trapped(branching: Use, tmp_path: Path) -> Use:
+    """A repository that names programs wherever it can; each leaves a mark."""
+    use, program = branching, tmp_path / "evil"
+    program.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/was-run\ntest "$1" || cat\n')
+    program.chmod(0o755)
+    hooks = use.project / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for name in HOOKS:
+        (hooks / name).write_bytes(program.read_bytes())
+        (hooks / name).chmod(0o755)
+    use.write(".gitattributes", "* filter=evil diff=evil merge=evil text eol=crlf\n")
+    values = {key: str(program) for key in PROGRAMS} | SWITCHES | {"remote.evil.url": f"ext::{program} %S"}
+    for key, value in values.items():
+        git(use, f"config {key} '{value}'")
+    (tmp_path / "was-run").unlink(missing_ok=True)
+    return use
+
+
+def test_nothing_that_a_repository_names_is_run(trapped: Use, tmp_path: Path) -> None:
+    use, mark = trapped, tmp_path / "was-run"
+    edit(use, "a.py", "a = 2\n")
+    assert use.by_hand("stop") == ({}, "", 0)
+    assert not mark.exists(), mark.read_text()
+    tip = (use.project / ".git/refs/heads" / branch(use)).read_text().strip()
+    use.by_hand("afterFileEdit", file_path=str(use.write("b.py", "b = 2\n")))
+    (use.project / f".git/objects/{tip[:2]}/{tip[2:]}").unlink()  # now one is missing that somebody offers to fetch
+    assert "`git " in use.by_hand("stop").stderr
+    assert not mark.exists(), mark.read_text()
+
+
+@pytest.mark.parametrize(
+    "line,program",
+    [
+        ("update-ref refs/heads/x HEAD", "reference-transaction"),
+        ("read-tree HEAD", "post-index-change"),
+        ("hash-object -w a.py", "evil"),
+        ("status", "evil"),
+        ("cat-file -e 0123456789012345678901234567890123456789", "evil"),
+    ],
+)
+def test_the_same_repository_is_a_trap_for_plain_git(trapped: Use, tmp_path: Path, line: str, program: str) -> None:
+    trapped.shell(f"git {line}")
+    assert program in (tmp_path / "was-run").read_text()
+
+
+HOOKS = (
+    "pre-commit",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+    "post-index-change",
+    "post-checkout",
+    "pre-auto-gc",
+)
+PROGRAMS = (
+    "core.fsmonitor",
+    "core.sshCommand",
+    "core.pager",
+    "core.editor",
+    "core.askPass",
+    "core.alternateRefsCommand",
+    "filter.evil.clean",
+    "filter.evil.smudge",
+    "filter.evil.process",
+    "diff.external",
+    "diff.evil.command",
+    "diff.evil.textconv",
+    "merge.evil.driver",
+    "gpg.program",
+    "credential.helper",
+    "remote.evil.uploadpack",
+)
+SWITCHES = {
+    "commit.gpgSign": "true",
+    "extensions.partialClone": "evil",
+    "remote.evil.promisor": "true",
+    "protocol.ext.allow": "always",
+}
+
+
+def test_a_branch_that_is_checked_out_is_not_written_to(branching: Use) -> None:
+    use = branching
+    edit(use, "a.py", "a = 2\n")
+    use.agent.fire("stop", status="completed")
+    git(use, f"worktree add -q ../looking {branch(use)}")
+    tip = git(use, f"rev-parse {branch(use)}")
+    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 3\n")))
+    assert "is checked out, so nothing is committed to it" in use.by_hand("stop").stderr
+    assert git(use, f"rev-parse {branch(use)}") == tip
+    git(use, "worktree remove ../looking")
+    assert use.by_hand("stop").stderr == ""
+    assert git(use, f"show {branch(use)}:a.py") == "a = 3\n"
+
+
+def test_a_repository_without_commits_and_a_directory_without_one(tmp_path: Path) -> None:
+    use = Use(tmp_path, "agent-branch")
+    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 1\n")))
+    assert "not committed: a.py is in no repository of its own" in use.by_hand("stop").stderr
+    git(use, "init -q -b main .")
+    use.by_hand("afterFileEdit", file_path=str(use.project / "a.py"))
+    use.by_hand("stop")
+    assert git(use, f"ls-tree -r --name-only {branch(use)}") == "a.py\n"
+    assert git(use, f"rev-list --count {branch(use)}") == "1\n"
+
+
+def test_a_conversation_whose_id_is_no_name_has_a_branch_all_the_same(branching: Use) -> None:
+    use = branching
+    use.agent.conversation_id = "../../heads/main --evil\n"
+    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 2\n")))
+    use.by_hand("stop")
+    (name,) = git(use, "for-each-ref --format='%(refname)' refs/heads/agent").splitlines()
+    assert name.startswith("refs/heads/agent/")
+    assert len(name.removeprefix("refs/heads/agent/")) == 16
+    assert use.by_hand("stop", "trotline ready agent-branch --prefix ../x").code == 64
+
+
+def test_a_linked_worktree_is_a_repository_too(branching: Use) -> None:
+    use = branching
+    git(use, "worktree add -q ../other -b side")
+    other = use.project.parent / "other"
+    (other / "a.py").write_text("a = 5\n")
+    roots = [str(other)]
+    use.by_hand("afterFileEdit", file_path=str(other / "a.py"), workspace_roots=roots)
+    use.by_hand("stop", workspace_roots=roots)
+    assert git(use, f"show {branch(use)}:a.py") == "a = 5\n"
+    assert git(use, "-C ../other status --porcelain") == " M a.py\n"
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_directory_that_only_points_at_a_repository_has_none(branching: Use, tmp_path: Path, link: bool) -> None:
+    use, other = branching, tmp_path / "theirs"
+    other.mkdir()
+    if link:
+        (other / ".git").symlink_to(use.project / ".git")
+    else:
+        (other / ".git").write_text(f"gitdir: {use.project}/.git\n")
+    (other / "a.py").write_text("a = 'planted'\n")
+    roots = [str(other)]
+    use.by_hand("afterFileEdit", file_path=str(other / "a.py"), workspace_roots=roots)
+    assert "is in no repository of its own" in use.by_hand("stop", workspace_roots=roots).stderr
+    assert git(use, "branch --list 'agent/*'") == ""
+
+
+def test_a_submodule_has_a_branch_of_its_own(branching: Use, tmp_path: Path) -> None:
+    use = branching
+    git(use, f"clone -q . {tmp_path}/library")
+    git(use, f"-c protocol.file.allow=always submodule --quiet add {tmp_path}/library lib")
+    use.by_hand("afterFileEdit", file_path=str(use.write("lib/a.py", "a = 7\n")))
+    assert use.by_hand("stop").stderr == ""
+    assert git(use, f"-C lib show {branch(use)}:a.py") == "a = 7\n"
+    assert git(use, "branch --list 'agent/*'") == ""
+
+
+@pytest.fixture
+def diffing(tmp_path: Path) -> Use:
+    return Use(tmp_path, "edit-diff")
+
+
+@pytest.mark.parametrize("event,file", [("afterFileEdit", "edits.diff"), ("afterTabFileEdit", "tab.diff")])
+def test_a_command_gets_the_diff_of_each_edit(diffing: Use, event: str, file: str) -> None:
+    path = diffing.write("src/a.py", "".join(f"line {number}\n" for number in range(10)))
+    edits = [{"old_string": "line five\n", "new_string": "line 5\n"}]
+    diffing.agent.fire(event, file_path=str(path), edits=edits)
+    diffing.by_hand(event, file_path=str(path), edits=edits)
+    body = " line 2\n line 3\n line 4\n-line five\n+line 5\n line 6\n line 7\n line 8\n"
+    shown = f"--- a/src/a.py\n+++ b/src/a.py\n@@ -3,7 +3,7 @@\n{body}"
+    assert (diffing.project.parent / file).read_text() == shown * 2
+
+
+def test_a_server_gets_diffs_without_their_secrets(diffing: Use, server: Server) -> None:
+    token = secret("github-personal-token")
+    path = diffing.write("a.py", f"token = '{token}'\n")
+    line = f"trotline ready edit-diff --url {server.url}"
+    edits = [{"old_string": "token = ''", "new_string": f"token = '{token}'"}]
+    assert diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits).body == {}
+    (got,) = server.got(1)
+    assert (got["schema"], got["event"], got["file"]) == ("trotline.edit/1", "afterFileEdit", "a.py")
+    assert "-token = ''\n+token = '[redacted github-personal-token" in got["diff"]
+    assert token not in json.dumps(got)
+
+
+def test_a_command_that_fails_is_told_of_and_a_file_elsewhere_has_no_diff(diffing: Use, tmp_path: Path) -> None:
+    path = diffing.write("a.py", "a\n")
+    edits = [{"old_string": "", "new_string": "a\n"}]
+    for command in ("sh -c 'exit 3'", "no-such-program"):
+        line = f"trotline ready edit-diff --run {shlex.quote(command)}"
+        said = diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits)
+        assert "ended with 3" in said.stderr or "no-such-program" in said.stderr
+    (tmp_path / "outside.py").write_text("a\n")
+    said = diffing.by_hand("afterFileEdit", file_path=str(tmp_path / "outside.py"), edits=edits)
+    assert "no diff: it is no file of this workspace" in said.stderr
+    assert diffing.by_hand("afterFileEdit", "trotline ready edit-diff").code == 64
+
+
+texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".join) | st.text("ab\n", max_size=12)
+
+
+@given(texts, texts)
+def test_a_diff_taken_back_gives_what_was_there(old: str, new: str) -> None:
+    diff = diff_of("x", new, [Edit(old, new)])
+    assert (diff == "") is (old == new)
+    taken, put = _sides(diff)
+    if diff and new:
+        head, *_ = diff.split("\n", 2)[2].partition("@@\n")
+        begin = max(0, int(head.split("-")[1].split(",")[0]) - 1)
+        lines, theirs = _kept(old), _kept(new)
+        assert lines[begin : begin + len(taken)] == taken
+        assert theirs[begin : begin + len(put)] == put
+        assert lines[:begin] + put + lines[begin + len(taken) :] == theirs
+
+
+def _kept(text: str) -> list[str]:
+    *whole, rest = text.split("\n")
+    return [f"{line}\n" for line in whole] + ([rest] if rest else [])
+
+
+def _sides(diff: str) -> tuple[list[str], list[str]]:
+    """The lines before and after, as a reader of diffs would take them."""
+    taken: list[str] = []
+    put: list[str] = []
+    ended = diff.replace("\n\\ No newline at end of file\n", "\0\n")
+    for line in _kept(ended)[3:]:
+        content = line[1:].replace("\0\n", "")
+        taken += [content] if line[0] in " -" else []
+        put += [content] if line[0] in " +" else []
+    return taken, put
+
+
+def test_git_can_take_a_diff_back(diffing: Use) -> None:
+    for old, new in (("", "a\nb\n"), ("a\nb", "a\nb\nc"), ("a\n" * 9 + "x\n" + "b\n" * 9, "a\n" * 9 + "y" + "\nb" * 9)):
+        diffing.write("f.txt", new)
+        diff = diff_of("f.txt", new, [Edit(old, new)])
+        diffing.write("d.diff", diff)
+        assert git(diffing, "apply -R d.diff") == ""
+        file = diffing.project / "f.txt"
+        assert (file.read_text() if file.exists() else "") == old

@@ -1,0 +1,105 @@
+"""Uses that gate commands, files and prompts, each through an engine and through the line that Cursor runs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planted import KINDS, made
+from uses import EXAMPLES, Use
+
+SHELL = "beforeShellExecution"
+CARD = "4539 1488 0343 " + "6467"
+ANN = "ann@" + "harbour-books.com"
+KEY = made(KINDS["aws-access-key-id"])
+HOLDS_A_KEY = f"aws_access_key_id = {KEY}\n"
+
+CASES: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
+    "network-approval": [
+        ("ask", SHELL, {"command": "curl -s https://example.org/data"}),
+        ("ask", SHELL, {"command": "sh -c 'w\"\"get example.org'"}),
+        ("ask", SHELL, {"command": "python3 -c \"import socket; socket.create_connection(('example.org', 80))\""}),
+        ("ask deny", "preToolUse", {"tool_name": "Shell", "tool_input": {"command": "nc example.org 80"}}),
+        ("allow", SHELL, {"command": "make test"}),
+        ("allow", "preToolUse", {"tool_name": "Shell", "tool_input": {"command": "git commit -m 'try curl'"}}),
+    ],
+    "git-gate": [
+        ("deny", SHELL, {"command": "git push origin main"}),
+        ("deny", SHELL, {"command": "cd /srv && env GIT_SSH_COMMAND=ssh git fetch"}),
+        ("ask", SHELL, {"command": "git rebase -i HEAD~3"}),
+        ("ask", SHELL, {"command": "gh pr create --fill"}),
+        ("allow", SHELL, {"command": "git status && git log -3"}),
+        ("allow", SHELL, {"command": "gh pr view 7"}),
+        ("allow", SHELL, {"command": "echo 'git push' >> notes.md"}),
+    ],
+    "keep-secrets": [
+        ("deny", "beforeReadFile", {"file_path": "/srv/shop/.env", "content": "DEBUG=1"}),
+        ("deny", "preToolUse", {"tool_name": "Read", "tool_input": {"file_path": "/srv/shop/secrets/mail.yaml"}}),
+        ("deny", "beforeReadFile", {"file_path": "/srv/shop/settings.ini", "content": HOLDS_A_KEY}),
+        ("deny", "beforeTabFileRead", {"file_path": "/srv/shop/settings.ini", "content": HOLDS_A_KEY}),
+        ("deny", "beforeTabFileRead", {"file_path": "/srv/shop/config/mail.yaml", "content": "port: 25"}),
+        ("allow", "beforeReadFile", {"file_path": "/srv/shop/config/mail.yaml", "content": "port: 25"}),
+        ("allow", "beforeReadFile", {"file_path": "/srv/shop/.env.example", "content": "TOKEN=put-yours-here"}),
+        ("allow", "beforeTabFileRead", {"file_path": "/srv/shop/cart.py", "content": "total = 0"}),
+    ],
+    "prompt-dlp": [
+        ("deny", "beforeSubmitPrompt", {"prompt": f"Why was {CARD} charged twice?"}),
+        ("deny", "beforeSubmitPrompt", {"prompt": "Sum up what Project Heron means for the cart."}),
+        ("deny", "beforeSubmitPrompt", {"prompt": f"Use {KEY} to look."}),
+        ("allow", "beforeSubmitPrompt", {"prompt": f"Why is the cart rounded twice? {ANN} asks."}),
+        ("allow", "beforeSubmitPrompt", {"prompt": "The herons in the picture are cut off."}),
+    ],
+    "sql-writes": [
+        ("deny", SHELL, {"command": "psql prod -c 'delete from users where id = 1'"}),
+        ("ask", SHELL, {"command": "echo 'update t set a = 1 where b = 2' | sqlite3 shop.db"}),
+        ("ask", "beforeMCPExecution", {"tool_name": "query", "tool_input": '{"sql": "insert into t values (1)"}'}),
+        ("allow", "beforeMCPExecution", {"tool_name": "query", "tool_input": '{"sql": "select 1"}'}),
+        ("allow", SHELL, {"command": "psql prod -c 'select count(*) from users'"}),
+        ("allow", SHELL, {"command": "grep -rn 'delete from' src"}),
+    ],
+}
+ROWS = [(use, *row) for use, rows in CASES.items() for row in rows]
+
+
+@pytest.mark.parametrize("use,wanted,event,fields", ROWS, ids=lambda value: str(value)[:50])
+def test_a_use_says_the_same_in_an_engine_and_under_cursor(
+    use: str, wanted: str, event: str, fields: dict[str, Any], tmp_path: Path
+) -> None:
+    """Where Cursor cannot ask, it is told to deny."""
+    words = wanted.split()
+    assert Use(use, tmp_path).both(event, **fields) == (words[0], words[-1])
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/policy.toml")), ids=lambda file: file.parent.name)
+def test_the_policy_of_every_use_is_understood_and_keeps_its_tests(file: Path, tmp_path: Path) -> None:
+    use = Use(file.parent.name, tmp_path)
+    code, said = use.trotline("policy", "test")
+    assert (code, "0 failed" in said) == (0, True), said
+
+
+def test_the_hook_with_a_matcher_asks_about_its_text_and_the_rule_about_what_runs(tmp_path: Path) -> None:
+    use = Use("network-approval", tmp_path)
+    (use.config / "policy.toml").rename(use.config / "policy.later")
+    asked = use.engine(SHELL, command="curl -s example.org")
+    assert (asked.asks, asked.user_message) == (True, "This command reaches the network. Let it?")
+    assert use.engine(SHELL, command="echo curl").asks
+    assert not use.engine(SHELL, command="w''get example.org").asks
+    (use.config / "policy.later").rename(use.config / "policy.toml")
+    (use.home / ".cursor" / "hooks.json").unlink()
+    assert not use.engine(SHELL, command="echo curl").asks
+    assert use.engine(SHELL, command="w''get example.org").asks
+
+
+def test_the_agent_is_told_to_ask_for_a_redacted_copy_and_the_person_which_kind_was_found(tmp_path: Path) -> None:
+    use = Use("keep-secrets", tmp_path)
+    named = use.cursor("beforeReadFile", file_path="/srv/shop/.env", content="DEBUG=1")
+    assert "ask for a copy in which the values are redacted" in named.body["user_message"]
+    found = use.cursor("beforeReadFile", file_path="/srv/shop/settings.ini", content=HOLDS_A_KEY)
+    assert "aws-access-key-id" in found.body["user_message"]
+    assert KEY not in str(found)
+
+
+def test_an_address_in_a_prompt_is_told_and_let_pass(tmp_path: Path) -> None:
+    heard = Use("prompt-dlp", tmp_path).cursor("beforeSubmitPrompt", prompt=f"Ask {ANN} about the rounding.")
+    assert heard.permission == "allow"
+    assert "the prompt holds an address of somebody" in heard.told

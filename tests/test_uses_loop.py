@@ -1,0 +1,470 @@
+"""Uses around the agent's loop: context at its start, tests, tracking and waiting at its end."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ready_uses import Server, Use, secret
+from trotline.errors import UsageError
+from trotline.ready.outbox import MOST_WAITING, Outbox, checked_url, shown_url
+
+COMPLETED: dict[str, Any] = {"status": "completed", "loop_count": 0}
+
+
+@pytest.fixture
+def green(tmp_path: Path) -> Use:
+    use = Use(tmp_path, "until-green")
+    use.write("Makefile", "test:\n\t@cat said; test ! -e broken\n")
+    use.write("said", "")
+    return use
+
+
+def test_the_agent_goes_on_until_the_tests_pass(green: Use) -> None:
+    green.write("said", "1 failed: test_total\n")
+    broken = green.write("broken", "")
+    for said in (green.agent.fire("stop", **COMPLETED).follow_up, green.by_hand("stop").body["followup_message"]):
+        assert said.startswith(
+            "`make test` fails with exit code 2. Fix what it says, then stop.\n\n1 failed: test_total"
+        )
+    broken.unlink()
+    assert green.agent.fire("stop", **COMPLETED).follow_up == ""
+    assert green.by_hand("stop").body == {}
+
+
+@pytest.mark.parametrize("status", ["aborted", "error"])
+def test_no_test_is_run_when_the_person_stopped_the_agent_or_it_failed(green: Use, status: str) -> None:
+    green.write("Makefile", "test:\n\t@touch was-run; false\n")
+    assert green.agent.fire("stop", status=status).follow_up == ""
+    assert green.by_hand("stop", status=status).body == {}
+    assert not (green.project / "was-run").exists()
+
+
+def test_the_loop_limit_ends_it(green: Use) -> None:
+    green.write("broken", "")
+    said = [bool(green.by_hand("stop", **COMPLETED).body) for _ in range(7)]
+    assert said == [True] * 5 + [False] * 2
+    assert "its loop_limit of 5 is reached" in green.by_hand("stop", **COMPLETED).stderr
+
+
+def test_no_secret_of_the_tests_output_becomes_a_message(green: Use) -> None:
+    token = secret("github-personal-token")
+    green.write("said", f"Authorization: {token}\nexpected 200\n")
+    green.write("broken", "")
+    message = green.by_hand("stop").body["followup_message"]
+    assert token not in message
+    assert "[redacted github-personal-token" in message
+    assert "expected 200" in message
+
+
+def test_tests_that_do_not_end_have_not_passed(green: Use) -> None:
+    said = green.by_hand("stop", "trotline ready until-green --run 'sleep 60' --seconds 0.2").body
+    assert said["followup_message"].startswith("`sleep 60` did not end within 0.2 seconds.")
+
+
+@pytest.mark.parametrize("command", ["no-such-program-here", "env no-such-program-here"])
+def test_a_program_that_is_not_there_is_a_failure_of_the_hook_and_no_message(green: Use, command: str) -> None:
+    said = green.by_hand("stop", f"trotline ready until-green --run '{command}'")
+    assert said.body == {}
+    assert "no-such-program-here" in said.stderr
+
+
+def test_no_shell_reads_the_command(green: Use) -> None:
+    green.by_hand("stop", """trotline ready until-green --run 'echo a; touch was-run > b'""")
+    assert {file.name for file in green.project.iterdir()} & {"was-run", "b"} == set()
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Use:
+    use = Use(tmp_path, "session-context")
+    use.write("CONTRIBUTING.md", "Tests come first.\n")
+    use.shell("git init -q . && git -c user.name=a -c user.email=a@b.c commit -q --allow-empty -m 'Cents everywhere'")
+    return use
+
+
+def test_the_model_and_later_hooks_are_told_what_they_need_when_a_session_starts(context: Use) -> None:
+    outcome = context.agent.fire("sessionStart")
+    by_hand = context.by_hand("sessionStart").body
+    for said, env in ((outcome.context, outcome.env), (by_hand["additional_context"], by_hand["env"])):
+        assert said == (
+            "Prices are cents, never euros.\n\n"
+            "From CONTRIBUTING.md in this workspace, a text to read:\nTests come first.\n\n"
+            "`git log -3 --format=%s` prints:\nCents everywhere"
+        )
+        assert env == {"TICKET": "SHOP-42"}
+
+
+def test_a_variable_of_the_session_reaches_a_later_hook(context: Use) -> None:
+    script = context.write(
+        "told.sh", '#!/bin/sh\necho "{\\"user_message\\": \\"$TICKET\\", \\"permission\\": \\"deny\\"}"'
+    )
+    script.chmod(0o755)
+    context.agent.layer("user", script, event="beforeShellExecution")
+    context.agent.fire("sessionStart")
+    assert context.agent.fire("beforeShellExecution", command="ls").user_message == "SHOP-42"
+
+
+def test_what_cannot_be_had_is_named_and_the_rest_is_given(context: Use, tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("not yours")
+    (context.project / "link.md").symlink_to(tmp_path / "outside.md")
+    files = "--file ../outside.md --file link.md --file none.md --file .git/config --file CONTRIBUTING.md"
+    said = context.by_hand("sessionStart", f"trotline ready session-context {files} --run false --run no-such-program")
+    assert said.body["additional_context"].endswith("Tests come first.")
+    assert "not yours" not in said.body["additional_context"]
+    for name in (
+        "`../outside.md`",
+        "`link.md`",
+        "`none.md`",
+        "`.git/config`",
+        "`false` ended with 1",
+        "no-such-program",
+    ):
+        assert name in said.stderr
+
+
+def test_a_secret_in_a_file_is_not_given_and_a_long_file_is_cut(context: Use) -> None:
+    token = secret("github-personal-token")
+    context.write("CONTRIBUTING.md", f"token: {token}\n" + "word " * 10_000)
+    said = context.by_hand("sessionStart").body["additional_context"]
+    assert token not in said
+    assert "[...]" in said
+    assert len(said) < 13_000
+
+
+def test_a_variable_needs_a_name(context: Use) -> None:
+    said = context.by_hand("sessionStart", "trotline ready session-context --env 2=3")
+    assert said.code == 64
+    assert "`2=3` is not NAME=VALUE" in said.stderr
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.close()
+
+
+def test_two_failures_in_a_row_are_one_too_many_and_the_server_hears_of_each_end(
+    tmp_path: Path, server: Server
+) -> None:
+    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url)
+    statuses = ("error", "completed", "error", "error", "error")
+    said = [use.agent.fire("stop", status=status).follow_up for status in statuses]
+    assert [bool(text) for text in said] == [False, False, False, True, False]
+    assert said[3].startswith("This has failed 2 times in a row.")
+    reports = sorted(server.got(5), key=lambda report: report["at_us"])
+    assert [(one["status"], one["stops"], one["failures"], one["in_a_row"]) for one in reports] == [
+        ("error", 1, 1, 1),
+        ("completed", 2, 1, 0),
+        ("error", 3, 2, 1),
+        ("error", 4, 3, 2),
+        ("error", 5, 4, 3),
+    ]
+
+
+def test_the_counts_of_conversations_are_apart_and_by_hand_the_same(tmp_path: Path, server: Server) -> None:
+    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url)
+    assert use.by_hand("stop", status="error").body == {}
+    assert use.by_hand("stop", status="error", conversation_id="another").body == {}
+    assert "followup_message" in use.by_hand("stop", status="error").body
+    assert [one["in_a_row"] for one in sorted(server.got(3), key=lambda report: report["at_us"])] == [1, 1, 2]
+
+
+def test_a_secret_in_an_id_is_not_reported(tmp_path: Path, server: Server) -> None:
+    use, token = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url), secret("github-personal-token")
+    use.by_hand("stop", conversation_id=token)
+    assert token not in json.dumps(server.got(1))
+    assert all(token not in str(file) + file.read_text() for file in use.state.rglob("*") if file.is_file())
+
+
+def test_a_dead_server_holds_nobody_up_and_gets_its_reports_when_it_is_back(tmp_path: Path, server: Server) -> None:
+    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url)
+    server.status = 503
+    assert use.by_hand("stop", status="completed").body == {}
+    assert len(server.got(1)) == 1
+    _wait_for(use.state / "outbox" / "trouble")
+    told = use.by_hand("stop", status="completed").stderr
+    assert "1 of at most 200 reports wait for http://127.0.0.1" in told
+    assert "answered with status 503" in told
+    assert "s3cret" not in told
+    server.got(2)
+    server.status = 200
+    server.received.clear()
+    use.by_hand("stop", status="completed")
+    assert [one["stops"] for one in server.got(3)] == [1, 2, 3]
+
+
+def _wait_for(file: Path) -> None:
+    until = time.monotonic() + 30
+    while not file.exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert file.exists()
+
+
+def test_without_an_address_only_counts_are_kept(tmp_path: Path) -> None:
+    use = Use(tmp_path, "track-stop")
+    assert [bool(use.by_hand("stop", status="error").body) for _ in range(3)] == [False, True, False]
+    assert not (use.state / "outbox").exists()
+    assert use.state.stat().st_mode & 0o777 == 0o700
+
+
+def test_an_open_line_is_no_place_for_reports_and_the_counts_go_on(tmp_path: Path) -> None:
+    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL="http://telemetry.example/x?key=s3cret")
+    said = use.by_hand("stop", status="error")
+    assert "nothing is sent to `http://telemetry.example/x`" in said.stderr
+    assert "s3cret" not in said.stderr
+    assert use.by_hand("stop", status="error").body
+    assert use.by_hand("stop", "trotline ready track-stop --url http://telemetry.example").code == 64
+
+
+@pytest.mark.parametrize(
+    "url", ["ftp://example.com", "https://", "http://[::1", "file:///etc/passwd", "x", "http://a:b"]
+)
+def test_only_addresses_of_servers_are_taken(url: str) -> None:
+    with pytest.raises(UsageError):
+        checked_url(url)
+
+
+def test_a_server_is_told_who_we_are_by_a_file_that_only_its_owner_may_read(tmp_path: Path, server: Server) -> None:
+    use = Use(tmp_path, "track-stop")
+    line = f"trotline ready track-stop --url {server.url} --headers-file {use.home}/headers"
+    headers = use.home / "headers"
+    headers.write_text("Authorization: Bearer s3cret\n")
+    headers.chmod(0o644)
+    use.by_hand("stop", line)
+    _wait_for(use.state / "outbox" / "trouble")
+    told = use.by_hand("stop", line).stderr
+    assert "others may read" in told
+    assert "s3cret" not in told
+    headers.chmod(0o600)
+    use.by_hand("stop", line)
+    assert len(server.got(3)) == 3
+    assert server.headers[-1]["authorization"] == "Bearer s3cret"
+
+
+def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
+    assert shown_url("https://me:pw@example.com/a?key=1#2") == "https://example.com/a"
+    assert checked_url("https://example.com:8443/a") == "https://example.com:8443/a"
+
+
+def test_an_outbox_does_not_grow_without_end(tmp_path: Path) -> None:
+    outbox = Outbox(tmp_path / "outbox", "https://telemetry.example")
+    for number in range(MOST_WAITING + 3):
+        outbox.put({"number": number})
+    numbers = [json.loads(file.read_text())["number"] for file in (tmp_path / "outbox").glob("*.json")]
+    assert sorted(numbers) == list(range(3, MOST_WAITING + 3))
+
+
+def test_a_host_that_names_its_own_events_is_answered_in_its_words(tmp_path: Path) -> None:
+    use = Use(tmp_path, "until-green")
+    body = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(use.project), "stop_hook_active": False}
+    said = use.told("trotline ready until-green --run false --host claude-code", body)
+    assert said.body["decision"] == "block"
+    assert said.body["reason"].startswith("`false` fails with exit code 1.")
+
+
+@pytest.fixture
+def holding(tmp_path: Path) -> Use:
+    return Use(tmp_path, "hold-stop")
+
+
+def _run_by_the_agent(use: Use, command: str, code: int) -> dict[str, Any]:
+    output = json.dumps({"output": "", "exitCode": code})
+    return {"tool_name": "Shell", "tool_input": {"command": command}, "tool_output": output}
+
+
+def test_the_end_is_held_until_a_person_approved_and_the_check_ran(holding: Use) -> None:
+    agent = holding.agent
+    held = agent.fire("stop", **COMPLETED).follow_up
+    assert held.startswith("Not yet. Before you stop:\n- wait until `")
+    assert held.endswith("- run what `^make test$` asks for, after your last edit")
+    (holding.home / "approved").touch()
+    agent.fire("postToolUse", **_run_by_the_agent(holding, "make test", 1))
+    assert "approved" not in agent.fire("stop", **COMPLETED).follow_up
+    agent.fire("postToolUse", **_run_by_the_agent(holding, "make test", 0))
+    assert agent.fire("stop", **COMPLETED).follow_up == ""
+
+
+def test_a_check_counts_until_the_next_edit(holding: Use) -> None:
+    (holding.home / "approved").touch()
+    holding.by_hand("postToolUse", **_run_by_the_agent(holding, "make test", 0))
+    assert holding.by_hand("stop", **COMPLETED).body == {}
+    holding.by_hand("afterFileEdit", file_path="/srv/shop/a.py")
+    assert "run what `^make test$` asks for" in holding.by_hand("stop", **COMPLETED).body["followup_message"]
+
+
+@pytest.mark.parametrize("command", ["echo make test", "make test; true", "make"])
+def test_another_command_is_not_the_check(holding: Use, command: str) -> None:
+    (holding.home / "approved").touch()
+    holding.by_hand("postToolUse", **_run_by_the_agent(holding, command, 0))
+    assert "make test" in holding.by_hand("stop", **COMPLETED).body["followup_message"]
+
+
+@pytest.mark.parametrize("status", ["aborted", "error"])
+def test_nobody_is_held_who_was_stopped_or_failed(holding: Use, status: str) -> None:
+    assert holding.agent.fire("stop", status=status).follow_up == ""
+    assert holding.by_hand("stop", status=status).body == {}
+
+
+def test_a_signal_that_comes_while_we_wait_is_seen(holding: Use) -> None:
+    signal = holding.project / "go"
+    line = "trotline ready hold-stop --until-file go --containing yes --wait 60"
+    writer = threading.Timer(0.5, lambda: signal.write_text("I say yes"))
+    writer.start()
+    assert holding.by_hand("stop", line, **COMPLETED).body == {}
+    writer.join()
+
+
+def test_a_file_that_says_something_else_is_no_signal(holding: Use) -> None:
+    holding.write("go", "no")
+    line = "trotline ready hold-stop --until-file go --containing yes --message 'The release waits.'"
+    said = holding.by_hand("stop", line, **COMPLETED).body["followup_message"]
+    assert said.startswith("The release waits.\n- wait until `go` exists and says `yes`")
+
+
+@pytest.mark.parametrize("command,held", [("true", False), ("false", True), ("no-such-program", True)])
+def test_a_command_is_the_signal_when_it_ends_with_0(holding: Use, command: str, held: bool) -> None:
+    said = holding.by_hand("stop", f"trotline ready hold-stop --until {command}", **COMPLETED)
+    assert bool(said.body) is held
+    assert ("no-such-program" in said.stderr) is (command == "no-such-program")
+
+
+def test_who_waits_for_nothing_or_for_a_broken_pattern_is_told(holding: Use) -> None:
+    assert holding.by_hand("stop", "trotline ready hold-stop").code == 64
+    assert "is no regular expression" in holding.by_hand("stop", "trotline ready hold-stop --require '('").stderr
+
+
+@pytest.fixture
+def mounts(tmp_path: Path) -> Use:
+    return Use(tmp_path, "env-files")
+
+
+def _refusal(use: Use, line: str = "") -> str:
+    """What both say that refuse, or nothing when both let pass."""
+    by_hand = use.by_hand("beforeShellExecution", line, command="npm start", cwd=str(use.project))
+    if not line:
+        outcome = use.agent.fire("beforeShellExecution", command="npm start", cwd=str(use.project))
+        assert outcome.denied is (by_hand.body.get("permission") == "deny")
+        assert outcome.user_message == by_hand.body.get("user_message", "")
+    return str(by_hand.body.get("user_message", ""))
+
+
+def test_no_command_runs_before_its_environment_file_is_there(mounts: Use) -> None:
+    assert _refusal(mounts) == "This command was not run: `.env` is not there. Mount it, then try again."
+    mounts.write(".env", "# ours\n\nexport DATABASE_URL=postgres://db\nB=2\n")
+    assert _refusal(mounts) == ""
+
+
+def test_a_mount_is_looked_at_and_never_opened(mounts: Use) -> None:
+    os.mkfifo(mounts.project / ".env")  # to open it would wait for somebody at the other end
+    assert _refusal(mounts) == ""
+    assert _refusal(mounts, "trotline ready env-files --file .env --mounted") == ""
+
+
+@pytest.mark.parametrize(
+    "text,why",
+    [
+        ("OTHER=1\n", "does not set DATABASE_URL"),
+        ("DATABASE_URL=x\nhunter2-is-here\n", "has something else than NAME=VALUE in line 2"),
+        ("DATABASE_URL: hunter2\n", "has something else than NAME=VALUE in line 1"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_and_its_values_are_not(mounts: Use, text: str, why: str) -> None:
+    mounts.write(".env", text)
+    said = _refusal(mounts)
+    assert f"`.env` {why}" in said
+    assert "hunter2" not in said
+
+
+def test_what_the_project_declares_is_looked_at_too(mounts: Use) -> None:
+    mounts.write(".env", "DATABASE_URL=1\n")
+    mounts.write(".1password/environments.toml", 'mount_paths = ["billing.env"]\n')
+    assert "`billing.env` is not there" in _refusal(mounts)
+
+
+@pytest.mark.parametrize("declared", ["mount_paths = 3", "mount_paths = [1]", "= broken"])
+def test_a_declaration_that_cannot_be_read_refuses(mounts: Use, declared: str) -> None:
+    mounts.write(".env", "DATABASE_URL=1\n")
+    mounts.write(".1password/environments.toml", declared)
+    assert ".1password/environments.toml`" in _refusal(mounts)
+
+
+def test_ordinary_files_links_and_files_for_all_to_read_may_be_refused(mounts: Use, tmp_path: Path) -> None:
+    mounts.write(".env", "A=1\n").chmod(0o644)
+    assert "is an ordinary file on the disk" in _refusal(mounts, "trotline ready env-files --file .env --mounted")
+    assert "can be read by others" in _refusal(mounts, "trotline ready env-files --file .env --private")
+    (tmp_path / "elsewhere").write_text("A=1\n")
+    (mounts.project / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("link", "../elsewhere"):
+        assert "is outside of the workspace" in _refusal(mounts, f"trotline ready env-files --file {name}")
+
+
+def test_a_call_that_names_no_workspace_is_refused(mounts: Use) -> None:
+    body = mounts.payload("beforeShellExecution", command="ls", workspace_roots=[])
+    said = mounts.told("trotline ready env-files --file .env", body)
+    assert said.body["permission"] == "deny"
+    assert "names no folder of a workspace" in said.body["user_message"]
+
+
+@pytest.fixture
+def analytics(tmp_path: Path) -> Use:
+    return Use(tmp_path, "analytics")
+
+
+def _lines(use: Use) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (use.state / "events.jsonl").read_text().splitlines()]
+
+
+def test_each_event_is_a_line_without_secrets_people_and_places(analytics: Use) -> None:
+    token = secret("github-personal-token")
+    fields: dict[str, Any] = {
+        "command": f"curl -H 'Authorization: {token}' example.com",
+        "output": "ok",
+        "duration": 12,
+    }
+    analytics.agent.fire("afterShellExecution", **fields)
+    analytics.by_hand("afterShellExecution", **fields)
+    analytics.by_hand("stop", **COMPLETED)
+    first, second, last = _lines(analytics)
+    assert {**first, "at_us": 0} == {**second, "at_us": 0}
+    assert (first["event"], first["output"], first["duration"]) == ("afterShellExecution", "ok", 12)
+    assert "[redacted github-personal-token" in first["command"]
+    assert (last["event"], last["status"]) == ("stop", "completed")
+    text = (analytics.state / "events.jsonl").read_text()
+    assert not any(word in text for word in (token, str(analytics.project), "dev@example.com"))
+    assert (analytics.state / "events.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_texts_there_are_sizes(analytics: Use) -> None:
+    assert analytics.by_hand("beforeSubmitPrompt", prompt="Add a test.").body == {"continue": True}
+    (line,) = _lines(analytics)
+    assert line["prompt"] == {"characters": 11}
+    assert line["conversation_id"] == analytics.agent.conversation_id
+
+
+def test_a_long_text_is_a_size_and_no_half_of_a_secret(analytics: Use) -> None:
+    token = secret("github-personal-token")
+    analytics.by_hand("afterShellExecution", command="x", output="a" * 1980 + f" {token}" + "b" * 5000)
+    (line,) = _lines(analytics)
+    assert line["output"]["characters"] > 6000
+    assert token[:8] not in json.dumps(line)
+
+
+def test_a_file_in_the_workspace_is_refused_and_a_name_without_a_place_too(analytics: Use) -> None:
+    said = analytics.by_hand("stop", f"trotline ready analytics --to {analytics.project}/a.jsonl")
+    assert "is in the workspace" in said.stderr
+    assert not (analytics.project / "a.jsonl").exists()
+    assert analytics.by_hand("stop", "trotline ready analytics --to a.jsonl").code == 64
+
+
+def test_a_file_that_has_grown_makes_room(analytics: Use) -> None:
+    analytics.by_hand("stop")
+    (analytics.state / "events.jsonl").write_bytes(b"x" * 10_000_000)
+    analytics.by_hand("stop")
+    assert len(_lines(analytics)) == 1
+    assert (analytics.state / "events.jsonl.1").stat().st_size == 10_000_000

@@ -1,0 +1,155 @@
+"""MCP governance: what may be called, with what, what comes back, and the inventory of it all."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planted import KINDS, made
+from trotline.audit.inventory import tools_seen
+from trotline.audit.trail import spool_of
+from trotline.config.mcp_files import read_servers
+from trotline.config.places import Roots
+from uses import Use
+
+CALL = "beforeMCPExecution"
+CARD = "4539 1488 0343 " + "6467"
+KEY = made(KINDS["aws-access-key-id"])
+
+
+@pytest.fixture
+def use(tmp_path: Path) -> Use:
+    return Use("mcp-governance", tmp_path)
+
+
+def a_call(server: str, tool: str, given: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
+    named = {"mcp_server_name": server} if server else {}
+    return {"tool_name": tool, "tool_input": json.dumps(given or {}), **named, **fields}
+
+
+@pytest.mark.parametrize(
+    "wanted,event,fields",
+    [
+        ("allow", CALL, a_call("files", "read_text", {"path": "docs/a.md"})),
+        ("deny", CALL, a_call("files", "write_text", {"path": "docs/a.md"})),
+        ("deny", CALL, a_call("mail", "read_text", {})),
+        ("deny", CALL, a_call("", "read_text", {})),
+        ("deny", CALL, a_call("tickets", "delete_ticket", {"id": 7})),
+        ("allow", CALL, a_call("tickets", "get_ticket", {"project": "SHOP", "id": 7})),
+        ("deny", CALL, a_call("tickets", "get_ticket", {"project": "PAY", "id": 7})),
+        ("allow", CALL, a_call("db", "query", {"sql": "select 1"})),
+        ("deny", CALL, a_call("db", "query", {"sql": "with x as (delete from t returning 1) select * from x"})),
+        ("allow", CALL, a_call("tickets", "get_ticket", url="https://mcp.example.org/tickets")),
+        ("deny", CALL, a_call("tickets", "get_ticket", url="https://mcp.example.org.evil.example/tickets")),
+        ("allow", "preToolUse", {"tool_name": "MCP:tickets:get_ticket", "tool_input": {}}),
+        ("deny", "preToolUse", {"tool_name": "MCP:write_text", "tool_input": {}}),
+    ],
+)
+def test_calls_are_governed_by_server_tool_and_arguments(
+    use: Use, wanted: str, event: str, fields: dict[str, Any]
+) -> None:
+    assert use.both(event, **fields) == (wanted, wanted)
+
+
+def result(text: str) -> dict[str, Any]:
+    output = json.dumps({"content": [{"type": "text", "text": text}], "rows": 2})
+    return {"tool_name": "MCP:db:query", "tool_input": {}, "tool_output": output}
+
+
+def test_what_must_not_reach_the_model_is_taken_out_of_results(use: Use) -> None:
+    given = result(f"paid with {CARD}, key {KEY}, total 12")
+    heard = use.cursor("postToolUse", **given)
+    replaced = heard.body["updated_mcp_tool_output"]
+    assert replaced["rows"] == 2
+    assert replaced["content"][0]["text"].endswith("total 12")
+    assert use.engine("postToolUse", **given).replaced_output == replaced
+    for value in (CARD, KEY):
+        assert value not in json.dumps(heard.body)
+
+
+def test_a_harmless_result_stays_as_it_is(use: Use) -> None:
+    assert "updated_mcp_tool_output" not in use.cursor("postToolUse", **result("total 12")).body
+    assert use.engine("postToolUse", **result("total 12")).replaced_output is None
+
+
+def test_the_output_of_a_shell_cannot_be_changed_and_the_model_is_told(use: Use) -> None:
+    given = {"tool_name": "Shell", "tool_input": {"command": "cat orders"}, "tool_output": f"card {CARD}"}
+    heard = use.cursor("postToolUse", **given)
+    assert "updated_mcp_tool_output" not in heard.body
+    assert "number of a card" in heard.body["additional_context"]
+
+
+# The inventory
+
+
+def written(use: Use) -> None:
+    """A call's words are written when the host has its answer."""
+    spool = spool_of(use.home / ".local/state/trotline/v1")
+    while any("detail" not in one for one in spool.read().records):
+        os.sched_yield()
+
+
+def test_the_inventory_has_what_was_called_what_was_said_and_what_came_back(use: Use) -> None:
+    talk = {"conversation_id": "one"}
+    use.cursor("preToolUse", tool_name="MCP:query", tool_input={}, **talk)
+    use.cursor(CALL, **a_call("db", "query", {"sql": "select 1"}), **talk)
+    use.cursor("postToolUse", **result(f"key {KEY}"), **talk)
+    use.cursor(CALL, **a_call("mail", "send", {}), **talk)
+    use.cursor("preToolUse", tool_name="MCP:write_text", tool_input={}, **talk)
+    written(use)
+    (use.project / ".cursor").mkdir()
+    servers = {"db": {"command": "db-server", "args": ["--token", KEY]}, "idle": {"url": "https://mcp.example.org"}}
+    (use.project / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    code, said = use.trotline("mcp", "--json")
+    data = json.loads(said)["data"]
+    assert code == 0
+    assert [(one["server"], one["tool"], one["calls"], one["verdicts"]) for one in data["tools"]] == [
+        ("", "write_text", 1, {"deny": 1}),
+        ("db", "query", 1, {"silent": 1}),
+        ("mail", "send", 1, {"deny": 1}),
+    ]
+    assert data["tools"][1]["found"] == {"aws-access-key-id": 1}
+    assert [one["server"] for one in data["configured"]] == ["db", "idle"]
+    assert KEY not in said
+    lines = use.trotline("mcp")[1].splitlines()
+    assert "server not told" in lines
+    assert lines[lines.index("mail") + 1] == "  configured in no file that is known"
+    assert lines[lines.index("idle") + 2] == "  not called"
+    assert use.trotline("mcp", "--allow-list")[1] == '[lists]\nallow_mcp = [\n  "db:query",\n]\n'
+
+
+def record(event: str, tool: str, asked: str = "silent", **more: Any) -> dict[str, Any]:
+    shared = {"host": "cursor", "conversation": "c", "at_us": 5}
+    return {**shared, "event": event, "tool": tool, "asked": asked, **more}
+
+
+def test_two_events_about_one_call_are_one_call() -> None:
+    named: dict[str, Any] = {"detail": {"effects": [["mcp", "call", "db:query"]]}}
+    records = [record("preToolUse", "MCP:query"), record(CALL, "query", **named)] * 3
+    records += [record("preToolUse", "MCP:query", "deny"), record("preToolUse", "MCP:query")]
+    seen = tools_seen(records)
+    assert [(one.name, one.calls, one.verdicts) for one in seen] == [
+        ("query", 2, {"deny": 1, "silent": 1}),
+        ("db:query", 3, {"silent": 3}),
+    ]
+
+
+def test_a_file_of_servers_that_cannot_be_read_is_a_problem_and_the_others_are_read(tmp_path: Path) -> None:
+    roots = Roots(home=tmp_path / "home", system=tmp_path / "system", projects=(tmp_path / "project",))
+    for file, text in {
+        "home/.cursor/mcp.json": '{"mcpServers": {"a": {"url": "https://a.example"}, "b": 5}}',
+        "project/.mcp.json": '{"mcpServers": [',
+        "project/.vscode/mcp.json": '// ours\n{"servers": {"c": {"command": "c", "args": ["-x"]}}}',
+        "project/.cursor/mcp.json": '{"mcpServers": []}',
+    }.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    found = read_servers(roots)
+    assert [(one.server, one.runs) for one in found.configured] == [("a", "https://a.example"), ("c", "c -x")]
+    assert {Path(problem.place.file).relative_to(tmp_path).as_posix() for problem in found.problems} == {
+        "home/.cursor/mcp.json",
+        "project/.mcp.json",
+        "project/.cursor/mcp.json",
+    }

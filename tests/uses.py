@@ -1,0 +1,75 @@
+"""A use as people have it: its example's files in place, asked through an engine and through the line of Cursor."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trotline import Engine, Outcome
+from trotline.cli import group
+from trotline.hosts.cursor import event_of
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples" / "uses"
+
+
+class Heard(NamedTuple):
+    """What Cursor's line answered: the word, what stands beside it, and what a person reads in the log."""
+
+    permission: str
+    body: dict[str, Any]
+    told: str
+
+
+class Use:
+    """One example, put where its page says: the policy into the configuration, hooks into ~/.cursor."""
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.home, self.system, self.project = root / "home", root / "system", root / "home" / "shop"
+        self.config = self.home / ".config" / "trotline"
+        for directory in (self.system, self.project, self.config, self.home / ".cursor"):
+            directory.mkdir(parents=True)
+        example = EXAMPLES / name
+        for file, place in (("policy.toml", self.config), ("hooks.json", self.home / ".cursor")):
+            if (example / file).exists():
+                shutil.copy(example / file, place)
+        if (example / "hooks").exists():
+            shutil.copytree(example / "hooks", self.home / ".cursor" / "hooks")
+        (self.config / "settings.json").write_text('{"ask_fallback": "ask"}')
+        self.talks = 0
+
+    def payload(self, event: str, fields: dict[str, Any]) -> dict[str, Any]:
+        """An event of a conversation of its own, unless it names one."""
+        self.talks += 1
+        shared = {"conversation_id": f"talk-{self.talks}", "workspace_roots": [str(self.project)]}
+        return {**shared, "hook_event_name": event, **fields}
+
+    def engine(self, event: str, **fields: Any) -> Outcome:
+        engine = Engine.load(project=self.project, home=self.home, system=self.system, guarded=True)
+        body = self.payload(event, fields)
+        return engine.dispatch(event_of(body, body.pop("hook_event_name")))
+
+    def cursor(self, event: str, **fields: Any) -> Heard:
+        argv = [sys.executable, "-I", "-m", "trotline", "hook", "cursor", "--event", event, "--home", str(self.home)]
+        payload = json.dumps(self.payload(event, fields))
+        done = subprocess.run(argv, input=payload, capture_output=True, text=True, check=False, cwd=self.project)
+        assert done.returncode == 0, done.stderr
+        body = json.loads(done.stdout or "{}")
+        said = {True: "allow", False: "deny"}.get(body.get("continue"), "")
+        return Heard(body.get("permission") or said, body, done.stderr)
+
+    def both(self, event: str, **fields: Any) -> tuple[str, str]:
+        """The word of the engine and of Cursor's line. To have no opinion is to let pass."""
+        word = self.engine(event, **fields).decision.permission.word
+        return {"silent": "allow"}.get(word, word), self.cursor(event, **fields).permission
+
+    def trotline(self, *words: str) -> tuple[int, str]:
+        from click.testing import CliRunner
+
+        roots = ["--home", str(self.home), "--system", str(self.system), "--project", str(self.project)]
+        done = CliRunner().invoke(group, [*words, *roots], standalone_mode=False)
+        if done.exception is not None:
+            raise done.exception
+        return done.return_value, done.output
