@@ -1,43 +1,70 @@
 """A record: what is remembered of one answered call.
 
-Nothing in it was written by the agent or by its tools: no command, no path, no message. Those will be remembered when
-they can be redacted; until then they are not written anywhere.
+Nothing in it was written by the agent or by its tools: no command, no path, no message. Those stand in its detail,
+which is redacted first.
 """
 
 from typing import Any
 
-from trotline.outcomes import Outcome
+from trotline.findings import SHORT
+from trotline.outcomes import Outcome, Run, Voice
 
 SCHEMA = "trotline.record/1"
+DETAIL = "trotline.detail/1"
+"""What stands first in a record, and in the words that are kept beside one."""
+MOST_FINDINGS = 50
+HOOK, HOST = "hook", "host"
+"""The two seats: a host called us, or we called hooks for an agent."""
 
 
-def record_of(outcome: Outcome, host: str, micros: int) -> dict[str, Any]:
-    """The record of an Outcome in the hook's seat."""
+def record_of(outcome: Outcome, host: str, micros: int, seat: str = HOOK) -> dict[str, Any]:
+    """The record of an Outcome, the same from either seat."""
     event = outcome.event
+    decision, sent = outcome.decision, outcome.sent
+    asked = decision.permission.word
     return {
         "schema": SCHEMA,
         "id": outcome.call.id,
         "at_us": outcome.call.received_us,
+        "seat": seat,
         "host": host,
         "event": event.wire_name,
         "conversation": event.conversation_id,
         "generation": event.generation_id,
         "tool": getattr(event, "tool_name", ""),
         "payload_bytes": len(outcome.call.payload),
-        "asked": outcome.decision.permission.word,
-        "deciders": list(outcome.decision.deciders),
-        "voices": [
-            {
-                "author": voice.author,
-                "said": voice.verdict.permission.word,
-                "failure": voice.failure.kind if voice.failure else None,
-                "micros": voice.micros,
-            }
-            for voice in outcome.voices
+        "asked": asked,
+        "sent": asked if not sent or sent["permission"] is decision.permission else sent["permission"].word,
+        "edited": decision.verdict.edited_input is not None,
+        "deciders": list(decision.deciders),
+        "voices": [_voice(voice) for voice in outcome.voices],
+        "findings": [
+            [found.scanner, found.kind, found.certainty, found.digest[:SHORT], found.place.line]
+            for found in outcome.findings[:MOST_FINDINGS]
         ],
         "losses": [[loss.what, loss.why] for loss in outcome.losses],
+        "monitored": outcome.monitored,
+        "withheld": list(outcome.withheld),
         "alarms": len(outcome.alarms),
-        "sent_exit": outcome.sent.get("exit_code", 0),
-        "sent_bytes": len(str(outcome.sent.get("stdout", ""))),
+        "sent_exit": sent["exit_code"] if sent else 0,
+        "sent_bytes": len(sent["stdout"]) if sent else 0,
         "micros": micros,
     }
+
+
+def _voice(voice: Voice) -> dict[str, Any]:
+    return {
+        "author": voice.author,
+        "layer": voice.layer,
+        "said": voice.verdict.permission.word,
+        "noted": bool(voice.notes),
+        "failure": voice.failure.kind if voice.failure else None,
+        "micros": voice.micros,
+    }
+
+
+def with_exits(record: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+    """Beside each voice that had a process: how that ended."""
+    pairs = zip(record["voices"], outcome.voices, strict=True)
+    voices = [{**said, "exit": voice.exit_code} if isinstance(voice, Run) else said for said, voice in pairs]
+    return {**record, "voices": voices}

@@ -1,0 +1,286 @@
+"""What the trail costs: to append beside others, to take in, to keep, and to ask.
+
+    python bench/trail.py [RECORDS [DIRECTORY]]      200,000 records; a million take ten minutes and three gigabytes
+
+A directory that is named is kept, and a trail that is there already is asked and not filled again.
+"""
+
+import json
+import multiprocessing
+import random
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from trotline.audit import trail
+from trotline.audit.drain import drain
+from trotline.audit.query import Query
+from trotline.audit.spool import Spool
+from trotline.audit.sqlite_store import NAME, SqliteStore
+from trotline.audit.store import Line
+
+HOSTS = ("cursor", "cursor", "cursor", "claude-code", "codex")
+EVENTS = ("preToolUse", "beforeShellExecution", "afterShellExecution", "postToolUse", "afterFileEdit", "stop")
+WORDS = "build deploy tests cart price total invoice parser branch merge release cache queue worker schema".split()
+SECOND = 1_000_000
+BEGUN = 1_790_000_000 * SECOND
+BATCH = 500
+ROUNDS = 9
+THROUGH_THE_SPOOL = 50_000
+
+PROCESSES, EACH = 64, 100
+
+
+def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A record and its detail, of the size and shape that calls leave."""
+    id_ = f"01a1e2f0-{number:012x}-7df0-bca5"
+    event, denied = EVENTS[number % len(EVENTS)], number % 97 == 0
+    said = " ".join(chance.choices(WORDS, k=30)) + (" needle" if number % 50_000 == 7 else "")
+    path = f"/srv/shop/src/{chance.choice(WORDS)}/{chance.choice(WORDS)}_{chance.randrange(500)}.py"
+    command = f"npm run {chance.choice(WORDS)} -- --shard={chance.randrange(90)}"
+    voices = (
+        [{"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 310}] if denied else []
+    )
+    record = {
+        "schema": "trotline.record/1",
+        "id": id_,
+        "at_us": BEGUN + number * SECOND,
+        "seat": "hook",
+        "host": chance.choice(HOSTS),
+        "event": event,
+        "conversation": f"0b6f7c1e-{number // 200:08x}",
+        "generation": f"7a1c9f7c-{number // 20:08x}",
+        "tool": "Shell",
+        "payload_bytes": 900,
+        "asked": "deny" if denied else "silent",
+        "sent": "deny" if denied else "silent",
+        "edited": False,
+        "deciders": ["deletion"] if denied else [],
+        "voices": voices,
+        "findings": [],
+        "losses": [],
+        "monitored": False,
+        "withheld": [],
+        "alarms": 0,
+        "sent_exit": 0,
+        "sent_bytes": 40,
+        "micros": 900,
+    }
+    payload = {
+        "command": command,
+        "cwd": "/srv/shop",
+        "file_path": path,
+        "output": said,
+        "workspace_roots": ["/srv/shop"],
+    }
+    effects = [["delete" if denied else "execute", "npm", path]]
+    detail = {
+        "schema": "trotline.detail/1",
+        "id": id_,
+        "level": "standard",
+        "payload": payload,
+        "reasons": [],
+        "effects": effects,
+        "reply": "{}",
+        "measures": {"duration_ms": 12.5},
+        "action": f"{number // 2:032x}",
+    }
+    return record, detail
+
+
+def lines(first: int, last: int) -> Iterator[Line]:
+    chance = random.Random(first)  # noqa: S311 - words, not secrets
+    for number in range(first, last):
+        yield from map(Line, pair(number, chance))
+
+
+def fill(store: SqliteStore, state: Path, count: int) -> None:
+    """The first by the way that every record goes, the rest as the drain appends."""
+    spool = trail.spool_of(state)
+    first = min(count, THROUGH_THE_SPOOL)
+    for line in lines(0, first):
+        spool.append(line.body)
+    begun = time.process_time()
+    drain(spool, store)
+    print(f"drained {first} records: {first / (time.process_time() - begun):.0f} in a second of one core")
+    begun = time.process_time()
+    for at in range(first, count, BATCH):
+        store.append(lines(at, min(at + BATCH, count)))
+    if count > first:
+        rate = (count - first) / (time.process_time() - begun)
+        print(f"appended {count - first} more in batches of {BATCH}: {rate:.0f} in a second of one core")
+
+
+BARE = (
+    "SELECT records.seq, r.body, d.body FROM records JOIN entries r ON r.seq = records.seq"
+    " LEFT JOIN entries d ON d.id = records.id AND d.kind = 'detail'"
+    " WHERE own = 0 AND {where} ORDER BY records.seq DESC LIMIT 20"
+)
+FACT = "records.seq IN (SELECT seq FROM facts WHERE kind = '{}' AND {})"
+FACT_OF_IT = "EXISTS (SELECT 1 FROM facts WHERE facts.seq = records.seq AND kind = '{}' AND {})"
+ANY_PATH, ONE_PATH = (f"(name GLOB '{path}' OR name GLOB '*/{path}')" for path in ("src/**", "cart/price_7.py"))
+FOUND = "records.seq IN (SELECT rowid FROM words WHERE words MATCH '{}' {})"
+BY_GUARD = (
+    "SELECT name, count(*) FROM facts JOIN records ON records.seq = facts.seq"
+    " WHERE kind = 'guard' AND own = 0 GROUP BY 1 ORDER BY 2 DESC"
+)
+
+
+def questions(count: int) -> dict[str, tuple[Query, str]]:
+    """Every question of `trotline log`, and what one would write by hand for it, knowing what is in the trail."""
+    late = BEGUN + (count - 7200) * SECOND
+    talk = f"0b6f7c1e-{count // 400:08x}"
+    ask = Query(limit=20)
+
+    def asked(where: str, **given: Any) -> tuple[Query, str]:
+        return replace(ask, **given), BARE.format(where=where)
+
+    return {
+        "newest": asked("1"),
+        "--since 2h": asked(f"at_us >= {late}", since_us=late),
+        "--event stop": asked("event = 'stop'", event="stop"),
+        "--event, none": asked("event = 'workspaceOpen'", event="workspaceOpen"),
+        "--host codex": asked("host = 'codex'", host="codex"),
+        "--verdict denied": asked("verdict = 'deny'", verdict="deny"),
+        "--conversation": asked(f"conversation = '{talk}'", conversation=talk),
+        "--command 'npm *'": asked("command GLOB 'npm *'", command="npm *"),
+        "--command, none": asked("command GLOB 'rm *'", command="rm *"),
+        "--path 'src/**'": asked(FACT_OF_IT.format("path", ANY_PATH), path="src/**"),
+        "--path, one file": asked(FACT.format("path", ONE_PATH), path="cart/price_7.py"),
+        "--effect delete": asked(FACT_OF_IT.format("effect", "name = 'delete'"), effect="delete"),
+        "--effect, none": asked(FACT.format("effect", "name = 'send'"), effect="send"),
+        "--text needle": asked(FOUND.format('"needle"', ""), text="needle"),
+        "--text, common": asked(FOUND.format('"cart" "price"', f"AND rowid > {2 * count - 5000}"), text="cart price"),
+        "--text, long ago": asked(
+            FOUND.format('"cart"', "") + f" AND at_us < {BEGUN + 5000 * SECOND}",
+            text="cart",
+            until_us=BEGUN + 5000 * SECOND,
+        ),
+        "--count": (Query(by="all"), "SELECT 'all', count(*) FROM records WHERE own = 0"),
+        "--by host": (Query(by="host"), "SELECT host, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"),
+        "--by guard": (
+            Query(by="guard"),
+            BY_GUARD,
+        ),
+    }
+
+
+def ask(store: SqliteStore, count: int) -> None:
+    db = sqlite3.connect(store.file)
+    print(f"{'question':<22} {'bare, ms':>9} {'ours, ms':>9} {'ratio':>7}  answers")
+    for name, (query, statement) in questions(count).items():
+        ours, bare = [], []
+        for _ in range(ROUNDS):
+            took, by_hand = spent(by_sql, db, statement)
+            bare.append(took)
+            took, found = spent(by_query, store, query)
+            ours.append(took)
+        if [row[0] for row in by_hand] != [one.get("seq", one.get("what")) for one in found]:
+            print(f"{name}: the answers differ")
+        floor, here = statistics.median(bare), statistics.median(ours)
+        print(f"{name:<22} {floor:>9.2f} {here:>9.2f} {here / floor:>7.2f}  {len(found)}")
+    db.close()
+
+
+def by_sql(db: sqlite3.Connection, statement: str) -> list[tuple[Any, ...]]:
+    """The rows, with their bodies read as JSON: nobody can do with less."""
+    rows = db.execute(statement).fetchall()
+    return [(row[0], *(json.loads(body) for body in row[1:] if isinstance(body, str))) for row in rows]
+
+
+def by_query(store: SqliteStore, query: Query) -> list[dict[str, Any]]:
+    return list(store.search(query))
+
+
+def spent(call: Callable[..., Any], *given: Any) -> tuple[float, Any]:
+    """Milliseconds of one core: what a busy machine makes of it says nothing about us."""
+    begun = time.process_time()
+    found = call(*given)
+    return (time.process_time() - begun) * 1000, found
+
+
+def timed(call: Callable[..., Any], *given: Any) -> tuple[float, Any]:
+    begun = time.perf_counter()
+    found = call(*given)
+    return (time.perf_counter() - begun) * 1000, found
+
+
+# Many processes append at once
+
+
+def to_the_spool(directory: Path) -> Callable[[dict[str, Any]], object]:
+    return Spool(directory).append
+
+
+def to_the_database(directory: Path) -> Callable[[dict[str, Any]], object]:
+    db = sqlite3.connect(directory / "direct.db", timeout=120, isolation_level=None)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = FULL")
+
+    def append(record: dict[str, Any]) -> None:
+        db.execute("INSERT INTO records VALUES (?, ?)", (record["id"], json.dumps(record)))
+
+    return append
+
+
+WAYS = {"the spool": to_the_spool, "direct SQLite": to_the_database}
+
+
+def appending(way: str, directory: str, number: int, out: "multiprocessing.Queue[list[float]]") -> None:
+    append = WAYS[way](Path(directory))
+    chance = random.Random(number)  # noqa: S311 - words
+    times = []
+    for turn in range(EACH):
+        record = pair(number * EACH + turn, chance)[0]
+        times.append(timed(append, record)[0])
+    out.put(times)
+
+
+def append_beside_others(scratch: Path) -> None:
+    worst: dict[str, float] = {}
+    for way in WAYS:
+        directory = scratch / way.replace(" ", "-")
+        directory.mkdir(mode=0o700)
+        if way == "direct SQLite":
+            with sqlite3.connect(directory / "direct.db") as db:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("CREATE TABLE records (id TEXT PRIMARY KEY, body TEXT)")
+            db.close()
+        out: multiprocessing.Queue[list[float]] = multiprocessing.Queue()
+        given = [(way, str(directory), number, out) for number in range(PROCESSES)]
+        working = [multiprocessing.Process(target=appending, args=one) for one in given]
+        for one in working:
+            one.start()
+        times = sorted(took for _ in working for took in out.get())
+        for one in working:
+            one.join()
+        worst[way] = times[-1]
+        shares = [times[int(len(times) * share)] for share in (0.5, 0.99)]
+        told = f"p50 {shares[0]:.3f} ms, p99 {shares[1]:.2f} ms, worst {times[-1]:.1f} ms"
+        print(f"{PROCESSES} processes x {EACH}, {way}: {told}")
+    print(f"worst against direct SQLite: {worst['the spool'] / worst['direct SQLite']:.3f}")
+
+
+def main() -> int:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
+    with tempfile.TemporaryDirectory() as scratch:
+        append_beside_others(Path(scratch))
+        state = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(scratch, "state")
+        with SqliteStore(state / NAME) as store:
+            if not store.head().seq:
+                fill(store, state, count)
+            size = store.size()
+            print(f"{count} records, {size // SECOND} MB: {size / count:.0f} bytes for each with its words")
+            ask(store, count)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

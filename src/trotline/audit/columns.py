@@ -1,0 +1,115 @@
+"""What of a record is asked for: the columns, the facts and the words under which a store finds it.
+
+All of it is made from the bodies, so that it can be made again, and compared.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from trotline.audit.actions import step_of
+from trotline.audit.own import is_our_own
+
+LONGEST = 4_096
+MOST_WORDS = 65_536
+"""Characters of one column, and of all the words of a record, that are looked through."""
+
+PATHS = ("file_path", "path", "notebook_path")
+GREATEST = 1 << 62
+
+
+class Columns(NamedTuple):
+    id: str
+    at_us: int
+    host: str
+    event: str
+    conversation: str
+    verdict: str
+    command: str
+    own: int
+
+
+def columns_of(record: dict[str, Any]) -> Columns:
+    at = record.get("at_us")
+    return Columns(
+        id=_text(record.get("id")),
+        at_us=at if isinstance(at, int) and 0 <= at < GREATEST else 0,
+        host=_text(record.get("host")),
+        event=_text(record.get("event")),
+        conversation=_text(record.get("conversation")),
+        verdict=_text(record.get("asked")),
+        command=_text(_given(record, "command")),
+        own=int(is_our_own(record)),
+    )
+
+
+def facts_of(record: dict[str, Any]) -> set[tuple[str, str]]:
+    """Of what there may be several: who decided, what it would do, to which paths, and what became of it."""
+    found = {("guard", _text(name)) for name in _list(record.get("deciders"))}
+    for effect in _list(_detail(record).get("effects")):
+        if isinstance(effect, list) and len(effect) == 3:
+            found |= {("effect", _text(effect[0])), ("path", _text(effect[2]))}
+    found |= {("path", _text(_given(record, name))) for name in PATHS}
+    step = step_of(record)
+    found |= {(step[0], _text(step[1]))} if step else set()
+    return {(kind, name) for kind, name in found if name}
+
+
+def words_of(record: dict[str, Any]) -> str:
+    """What a person may remember of it: names, and all that was said."""
+    detail = _detail(record)
+    told = [record.get(name) for name in ("event", "host", "tool", "deciders", "losses")]
+    told += [
+        detail.get(name) for name in ("payload", "reasons", "warnings", "effects", "reply", "hooks", "attachments")
+    ]
+    told += [detail.get(name) for name in ("diffs", "measures")]
+    words, left = [], MOST_WORDS
+    for text in _texts(told):
+        words.append(text[:left])
+        left -= len(text) + 1
+        if left <= 0:
+            break
+    return _text("\n".join(words), MOST_WORDS)
+
+
+def subject_of(record: dict[str, Any]) -> str:
+    """What the call was about: its command, its file, its prompt."""
+    found = next((given for name in SUBJECTS if (given := _given(record, name))), "")
+    return _text(found)
+
+
+SUBJECTS = ("command", *PATHS, "prompt", "url", "query", "text", "status", "reason")
+
+
+def _given(record: dict[str, Any], name: str) -> str:
+    payload = _detail(record).get("payload")
+    if not isinstance(payload, dict):
+        return ""
+    inner = payload.get("tool_input")
+    places = (payload, inner if isinstance(inner, dict) else {})
+    return next((str(place[name]) for place in places if place.get(name)), "")
+
+
+def _detail(record: dict[str, Any]) -> dict[str, Any]:
+    detail = record.get("detail")
+    return detail if isinstance(detail, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any, most: int = LONGEST) -> str:
+    """A text that a database takes: half a surrogate pair, which JSON may hold, is none."""
+    return str(value if value is not None else "")[:most].encode("utf-8", "replace").decode()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += reversed(one.values())
+        elif isinstance(one, list):
+            waiting += reversed(one)

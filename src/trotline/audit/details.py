@@ -1,0 +1,142 @@
+"""What was asked and answered, in words: kept beside the record, redacted before it is written anywhere.
+
+A record says that something happened and must not be lost, so it is written before the answer goes out. Its detail is
+made when nobody waits any more, because to look for secrets in a text takes longer than to judge it.
+
+How much is kept is a setting: `minimal` keeps sizes and digests of texts and no text, `full` also what edits change.
+"""
+
+from typing import Any
+
+from trotline.audit.actions import action_of
+from trotline.audit.changes import Change, Diff, changes_of, diffs_of
+from trotline.audit.measures import attachments_of, measures_of
+from trotline.audit.records import DETAIL
+from trotline.audit.wording import Wording
+from trotline.config.levels import FULL
+from trotline.errors import TrotlineError
+from trotline.hosts.cursor import object_of
+from trotline.outcomes import Outcome
+from trotline.scanners.finding import digest_of
+from trotline.scanners.redaction import redacted_tree
+
+LONGEST = 16_384
+MOST = 2_000
+"""Characters of one text, and texts of one detail, that are kept."""
+
+LONGEST_CHANGE = 262_144
+"""Characters of one side of an edit that is kept as a diff."""
+
+DIGEST = 16
+"""Digits by which a text that is not kept is known again."""
+
+
+def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
+    """What was said without secrets and personal data, or only how much of it there was."""
+    changes = changes_of(outcome.event)
+    diffs = diffs_of(changes)
+    told = _content(outcome, wording, diffs) if wording.keeps_content else _outline(outcome, wording, diffs)
+    told |= {"measures": measures_of(outcome.event), CHANGES: _cut_changes(changes, wording)}
+    clean, findings = redacted_tree(told, wording.key, wording.scanners)
+    shown = diffs_of(Change(*change) for change in clean.pop(CHANGES))
+    return {
+        "schema": DETAIL,
+        "id": outcome.call.id,
+        "level": wording.level,
+        "machine": wording.machine,
+        "user": wording.user,
+        "version": _version(outcome),
+        **clean,
+        **({"diffs": [[diff.path, diff.text] for diff in shown]} if shown else {}),
+        "redacted": sorted({finding.kind for finding in findings}),
+        "action": action_of(outcome.event, wording.key),
+    }
+
+
+CHANGES = "changes"
+
+
+def _cut_changes(changes: list[Change], wording: Wording) -> list[list[str]]:
+    """What diffs are made of once it is redacted: between the signs of a diff a key of many lines is not seen."""
+    cut = _Cut(wording.key, LONGEST_CHANGE)
+    return [[cut.of(part) for part in change] for change in changes] if wording.level == FULL else []
+
+
+def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str, Any]:
+    voices = outcome.voices
+    return {
+        "payload": _Cut(wording.key).of(_payload(outcome)),
+        "reasons": [[voice.author, voice.said] for voice in voices if voice.said != "no opinion"],
+        "hooks": {voice.author: voice.name for voice in voices if voice.name != voice.author},
+        "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
+        "warnings": [warning for voice in voices for warning in voice.warnings],
+        "effects": [
+            [effect.kind, effect.verb, effect.path or effect.host or effect.target] for effect in outcome.effects
+        ],
+        "attachments": attachments_of(outcome.event),
+        "lines": [[diff.path, diff.added, diff.removed] for diff in diffs],
+        "reply": str(outcome.sent.get("stdout", ""))[:LONGEST],
+    }
+
+
+def _outline(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str, Any]:
+    """What there was, and how much of it: names of fields, sizes, digests that say the same of the same text."""
+
+    def digest(text: str) -> str:
+        return digest_of(text.encode("utf-8", "surrogatepass"), wording.key)[:DIGEST]
+
+    payload = _payload(outcome)
+    fields = payload if isinstance(payload, dict) else {}
+    inner = fields.get("tool_input")
+    texts = {**fields, **(inner if isinstance(inner, dict) else {})}
+    return {
+        "sizes": {
+            str(name)[:64]: [len(value), digest(value)]
+            for name, value in list(texts.items())[:MOST]
+            if isinstance(value, str) and value and name not in SAID_ELSEWHERE
+        },
+        "effects": [[effect.kind, effect.verb, ""] for effect in outcome.effects],
+        "attachments": [[kind, digest(path)] for kind, path in attachments_of(outcome.event)],
+        "lines": [[digest(diff.path), diff.added, diff.removed] for diff in diffs],
+    }
+
+
+SAID_ELSEWHERE = frozenset({"hook_event_name", "conversation_id", "generation_id", "session_id", "model", "model_id"})
+
+
+def _version(outcome: Outcome) -> str:
+    found = outcome.event.raw.get("version") or outcome.event.cursor_version
+    return str(found or "")[:64]
+
+
+def _payload(outcome: Outcome) -> Any:
+    try:
+        return object_of(outcome.call.payload)
+    except TrotlineError:
+        return f"{len(outcome.call.payload)} bytes that are no JSON object"
+
+
+class _Cut:
+    """The same value with its long texts cut before anybody reads them, and no more texts than a person would."""
+
+    def __init__(self, key: bytes, longest: int = LONGEST) -> None:
+        self.left = MOST
+        self.key = key
+        self.longest = longest
+
+    def of(self, value: Any) -> Any:
+        self.left -= 1
+        if self.left < 0:
+            return "..."
+        if isinstance(value, str):
+            return value if len(value) <= self.longest else self._named(value)
+        if isinstance(value, dict):
+            return {str(name)[: self.longest]: self.of(inner) for name, inner in list(value.items())[: self.left + 1]}
+        if isinstance(value, list):
+            return [self.of(inner) for inner in value[: self.left + 1]]
+        return value
+
+    def _named(self, text: str) -> str:
+        """By how long it is, and by a digest, so that two can be seen to be the same."""
+        digest = digest_of(text.encode("utf-8", "surrogatepass"), self.key)[:DIGEST]
+        return f"[{len(text)} characters, digest {digest}]"

@@ -1,0 +1,87 @@
+"""Records for other programs: as they are, as a table, as events of OCSF (API Activity, class 6003), or as OTLP.
+
+All of it was redacted before it was written; nothing is added here.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from trotline import __version__
+from trotline.audit.columns import subject_of
+from trotline.audit.otlp import as_otlp
+
+FIELDS = ("seq", "id", "time", "host", "event", "conversation", "tool", "verdict", "deciders", "subject", "micros")
+"""The columns of a table."""
+
+STATUS = {"deny": (2, "Failure"), "ask": (99, "Other")}
+OCSF_VERSION = "1.3.0"
+
+
+def moment(at_us: int) -> str:
+    return datetime.fromtimestamp(at_us / 1_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for record in records:
+        yield json.dumps(record, ensure_ascii=True)
+
+
+def as_table(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    yield _row(FIELDS)
+    for record in records:
+        known = {**record, "time": moment(record["at_us"]), "verdict": record["asked"], "subject": subject_of(record)}
+        known["deciders"] = " ".join(map(str, record.get("deciders", ())))
+        yield _row([_harmless(str(known.get(name, ""))) for name in FIELDS])
+
+
+def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for record in records:
+        status, word = STATUS.get(record["asked"], (1, "Success"))
+        yield json.dumps(
+            {
+                "class_uid": 6003,
+                "category_uid": 6,
+                "activity_id": 99,
+                "activity_name": record["event"],
+                "type_uid": 600_399,
+                "time": record["at_us"] // 1000,
+                "severity_id": 3 if status == 2 else 1,
+                "status_id": status,
+                "status": word,
+                "status_detail": ", ".join(map(str, record.get("deciders", ()))),
+                "actor": {"app_name": record["host"], "session": {"uid": record.get("conversation") or ""}},
+                "api": {"operation": record.get("tool") or record["event"], "request": {"uid": record["id"]}},
+                "src_endpoint": {"name": "localhost"},
+                "metadata": {
+                    "version": OCSF_VERSION,
+                    "product": {"name": "Trotline", "vendor_name": "Trotline", "version": __version__},
+                    "uid": record["id"],
+                    "sequence": record["seq"],
+                },
+                "unmapped": {"subject": subject_of(record), "record": record},
+            },
+            ensure_ascii=True,
+        )
+
+
+FORMATS: dict[str, Callable[[Iterable[dict[str, Any]]], Iterator[str]]] = {
+    "jsonl": as_lines,
+    "csv": as_table,
+    "ocsf": as_ocsf,
+    "otlp": as_otlp,
+}
+
+
+def _row(values: Iterable[str]) -> str:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(values)
+    return line.getvalue()
+
+
+def _harmless(value: str) -> str:
+    """A cell that a spreadsheet would calculate is text: what an agent wrote must not run in one."""
+    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

@@ -1,0 +1,30 @@
+"""Query: how records are asked for. The same question from the command line, a page or a program."""
+
+from typing import Literal
+
+import msgspec
+
+VERDICTS = {"denied": "deny", "asked": "ask", "allowed": "allow", "silent": "silent"}
+"""What became of an action, in a person's words, and as a record says it."""
+
+By = Literal["", "all", "hour", "host", "guard"]
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that is given must be true of a record. Patterns are globs in which `*` also crosses `/`."""
+
+    since_us: int = 0
+    until_us: int = 0  # before this time; 0 is no limit
+    after_seq: int = 0  # records that came to the trail later than this one
+    until_seq: int = 0  # and earlier than this one; 0 is no limit
+    event: str = ""
+    host: str = ""
+    verdict: str = ""  # as a record says it: deny, ask, allow, silent
+    path: str = ""
+    command: str = ""
+    conversation: str = ""
+    effect: str = ""
+    text: str = ""  # all of these words, in any order
+    own: bool = False  # also calls that were made to try the lines
+    limit: int = 0
+    by: By = ""  # counts instead of records: of all, or by hour, host, or the guard that decided

@@ -1,0 +1,221 @@
+"""JSON Schemas of what leaves the trail: a line of `trotline log export` in each format that has one, and an alert.
+
+Fields that nobody has described here yet are allowed: a reader of today must be able to read the trail of tomorrow.
+"""
+
+from typing import Any
+
+from trotline.audit.export import FIELDS, OCSF_VERSION
+from trotline.audit.records import DETAIL, HOOK, HOST, SCHEMA
+from trotline.config.alerts_file import OCCASIONS
+from trotline.config.alerts_file import SCHEMA as ALERT
+from trotline.config.levels import FULL, MINIMAL, STANDARD
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+TEXTS: Schema = {"type": "array", "items": TEXT}
+WORD: Schema = {"enum": ["silent", "allow", "ask", "deny"]}
+
+
+def _row(*fields: Schema) -> Schema:
+    """An array in which every place has its meaning."""
+    return {"type": "array", "prefixItems": list(fields), "minItems": len(fields)}
+
+
+VOICE: Schema = {
+    "type": "object",
+    "properties": {
+        "author": {**TEXT, "description": "the hook, guard or rule"},
+        "layer": {**TEXT, "description": "where it is from: guard, agent, user, project, team, enterprise"},
+        "said": WORD,
+        "noted": {"type": "boolean", "description": "whether it had something that is only written down"},
+        "failure": {"type": ["string", "null"], "description": "why it gave no verdict"},
+        "micros": {**COUNT, "description": "how long it took, in microseconds"},
+        "exit": {"type": ["integer", "null"], "description": "how its process ended, where it had one"},
+    },
+    "required": ["author", "said", "micros"],
+}
+
+RECORD: dict[str, tuple[Schema, str]] = {
+    "schema": ({"const": SCHEMA}, "what this is, and its version"),
+    "seq": ({"type": "integer", "minimum": 1}, "its place in the trail; the order, whatever clocks said"),
+    "id": ({**TEXT, "minLength": 1, "maxLength": 128}, "the call, for ever"),
+    "at_us": (COUNT, "when the call came, in microseconds since 1970, UTC"),
+    "seat": ({"enum": [HOOK, HOST]}, "whether a product called us, or we called hooks for an agent"),
+    "host": (TEXT, "the product that called, or the agent"),
+    "event": (TEXT, "the event, as the product names it"),
+    "conversation": ({"type": ["string", "null"]}, "the product's id of the conversation"),
+    "generation": ({"type": ["string", "null"]}, "the product's id of the turn"),
+    "tool": ({"type": ["string", "null"]}, "the tool, where the event is about one"),
+    "payload_bytes": (COUNT, "the length of what the product sent"),
+    "asked": (WORD, "what was decided"),
+    "sent": (WORD, "what the product was told; a word that it cannot hear became another"),
+    "edited": ({"type": "boolean"}, "whether a hook rewrote the input"),
+    "deciders": (TEXTS, "whose voices that was"),
+    "voices": ({"type": "array", "items": VOICE}, "everybody who was heard"),
+    "findings": (
+        {"type": "array", "items": _row(TEXT, TEXT, TEXT, TEXT, {"type": ["integer", "null"]})},
+        "what was found in texts: scanner, kind, certainty, HMAC, line",
+    ),
+    "losses": ({"type": "array", "items": _row(TEXT, TEXT)}, "what this product cannot hear of it: what, and why"),
+    "monitored": ({"type": "boolean"}, "decided, and not enforced"),
+    "withheld": (TEXTS, "words that were decided and not sent"),
+    "alarms": (COUNT, "how many alarms the call raised"),
+    "sent_exit": ({"type": "integer"}, "the exit code of the answer"),
+    "sent_bytes": (COUNT, "the length of the answer"),
+    "micros": (COUNT, "how long the answer took, in microseconds"),
+    "detail": ({"$ref": "#/$defs/detail"}, "what was said, redacted; absent when it was not kept, or not yet"),
+}
+"""A record as it is exported: each field with its meaning."""
+
+WORDS: dict[str, tuple[Schema, str]] = {
+    "schema": ({"const": DETAIL}, "what this is, and its version"),
+    "id": (TEXT, "the record that it belongs to"),
+    "payload": ({"type": ["object", "string"]}, "what the product sent, without secrets and personal data"),
+    "reasons": ({"type": "array", "items": _row(TEXT, TEXT)}, "who said something, and what"),
+    "warnings": (TEXTS, "what was wrong with how hooks answered"),
+    "hooks": ({"type": "object"}, "the lines of hooks, by the names that voices have"),
+    "not_run": ({"type": "array", "items": _row(TEXT, TEXT, TEXT)}, "hooks that did not run: id, line, why"),
+    "effects": ({"type": "array", "items": _row(TEXT, TEXT, TEXT)}, "what it would do: kind, verb, to what"),
+    "attachments": ({"type": "array", "items": _row(TEXT, TEXT)}, "what went with a prompt: type, path"),
+    "lines": ({"type": "array", "items": _row(TEXT, COUNT, COUNT)}, "what edits change: path, lines added, removed"),
+    "diffs": ({"type": "array", "items": _row(TEXT, TEXT)}, "what edits change: path, diff; only when `full`"),
+    "sizes": ({"type": "object"}, "texts by their field: characters, HMAC; only when `minimal`"),
+    "measures": ({"type": "object"}, "what the product counted: tokens, times, exit status, how it ended"),
+    "level": ({"enum": [MINIMAL, STANDARD, FULL]}, "how much was kept"),
+    "machine": (TEXT, "where"),
+    "user": (TEXT, "as whom"),
+    "version": (TEXT, "the product's version"),
+    "missing": (TEXT, "why there is nothing else"),
+    "reply": (TEXT, "what the product was sent"),
+    "redacted": (TEXTS, "the kinds of what was taken out"),
+    "action": (TEXT, "a name by which the events before and after one action are paired"),
+}
+"""The words of a record."""
+
+REQUIRED = ("schema", "seq", "id", "at_us", "host", "event", "asked")
+
+
+def record_schema() -> Schema:
+    """A line of `trotline log export --format jsonl`."""
+    return {
+        "$schema": DRAFT,
+        "title": "A record of the trail",
+        "description": "One line of `trotline log export`: what is remembered of one answered call.",
+        "type": "object",
+        "properties": _described(RECORD),
+        "required": list(REQUIRED),
+        "$defs": {"detail": _detail()},
+    }
+
+
+def row_schema() -> Schema:
+    """A row of `trotline log export --format csv`, read with the names of its first line."""
+    return {
+        "$schema": DRAFT,
+        "title": "A row of the trail as a table",
+        "description": "The columns of `trotline log export --format csv`, in their order; every cell is a text.",
+        "type": "object",
+        "properties": {name: {**TEXT, "description": meaning} for name, meaning in COLUMNS.items()},
+        "required": list(FIELDS),
+        "additionalProperties": False,
+    }
+
+
+COLUMNS: dict[str, str] = {
+    **{name: meaning for name, (_, meaning) in RECORD.items() if name in FIELDS},
+    "time": "when the call came, RFC 3339 in UTC",
+    "verdict": "what was decided: silent, allow, ask or deny",
+    "deciders": "whose voices that was, with spaces between them",
+    "subject": "what the call was about: its command, its file, its prompt; redacted",
+}
+
+
+def ocsf_schema() -> Schema:
+    """A line of `trotline log export --format ocsf`: an API Activity of the Open Cybersecurity Schema Framework."""
+    mapped: Schema = {
+        "class_uid": {"const": 6003, "description": "API Activity"},
+        "category_uid": {"const": 6, "description": "Application Activity"},
+        "activity_id": {"const": 99, "description": "Other"},
+        "activity_name": {**TEXT, "description": "event"},
+        "type_uid": {"const": 600_399},
+        "time": {**COUNT, "description": "at_us, in milliseconds"},
+        "severity_id": {"enum": [1, 3], "description": "3 (medium) for what was denied, else 1 (informational)"},
+        "status_id": {"enum": [1, 2, 99], "description": "2 for deny, 99 for ask, else 1"},
+        "status": {"enum": ["Success", "Failure", "Other"]},
+        "status_detail": {**TEXT, "description": "deciders"},
+        "actor": _object({"app_name": TEXT, "session": _object({"uid": TEXT})}),
+        "api": _object({"operation": TEXT, "request": _object({"uid": TEXT})}),
+        "src_endpoint": _object({"name": TEXT}),
+        "metadata": _object(
+            {
+                "version": {"const": OCSF_VERSION},
+                "product": _object({"name": TEXT, "vendor_name": TEXT, "version": TEXT}),
+                "uid": TEXT,
+                "sequence": COUNT,
+            }
+        ),
+        "unmapped": _object({"subject": TEXT, "record": {"$ref": "#/$defs/record"}}),
+    }
+    whole = record_schema()
+    return {
+        "$schema": DRAFT,
+        "title": "A record of the trail as an event of OCSF",
+        "description": f"Which field of a record stands where in API Activity (6003) of OCSF {OCSF_VERSION}.",
+        **_object(mapped),
+        "$defs": {"record": {key: whole[key] for key in ("type", "properties", "required")}, **whole["$defs"]},
+    }
+
+
+def alert_schema() -> Schema:
+    """What a command reads and a webhook gets of an alert."""
+    whole = record_schema()
+    body = {key: whole[key] for key in ("type", "properties")}
+    properties: Schema = {
+        "schema": {"const": ALERT},
+        "alert": {**TEXT, "description": "its name in alerts.toml"},
+        "on": {"enum": [*OCCASIONS]},
+        "text": {**TEXT, "description": "a sentence about it"},
+        "more": {**COUNT, "description": "of how many others nobody was told since the last one"},
+        "at": {**TEXT, "description": "when the call came, RFC 3339 in UTC; absent without a record"},
+        "sample": {"const": True, "description": "only in what `trotline alerts test` sends"},
+        "record": {
+            "oneOf": [body, {"type": "null"}],
+            "description": "null when it only tells how many more there were",
+        },
+    }
+    return {
+        "$schema": DRAFT,
+        "title": "An alert",
+        "description": "What a command reads on standard input and a webhook gets.",
+        "type": "object",
+        "properties": properties,
+        "required": ["schema", "alert", "on", "text", "more", "record"],
+        "additionalProperties": False,
+        "$defs": whole["$defs"],
+    }
+
+
+SCHEMAS = {"record": record_schema, "record-csv": row_schema, "record-ocsf": ocsf_schema, "alert": alert_schema}
+"""By the name under which `trotline schema` prints each."""
+
+
+def export_schemas() -> dict[str, Schema]:
+    """Every schema of an export by the name of its file."""
+    return {f"{name}.schema.json": made() for name, made in SCHEMAS.items()}
+
+
+def _detail() -> Schema:
+    return {"type": "object", "properties": _described(WORDS), "required": ["schema", "id"]}
+
+
+def _described(fields: dict[str, tuple[Schema, str]]) -> Schema:
+    return {name: {**schema, "description": meaning} for name, (schema, meaning) in fields.items()}
+
+
+def _object(properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": list(properties)}

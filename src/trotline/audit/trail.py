@@ -1,0 +1,64 @@
+"""The whole trail of a home, wherever its records are by now: in the store, or still in the spool."""
+
+from pathlib import Path
+from typing import Any
+
+from trotline.audit.drain import Drained, drain
+from trotline.audit.export import moment
+from trotline.audit.query import Query
+from trotline.audit.spool import Read, Spool, with_details
+from trotline.audit.sqlite_store import NAME, SqliteStore
+from trotline.audit.upkeep import forget_what_is_due, note_elsewhere, upkeep_of
+from trotline.config.places import Roots
+
+
+def spool_of(state: Path) -> Spool:
+    return Spool(state / "spool")
+
+
+def opened(state: Path) -> SqliteStore:
+    """The store with all that waited for it."""
+    store = SqliteStore(state / NAME)
+    try:
+        drain(spool_of(state), store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def drained_if_free(roots: Roots, now_us: int) -> Drained | None:
+    """For one that has time, and must not wait for anybody; what settings want done with the trail is done as well."""
+    spool = spool_of(roots.state)
+    if not spool.waits:
+        return None
+    with SqliteStore(roots.state / NAME) as store:
+        drained = drain(spool, store, wait=False)
+        if drained and drained.lines:
+            tend(store, roots, now_us)
+        return drained
+
+
+def tend(store: SqliteStore, roots: Roots, now_us: int) -> None:
+    """Forget what is due, and note the head elsewhere: nothing of both, unless settings say so."""
+    upkeep = upkeep_of(roots)
+    forget_what_is_due(store, upkeep, now_us)
+    if upkeep.anchors:
+        note_elsewhere(store.head(), upkeep, moment(now_us))
+
+
+def read(state: Path, newest: int = 0) -> Read:
+    """Records, oldest first, without changing anything: all, or the newest of the store and all that wait.
+
+    The spool is read first: what leaves it meanwhile is then in the store, and what is in both is one.
+    """
+    lines = spool_of(state).lines()
+    kept, torn = _kept(state, newest)
+    return Read(with_details([*kept, *filter(None, lines)]), torn + lines.count(None))
+
+
+def _kept(state: Path, newest: int) -> tuple[list[dict[str, Any]], int]:
+    if not (state / NAME).exists():
+        return [], 0
+    with SqliteStore(state / NAME) as store:
+        return list(store.search(Query(own=True, limit=newest)))[::-1], len(store.unread())

@@ -1,0 +1,101 @@
+"""What a trail is to be kept for, and where its heads are noted: as settings say it, done when records come in."""
+
+import os
+import re
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+from trotline.audit.chain import Head
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.store import Forgetting
+from trotline.audit.verification import anchors_in, line_of, note_head
+from trotline.config.places import Roots
+from trotline.config.settings import OFF, Settings, read_settings
+from trotline.errors import TrotlineError
+
+HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+BYTES = {"MB": 1_000_000, "GB": 1_000_000_000}
+HOUR_US = 3_600_000_000
+
+SLACK_US = 24 * HOUR_US
+SLACK = 1.1
+"""To forget copies the whole file, so it is done for a day's records, or for a tenth of the size, and not for each."""
+
+SYSLOG = {"darwin": "/var/run/syslog", "linux": "/dev/log", "windows": ""}
+AUTH_INFO = 10 * 8 + 6
+SECONDS_TO_TELL = 2.0
+
+
+class Upkeep(NamedTuple):
+    """What settings come to; nothing, unless somebody says so."""
+
+    keep_us: int = 0
+    keep_bytes: int = 0
+    anchor: Path | None = None
+    syslog: str = ""
+
+    @property
+    def anchors(self) -> bool:
+        return self.anchor is not None or bool(self.syslog)
+
+
+def upkeep_of(roots: Roots) -> Upkeep:
+    said = read_settings(roots)
+    return Upkeep(
+        keep_us=_hours(said.keep_for) * HOUR_US,
+        keep_bytes=size_of(said.keep_size),
+        anchor=Path(said.anchor_file) if said.anchor_file != OFF else None,
+        syslog=_socket(said, roots),
+    )
+
+
+def _hours(text: str) -> int:
+    return 0 if text == OFF else int(text[:-1]) * HOURS[text[-1]]
+
+
+def size_of(text: str) -> int:
+    """`500MB` in bytes; 0 for what is none."""
+    found = re.fullmatch(r"([1-9][0-9]{0,6})(MB|GB)", text)
+    return int(found[1]) * BYTES[found[2]] if found else 0
+
+
+def _socket(said: Settings, roots: Roots) -> str:
+    return {OFF: "", "on": SYSLOG[roots.platform]}.get(said.anchor_syslog, said.anchor_syslog)
+
+
+def forget_what_is_due(store: SqliteStore, upkeep: Upkeep, now_us: int) -> int:
+    """How many records were forgotten because they are old, or because there are too many of them."""
+    count = 0
+    if upkeep.keep_us and 0 < store.oldest_us() < now_us - upkeep.keep_us - SLACK_US:
+        count += store.forget(Forgetting(before_us=now_us - upkeep.keep_us), now_us=now_us)
+    if upkeep.keep_bytes and store.size() > upkeep.keep_bytes * SLACK:
+        count += store.forget(Forgetting(keep_bytes=upkeep.keep_bytes), now_us=now_us)
+    return count
+
+
+def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
+    """Where the head was noted; the same head is not noted twice in a row in a file."""
+    noted = []
+    if upkeep.anchor is not None and head.seq:
+        if max(anchors_in(upkeep.anchor), default=0) != head.seq:
+            note_head(upkeep.anchor, head, when)
+        noted.append(str(upkeep.anchor))
+    if upkeep.syslog and head.seq:
+        tell_syslog(upkeep.syslog, head, when)
+        noted.append(upkeep.syslog)
+    return noted
+
+
+def tell_syslog(place: str, head: Head, when: str) -> None:
+    """One datagram, as any program tells the machine's log; journald and syslog add who told it and when."""
+    said = f"<{AUTH_INFO}>trotline[{os.getpid()}]: {line_of(head, when)} uid={os.getuid()}"
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
+            telling.settimeout(SECONDS_TO_TELL)
+            telling.connect(place)
+            telling.send(said.encode())
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        hint = "whether something listens there: `anchor_syslog` may name another socket"
+        raise TrotlineError(f"the head could not be told to `{place}`: {why}", hint=hint) from None

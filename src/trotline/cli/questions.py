@@ -1,0 +1,56 @@
+"""What every question to the trail shares: its options, and times as people say them."""
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from trotline.audit.asking import CONDITIONS
+from trotline.audit.query import VERDICTS, Query
+from trotline.machine import clock
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
+
+
+class Moment(click.ParamType[int]):
+    """A time as people say it: `2h` ago, or a date of ISO 8601; microseconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from datetime import UTC, datetime
+
+        if isinstance(value, int):
+            return value
+        ago = re.fullmatch(r"(\d{1,9})([smhdw])", value)
+        if ago:
+            return max(1, clock() - int(ago[1]) * UNITS[ago[2]] * 1_000_000)
+        try:
+            given = datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"`{value}` is no time: say `2h`, `7d`, or a date like 2026-03-01", param, ctx)
+        return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp() * 1_000_000)
+
+
+def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What every question shares; it comes to the function as one Query."""
+
+    @click.option("--since", "since_us", type=Moment(), default=0, help="Not before this: 2h, 7d, 2026-03-01.")
+    @click.option("--until", "until_us", type=Moment(), default=0, help="Before this.")
+    @click.option("--event", default="", help="Only this event.")
+    @click.option("--host", default="", help="Only this host.")
+    @click.option("--verdict", type=click.Choice(list(VERDICTS)), help="Only what became of it.")
+    @click.option("--path", default="", metavar="GLOB", help="Only what touches such a path; `*` crosses `/`.")
+    @click.option("--command", default="", metavar="GLOB", help="Only such a command.")
+    @click.option("--conversation", default="", metavar="ID", help="Only this conversation.")
+    @click.option("--effect", default="", metavar="KIND", help="Only what would do this: delete, write, send, ...")
+    @click.option("--text", default="", metavar="WORDS", help="Only what has all these words.")
+    @click.option("--all", "own", is_flag=True, help="Also calls that were made to try the lines.")
+    @functools.wraps(function)
+    def wrapped(*args: Any, verdict: str | None, **rest: Any) -> Any:
+        asked = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
+        return function(*args, query=Query(**asked, verdict=VERDICTS.get(verdict or "", "")), **rest)
+
+    return wrapped

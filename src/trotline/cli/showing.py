@@ -1,0 +1,142 @@
+"""One record as people see it: in a line, and as a whole."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from trotline.audit import trail
+from trotline.audit.alarms import UNEXPECTED, Alarm
+from trotline.audit.columns import subject_of
+from trotline.audit.export import moment
+from trotline.audit.query import VERDICTS, Query
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.cli.options import json_option, roots_options
+from trotline.cli.output import as_json as json_text
+from trotline.cli.output import bold, dim, envelope, paint, printable
+from trotline.config.places import Roots
+from trotline.config.problems import Severity
+from trotline.errors import TrotlineError
+
+WIDTH = 160
+SHOWN = {"deny": Severity.ERROR, "ask": Severity.WARNING}
+SAID = {word: said for said, word in VERDICTS.items()}
+COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def line_of(record: dict[str, Any]) -> str:
+    asked = str(record.get("asked"))
+    said = SAID.get(asked, asked)
+    if asked in record.get("withheld", ()):
+        said = f"would be {said}"
+    shown = paint(said, SHOWN[asked]) if asked in SHOWN else said
+    subject = " ".join(subject_of(record).split()) or str(record.get("tool", ""))
+    about = f" {printable(subject)[:WIDTH]}" if subject else ""
+    hooks = record.get("detail", {}).get("hooks") or {}
+    by = ", ".join(str(hooks.get(name, name)) for name in record.get("deciders", ()))
+    who = dim(f" ({printable(by)})") if by else ""
+    at = dim(moment(record["at_us"]))
+    return f"{record['seq']:>6} {at} {printable(str(record['host']))} {record['event']} {shown}:{about}{who}"
+
+
+@click.command("show")
+@click.argument("name", metavar="ID")
+@json_option
+@roots_options
+def show(name: str, as_json: bool, roots: Roots) -> int:
+    """Everything about one call, by its number or its id; what an edit changes is shown if it was kept."""
+    with trail.opened(roots.state) as store:
+        record = record_named(store, name)
+        observed = store.observed(record)
+    if as_json:
+        click.echo(envelope("trotline.log.record/1", ok=True, data={**record, "observed": observed}, problems=[]))
+        return 0
+    click.echo(line_of(record))
+    for line in _voices(record):
+        click.echo(line)
+    if observed:
+        click.echo(f"  observed: done, says {', '.join(map(str, observed))}")
+    for line in _diffs(record):
+        click.echo(line)
+    click.echo(json_text(_without_diffs(record)))
+    return 0
+
+
+@click.command("alarms")
+@json_option
+@roots_options
+def alarms(as_json: bool, roots: Roots) -> int:
+    """What does not fit together in the whole trail: deeds that were refused, or that nobody asked about; leave that
+    nobody used."""
+    with trail.opened(roots.state) as store:
+        found = store.alarms(0)
+    if as_json:
+        data = {"alarms": [{**alarm._asdict(), "sentence": alarm.sentence} for alarm in found]}
+        click.echo(envelope("trotline.log.alarms/1", ok=not found, data=data, problems=[]))
+    elif found:
+        tell_alarms(found, len(found), err=False)
+    else:
+        click.echo("everything in the trail fits together")
+    return 1 if any(alarm.kind in UNEXPECTED for alarm in found) else 0
+
+
+def tell_alarms(found: list[Alarm], most: int, *, err: bool = True) -> None:
+    """The newest of them, as sentences; those that nobody can have meant come as errors."""
+    for alarm in found[-most:]:
+        severity = Severity.ERROR if alarm.kind in UNEXPECTED else Severity.WARNING
+        click.echo(paint(f"alarm: {printable(alarm.sentence)}", severity), err=err)
+
+
+def _voices(record: dict[str, Any]) -> Iterator[str]:
+    hooks = record.get("detail", {}).get("hooks") or {}
+    for voice in record.get("voices", ()):
+        said = f"failed, {voice['failure']}" if voice["failure"] else voice["said"]
+        said = f"{said}, and something that is only noted" if voice.get("noted") else said
+        ended = f", exit {voice['exit']}" if voice.get("exit") is not None else ""
+        name = printable(str(hooks.get(voice["author"], voice["author"])))
+        yield f"  {name}: {said}, {voice['micros'] / 1000:g} ms{ended}"
+
+
+def _diffs(record: dict[str, Any]) -> Iterator[str]:
+    for path, text in record.get("detail", {}).get("diffs") or ():
+        yield bold(f"  {printable(path) or 'a file'}")
+        for line in text.split("\n"):
+            yield click.style(f"  {printable(line)}", fg=COLOURS.get(line[:1]))
+
+
+def _without_diffs(record: dict[str, Any]) -> dict[str, Any]:
+    """They were shown in a form that can be read."""
+    if "diffs" not in record.get("detail", {}):
+        return record
+    return {**record, "detail": {name: value for name, value in record["detail"].items() if name != "diffs"}}
+
+
+def record_named(store: SqliteStore, name: str) -> dict[str, Any]:
+    number = re.fullmatch(r"[0-9]{1,15}", name)
+    asked = Query(after_seq=int(name) - 1, until_seq=int(name) + 1, own=True) if number else None
+    found = next(store.search(asked), None) if asked else store.fetch(name)
+    if found is None:
+        hint = "`trotline log` lists them; the number stands first"
+        raise TrotlineError(f"the trail has no record `{printable(name)[:80]}`", hint=hint)
+    return found
+
+
+def told_work(found: dict[str, Any]) -> Iterator[str]:
+    """What was done, for people: tools, files, lengths."""
+    if found["tools"]:
+        yield bold("tools, in ms") + dim("       p50      p95   failed     bytes      cost")
+    for one in found["tools"]:
+        times = " ".join(f"{one.get(name, ''):>8}" for name in ("p50_ms", "p95_ms"))
+        cost = f"{one.get('cost', ''):>9}"
+        yield f"{one['calls']:>8}  {times} {one['failed']:>8} {one['bytes']:>9} {cost}  {printable(one['tool'])}"
+    if found["files"]:
+        yield bold("lines") + dim("     agent +       -    tab +       -")
+    for one in found["files"]:
+        counts = (one.get(name, 0) for name in ("agent_added", "agent_removed", "tab_added", "tab_removed"))
+        yield f"      {' '.join(f'{count:>7}' for count in counts)}  {printable(one['file'])}"
+    if found["lengths"]:
+        yield bold("characters") + dim("       p50      p95      p99")
+    for name, sizes in found["lengths"].items():
+        shown = " ".join(f"{sizes[share]:>8}" for share in ("p50", "p95", "p99"))
+        yield f"{sizes['calls']:>8}  {shown}  {name}"

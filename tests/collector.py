@@ -1,0 +1,128 @@
+"""A collector for tests: a real HTTP server on the loopback, which reads OTLP with the official library."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+REQUESTS: dict[str, Any] = {"/v1/logs": ExportLogsServiceRequest, "/v1/traces": ExportTraceServiceRequest}
+
+
+class Got(NamedTuple):
+    """One request that arrived."""
+
+    path: str
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def message(self) -> Any:
+        return REQUESTS[self.path].FromString(self.body)
+
+    @property
+    def logs(self) -> list[Any]:
+        if self.path != "/v1/logs":
+            return []
+        return [log for one in self.message.resource_logs for scope in one.scope_logs for log in scope.log_records]
+
+    @property
+    def spans(self) -> list[Any]:
+        if self.path != "/v1/traces":
+            return []
+        return [span for one in self.message.resource_spans for scope in one.scope_spans for span in scope.spans]
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        is_log = self.path == "/v1/logs"
+        part = self.message.resource_logs[0] if is_log else self.message.resource_spans[0]
+        scope = part.scope_logs[0].scope if is_log else part.scope_spans[0].scope
+        return named(scope.attributes)
+
+    @property
+    def batch(self) -> str:
+        return str(self.scope["trotline.batch"])
+
+
+class Say(NamedTuple):
+    """What is answered."""
+
+    status: int = 200
+    headers: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+
+
+class Collector:
+    """What it got, and what it will say: first to last, and then that all is well."""
+
+    def __init__(self) -> None:
+        self.got: list[Got] = []
+        self.says: list[Say] = []
+        self.before_answer: Callable[[Got], None] = lambda _: None
+        self.url = ""
+        self._new = threading.Condition()
+
+    def take(self, got: Got) -> Say:
+        with self._new:
+            self.got.append(got)
+            say = self.says.pop(0) if self.says else Say()
+            self._new.notify_all()
+        self.before_answer(got)
+        return say
+
+    def wait_for(self, enough: Callable[["Collector"], bool]) -> None:
+        with self._new:
+            assert self._new.wait_for(lambda: enough(self), timeout=60)
+
+    @property
+    def taken(self) -> list[str]:
+        """Ids of records in the order in which they came."""
+        return [named(log.attributes)["log.record.uid"] for got in self.got for log in got.logs]
+
+    @property
+    def spans(self) -> list[Any]:
+        return [span for got in self.got for span in got.spans]
+
+
+def named(attributes: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+
+
+@contextmanager
+def collecting() -> Iterator[Collector]:
+    collector = Collector()
+
+    class Door(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            say = collector.take(Got(self.path, {name.lower(): text for name, text in self.headers.items()}, body))
+            self.send_response(say.status)
+            for name, text in say.headers:
+                self.send_header(name, text)
+            self.send_header("content-length", str(len(say.body)))
+            self.end_headers()
+            self.wfile.write(say.body)
+
+        def log_message(self, *_: Any) -> None:
+            """Nothing on the terminal."""
+
+        def handle(self) -> None:
+            try:
+                super().handle()
+            except ConnectionError:
+                return  # a sender that was killed
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server.daemon_threads = True
+    collector.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield collector
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

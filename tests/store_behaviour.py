@@ -1,0 +1,214 @@
+"""What any Store does. A test module of a store imports everything here and has a fixture `store`, empty."""
+
+from typing import Any
+
+import pytest
+
+from trotline.audit.query import Query
+from trotline.audit.store import Forgetting, Line, Store, Unread
+
+HOUR = 3_600_000_000
+
+
+def record(number: int, **fields: Any) -> dict[str, Any]:
+    body = {
+        "schema": "trotline.record/1",
+        "id": f"id-{number}",
+        "at_us": number * HOUR,
+        "host": "somebody",
+        "event": "beforeShellExecution",
+        "conversation": "c1",
+        "asked": "silent",
+        "deciders": [],
+        "voices": [],
+        "losses": [],
+        "withheld": [],
+        "micros": 100,
+    }
+    return {**body, **fields}
+
+
+def detail(number: int, *, command: str = "", effects: tuple[tuple[str, str, str], ...] = ()) -> dict[str, Any]:
+    payload = {"command": command} if command else {}
+    listed = [list(effect) for effect in effects]
+    return {"schema": "trotline.detail/1", "id": f"id-{number}", "payload": payload, "reasons": [], "effects": listed}
+
+
+def keep(store: Store, *bodies: dict[str, Any]) -> int:
+    return store.append([Line(body, str(at)) for at, body in enumerate(bodies)])
+
+
+def ids(store: Store, **asked: Any) -> list[str]:
+    return [one["id"] for one in store.search(Query(**asked))]
+
+
+def test_records_come_newest_first(store: Store) -> None:
+    keep(store, record(1), record(2))
+    keep(store, record(3))
+    assert ids(store) == ["id-3", "id-2", "id-1"]
+    assert ids(store, limit=2) == ["id-3", "id-2"]
+
+
+def test_newest_is_what_came_last_whatever_its_clock_said(store: Store) -> None:
+    keep(store, record(5), record(2), record(4))
+    assert ids(store) == ["id-4", "id-2", "id-5"]
+
+
+def test_the_same_id_again_changes_nothing(store: Store) -> None:
+    assert keep(store, record(1), record(1)) == 1
+    assert keep(store, record(1, host="another")) == 0
+    assert [one["host"] for one in store.search(Query())] == ["somebody"]
+
+
+@pytest.mark.parametrize("first", ["record", "detail"])
+def test_a_detail_belongs_to_its_record_whichever_comes_first(store: Store, first: str) -> None:
+    both = [record(1), detail(1, command="make")]
+    for body in both if first == "record" else both[::-1]:
+        keep(store, body)
+    found = store.fetch("id-1")
+    assert found is not None
+    assert found["detail"]["payload"] == {"command": "make"}
+    assert ids(store, command="ma*") == ["id-1"]
+
+
+def test_a_detail_alone_is_no_record(store: Store) -> None:
+    keep(store, detail(1, command="make"))
+    assert ids(store) == []
+    assert store.fetch("id-1") is None
+
+
+def test_what_is_unknown_is_not_found(store: Store) -> None:
+    assert store.fetch("nobody") is None
+
+
+def test_fields_that_nobody_knows_are_kept(store: Store) -> None:
+    keep(store, record(1, novelty={"deep": [1, None]}))
+    found = store.fetch("id-1")
+    assert found is not None
+    assert found["novelty"] == {"deep": [1, None]}
+
+
+@pytest.mark.parametrize(
+    "asked,found",
+    [
+        ({"event": "stop"}, [2]),
+        ({"host": "another"}, [3]),
+        ({"verdict": "deny"}, [3, 1]),
+        ({"conversation": "c2"}, [2]),
+        ({"since_us": 2 * HOUR}, [3, 2]),
+        ({"until_us": 2 * HOUR}, [1]),
+        ({"command": "npm *"}, [1]),
+        ({"command": "npm"}, []),
+        ({"path": "src/**"}, [3]),
+        ({"path": "/w/src/a.py"}, [3]),
+        ({"path": "rc/a.py"}, []),
+        ({"effect": "send"}, [1]),
+        ({"text": "publish npm"}, [1]),
+        ({"text": "publish nothing"}, []),
+        ({"text": 'NOT " OR ('}, []),
+        ({"verdict": "deny", "host": "another"}, [3]),
+    ],
+)
+def test_everything_that_is_asked_must_be_true(store: Store, asked: dict[str, Any], found: list[int]) -> None:
+    keep(
+        store,
+        record(1, asked="deny"),
+        detail(1, command="npm publish", effects=(("send", "publish", "registry"),)),
+        record(2, event="stop", conversation="c2"),
+        record(3, host="another", asked="deny"),
+        detail(3, effects=(("write", "edit", "/w/src/a.py"),)),
+    )
+    assert ids(store, **asked) == [f"id-{number}" for number in found]
+
+
+def test_calls_that_only_tried_the_lines_are_left_out_unless_asked_for(store: Store) -> None:
+    keep(store, record(1, conversation="trotline-prove"), record(2))
+    assert ids(store) == ["id-2"]
+    assert ids(store, own=True) == ["id-2", "id-1"]
+
+
+@pytest.mark.parametrize(
+    "by,counts",
+    [
+        ("all", {"all": 3}),
+        ("host", {"somebody": 2, "another": 1}),
+        ("hour", {"1970-01-01T01:00Z": 1, "1970-01-01T02:00Z": 2}),
+        ("guard", {"deletion": 2, "remotes": 1}),
+    ],
+)
+def test_counts_are_asked_for_by_the_same_question(store: Store, by: Any, counts: dict[str, int]) -> None:
+    keep(
+        store,
+        record(1, deciders=["deletion"]),
+        record(2, deciders=["deletion", "remotes"]),
+        record(3, at_us=2 * HOUR + 1, host="another"),
+    )
+    assert {one["what"]: one["count"] for one in store.search(Query(by=by))} == counts
+
+
+def test_what_is_forgotten_is_found_by_nothing(store: Store) -> None:
+    keep(store, record(1), detail(1, command="unmistakable"), record(2, conversation="c2"))
+    assert store.forget(Forgetting(conversation="c1"), now_us=9) == 1
+    assert store.fetch("id-1") is None
+    assert ids(store) == ["id-2"]
+    assert ids(store, text="unmistakable") == []
+
+
+def test_what_is_forgotten_does_not_come_back(store: Store) -> None:
+    keep(store, record(1))
+    store.forget(Forgetting(before_us=2 * HOUR), now_us=9)
+    assert keep(store, record(1), detail(1, command="late")) == 0
+    assert ids(store) == []
+
+
+def test_to_keep_a_size_is_to_forget_the_oldest_and_no_more_than_that_takes(store: Store) -> None:
+    keep(store, record(1), record(2), detail(2, command="make"))
+    assert store.forget(Forgetting(keep_bytes=10**12), now_us=5) == 0
+    assert ids(store) == ["id-2", "id-1"]
+    assert store.forget(Forgetting(keep_bytes=1), now_us=5) == 2
+    assert ids(store) == []
+
+
+def test_to_forget_nothing_is_nothing(store: Store) -> None:
+    keep(store, record(3))
+    assert store.forget(Forgetting(before_us=2 * HOUR), now_us=9) == 0
+    assert ids(store) == ["id-3"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"schema": "trotline.record/2"},
+        {"schema": None},
+        {"id": ""},
+        {"id": "x" * 200},
+        {"id": "a\nb"},
+    ],
+    ids=str,
+)
+def test_what_is_no_record_of_ours_is_no_entry(store: Store, odd: dict[str, Any]) -> None:
+    assert keep(store, record(1, **odd), record(2)) == 1
+    assert ids(store) == ["id-2"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"at_us": "yesterday"},
+        {"at_us": 1 << 80},
+        {"host": None, "event": 3, "conversation": ["x"], "asked": {}},
+        {"host": "\ud83d"},
+        {"deciders": "everybody"},
+        {"deciders": [None, 1, ["x"]]},
+        {"detail": "words"},
+    ],
+    ids=ascii,
+)
+def test_a_record_of_an_odd_shape_is_kept_all_the_same(store: Store, odd: dict[str, Any]) -> None:
+    assert keep(store, record(1, **odd)) == 1
+    assert ids(store) == ["id-1"]
+
+
+def test_what_cannot_be_read_is_no_record_and_stops_nobody(store: Store) -> None:
+    assert store.append([Unread("0", "torn", b"\xff"), Line(record(1)), Unread("0", "torn", b"\xff")]) == 1
+    assert ids(store) == ["id-1"]

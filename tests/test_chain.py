@@ -1,0 +1,204 @@
+"""The chain of the trail: whatever one changes in it is found, and where."""
+
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from store_behaviour import HOUR, detail, keep, record
+from trotline.audit.chain import BEGINNING, Break, Entry, breaks_in, entry_after, spans_of
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.store import Forgetting
+from worlds import patient
+
+VERIFIER = Path(__file__).parent.parent / "scripts" / "verify_trail.py"
+
+
+def chain(bodies: list[str]) -> list[Entry]:
+    entries: list[Entry] = []
+    head = BEGINNING
+    for number, body in enumerate(bodies):
+        entries.append(entry_after(head, "record", f"id-{number}", f"{number:032}", body))
+        head = head._replace(seq=entries[-1].seq, digest=entries[-1].digest)
+    return entries
+
+
+CHAINS = st.lists(st.text(max_size=20), min_size=2, max_size=12).map(chain)
+FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "kind": st.sampled_from(["record", "detail", "forgotten"]),
+    "id": st.text(max_size=8),
+    "salt": st.text("0123456789abcdef", min_size=32, max_size=32),
+    "body": st.text(max_size=20),
+    "salted": st.text("0123456789abcdef", min_size=64, max_size=64),
+    "digest": st.text("0123456789abcdef", min_size=64, max_size=64),
+}
+
+
+@patient
+@given(CHAINS)
+def test_what_nobody_touched_holds(entries: list[Entry]) -> None:
+    assert list(breaks_in(entries, {entry.seq: entry.digest for entry in entries})) == []
+
+
+@patient
+@given(CHAINS, st.data())
+def test_any_edit_of_any_field_is_found_where_it_is(entries: list[Entry], data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(entries) - 1))
+    name = data.draw(st.sampled_from(sorted(FIELDS)))
+    edited = entries[at]._replace(**{name: data.draw(FIELDS[name])})
+    found = list(breaks_in([*entries[:at], edited, *entries[at + 1 :]], {}))
+    if edited == entries[at]:
+        assert found == []
+    else:
+        assert found[0].seq == edited.seq
+
+
+@patient
+@given(CHAINS, st.data())
+def test_any_deletion_before_the_end_is_found_where_it_is(entries: list[Entry], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(entries) - 2))
+    last = data.draw(st.integers(first, len(entries) - 2))
+    found = list(breaks_in([*entries[:first], *entries[last + 1 :]], {}))
+    assert [one.seq for one in found] == [first + 1]
+    assert "missing" in found[0].what
+
+
+@patient
+@given(CHAINS, st.data())
+def test_a_cut_end_is_found_by_a_head_that_is_known(entries: list[Entry], data: st.DataObject) -> None:
+    left = data.draw(st.integers(0, len(entries) - 1))
+    assert list(breaks_in(entries[:left], {})) == []
+    found = list(breaks_in(entries[:left], {entries[-1].seq: entries[-1].digest}))
+    assert [one.seq for one in found] == [left + 1]
+    assert "the end is cut" in found[0].what
+
+
+@patient
+@given(CHAINS, st.data())
+def test_entries_that_change_places_are_found(entries: list[Entry], data: st.DataObject) -> None:
+    one = data.draw(st.integers(0, len(entries) - 2))
+    other = data.draw(st.integers(one + 1, len(entries) - 1))
+    swapped = list(entries)
+    swapped[one] = entries[other]._replace(seq=entries[one].seq)
+    swapped[other] = entries[one]._replace(seq=entries[other].seq)
+    assert entries[one].seq in {found.seq for found in breaks_in(swapped, {})}
+
+
+@patient
+@given(CHAINS, CHAINS)
+def test_a_chain_that_was_written_anew_is_found_by_a_head_that_is_known(old: list[Entry], new: list[Entry]) -> None:
+    at = min(len(old), len(new)) - 1
+    found = list(breaks_in(new, {old[at].seq: old[at].digest}))
+    assert (found == []) == (old[at].digest == new[at].digest)
+
+
+@given(st.sets(st.integers(0, 60)))
+def test_spans_name_the_numbers_and_no_others(numbers: set[int]) -> None:
+    spans = spans_of(sorted(numbers))
+    assert [number for first, last in spans for number in range(first, last + 1)] == sorted(numbers)
+    assert all(one[1] + 1 < other[0] for one, other in pairwise(spans))
+
+
+def test_a_body_that_is_gone_must_have_been_forgotten() -> None:
+    entries = chain(["a", "b", "c"])
+    entries[1] = entries[1]._replace(salt=None, body=None)
+    said = "its body is gone, and no entry says that it was forgotten"
+    assert list(breaks_in(entries, {})) == [Break(2, "id-1", said)]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A store of ten records with words, of which two are forgotten."""
+    file = tmp_path / "state" / "trail.db"
+    with SqliteStore(file) as store:
+        keep(store, *(body for number in range(1, 11) for body in (record(number), detail(number, command="make"))))
+        store.forget(Forgetting(before_us=3 * HOUR), now_us=11 * HOUR)
+    return file
+
+
+def breaks(file: Path) -> list[int]:
+    with SqliteStore(file) as store:
+        return [one.seq for one in breaks_in(store.entries(), store.checkpoints())]
+
+
+def verified_elsewhere(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", VERIFIER, file, *words], capture_output=True, text=True, check=False, cwd=file.parent
+    )
+
+
+PLAUSIBLE = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
+
+EDITS: dict[str, tuple[str, int]] = {
+    "a body": ("UPDATE entries SET body = replace(body, 'make', 'take') WHERE seq = 12", 12),
+    "a body and its digest": (
+        f"UPDATE entries SET body = 'x', salted = '{PLAUSIBLE}' WHERE seq = 9",
+        9,
+    ),
+    "a whole entry": ("DELETE FROM entries WHERE seq = 7", 7),
+    "two places": (
+        """UPDATE entries SET seq = CASE seq WHEN 6 THEN -8 ELSE -6 END WHERE seq IN (6, 8);
+        UPDATE entries SET seq = -seq WHERE seq < 0""",
+        6,
+    ),
+    "words without a note": ("UPDATE entries SET salt = NULL, body = NULL WHERE seq = 10", 10),
+    "the end": ("DELETE FROM entries WHERE seq > 15", 16),
+    "the note of what was forgotten": ("DELETE FROM entries WHERE seq = 21", 1),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edits_of_the_file_are_found_by_us_and_by_somebody_who_knows_nothing_of_us(file: Path, edit: str) -> None:
+    assert breaks(file) == []
+    assert verified_elsewhere(file).returncode == 0
+    statements, where = EDITS[edit]
+    db = sqlite3.connect(file)
+    db.executescript(statements)
+    db.close()
+    assert where in breaks(file)
+    told = verified_elsewhere(file)
+    assert told.returncode == 1
+    assert f"{where}:" in told.stdout
+
+
+def test_a_cut_end_with_its_checkpoints_is_found_only_with_an_anchor(file: Path, tmp_path: Path) -> None:
+    with SqliteStore(file) as store:
+        head = store.head()
+    anchor = tmp_path / "anchor"
+    anchor.write_text(f"{head.seq} {head.digest}\n")
+    assert verified_elsewhere(file, str(anchor)).returncode == 0
+    db = sqlite3.connect(file)
+    db.executescript("DELETE FROM entries WHERE seq > 15; DELETE FROM checkpoints")
+    db.close()
+    assert "16" not in verified_elsewhere(file).stdout
+    told = verified_elsewhere(file, str(anchor))
+    assert (told.returncode, "16:" in told.stdout) == (1, True)
+
+
+def test_the_salt_of_what_is_forgotten_is_gone_so_that_nobody_can_try_a_guess(file: Path) -> None:
+    with SqliteStore(file) as store:
+        forgotten = [entry for entry in store.entries() if entry.body is None]
+    assert [entry.seq for entry in forgotten] == [1, 2, 3, 4]
+    assert {entry.salt for entry in forgotten} == {None}
+
+
+def test_a_column_that_was_edited_is_found_by_comparing_it_with_its_body(file: Path) -> None:
+    changes: dict[str, Callable[[sqlite3.Connection], object]] = {
+        "a column": lambda db: db.execute("UPDATE records SET verdict = 'allow' WHERE id = 'id-5'"),
+        "a fact": lambda db: db.execute("INSERT INTO facts VALUES ('guard', 'nobody', 9)"),
+        "a row": lambda db: db.execute("DELETE FROM records WHERE id = 'id-5'"),
+    }
+    for change in changes.values():
+        db = sqlite3.connect(file)
+        change(db)
+        db.commit()
+        db.close()
+        with SqliteStore(file) as store:
+            assert list(store.misindexed()) == [(9, "id-5")]

@@ -1,0 +1,251 @@
+"""Draining: each line of the spool comes into the store once, whoever writes, reads or dies meanwhile."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store_behaviour import detail, ids, record
+from trotline.audit import trail
+from trotline.audit.chain import breaks_in
+from trotline.audit.drain import Drained, drain
+from trotline.audit.query import Query
+from trotline.audit.spool import Spool, asides
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.errors import TrotlineError
+from trotline.service import server
+from trotline.service.directory import roots_of
+from trotline.service.server import Service, listening
+from trotline.service.watch import Watch
+
+WRITERS, EACH = 16, 40
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def spool(state: Path) -> Spool:
+    return trail.spool_of(state)
+
+
+@pytest.fixture
+def store(state: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(state / "trail.db") as opened:
+        yield opened
+
+
+def test_what_was_in_the_spool_is_in_the_store_and_nowhere_else(spool: Spool, store: SqliteStore) -> None:
+    spool.append(record(1))
+    spool.append(detail(1, command="make"))
+    assert drain(spool, store) == Drained(lines=2, files=1)
+    assert ids(store, command="make") == ["id-1"]
+    assert not spool.waits
+    assert spool.read().records == []
+
+
+def test_an_empty_spool_is_drained_of_nothing(spool: Spool, store: SqliteStore) -> None:
+    assert drain(spool, store) == Drained()
+
+
+def test_a_detail_that_comes_after_its_record_was_drained_finds_it(
+    spool: Spool, store: SqliteStore, state: Path
+) -> None:
+    spool.append(record(1))
+    drain(spool, store)
+    spool.append(detail(1, command="make"))
+    assert trail.read(state).records[0]["detail"]["payload"] == {"command": "make"}
+    drain(spool, store)
+    assert ids(store, command="make") == ["id-1"]
+
+
+def test_torn_lines_are_counted_kept_and_in_nobodys_way(spool: Spool, store: SqliteStore, state: Path) -> None:
+    spool.append(record(1))
+    with spool.file.open("ab") as file:
+        file.write(b'\n0badc0de {"id": "torn')
+        file.write(b"\n" + b"[" * 100_000)
+    spool.append(record(2))
+    assert trail.read(state).torn == 2
+    drain(spool, store)
+    assert ids(store) == ["id-2", "id-1"]
+    assert [one.why for one in store.unread()] == ["torn", "torn"]
+    assert trail.read(state).torn == 2
+
+
+def test_something_that_is_no_file_is_not_drained(spool: Spool, store: SqliteStore) -> None:
+    spool.directory.mkdir(parents=True)
+    os.mkfifo(spool.file)
+    with pytest.raises(TrotlineError, match="something that is no file"):
+        drain(spool, store)
+
+
+def test_one_that_must_not_wait_leaves_a_spool_that_is_being_drained(spool: Spool, store: SqliteStore) -> None:
+    spool.append(record(1))
+    holder = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(1, flush=True); input()"
+    argv = [sys.executable, "-c", holder, str(spool.directory / "drain.lock")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert drain(spool, store, wait=False) is None
+        process.communicate("\n")
+    assert drain(spool, store, wait=False) == Drained(lines=1, files=1)
+
+
+@pytest.mark.parametrize("moment", ["_checked", "_is_in_its_place"], ids=["before it writes", "after it wrote"])
+def test_a_writer_whose_file_is_drained_under_its_hands_writes_to_the_next(
+    spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    meant = getattr(Spool, moment)
+
+    def slow(self: Spool, given: Any) -> Any:
+        monkeypatch.undo()
+        assert drain(spool, store) is not None
+        return meant(self, given)
+
+    spool.append(record(1))
+    monkeypatch.setattr(Spool, moment, slow)
+    assert spool.append(record(2)) == ""
+    assert spool.waits
+    drain(spool, store)
+    assert sorted(ids(store)) == ["id-1", "id-2"]
+    assert store.unread() == []
+
+
+def served(home: Path) -> tuple[str, str]:
+    """A service that nobody calls: why it ended, and what it logged."""
+    roots = roots_of(str(home))
+    (roots.state / "run").mkdir(parents=True, exist_ok=True)
+    service = Service(roots, Watch(roots), os.getuid())
+    why = service.serve(listening(roots.state / "run" / "s"), 0.05)
+    return why, "\n".join(service.directory.log_lines())
+
+
+def test_a_service_that_nobody_calls_drains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        state = roots_of(home).state
+        spool = trail.spool_of(state)
+        spool.append(record(1))
+        assert served(Path(home)) == ("nobody called", "")
+        assert not spool.waits
+        with SqliteStore(state / "trail.db") as store:
+            assert ids(store) == ["id-1"]
+
+
+def test_a_service_whose_trail_cannot_be_used_says_so_once_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
+    monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.01)
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        state = roots_of(home).state
+        spool = trail.spool_of(state)
+        spool.append(record(1))
+        (state / "trail.db").write_bytes(b"no database" * 1000)
+        why, logged = served(Path(home))
+        assert why == "nobody called"
+        assert logged.count("file is not a database") == 1
+        assert len(spool.read().records) == 1
+
+
+def test_a_service_while_calls_are_likely_leaves_the_spool(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        spool = trail.spool_of(roots_of(home).state)
+        spool.append(record(1))
+        assert served(Path(home))[0] == "nobody called"
+        assert spool.waits
+
+
+WRITER = """
+import sys
+sys.path.insert(0, sys.argv[3])
+from pathlib import Path
+from store_behaviour import record, detail
+from trotline.audit.spool import Spool
+spool = Spool(Path(sys.argv[1]))
+first = int(sys.argv[2])
+for number in range(first, first + int(sys.argv[4])):
+    for line in (record(number), detail(number, command=f"make {number}")):
+        said = spool.append(line)
+        if said:
+            sys.exit(said)
+    print(number)
+"""
+
+
+def test_while_many_write_and_some_drain_nothing_is_lost_and_nothing_doubled(
+    spool: Spool, store: SqliteStore, state: Path
+) -> None:
+    here = str(Path(__file__).parent)
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(spool.directory), str(number * EACH), here, str(EACH)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(WRITERS)
+    ]
+    seen = 0
+    while any(writer.poll() is None for writer in writers):
+        drain(spool, store)
+        now = len(trail.read(state).records)
+        assert now >= seen  # whoever looks sees all, also what is just being moved
+        seen = now
+    acknowledged = [int(line) for writer in writers for line in writer.communicate()[0].split()]
+    drain(spool, store)
+    assert [writer.returncode for writer in writers] == [0] * WRITERS
+    found = [int(one["id"].removeprefix("id-")) for one in store.search(Query())]
+    assert sorted(found) == sorted(acknowledged) == list(range(WRITERS * EACH))
+    assert all("detail" in one for one in store.search(Query()))
+    assert store.head().seq == 2 * WRITERS * EACH
+    assert list(breaks_in(store.entries(), store.checkpoints())) == []
+    assert store.unread() == []
+
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from trotline.audit import drain, trail
+from trotline.audit.sqlite_store import SqliteStore
+at, state = int(sys.argv[1]), Path(sys.argv[2])
+counted = 0
+def step(frame, event, argument):
+    global counted
+    counted += event in ("call", "c_call")
+    if counted >= at:
+        os.kill(os.getpid(), signal.SIGKILL)
+store = SqliteStore(state / "trail.db")
+drain.BATCH = 2
+sys.setprofile(step)
+drain.drain(trail.spool_of(state), store)
+sys.setprofile(None)
+print(counted)
+"""
+"""Draining that ends in the middle of any call of a function, ours or Python's."""
+
+
+@pytest.mark.parametrize("offset", range(3))
+def test_whoever_dies_while_draining_has_lost_and_doubled_nothing(
+    spool: Spool, store: SqliteStore, state: Path, offset: int
+) -> None:
+    killed = 0
+    for number, at in enumerate(range(5 + offset * 7, 700, 61)):
+        for name in range(number * 5, number * 5 + 5):
+            assert spool.append(record(name)) == ""
+        with spool.file.open("ab") as file:
+            file.write(b"\ntorn %d\n" % number)
+        done = subprocess.run([sys.executable, "-c", DIES, str(at), str(state)], check=False, capture_output=True)
+        killed += done.returncode == -signal.SIGKILL
+        assert done.returncode in {0, -signal.SIGKILL}, done.stderr
+    drain(spool, store)
+    assert killed > 5
+    assert asides(spool.directory) == []
+    assert sorted(int(name.removeprefix("id-")) for name in ids(store)) == list(range(number * 5 + 5))
+    assert len(store.unread()) == number + 1
+    assert list(breaks_in(store.entries(), store.checkpoints())) == []

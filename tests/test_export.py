@@ -1,0 +1,235 @@
+"""Exports: every line is what the published schema says, and OTLP is what the official library reads."""
+
+import base64
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import pytest
+from google.protobuf import json_format
+from hypothesis import given
+from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from planted import made
+from store_behaviour import detail, record
+from test_log import call, fill, log
+from trotline.audit import otlp, otlp_wire
+from trotline.audit.record_schema import RECORD, SCHEMAS, WORDS
+from trotline.audit.trail import spool_of
+from worlds import World, new_world, patient, trotline_process
+
+SECRET = made("ghp_{crc*36}")
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud83d"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    """Four calls of no host of ours, and some of real ones."""
+    world = new_world(tmp_path)
+    call(world, "echo trotline-canary")
+    call(world, f"curl -H 'Authorization: {SECRET}' https://example.com")
+    call(world, "npm test", event="afterShellExecution")
+    call(world, "", event="stop")
+    fill(spool_of(world.roots().state))
+    return world
+
+
+def errors_of(name: str, instance: Any) -> list[str]:
+    return [error.message for error in jsonschema_rs.Draft202012Validator(SCHEMAS[name]()).iter_errors(instance)]
+
+
+def exported(world: World, form: str) -> str:
+    done = log(world, "export", "--format", form)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_line_of_jsonl_is_a_record_of_the_published_schema(world: World) -> None:
+    lines = [json.loads(line) for line in exported(world, "jsonl").splitlines()]
+    assert len(lines) == 8
+    assert [errors_of("record", line) for line in lines] == [[]] * 8
+
+
+def test_every_field_that_a_real_call_leaves_is_described(world: World) -> None:
+    lines = [json.loads(line) for line in exported(world, "jsonl").splitlines()]
+    real = [line for line in lines if line["host"] == "cursor"]
+    assert len(real) == 4
+    assert [set(line) - set(RECORD) for line in real] == [set()] * 4
+    assert [set(line["detail"]) - set(WORDS) for line in real] == [set()] * 4
+
+
+@pytest.mark.parametrize("field", ["id", "seq", "asked"])
+def test_a_line_that_lacks_what_a_record_has_is_none(field: str) -> None:
+    whole = {**record(1), "seq": 1}
+    assert errors_of("record", whole) == []
+    assert errors_of("record", {name: value for name, value in whole.items() if name != field})
+    assert errors_of("record", {**whole, field: ["odd"]})
+
+
+def test_every_row_of_csv_has_the_published_columns(world: World) -> None:
+    text = exported(world, "csv")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == 8
+    assert [errors_of("record-csv", row) for row in rows] == [[]] * 8
+    assert text.splitlines()[0].split(",") == SCHEMAS["record-csv"]()["required"]
+
+
+def test_every_line_of_ocsf_is_mapped_as_published(world: World) -> None:
+    lines = [json.loads(line) for line in exported(world, "ocsf").splitlines()]
+    assert len(lines) == 8
+    assert [errors_of("record-ocsf", line) for line in lines] == [[]] * 8
+    assert errors_of("record-ocsf", {**lines[0], "class_uid": 2004})
+    assert errors_of("record-ocsf", {**lines[0], "unmapped": {"subject": "", "record": {}}})
+
+
+@pytest.mark.parametrize("name", ["record", "record-csv", "record-ocsf"])
+def test_the_command_prints_the_schema(world: World, name: str) -> None:
+    done = trotline_process("schema", name, cwd=world.project)
+    assert json.loads(done.stdout) == SCHEMAS[name]()
+
+
+# -- otlp
+
+
+IDS = ("traceId", "spanId", "parentSpanId")
+
+
+def read_as(kind: Any, text: str | bytes) -> Any:
+    """By the library's own reader; OTLP writes ids as hexadecimal digits where protobuf's own JSON has base64."""
+
+    def with_bytes(found: dict[str, Any]) -> dict[str, Any]:
+        return {**found, **{key: base64.b64encode(bytes.fromhex(found[key])).decode() for key in IDS if key in found}}
+
+    return json_format.ParseDict(json.loads(text, object_hook=with_bytes), kind())
+
+
+def messages(world: World) -> tuple[list[Any], list[Any]]:
+    """Logs and spans of an export, read by the official library."""
+    logs, spans = [], []
+    for line in exported(world, "otlp").splitlines():
+        if "resourceLogs" in json.loads(line):
+            message = read_as(ExportLogsServiceRequest, line)
+            logs += [log for one in message.resource_logs for scope in one.scope_logs for log in scope.log_records]
+        else:
+            message = read_as(ExportTraceServiceRequest, line)
+            spans += [span for one in message.resource_spans for scope in one.scope_spans for span in scope.spans]
+    return logs, spans
+
+
+def named(attributes: Any) -> dict[str, Any]:
+    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+
+
+def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(world: World) -> None:
+    logs, spans = messages(world)
+    events = [span for span in spans if "trotline.event" in named(span.attributes)]
+    assert len(logs) == len(events) == 8
+    assert {(log.trace_id, log.span_id) for log in logs} == {(span.trace_id, span.span_id) for span in events}
+    known = {span.span_id: span for span in spans}
+    assert len(known) == len(spans)
+    for span in events:
+        parent = known[span.parent_span_id]
+        assert parent.trace_id == span.trace_id
+        assert parent.start_time_unix_nano <= span.start_time_unix_nano
+    roots = [span for span in spans if not span.parent_span_id]
+    assert {(span.name, named(span.attributes)["gen_ai.conversation.id"]) for span in roots} == {
+        ("conversation cursor", "c1"),
+        ("conversation somebody", "c1"),
+        ("conversation another", "c2"),
+    }
+    assert len({span.trace_id for span in spans}) == 3
+
+
+def test_names_are_those_of_the_conventions_and_ours(world: World) -> None:
+    logs, spans = messages(world)
+    denied = next(log for log in logs if log.severity_text == "WARN")
+    about = named(denied.attributes)
+    assert denied.severity_number == 13
+    assert (about["trotline.verdict"], about["gen_ai.agent.name"]) in {("deny", "cursor"), ("deny", "somebody")}
+    assert about["log.record.uid"]
+    run = next(span for span in spans if span.name == "execute_tool shell")
+    assert named(run.attributes)["gen_ai.operation.name"] == "execute_tool"
+    assert all(log.time_unix_nano > 1_700_000_000 * 10**9 for log in logs)
+
+
+def test_no_planted_secret_is_in_any_export(world: World) -> None:
+    for form in ("jsonl", "csv", "ocsf", "otlp"):
+        text = exported(world, form)
+        assert "curl -H" in text
+        assert SECRET not in text
+
+
+def test_an_mcp_call_is_a_call_of_a_tool() -> None:
+    told = {"tool_input": '{"id": 42}', "mcp_server_name": "tickets", "duration": 250}
+    body = {**record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"), "detail": {"payload": told}}
+    span = otlp.span_of(body)
+    about = {one["key"]: one["value"] for one in span["attributes"]}
+    assert (span["name"], span["kind"]) == ("tools/call close_ticket", 3)
+    assert about["mcp.method.name"] == {"stringValue": "tools/call"}
+    assert about["gen_ai.tool.call.arguments"] == {"stringValue": '{"id": 42}'}
+    assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == 250_000_000
+    quiet = otlp.span_of(body, words=False)
+    assert "gen_ai.tool.call.arguments" not in {one["key"] for one in quiet["attributes"]}
+    assert span["parentSpanId"] == otlp.talk_span_id(("somebody", "c1", "g1"))
+
+
+def test_what_was_measured_is_told_where_no_payload_is_kept() -> None:
+    measures = {"duration_ms": 40, "input_tokens": 7, "exit": 2}
+    body = {**record(1, event="afterShellExecution"), "detail": {"measures": measures, "machine": "a-laptop"}}
+    quiet = otlp.span_of(body, words=False)
+    about = {one["key"]: one["value"] for one in quiet["attributes"]}
+    assert int(quiet["endTimeUnixNano"]) - int(quiet["startTimeUnixNano"]) == 40_000_000
+    assert (about["gen_ai.usage.input_tokens"], about["process.exit.code"]) == ({"intValue": "7"}, {"intValue": "2"})
+    assert "trotline.machine" not in about
+    assert "trotline.machine" in {one["key"] for one in otlp.span_of(body)["attributes"]}
+
+
+def test_a_call_outside_of_every_conversation_is_a_trace_of_its_own() -> None:
+    one, other = record(1, conversation=""), record(2, conversation="")
+    assert otlp.trace_id(one) != otlp.trace_id(other)
+    assert "parentSpanId" not in otlp.span_of(one)
+
+
+@patient
+@given(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), st.dictionaries(st.sampled_from([*WORDS]), JSON))
+def test_whatever_stands_in_a_record_can_be_sent_and_read_again(fields: dict[str, Any], words: dict[str, Any]) -> None:
+    body = {**fields, "id": "id-1", "seq": 1, "detail": words}
+    logs = otlp.logs_request([body], about={})
+    data = otlp_wire.encoded("logs", logs, otlp_wire.PROTOBUF)
+    (log,) = ExportLogsServiceRequest.FromString(data).resource_logs[0].scope_logs[0].log_records
+    assert log.trace_id == bytes.fromhex(otlp.trace_id(body))
+    spans = otlp.traces_request([otlp.span_of(body)], about={})
+    data = otlp_wire.encoded("traces", spans, otlp_wire.PROTOBUF)
+    (span,) = ExportTraceServiceRequest.FromString(data).resource_spans[0].scope_spans[0].spans
+    assert span.end_time_unix_nano >= span.start_time_unix_nano
+
+
+def test_a_value_deeper_than_a_reader_goes_is_a_text() -> None:
+    deep: Any = "bottom"
+    for _ in range(300):
+        deep = [deep]
+    body = {**record(1), "seq": 1, "detail": {**detail(1), "payload": {"deep": deep}}}
+    data = otlp_wire.encoded("logs", otlp.logs_request([body], about={}), otlp_wire.PROTOBUF)
+    assert "bottom" in str(ExportLogsServiceRequest.FromString(data))
+
+
+@patient
+@given(st.lists(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), max_size=3))
+def test_protobuf_says_what_json_says(fields: list[dict[str, Any]]) -> None:
+    bodies = [{**one, "id": f"id-{number}", "seq": number} for number, one in enumerate(fields, 1)]
+    requests: dict[str, tuple[dict[str, Any], Any]] = {
+        "logs": (otlp.logs_request(bodies, about={"host.name": "x"}), ExportLogsServiceRequest),
+        "traces": (otlp.traces_request(map(otlp.span_of, bodies), about={}), ExportTraceServiceRequest),
+    }
+    for signal, (request, kind) in requests.items():
+        message = kind.FromString(otlp_wire.encoded(signal, request, otlp_wire.PROTOBUF))
+        assert read_as(kind, otlp_wire.encoded(signal, request, otlp_wire.JSON)) == message

@@ -1,0 +1,384 @@
+"""trotline log as a person sees it: real calls of hosts, real processes, and what is said about them."""
+
+import csv
+import io
+import json
+import os
+import pty
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from planted import made
+from store_behaviour import detail, record
+from trotline.audit.spool import Spool
+from trotline.audit.trail import spool_of
+from worlds import World, new_world, trotline_process
+
+NOW = 1_800_000_000_000_000
+SECRET = made("ghp_{crc*36}")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return new_world(tmp_path)
+
+
+@pytest.fixture
+def spool(world: World) -> Spool:
+    return spool_of(world.roots().state)
+
+
+def log(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
+    return trotline_process("log", *words, *world.options, cwd=world.project)
+
+
+def data(world: World, *words: str) -> Any:
+    done = log(world, *words, "--json")
+    return json.loads(done.stdout)["data"]
+
+
+def call(world: World, command: str, conversation: str = "c1", event: str = "beforeShellExecution") -> None:
+    """As the host calls us; it ends when also the words are written."""
+    payload = {"hook_event_name": event, "conversation_id": conversation, "command": command, "cwd": "/w"}
+    argv = [sys.executable, "-I", "-m", "trotline", "hook", "cursor", "--home", str(world.home)]
+    subprocess.run(argv, input=json.dumps(payload).encode(), capture_output=True, check=True)
+    spool = spool_of(world.roots().state)
+    while any("detail" not in one for one in spool.read().records):
+        os.sched_yield()
+
+
+def fill(spool: Spool) -> None:
+    """Four calls, one hour after the other."""
+    voices = [{"author": "deletion", "said": "deny", "failure": None, "micros": 300}]
+    for body in (
+        record(1, at_us=NOW, asked="deny", deciders=["deletion"], voices=voices),
+        detail(1, command="rm -rf src", effects=(("delete", "rm", "/w/src"),)),
+        record(2, at_us=NOW + 3_600_000_000, losses=[["ask", "it is not heard"]]),
+        detail(2, command="npm test"),
+        record(3, at_us=NOW + 7_200_000_000, event="afterFileEdit", conversation="c2", host="another"),
+        record(4, at_us=NOW + 7_200_000_001, event="stop", conversation="c2", host="another", micros=9000),
+        {**detail(4), "payload": {"status": "completed"}},
+    ):
+        assert spool.append(body) == ""
+
+
+def test_a_real_call_is_found_by_what_it_was(world: World) -> None:
+    call(world, "echo trotline-canary")
+    call(world, f"curl -H 'Authorization: {SECRET}' https://example.com")
+    shown = log(world).stdout.splitlines()
+    assert len(shown) == 2
+    assert "cursor beforeShellExecution" in shown[0]
+    assert "curl -H" in shown[0]
+    assert shown[1].endswith("cursor beforeShellExecution denied: echo trotline-canary (canary)")
+    assert log(world, "--verdict", "denied", "--count").stdout == "1\n"
+    assert log(world, "--text", "curl", "--count").stdout == "1\n"
+    assert log(world, "--command", "echo *", "--count").stdout == "1\n"
+    files = [path for path in world.roots().state.rglob("*") if path.is_file()]
+    assert any(path.name == "trail.db" for path in files)
+    assert not any(SECRET.encode() in path.read_bytes() for path in files)
+    assert "it holds; unanchored" in log(world, "verify").stdout
+
+
+def test_an_empty_trail_says_so(world: World) -> None:
+    done = log(world)
+    assert (done.returncode, done.stdout) == (0, "nothing in the trail answers to that\n")
+    assert log(world, "--count").stdout == "0\n"
+    assert "0 entries: it holds; unanchored" in log(world, "verify").stdout
+    assert log(world, "stats").stdout == "0 calls\n"
+    assert log(world, "export").stdout == ""
+
+
+@pytest.mark.parametrize(
+    "words,numbers",
+    [
+        ([], [6, 5, 3, 1]),
+        (["-n", "2"], [6, 5]),
+        (["--event", "stop"], [6]),
+        (["--host", "another"], [6, 5]),
+        (["--verdict", "denied"], [1]),
+        (["--verdict", "silent"], [6, 5, 3]),
+        (["--conversation", "c1"], [3, 1]),
+        (["--path", "src*"], [1]),
+        (["--command", "npm *"], [3]),
+        (["--effect", "delete"], [1]),
+        (["--text", "RM src"], [1]),
+        (["--since", "2027-01-15T08:30:00Z"], [6, 5, 3]),
+        (["--until", "2027-01-15T08:30:00"], [1]),
+        (["--host", "another", "--verdict", "denied"], []),
+    ],
+    ids=lambda value: " ".join(map(str, value)),
+)
+def test_questions(world: World, spool: Spool, words: list[str], numbers: list[int]) -> None:
+    fill(spool)
+    assert [one["seq"] for one in data(world, *words)["records"]] == numbers
+
+
+@pytest.mark.parametrize(
+    "by,shown",
+    [
+        ("host", ["       2  another", "       2  somebody"]),
+        ("guard", ["       1  deletion"]),
+        ("hour", ["       2  2027-01-15T10:00Z", "       1  2027-01-15T09:00Z", "       1  2027-01-15T08:00Z"]),
+    ],
+)
+def test_counts_for_each(world: World, spool: Spool, by: str, shown: list[str]) -> None:
+    fill(spool)
+    assert log(world, "--by", by).stdout.splitlines() == shown
+
+
+def test_a_number_is_a_sentence_on_a_terminal(world: World, spool: Spool) -> None:
+    fill(spool)
+    ours, theirs = pty.openpty()
+    argv = [sys.executable, "-m", "trotline", "log", "--count", *world.options]
+    subprocess.run(argv, stdout=theirs, check=True)
+    assert os.read(ours, 100).strip() == b"4 calls"
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_one_is_shown_by_its_number_or_its_id(world: World, spool: Spool) -> None:
+    fill(spool)
+    by_number, by_id = log(world, "show", "1"), log(world, "show", "id-1")
+    assert by_number.stdout == by_id.stdout
+    assert "  deletion: deny, 0.3 ms" in by_id.stdout
+    assert data(world, "show", "id-1")["detail"]["payload"] == {"command": "rm -rf src"}
+
+
+@pytest.mark.parametrize("name", ["99", "nobody", "2", "9" * 30, "²"])
+def test_one_that_is_not_there_is_said_not_to_be(world: World, spool: Spool, name: str) -> None:
+    fill(spool)
+    done = log(world, "show", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"the trail has no record `{name}`" in done.stderr
+
+
+@pytest.mark.parametrize("word", ["yesterday", "2x", "", "-1h", "99999999999d", "2026-99-01"])
+def test_a_time_that_is_none_is_refused(world: World, word: str) -> None:
+    done = log(world, "--since", word)
+    assert done.returncode == 64
+    assert "is no time: say `2h`" in done.stderr
+
+
+def test_conversations_are_taken_together(world: World, spool: Spool) -> None:
+    fill(spool)
+    first, second = log(world, "conversations").stdout.splitlines()
+    assert first.endswith("another c2: 2 calls, 0 commands, 1 edit, 0 denied, 0 s; ended: completed")
+    assert second.endswith("somebody c1: 2 calls, 2 commands, 0 edits, 1 denied, 3600 s")
+
+
+def test_statistics(world: World, spool: Spool) -> None:
+    fill(spool)
+    found = data(world, "stats")
+    assert found["verdicts"] == {"silent": 3, "deny": 1}
+    assert found["denied_by"] == {"deletion": 1}
+    assert found["losses"] == {"ask": 1}
+    assert found["slowest"][0] == {"who": "every call", "calls": 4, "p50": 100, "p95": 9000, "p99": 9000}
+    assert "denied by" in log(world, "stats").stdout
+
+
+def test_exports(world: World, spool: Spool) -> None:
+    fill(spool)
+    lines = [json.loads(line) for line in log(world, "export").stdout.splitlines()]
+    assert [line["id"] for line in lines] == ["id-4", "id-3", "id-2", "id-1"]
+    table = list(csv.DictReader(io.StringIO(log(world, "export", "--format", "csv").stdout)))
+    assert [(row["id"], row["verdict"], row["subject"]) for row in table][-1] == ("id-1", "deny", "rm -rf src")
+    ocsf = [json.loads(line) for line in log(world, "export", "--format", "ocsf").stdout.splitlines()]
+    assert [(one["class_uid"], one["status"], one["metadata"]["uid"]) for one in ocsf][-1] == (6003, "Failure", "id-1")
+
+
+def test_a_cell_that_a_spreadsheet_would_calculate_is_text(world: World, spool: Spool) -> None:
+    spool.append(record(1))
+    spool.append(detail(1, command="=HYPERLINK(1)"))
+    (row,) = csv.DictReader(io.StringIO(log(world, "export", "--format", "csv").stdout))
+    assert row["subject"] == "'=HYPERLINK(1)"
+
+
+def test_what_an_agent_wrote_does_not_talk_to_the_terminal(world: World, spool: Spool) -> None:
+    spool.append(record(1))
+    spool.append(detail(1, command="echo \x1b[2J\x07"))
+    for words in ([], ["show", "1"], ["--json"], ["export"]):
+        assert "\x1b" not in log(world, *words).stdout
+
+
+def test_lines_that_cannot_be_read_are_said(world: World, spool: Spool) -> None:
+    fill(spool)
+    with spool.file.open("ab") as file:
+        file.write(b"\ntorn\n")
+    for _ in range(2):
+        done = log(world)
+        assert "1 line of the spool could not be read (torn); they are kept" in done.stderr
+        assert len(done.stdout.splitlines()) == 4
+
+
+def edit(world: World, statement: str) -> None:
+    db = sqlite3.connect(world.roots().state / "trail.db")
+    db.executescript(statement)
+    db.close()
+
+
+def test_verify_says_where_an_edit_is(world: World, spool: Spool) -> None:
+    fill(spool)
+    assert "7 entries: it holds; unanchored" in log(world, "verify").stdout
+    edit(world, "UPDATE entries SET body = replace(body, 'deny', 'allow') WHERE seq = 1")
+    done = log(world, "verify")
+    assert done.returncode == 1
+    assert "entry 1 id-1: its body was edited" in done.stdout
+    assert "7 entries: it does not hold" in done.stdout
+    assert data(world, "verify")["breaks"][0]["seq"] == 1
+
+
+def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spool, tmp_path: Path) -> None:
+    fill(spool)
+    anchor = tmp_path / "elsewhere"
+    assert "unanchored" in log(world, "verify", "--anchor", str(anchor)).stdout
+    assert "it holds; anchored up to entry 7" in log(world, "verify", "--anchor", str(anchor)).stdout
+    edit(world, "DELETE FROM entries WHERE seq > 4; DELETE FROM checkpoints; DELETE FROM records WHERE seq > 4")
+    assert log(world, "verify").returncode == 0
+    before = anchor.read_bytes()
+    done = log(world, "verify", "--anchor", str(anchor))
+    assert done.returncode == 1
+    assert "entry 5 : the end is cut: entries 5 to 7 are missing" in done.stdout
+    assert anchor.read_bytes() == before
+
+
+def test_a_head_that_is_added_to_an_anchor_later_does_not_replace_the_first(
+    world: World, spool: Spool, tmp_path: Path
+) -> None:
+    fill(spool)
+    anchor = tmp_path / "elsewhere"
+    head = data(world, "verify")["head"]
+    anchor.write_text(f"7 {'0' * 64}\n7 {head}\n")
+    done = log(world, "verify", "--anchor", str(anchor))
+    assert done.returncode == 1
+    assert "the chain was written anew" in done.stdout
+
+
+def test_an_anchor_that_is_none_is_refused(world: World, tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("my notes\nare precious\n")
+    done = log(world, "verify", "--anchor", str(tmp_path / "notes"))
+    assert done.returncode == 1
+    assert "is no anchor" in done.stderr
+    assert (tmp_path / "notes").read_text() == "my notes\nare precious\n"
+
+
+def test_after_forgetting_the_chain_still_holds(world: World, spool: Spool) -> None:
+    fill(spool)
+    assert log(world, "forget", "--conversation", "c1").stdout == "2 records forgotten\n"
+    assert log(world, "--count").stdout == "2\n"
+    assert "8 entries: it holds" in log(world, "verify").stdout
+    assert log(world, "forget", "--before", "2100-01-01").stdout == "2 records forgotten\n"
+    assert "9 entries: it holds" in log(world, "verify").stdout
+
+
+@pytest.mark.parametrize("words", [[], ["--before", "9d", "--conversation", "c"]])
+def test_to_forget_one_must_say_what(world: World, words: list[str]) -> None:
+    done = log(world, "forget", *words)
+    assert done.returncode == 64
+    assert "say what to forget" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--home", "."], ["--since", "2h"], ["--json"]])
+def test_options_that_a_word_would_not_hear_are_refused(world: World, spool: Spool, words: list[str]) -> None:
+    fill(spool)
+    done = log(world, *words, "forget", "--before", "2100-01-01")
+    assert done.returncode == 64
+    assert "options come after the word: `trotline log forget --...`" in done.stderr
+    assert log(world, "--count").stdout == "4\n"
+
+
+def test_follow_shows_calls_as_they_come(world: World, spool: Spool) -> None:
+    argv = [sys.executable, "-u", "-m", "trotline", "log", "--follow", *world.options]
+    fill(spool)
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        shown = [process.stdout.readline() for _ in range(4)]
+        assert [int(line.split()[0]) for line in shown] == [1, 3, 5, 6]
+        spool.append(detail(9, command="make anew"))
+        spool.append(record(9))
+        assert "make anew" in process.stdout.readline()
+        process.terminate()
+
+
+@pytest.mark.parametrize("words", [[], ["stats"], ["verify"], ["conversations"], ["export"], ["show", "1"]])
+def test_a_trail_that_cannot_be_used_is_said_and_the_records_wait(world: World, spool: Spool, words: list[str]) -> None:
+    fill(spool)
+    world.roots().state.joinpath("trail.db").write_bytes(b"no database" * 1000)
+    done = log(world, *words)
+    assert done.returncode == 1
+    assert "cannot be used: file is not a database" in done.stderr
+    assert "records wait in the spool" in done.stderr
+    assert len(spool.read().records) == 4
+
+
+def test_trace_and_doctor_see_what_was_drained(world: World, spool: Spool) -> None:
+    fill(spool)
+    log(world)
+    assert not spool.waits
+    shown = trotline_process("trace", *world.options, cwd=world.project).stdout
+    assert shown.count("somebody beforeShellExecution") == 2
+
+
+def test_what_was_refused_and_done_all_the_same_is_an_alarm(world: World) -> None:
+    call(world, "ls")
+    call(world, "ls", event="afterShellExecution")
+    call(world, "echo trotline-canary")
+    assert log(world).stderr == ""
+    call(world, "echo trotline-canary", event="afterShellExecution")
+    assert "alarm: what 5 says was refused was done all the same, says 7" in log(world).stderr
+    (alarm,) = data(world)["alarms"]
+    assert (alarm["about_seq"], alarm["seq"]) == (5, 7)
+    told = trotline_process("doctor", *world.options, cwd=world.project).stdout
+    assert f"what {alarm['about_id']} says was refused was done all the same, says {alarm['id']}" in told
+    listed = log(world, "alarms")
+    assert (listed.returncode, listed.stdout.count("alarm: ")) == (1, 1)
+    assert data(world, "stats")["alarms"] == {"done all the same": 1}
+
+
+def test_a_refusal_in_another_conversation_is_no_alarm(world: World) -> None:
+    call(world, "echo trotline-canary")
+    call(world, "echo trotline-canary", "c2", event="afterShellExecution")
+    assert log(world).stderr == ""
+
+
+def test_a_gate_that_stopped_firing_is_an_alarm(world: World) -> None:
+    call(world, "", event="sessionStart")
+    call(world, "ls")
+    call(world, "ls", event="afterShellExecution")
+    assert log(world, "alarms").stdout == "everything in the trail fits together\n"
+    call(world, "rm notes", event="afterShellExecution")
+    assert "nobody asked about: a hook of cursor stopped firing" in log(world).stderr
+    assert "nobody asked about" in trotline_process("doctor", *world.options, cwd=world.project).stdout
+
+
+def test_what_was_let_through_and_never_done_is_told_as_a_doubt(world: World) -> None:
+    for command, event in (
+        ("ls", "beforeShellExecution"),
+        ("ls", "afterShellExecution"),
+        ("make", "beforeShellExecution"),
+        ("", "stop"),
+    ):
+        call(world, command, event=event)
+    done = log(world, "alarms")
+    assert done.returncode == 0
+    assert "alarm: what 5 let through was not done when 7 came: a person said no" in done.stdout
+
+
+def test_doctor_hears_of_a_conversation_that_went_on_without_us(world: World, tmp_path: Path) -> None:
+    transcript = tmp_path / "transcript.jsonl"
+    transcript.write_text("{}")
+    spool_of(world.roots().state).append(record(1, host="cursor", at_us=NOW))
+    told = {**detail(1), "payload": {"transcript_path": str(transcript)}}
+    spool_of(world.roots().state).append(told)
+
+    def heard() -> str:
+        return trotline_process("doctor", *world.options, cwd=world.project).stdout
+
+    os.utime(transcript, (NOW // 1_000_000 + 60,) * 2)
+    assert "went on for" not in heard()
+    os.utime(transcript, (NOW // 1_000_000 + 3600,) * 2)
+    assert f"a conversation of cursor went on for 60 minutes without a call: {transcript}" in heard()

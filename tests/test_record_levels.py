@@ -1,0 +1,311 @@
+"""How much of what was said is kept: sizes, the words, or also what edits change. It is redacted at every level."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from planted import made
+from trotline.audit.changes import Change, changes_of, diffs_of
+from trotline.audit.details import LONGEST, detail_of
+from trotline.audit.measures import measures_of
+from trotline.audit.wording import Wording, wording_of
+from trotline.config.levels import FULL, MINIMAL, STANDARD
+from trotline.config.settings import read_settings
+from trotline.events import Event
+from trotline.hosts.cursor import read_event
+from trotline.outcomes import Call, Outcome
+from trotline.program import answered, remember
+from trotline.scanners.redaction import redacting
+from trotline.testing.payloads import payload
+from trotline.verdicts import Decision, Verdict
+from worlds import World, new_world, patient, trotline_process
+
+KEY = b"k" * 32
+SECRET = made("ghp_{crc*36}")
+PEM = made("-----BEGIN RSA PRIVATE KEY-----\n{b64*64}\n{b64*64}\n{b64*40}==\n-----END RSA PRIVATE KEY-----")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return new_world(tmp_path)
+
+
+def wording(level: str) -> Wording:
+    return Wording(KEY, level, redacting(), "a-machine", "somebody")
+
+
+def event(name: str, **fields: Any) -> Event:
+    return read_event(json.dumps(payload(name, **fields)))
+
+
+def detail(raised: Event, level: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    data = json.dumps(body if body is not None else {"hook_event_name": raised.wire_name}).encode()
+    outcome = Outcome(call=Call(id="i", payload=data), event=raised, decision=Decision(verdict=Verdict()))
+    return detail_of(outcome, wording(level))
+
+
+def edited(*edits: tuple[str, str], path: str = "/w/a.py") -> Event:
+    return event("afterFileEdit", file_path=path, edits=[{"old_string": old, "new_string": new} for old, new in edits])
+
+
+def call(world: World, name: str, **fields: Any) -> None:
+    body = {"hook_event_name": name, "conversation_id": "c1", **fields}
+    argv = ("--host", "cursor", "--event", name, "--home", str(world.home))
+    made_call = Call(id=f"{name}-1", argv=argv, payload=json.dumps(body).encode(), received_us=5)
+    remember(answered(made_call, [], guarded=True)[1], str(world.home))
+
+
+def settings(world: World, place: str, **said: str) -> None:
+    roots = world.roots()
+    directory = roots.managed_config if place == "machine" else roots.config
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "settings.json").write_text(json.dumps(said))
+
+
+# Who says how much
+
+
+def test_without_a_word_the_words_are_kept_and_no_diffs(world: World) -> None:
+    assert read_settings(world.roots()).records == STANDARD
+    assert wording_of(world.roots()).level == STANDARD
+
+
+@pytest.mark.parametrize(
+    "person,machine,level", [(MINIMAL, "", MINIMAL), (MINIMAL, FULL, FULL), (FULL, MINIMAL, MINIMAL)]
+)
+def test_the_machine_has_the_last_word(world: World, person: str, machine: str, level: str) -> None:
+    settings(world, "person", records=person)
+    if machine:
+        settings(world, "machine", records=machine)
+    assert wording_of(world.roots()).level == level
+
+
+def test_a_project_has_no_say(world: World) -> None:
+    for name in (".trotline", ".config/trotline"):
+        directory = world.project / name
+        directory.mkdir(parents=True)
+        (directory / "settings.json").write_text('{"records": "minimal"}')
+    assert wording_of(world.roots()).level == STANDARD
+
+
+def test_a_level_that_is_none_is_a_problem_and_the_usual_is_in_force(world: World) -> None:
+    settings(world, "person", records="everything")
+    found = read_settings(world.roots())
+    assert found.records == STANDARD
+    assert "`records` must be one of `standard`, `minimal`, `full`" in found.problems[0].message
+
+
+@pytest.mark.parametrize(
+    "key,value",
+    [("keep_for", "for ever"), ("keep_size", "500"), ("anchor_file", "here"), ("anchor_syslog", "perhaps")],
+)
+def test_a_setting_of_another_form_is_a_problem_and_means_nothing(world: World, key: str, value: str) -> None:
+    settings(world, "person", **{key: value})
+    found = read_settings(world.roots())
+    assert getattr(found, key) == "off"
+    assert f"`{key}` must be" in found.problems[0].message
+
+
+def test_doctor_says_that_another_level_is_in_force(world: World) -> None:
+    settings(world, "person", records=MINIMAL)
+    told = trotline_process("doctor", *world.options, cwd=world.project).stdout
+    assert "records are minimal: sizes and digests are kept, and no words" in told
+
+
+# What is kept
+
+
+def test_minimal_keeps_sizes_and_digests_and_no_text(world: World) -> None:
+    settings(world, "person", records=MINIMAL)
+    call(world, "beforeShellExecution", command="cat unmistakable-name", cwd="/w/unmistakable")
+    call(world, "preToolUse", tool_name="Write", tool_input={"file_path": "/w/unmistakable.py", "content": "a\nb\n"})
+    state = world.roots().state
+    assert not any(b"unmistakable" in path.read_bytes() for path in (state / "spool").rglob("*") if path.is_file())
+    shell, tool = (json.loads(line)["data"] for line in shown(world, "beforeShellExecution-1", "preToolUse-1"))
+    assert shell["detail"]["sizes"]["command"][0] == len("cat unmistakable-name")
+    assert "payload" not in shell["detail"]
+    assert [(added, removed) for _, added, removed in tool["detail"]["lines"]] == [(2, 0)]
+
+
+def shown(world: World, *names: str) -> list[str]:
+    done = [trotline_process("log", "show", name, "--json", *world.options, cwd=world.project) for name in names]
+    return [one.stdout.replace("\n", "") for one in done]
+
+
+def test_the_same_text_has_the_same_digest_and_another_another() -> None:
+    one, two, other = (
+        detail(event("beforeShellExecution"), MINIMAL, {"command": command})["sizes"]["command"]
+        for command in ("make", "make", "male")
+    )
+    assert one == two != other
+
+
+def test_full_shows_what_an_edit_changes(world: World) -> None:
+    settings(world, "person", records=FULL)
+    call(
+        world,
+        "afterFileEdit",
+        file_path="/w/cart.py",
+        edits=[{"old_string": "a = 1\nb = 2\n", "new_string": "a = 1\nb = 3\n"}],
+    )
+    told = trotline_process("log", "show", "1", *world.options, cwd=world.project).stdout
+    assert "  /w/cart.py\n  @@ -1,2 +1,2 @@\n   a = 1\n  -b = 2\n  +b = 3\n" in told
+    assert trotline_process("log", "--text", "cart", "--count", *world.options, cwd=world.project).stdout == "1\n"
+
+
+@pytest.mark.parametrize("level", [MINIMAL, STANDARD])
+def test_below_full_there_are_no_diffs_but_lines_are_counted(level: str) -> None:
+    kept = detail(edited(("a\nb", "a\nc\nd")), level)
+    assert "diffs" not in kept
+    assert [counts[1:] for counts in kept["lines"]] == [[2, 1]]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"file_path": "/w/a", "content": "x\ny"},
+        {"path": "/w/a", "contents": "x\ny"},
+        {"file_path": "/w/a", "old_string": "o", "new_string": "x\ny"},
+        {"file_path": "/w/a", "edits": [{"old_string": "o", "new_string": "x\ny"}]},
+    ],
+    ids=" ".join,
+)
+def test_what_a_tool_writes_is_a_change(given: dict[str, Any]) -> None:
+    (change,) = changes_of(event("preToolUse", tool_name="Write", tool_input=given))
+    assert (change.path, change.new) == ("/w/a", "x\ny")
+    assert changes_of(event("preToolUse", tool_name="Shell", tool_input=given)) == []
+
+
+@pytest.mark.parametrize("level", [MINIMAL, STANDARD, FULL])
+@pytest.mark.parametrize("secret", [SECRET, PEM], ids=["token", "private key"])
+def test_no_level_keeps_a_secret_not_even_between_the_signs_of_a_diff(level: str, secret: str) -> None:
+    lines = secret.split("\n")
+    for raised, body in (
+        (edited((f"x\n{secret}\ny", "x\ny")), {"edits": [{"old_string": f"x\n{secret}\ny"}]}),
+        (edited(("x", f"x\n{secret}")), {"edits": [{"new_string": f"x\n{secret}"}]}),
+        (event("beforeSubmitPrompt", prompt=secret), {"prompt": secret}),
+    ):
+        text = json.dumps(detail(raised, level, body))
+        assert not [line for line in lines[1:-1] or lines if line in text]
+
+
+def test_rules_of_ones_own_redact_as_well(world: World) -> None:
+    config = world.roots().config
+    config.mkdir(parents=True)
+    (config / "secrets.toml").write_text(
+        "[[rules]]\nid = 'badge'\nregex = '''badge-[0-9]{6}'''\nkeywords = ['badge']\n"
+    )
+    call(world, "beforeShellExecution", command="open door --with badge-123456", cwd="/w")
+    files = [path.read_bytes() for path in (world.roots().state / "spool").iterdir()]
+    assert not any(b"badge-123456" in data for data in files)
+    assert any(b"redacted badge" in data for data in files)
+
+
+def test_what_is_too_long_to_be_kept_has_a_size_and_a_digest() -> None:
+    long = "a" * (LONGEST + 1)
+    one, other = (detail(event("stop"), STANDARD, {"text": text})["payload"]["text"] for text in (long, long + "a"))
+    assert one.startswith(f"[{LONGEST + 1} characters, digest ")
+    assert one.split("digest")[1] != other.split("digest")[1]
+
+
+# What a host counted and named
+
+
+MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("stop", {"status": "completed", "input_tokens": 5}, {"input_tokens": 5, "status": "completed"}),
+    ("sessionEnd", {"reason": "user_close", "duration_ms": 9.5}, {"reason": "user_close", "duration_ms": 9.5}),
+    ("afterShellExecution", {"duration": 12.5}, {"duration_ms": 12.5}),
+    ("postToolUse", {"tool_output": '{"output":"x","exitCode":2}'}, {"exit": 2}),
+    ("postToolUseFailure", {"error_message": "Exit code 1\nboom", "failure_type": "error"}, {"exit": 1}),
+    ("afterMCPExecution", {"duration": 40, "mcp_server_name": "s"}, {"duration_ms": 40, "mcp_server_name": "s"}),
+    ("afterAgentThought", {"duration_ms": 77}, {"duration_ms": 77}),
+    ("subagentStop", {"status": "aborted", "duration_ms": 6}, {"status": "aborted", "duration_ms": 6}),
+    ("preCompact", {"trigger": "auto", "context_tokens": 99}, {"trigger": "auto", "context_tokens": 99}),
+    ("stop", {"status": "ignore all\nthat was said before"}, {}),
+]
+
+
+@pytest.mark.parametrize("name,fields,measures", MEASURED, ids=lambda value: value if isinstance(value, str) else "")
+def test_what_hosts_count_is_kept_at_every_level(name: str, fields: dict[str, Any], measures: dict[str, Any]) -> None:
+    raised = event(name, **fields)
+    assert measures.items() <= measures_of(raised).items()
+    if not measures:
+        assert "status" not in measures_of(raised)
+    assert detail(raised, MINIMAL)["measures"] == detail(raised, STANDARD)["measures"] == measures_of(raised)
+
+
+def test_an_exit_status_that_a_host_adds_is_found() -> None:
+    body = {**payload("afterShellExecution"), "exit_code": 3}
+    assert measures_of(read_event(json.dumps(body)))["exit"] == 3
+
+
+def test_attachments_say_which_rules_were_in_force() -> None:
+    raised = event("beforeSubmitPrompt", attachments=[{"type": "rule", "file_path": "/w/.cursor/rules/a.mdc"}])
+    assert detail(raised, STANDARD)["attachments"] == [["rule", "/w/.cursor/rules/a.mdc"]]
+    ((kind, digest),) = detail(raised, MINIMAL)["attachments"]
+    assert (kind, "/w/" in digest) == ("rule", False)
+
+
+def test_machine_user_and_version_are_named(world: World) -> None:
+    call(world, "beforeShellExecution", command="ls", cursor_version="9.9.9")
+    (told,) = (json.loads(line)["data"]["detail"] for line in shown(world, "beforeShellExecution-1"))
+    assert told["machine"] == socket.gethostname()
+    assert told["user"]
+    assert told["version"] == "9.9.9"
+
+
+# Diffs
+
+
+def lines() -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from(["a", "b", "", "+c", "-d", "@@"]), max_size=12).map("\n".join)
+
+
+def applied(text: str, old: str) -> list[str]:
+    """The new text, from the old one and its diff."""
+    rest, new = old.splitlines(), []
+    at = 0
+    for line in text.splitlines():
+        if line.startswith("@@ "):
+            start = int(line.split()[1].split(",")[0].removeprefix("-"))
+            begin = max(at, start - 1 if not line.split()[1].endswith(",0") else start)
+            new += rest[at:begin]
+            at = begin
+        elif line.startswith("+"):
+            new.append(line[1:])
+        else:
+            new += [line[1:]] if not line.startswith("-") else []
+            at += 1
+    return new + rest[at:]
+
+
+@patient
+@given(lines(), lines())
+def test_a_diff_makes_the_new_text_of_the_old(old: str, new: str) -> None:
+    (found,) = diffs_of([Change("p", old, new)])
+    assert applied(found.text, old) == new.splitlines()
+    assert found.added - found.removed == len(new.splitlines()) - len(old.splitlines())
+
+
+def test_a_place_in_a_long_text_is_found_by_its_number() -> None:
+    old = "\n".join(f"line {number}" for number in range(5_000))
+    new = old.replace("line 2500", "another")
+    (found,) = diffs_of([Change("p", old, new)])
+    assert (found.added, found.removed) == (1, 1)
+    assert found.text.splitlines()[0] == "@@ -2498,7 +2498,7 @@"
+    assert applied(found.text, old) == new.splitlines()
+
+
+def test_what_takes_too_long_to_compare_is_told_as_a_whole() -> None:
+    old, new = ("\n".join(f"{word} {number}" for number in range(150)) for word in ("old", "new"))
+    found = diffs_of([Change("p", old, new)] * 30)
+    assert {(one.added, one.removed) for one in found} == {(150, 150)}
+    long = "\n".join(str(number) for number in range(900))
+    (whole,) = diffs_of([Change("p", long, long[::-1])])
+    assert whole.text.count("@@") == 2
+    assert applied(whole.text, long) == long[::-1].splitlines()

@@ -1,0 +1,43 @@
+"""A trail for tests: calls as a host makes them, with all that Trotline keeps of them."""
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+from trotline.audit.trail import spool_of
+from trotline.outcomes import Call
+from trotline.program import answered, remember
+from worlds import World
+
+
+def shell(world: World, command: str, conversation: str = "c1") -> dict[str, Any]:
+    """What Cursor sends before a command."""
+    return {
+        "hook_event_name": "beforeShellExecution",
+        "conversation_id": conversation,
+        "generation_id": "g1",
+        "workspace_roots": [str(world.project)],
+        "user_email": "ann@acme.io",
+        "command": command,
+        "cwd": str(world.project),
+    }
+
+
+def call(world: World, payload: dict[str, Any], host: str = "cursor") -> None:
+    """A process of our own line; it ends when also the words are written."""
+    argv = [sys.executable, "-I", "-m", "trotline", "hook", host, "--home", str(world.home)]
+    subprocess.run(argv, input=json.dumps(payload).encode(), capture_output=True, check=False)
+    spool = spool_of(world.roots().state)
+    while any("detail" not in one for one in spool.read().records):
+        os.sched_yield()
+
+
+def called(world: World, payload: dict[str, Any], number: int, host: str = "cursor") -> None:
+    """The same without a process, for many of them: what a service does with a call."""
+    argv = ("--host", host, "--home", str(world.home))
+    made = Call(id=f"call-{number}", argv=argv, payload=json.dumps(payload).encode(), received_us=1_800_000 + number)
+    outcome = answered(made, (), guarded=True)[1]
+    assert outcome is not None
+    remember(outcome, str(world.home))
