@@ -1,0 +1,82 @@
+"""A review as a comment on a pull request. Whatever others wrote stands in code spans, so that it stays text."""
+
+import re
+from collections.abc import Iterator
+
+from trotline.replay.comparison import Group, Kind, grouped, unsaid
+from trotline.replay.differences import Difference
+from trotline.replay.review import Reviewed
+
+LONGEST = 160
+MOST_ROWS = 40
+EXAMPLES = 3
+
+
+def code(text: str) -> str:
+    """A code span that nothing in the text can end, on one line of a table."""
+    shown = "".join(char if char.isprintable() else " " for char in text)[:LONGEST].strip()
+    if not shown:
+        return ""
+    longest = max(map(len, re.findall("`+", shown)), default=0)
+    fence, space = "`" * (longest + 1), " " if "`" in shown else ""
+    return f"{fence}{space}{shown}{space}{fence}".replace("|", "\\|")
+
+
+def comment(found: Reviewed, summary: str) -> Iterator[str]:
+    yield f"### Hooks and policy: {code(found.old)} to {code(found.new)}"
+    yield ""
+    yield from _configured(found)
+    for problem in found.problems:
+        yield f"- problem: {code(str(problem.place))} {code(problem.message)}"
+    yield ""
+    yield f"**{summary}**"
+    groups = grouped(found.rows, (Kind.CHANGED, Kind.OTHERS))
+    if groups:
+        yield ""
+        yield "| calls | was | would be | who | for example |"
+        yield "|---|---|---|---|---|"
+        yield from (_group(group) for group in groups[:MOST_ROWS])
+        yield from _left_out(len(groups))
+    reasons = unsaid(found.rows)
+    if reasons:
+        yield ""
+        yield "What cannot be said:"
+        yield ""
+        yield from (f"- {count}: {code(why)}" for why, count in reasons)
+
+
+def _configured(found: Reviewed) -> Iterator[str]:
+    if not found.differences:
+        yield "Nothing that is configured differs."
+        return
+    yield "| | what | where | name | how | recorded calls it would be asked about |"
+    yield "|---|---|---|---|---|---|"
+    rows = list(zip(found.differences, found.asked, strict=True))
+    yield from (_difference(difference, asked) for difference, asked in rows[:MOST_ROWS])
+    yield from _left_out(len(rows))
+
+
+def _difference(difference: Difference, asked: int) -> str:
+    how = "; ".join(f"{name} {_way(was, now)}" for name, was, now in difference.fields)
+    calls = str(asked) if difference.hooks else ""
+    return (
+        f"| {difference.change} | {difference.what} | {difference.where} | {code(difference.name)} | {how} | {calls} |"
+    )
+
+
+def _way(was: str, now: str) -> str:
+    return " to ".join(filter(None, [code(was), code(now)])) if was and now else code(now) or f"no longer {code(was)}"
+
+
+def _group(group: Group) -> str:
+    speak = [code(text) for _, text in group.rows[0].reasons]
+    gone = {author for author, _ in group.silent} - {author for author, _ in group.speaks}
+    who = "; ".join([*speak, *(f"no longer {code(author)}" for author in sorted(gone))])
+    examples = ", ".join(code(row.one.subject) for row in group.rows[:EXAMPLES] if row.one.subject)
+    return f"| {len(group.rows)} | {group.was} | {group.would} | {who} | {examples} |"
+
+
+def _left_out(rows: int) -> Iterator[str]:
+    if rows > MOST_ROWS:
+        yield ""
+        yield f"And {rows - MOST_ROWS} more rows."

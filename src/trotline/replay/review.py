@@ -1,0 +1,138 @@
+"""A review: what two sides say differently, which recorded decisions would change, and which calls who would see.
+
+No hook is run. What an entry that came, went or changed would say is not known; how often it would be asked is.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from trotline.answer import all_of
+from trotline.config.places import Roots, policy_files
+from trotline.config.policies import Given
+from trotline.config.problems import Problem
+from trotline.errors import UnreadablePayload, UsageError
+from trotline.events import Event
+from trotline.hosts import host_named
+from trotline.hosts.cursor_editions import NEWEST, edition
+from trotline.replay.abroad import event_of
+from trotline.replay.comparison import Kind, Row, compared
+from trotline.replay.differences import (
+    Difference,
+    entries_of,
+    hook_differences,
+    policy_differences,
+    script_differences,
+    wish_of,
+)
+from trotline.replay.recalled import Recalled
+from trotline.replay.sides import KINDS, POLICY, PROJECT, USER, Side
+from trotline.replay.sources import Calls
+from trotline.replay.trials import State, Trial
+from trotline.verdicts import Permission
+
+
+class Reviewed(NamedTuple):
+    """Everything that a pull request should say about itself."""
+
+    old: str
+    new: str
+    differences: tuple[Difference, ...]
+    asked: tuple[int, ...]  # for each difference, of how many recorded calls its hooks would be asked
+    rows: tuple[Row, ...]
+    problems: tuple[Problem, ...] = ()  # of the new side, which the old one does not have
+    elsewhere: int = 0  # calls in other workspaces, which a project's policy does not reach
+
+    @property
+    def stricter(self) -> int:
+        return sum(_strictness(row.would) > _strictness(row.was) for row in self.rows if row.kind is Kind.CHANGED)
+
+    @property
+    def milder(self) -> int:
+        return sum(_strictness(row.would) < _strictness(row.was) for row in self.rows if row.kind is Kind.CHANGED)
+
+
+def _strictness(said: str) -> Permission:
+    return Permission[said.partition(",")[0].upper()]
+
+
+class Place(NamedTuple):
+    """Where a review is made: these roots, on this day, with this directory for what trials remember."""
+
+    roots: Roots
+    today: str
+    directory: Path
+
+
+def reviewed(old: Side, new: Side, calls: Calls, place: Place, layer: str = "") -> Reviewed:
+    """Only what both sides have is compared: a policy file says nothing about hooks."""
+    parts = [part for part in new.files if part in old.files]
+    if not parts:
+        raise UsageError(f"`{old.name}` and `{new.name}` have nothing in common", hint="name two of the same kind")
+    layer = layer or new.layer or old.layer or USER
+    differences, problems = _differences(old, new, parts, layer, place.today)
+    again = [one._replace(said=None) for one in calls.every]
+    before, after = (
+        Trial(_state(side, layer, place.roots), place.roots, place.directory, place.today) for side in (old, new)
+    )
+    rows = tuple(compared(again, before, after, calls.wanted))
+    counted = tuple(_asked(difference, [row.one for row in rows]) for difference in differences)
+    far = sum(not _is_in(row.one, place.roots) for row in rows) if layer == PROJECT else 0
+    return Reviewed(old.name, new.name, tuple(differences), counted, rows, tuple(problems), far)
+
+
+def _differences(
+    old: Side, new: Side, parts: Iterable[str], layer: str, today: str
+) -> tuple[list[Difference], list[Problem]]:
+    found: list[Difference] = []
+    problems: list[Problem] = []
+    for part in parts:
+        if part == POLICY:
+            before, known = wish_of(layer, old.place(part), old.files[part], today)
+            after, now = wish_of(layer, new.place(part), new.files[part], today)
+            found += policy_differences(before, after)
+            said = {problem.message for problem in known}
+            problems += [problem for problem in now if problem.message not in said]
+        else:
+            kind = KINDS[layer if (layer, part) in KINDS else PROJECT, part]
+            entries = [entries_of(kind, side.place(part), side.files[part], edition(NEWEST)) for side in (old, new)]
+            found += hook_differences(*entries)
+    if old.scripts is not None and new.scripts is not None:
+        found += script_differences(old.scripts, new.scripts)
+    return found, problems
+
+
+def _state(side: Side, layer: str, roots: Roots) -> State:
+    """What is in force, with this side's policy in the place of the one of its layer."""
+    if POLICY not in side.files:
+        return State()
+    given = Given(side.place(POLICY), side.files[POLICY])
+    places = policy_files(roots, map(str, roots.projects[:1]))
+    return State({os.path.realpath(file): given for name, file in places if name == layer})
+
+
+def _asked(difference: Difference, calls: Iterable[Recalled]) -> int:
+    """Of how many calls a hook of this difference would be asked; no stranger's pattern is run at length."""
+    if not difference.hooks:
+        return 0
+    return sum(any(hook.fit(event).applies for hook in difference.hooks for event in _events(one)) for one in calls)
+
+
+def _events(one: Recalled) -> Iterator[Event]:
+    if one.missing:
+        return iter(())
+    try:
+        return iter(all_of(event_of(one), host_named(one.host)))
+    except UnreadablePayload:
+        return iter(())
+
+
+def _is_in(one: Recalled, roots: Roots) -> bool:
+    if one.missing:
+        return True  # nobody knows where it was; that it cannot be judged is said elsewhere
+    try:
+        named = event_of(one).workspace_roots
+    except UnreadablePayload:
+        return True
+    return not {os.path.realpath(root) for root in named}.isdisjoint(map(os.path.realpath, roots.projects))

@@ -1,0 +1,181 @@
+"""A trial: calls in their order, answered by what a state of policy and hooks would say. Nothing is written and nothing
+is sent: conversations are remembered in here, and forgotten with it.
+"""
+
+import functools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from trotline.analysis.action import READERS
+from trotline.answer import Seat, answer
+from trotline.canary import CANARY
+from trotline.config import lookaround
+from trotline.config.places import Roots
+from trotline.config.policies import AS_THEY_ARE, Given, read_policies
+from trotline.config.problems import Problem
+from trotline.config.settings import read_settings
+from trotline.engine.functions import Function
+from trotline.engine.sessions import Sessions
+from trotline.events import EVENTS, AfterMCP, AfterShell, Event, OtherEvent, PostToolUse, PostToolUseFailure
+from trotline.guarding import alarm_of, guards_of
+from trotline.guards.policy import Policy
+from trotline.hosts import host_named
+from trotline.hosts.host import Answer, Host, Power
+from trotline.judging import Guards, Recollection
+from trotline.memory import Memory
+from trotline.outcomes import Call, Outcome
+from trotline.replay.hooks import Unasked
+from trotline.replay.recalled import Recalled, Said, spoken
+from trotline.verdicts import Permission
+
+WORST = "it depends on an earlier call of its conversation that cannot be judged again"
+
+AFTER: tuple[type[Event], ...] = (AfterMCP, AfterShell, PostToolUse, PostToolUseFailure)
+REMEMBERED = frozenset(cls.contract.name for cls in (*READERS, *AFTER))
+"""Events after which a conversation may be judged otherwise."""
+
+
+class State(NamedTuple):
+    """What calls are judged by: the policies of all layers, some of them other than they are, a preset, hooks."""
+
+    instead: Mapping[str, Given] = AS_THEY_ARE
+    preset: str = ""
+    hooks: Sequence[Function] = ()
+
+
+IN_FORCE = State()
+
+
+class AnyMemory(Memory, frozen=True):
+    """Of a conversation that may have done anything before."""
+
+    secrets: int = 1
+
+    def refused(self, _effect: object) -> bool:
+        return True
+
+    def wrote(self, _path: str) -> bool:
+        return True
+
+
+class OwnMemory(Recollection):
+    """What conversations of one trial did before."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Memory] = {}
+
+    def of(self, conversation: str) -> tuple[Memory, str]:
+        return self.known.get(conversation, Memory()), ""
+
+    def keep(self, conversation: str, memory: Memory, _now_us: int) -> str:
+        if conversation:
+            self.known[conversation] = memory
+        return ""
+
+
+class WorstMemory(Recollection):
+    """For whoever wants to know whether it matters what a conversation did before."""
+
+    def __init__(self) -> None:
+        pass
+
+    def of(self, _conversation: str) -> tuple[Memory, str]:
+        return AnyMemory(), ""
+
+    def keep(self, _conversation: str, _memory: Memory, _now_us: int) -> str:
+        return ""
+
+
+class Judged(NamedTuple):
+    """What a trial came to for one call; `unsaid` is why it came to nothing."""
+
+    answer: Answer | None = None
+    outcome: Outcome | None = None
+    unsaid: str = ""
+
+    @property
+    def said(self) -> Said | None:
+        if self.outcome is None:
+            return None
+        heard = [voice for voice in self.outcome.voices if voice.warnings or voice.said != "no opinion"]
+        voices = spoken((voice.author, voice.verdict.permission.word) for voice in heard)
+        return Said(self.outcome.decision.permission.word, voices)
+
+
+class Trial:
+    """One state, asked about calls in the order in which they came."""
+
+    def __init__(self, state: State, roots: Roots, sessions: Path, today: str) -> None:
+        self.state = state
+        self.roots = roots
+        self.today = today
+        self.memory = OwnMemory()
+        self.sessions = Sessions(sessions)
+        self.settings = read_settings(roots)
+        self.problems: dict[Problem, None] = {}
+        self.asks_who = False
+        self._doubtful: set[str] = set()
+        self._policy = functools.cache(self._read)
+        self._guards = functools.cache(self._guards_for)
+
+    def judge(self, one: Recalled, host: Host | None = None, *, aside: bool = False) -> Judged:
+        """The answer to a call; on a host of another name, if one is given. Of a call aside nobody wants to know more
+        than what a conversation remembers of it, and no hook is run."""
+        if one.missing:
+            self._doubtful |= {one.conversation} if one.event in REMEMBERED else set()
+            return Judged(unsaid=one.missing)
+        try:
+            return self._judged(one, host, () if aside else self.state.hooks)
+        except Unasked as unasked:
+            return Judged(unsaid=str(unasked))
+
+    def _judged(self, one: Recalled, host: Host | None, hooks: Sequence[Function]) -> Judged:
+        sure = not one.conversation or one.conversation not in self._doubtful
+        worst = Permission.SILENT if sure else self._answered(one, host, (), worst=True)[1].decision.permission
+        sent, outcome = self._answered(one, host, hooks)
+        if isinstance(outcome.event, OtherEvent) and one.event in EVENTS:
+            return Judged(unsaid="what was kept of its payload cannot be read any more")
+        if worst > outcome.decision.permission:  # to remember more makes nobody milder
+            return Judged(unsaid=WORST)
+        if one.nameless and self.asks_who:
+            return Judged(unsaid="redacted: the person's address, and a rule asks for `user`")
+        return Judged(sent, outcome)
+
+    def _answered(
+        self, one: Recalled, host: Host | None, hooks: Sequence[Function], *, worst: bool = False
+    ) -> tuple[Answer, Outcome]:
+        call = Call(id="", payload=one.payload, received_us=one.at_us)
+        return answer(call, self._seat(one, host or host_named(one.host), hooks, worst=worst))
+
+    def _seat(self, one: Recalled, host: Host, hooks: Sequence[Function], *, worst: bool) -> Seat:
+        theirs = next((name for name, ours in host.events.items() if ours == one.event), one.event)
+        return Seat(
+            host,
+            hooks,
+            self.sessions,
+            event=theirs,
+            believing=frozenset({Power.ASK}) if self.settings.ask_fallback == Permission.ASK.word else frozenset(),
+            search=lookaround.search,
+            guards=self._guards(host.name, one.monitored, worst),
+            always=(CANARY,),
+            monitors=one.monitored,
+        )
+
+    def _guards_for(self, host: str, monitored: bool, worst: bool) -> Guards:
+        def policies(projects: Sequence[str]) -> tuple[Policy, tuple[str, ...]]:
+            return self._policy(tuple(projects))
+
+        guards = guards_of(self.roots, self.sessions, monitors=monitored, host=host, policies=policies)
+        guards.recollection = WorstMemory() if worst else self.memory
+        guards.scanning = guards.scanning._replace(key=bytes)  # nothing is kept, so nothing needs a digest
+        return guards
+
+    def _read(self, projects: tuple[str, ...]) -> tuple[Policy, tuple[str, ...]]:
+        read = read_policies(self.roots, list(map(Path, projects)), today=self.today, instead=self.state.instead)
+        self.problems |= dict.fromkeys(read.problems)
+        self.asks_who = self.asks_who or any("user" in rule.when for rule in read.policy.rules)
+        policy = read.policy
+        if self.state.preset:
+            policy = policy._replace(preset=self.state.preset, preset_layer="asked for")
+        return policy, tuple(map(alarm_of, read.problems))
