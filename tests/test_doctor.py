@@ -1,0 +1,634 @@
+"""trotline doctor: every check sees what it is for. Each world here is really broken, and really looked at."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soak_service import wait_for_service
+from trotline.audit.spool import Spool
+from trotline.checkup import call_checks, machine_checks, trips
+from trotline.checkup.agents import Agent
+from trotline.checkup.examination import examine_machine
+from trotline.checkup.examined import Examined, Machine
+from trotline.checkup.finding import State
+from trotline.checkup.lines import may_be_run, ours_in
+from trotline.config.own_file import own_text
+from trotline.config.places import private_directory
+from trotline.config.wires import wired
+from trotline.hosts import HOSTS, host_named
+from trotline.service.directory import WENT_COLD, RunDirectory
+from trotline.service.line import CLIENT, is_ours
+from trotline.testing.payloads import payload
+from worlds import World, new_world, trotline_process
+
+WIRED = [name for name in HOSTS if host_named(name).wiring is not None]
+FEW = "openhands"
+"""The agent with the fewest events, where it does not matter which."""
+
+
+needs_client = pytest.mark.skipif(
+    not CLIENT.exists(), reason=f"NO COMPILED CLIENT at {CLIENT.name}: lines that go through it are not tested"
+)
+
+
+def run(world: World, *words: str, **environment: str) -> tuple[int, str]:
+    done = trotline_process(*words, *world.options, cwd=world.project, environment=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """One whose path is short enough for a socket, and that is left without a service."""
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as path:
+        made = new_world(Path(path))
+        yield made
+        run(made, "service", "stop")
+
+
+def installed(world: World, name: str = FEW, *words: str) -> Path:
+    code, out = run(world, "install", name, "--yes", *words)
+    assert code == 0, out
+    return file_of(world, name)
+
+
+def file_of(world: World, name: str) -> Path:
+    wiring = host_named(name).wiring
+    assert wiring is not None
+    return world.home / wiring.files["user"].format(event=wiring.events[0])
+
+
+def doctor(world: World, name: str = FEW, **environment: str) -> tuple[int, dict[str, Any]]:
+    done = trotline_process(
+        "doctor", "--host", name, "--json", *world.options, cwd=world.project, environment=environment
+    )
+    body: dict[str, Any] = json.loads(done.stdout)
+    assert body["schema"] == "trotline.doctor/1"
+    assert body["ok"] is (done.returncode == 0)
+    return done.returncode, body["data"]
+
+
+def said(data: dict[str, Any], what: str, state: str = "") -> str:
+    """The details of one check, in one or every state."""
+    findings = [finding for agent in data["agents"] for finding in agent["findings"]] + data["machine"]
+    wanted = [one["detail"] for one in findings if one["what"] == what and state in {"", one["state"]}]
+    return "\n".join(wanted)
+
+
+def bad(data: dict[str, Any]) -> set[str]:
+    """What is to be put right; how fast this machine is today is no matter of ours."""
+    findings = [finding for agent in data["agents"] for finding in agent["findings"]] + data["machine"]
+    return {finding["what"] for finding in findings if finding["state"] in {"warn", "fail"}} - {"latency"}
+
+
+def client(world: World, file: Path, script: str, place: str = "bin") -> Path:
+    """Our lines in the file go through this script from now on; `$REAL` in it is the real client."""
+    program = world.script(f"{place}/trotline-hook", "#!/bin/sh\n" + script.replace("$REAL", shlex.quote(str(CLIENT))))
+    file.write_text(file.read_text().replace(str(CLIENT), str(program)))
+    return program
+
+
+# -- all is well
+
+
+@pytest.mark.parametrize("name", WIRED)
+def test_a_fresh_installation_has_nothing_to_put_right(world: World, name: str) -> None:
+    installed(world, name)
+    data = doctor(world, name)[1]
+    assert bad(data) == set(), data
+    wiring = host_named(name).wiring
+    assert wiring is not None
+    assert f"all {len(wiring.events)} events answered" in said(data, "round trip", "ok")
+    assert f"all {len(wiring.events)} calls are in the trail" in said(data, "records", "ok")
+    assert "the canary is refused" in said(data, "refusal", "ok")
+    assert said(data, "latency")
+    assert "has not called yet" in said(data, "loaded", "note")
+
+
+def test_it_is_said_in_lines_and_a_next_step(world: World) -> None:
+    installed(world)
+    _, out = run(world, "doctor", "--host", FEW)
+    assert out.startswith("OpenHands  version unknown\n  ok    file ")
+    assert "\nThis machine\n  ok    state " in out
+    assert out.splitlines()[-1].startswith(("next: start OpenHands anew", "next: trotline service status"))
+
+
+def test_it_changes_nothing_and_its_calls_are_no_agents(world: World) -> None:
+    file = installed(world)
+    before = file.read_bytes()
+    run(world, "doctor")
+    assert file.read_bytes() == before
+    assert "no host has called yet" in run(world, "trace")[1]
+    _, everything = run(world, "trace", "--all")
+    assert everything.count("openhands") >= 6
+    assert "0 calls of agents" in run(world, "doctor")[1]
+
+
+def test_nobody_here_is_a_finding(world: World) -> None:
+    code, out = run(world, "doctor")
+    assert code == 1
+    assert "no agent was found on this machine" in out
+    assert run(world, "doctor", "--host", "nobody")[0] == 64
+
+
+def test_only_the_named_agents_are_looked_at(world: World) -> None:
+    for name in ("codex", FEW):
+        installed(world, name)
+    _, out = run(world, "doctor", "--host", FEW)
+    assert "Codex" not in out
+    assert "Codex" in run(world, "doctor")[1]
+
+
+def test_an_agent_of_ones_own_is_told_by_hand(world: World) -> None:
+    code, out = run(world, "doctor", "--host", "generic")
+    assert code == 0
+    assert "have it run `trotline hook generic`" in out
+
+
+# -- files of our own
+
+
+def test_a_program_of_ours_that_is_missing_old_or_cannot_be_run_is_found_and_the_next_step_helps(world: World) -> None:
+    gate = installed(world, "cline").with_name("PreToolUse")
+    assert "closed" in said(doctor(world, "cline")[1], "fails", "ok")
+    gate.unlink()
+    assert "no line of ours at PreToolUse" in said(doctor(world, "cline")[1], "entries", "fail")
+    installed(world, "cline")
+    gate.chmod(0o600)
+    code, data = doctor(world, "cline")
+    assert (code, data["next"]) == (1, "trotline service logs")
+    assert "not as `trotline install` would write it" in said(data, "lines", "warn")
+    assert "PreToolUse: exit 126" in said(data, "round trip", "fail")
+    installed(world, "cline")
+    assert bad(doctor(world, "cline")[1]) == set()
+
+
+@pytest.mark.parametrize("name", ["cline", "opencode"])
+def test_a_file_that_is_not_ours_or_was_edited_is_found_with_what_to_do(world: World, name: str) -> None:
+    file = installed(world, name)
+    file.write_text(file.read_text() + "\n")
+    code, data = doctor(world, name)
+    assert code == 1
+    assert "TL521" in said(data, "file", "fail")
+    assert "remove the file" in data["next"]
+    file.write_text("somebody else's")
+    assert "TL520" in said(doctor(world, name)[1], "file", "fail")
+
+
+@pytest.mark.parametrize("name", ["cline", "opencode"])
+def test_a_file_of_a_project_that_only_bears_our_seal_is_not_run(world: World, name: str) -> None:
+    """The seal is a digest: whoever can commit to a repository can make one."""
+    ran = world.path / "ran"
+    assert run(world, "install", name, "--layer", "project", "--yes")[0] == 0
+    host = host_named(name)
+    wires = wired(host, "project", world.roots())
+    assert all(may_be_run(one, world.roots()) for one in ours_in(wires))
+    other = world.script("project/bin/trotline-hook", f"#!/bin/sh\ntouch {ran}\n")
+    for wire in wires:
+        lines = {event: f"{other} /python --host {name} --event {event}" for event in wire.events}
+        wire.file.write_text(own_text(host, lines, wire.wiring.seconds))
+    assert ours_in(wires)
+    code, data = doctor(world, name)
+    assert code == 1
+    assert "look like ours and are not to the letter: they were not run" in said(data, "round trip", "fail")
+    assert run(world, "prove", name, "--layer", "project")[0] == 1
+    assert not ran.exists()
+
+
+# -- files
+
+
+def test_an_agent_without_our_line_is_found_and_the_next_step_helps(world: World) -> None:
+    (world.home / ".openhands").mkdir()
+    code, data = doctor(world)
+    assert (code, data["next"]) == (1, "trotline init openhands")
+    assert "nothing that it does is seen" in said(data, "entries", "warn")
+    assert run(world, *data["next"].split()[1:], "--yes")[0] == 0
+    assert bad(doctor(world)[1]) == set()
+
+
+def test_one_misspelt_event_of_others_voids_the_file_and_us(world: World) -> None:
+    file = installed(world, "cursor")
+    file.write_text(file.read_text().replace('"hooks": {', '"hooks": {\n "beforeShellExec": [{"command": "x"}],', 1))
+    code, data = doctor(world, "cursor")
+    assert code == 1
+    assert "TL206 there is no event `beforeShellExec`" in said(data, "file", "fail")
+    assert data["next"] == f"trotline check {file}"
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex"])
+def test_a_file_that_cannot_be_parsed_is_found(world: World, name: str) -> None:
+    file = installed(world, name)
+    file.write_text(file.read_text()[:-20])
+    code, data = doctor(world, name)
+    assert code == 1
+    assert "TL101" in said(data, "file", "fail")
+
+
+def test_a_directory_in_the_place_of_the_file_is_a_finding_and_no_crash(world: World) -> None:
+    file_of(world, FEW).mkdir(parents=True)
+    code, data = doctor(world)
+    assert code == 1
+    assert "cannot be read: is a directory" in said(data, "file", "fail")
+
+
+def test_a_missing_entry_is_found_and_the_next_step_helps(world: World) -> None:
+    file = installed(world)
+    body = json.loads(file.read_text())
+    event = next(iter(body["hooks"]))
+    del body["hooks"][event]
+    file.write_text(json.dumps(body))
+    code, data = doctor(world)
+    assert code == 1
+    assert f"no line of ours at {event}" in said(data, "entries", "fail")
+    assert run(world, *data["next"].split()[1:], "--yes")[0] == 0
+    assert bad(doctor(world)[1]) == set()
+
+
+def test_an_entry_that_is_not_what_we_would_write_is_found_and_the_fail_mode_is_kept(world: World) -> None:
+    file = installed(world, "cursor", "--fail-closed")
+    assert "closed" in said(doctor(world, "cursor")[1], "fails", "ok")
+    file.write_text(file.read_text().replace('"timeout": 60', '"timeout": 5'))
+    code, data = doctor(world, "cursor")
+    assert code == 1
+    assert "not as `trotline install` would write it" in said(data, "lines", "warn")
+    assert data["next"] == "trotline install cursor --fail-closed"
+    assert run(world, *data["next"].split()[1:], "--yes")[0] == 0
+    assert "closed" in said(doctor(world, "cursor")[1], "fails", "ok")
+
+
+def test_the_fail_mode_of_somebody_elses_entry_is_not_taken_for_ours(world: World) -> None:
+    file = installed(world, "cursor")
+    body = json.loads(file.read_text().replace('"timeout": 60', '"timeout": 5'))
+    body["hooks"]["beforeShellExecution"].append({"command": "true", "failClosed": True})
+    file.write_text(json.dumps(body))
+    assert doctor(world, "cursor")[1]["next"] == "trotline install cursor"
+
+
+def test_an_agent_that_goes_on_when_we_break_is_noted(world: World) -> None:
+    installed(world, "cursor")
+    data = doctor(world, "cursor")[1]
+    assert "trotline init cursor --fail-closed" in said(data, "fails", "note")
+    installed(world)
+    assert "no setting" in said(doctor(world)[1], "fails", "note")
+
+
+# -- programs
+
+
+def _gone(program: Path) -> None:
+    program.unlink()
+
+
+def _not_executable(program: Path) -> None:
+    program.chmod(0o644)
+
+
+def _writable_by_all(program: Path) -> None:
+    program.chmod(0o777)
+
+
+def _somebody_elses(program: Path) -> None:
+    os.chown(program, 12345, 12345)
+
+
+BROKEN: dict[str, Callable[[Path], None]] = {
+    "is not there": _gone,
+    "cannot be run": _not_executable,
+    "can be written by other users": _writable_by_all,
+    "belongs to another user": _somebody_elses,
+}
+
+
+@needs_client
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_client_that_is_gone_or_not_ours_is_found(world: World, fault: str) -> None:
+    if fault == "belongs to another user" and os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    program = client(world, installed(world), 'exec $REAL "$@"\n')
+    BROKEN[fault](program)
+    code, data = doctor(world)
+    assert code == 1
+    assert f"{program} {fault}" in said(data, "programs", "fail")
+
+
+@needs_client
+def test_an_interpreter_that_is_gone_is_found(world: World) -> None:
+    file = installed(world)
+    (_, _, line), *_ = ours_in(wired(host_named(FEW), "user", world.roots()))
+    python = shlex.split(line)[1]
+    file.write_text(file.read_text().replace(python, f"{python}-gone"))
+    assert f"{python}-gone is not there" in said(doctor(world)[1], "programs", "fail")
+
+
+@needs_client
+def test_a_client_that_the_agent_can_change_is_found(world: World) -> None:
+    client(world, installed(world), 'exec $REAL "$@"\n', place="project/tools")
+    assert "is inside the workspace" in said(doctor(world)[1], "programs", "fail")
+
+
+# -- loading
+
+
+def test_two_layers_with_our_line_are_found_and_the_next_step_helps(world: World) -> None:
+    installed(world)
+    assert run(world, "install", FEW, "--layer", "project", "--yes")[0] == 0
+    code, data = doctor(world)
+    assert code == 1
+    assert str(world.project) in said(data, "once", "warn")
+    assert data["next"] == "trotline uninstall openhands --layer project"
+    assert run(world, *data["next"].split()[1:])[0] == 0
+    assert bad(doctor(world)[1]) == set()
+
+
+def test_one_line_twice_in_a_file_is_found(world: World) -> None:
+    file = installed(world, "cursor")
+    body = json.loads(file.read_text())
+    body["hooks"]["stop"] *= 2
+    file.write_text(json.dumps(body))
+    assert "more than one line of ours at stop" in said(doctor(world, "cursor")[1], "once", "warn")
+
+
+def test_a_file_that_cursor_loads_besides_its_own_is_noted(world: World) -> None:
+    installed(world, "cursor")
+    assert "loaded once" in said(doctor(world, "cursor")[1], "once", "ok")
+    installed(world, "claude-code")
+    data = doctor(world, "cursor")[1]
+    assert bad(data) == set()
+    assert f"also loads {file_of(world, 'claude-code')}" in said(data, "once", "note")
+    assert "loaded once" in said(doctor(world, "claude-code")[1], "once", "ok")
+
+
+@pytest.mark.parametrize("command", ["lint-hook --all", "env lint-hook", "/usr/bin/env lint-hook"])
+def test_a_command_that_only_a_shell_would_find_is_found(world: World, command: str) -> None:
+    file = installed(world, "cursor")
+    body = json.loads(file.read_text())
+    body["hooks"]["stop"] += [{"command": command}, {"command": "true"}, {"command": "./mine.sh"}]
+    file.write_text(json.dumps(body))
+    world.script("bin/lint-hook")
+    data = doctor(world, "cursor", PATH=f"{world.path / 'bin'}:{os.defpath}")[1]
+    assert "`lint-hook` is found from your shell, and not when Cursor" in said(data, "PATH", "warn")
+    assert "`true`" not in said(data, "PATH")
+
+
+# -- calls
+
+
+@needs_client
+@pytest.mark.parametrize(
+    "script,seen",
+    [
+        ("exit 1\n", "exit 1"),
+        ("exit 127\n", "exit 127"),
+        ("echo oops\n", "answered `oops`"),
+    ],
+)
+def test_a_line_that_answers_nonsense_is_found(world: World, script: str, seen: str) -> None:
+    client(world, installed(world), script)
+    code, data = doctor(world)
+    assert code == 1
+    assert seen in said(data, "round trip", "fail")
+
+
+@needs_client
+def test_a_line_that_loses_its_payload_is_found_by_its_records(world: World) -> None:
+    client(world, installed(world), 'exec $REAL "$@" </dev/null\n')
+    assert "6 calls left 0 records" in said(doctor(world)[1], "records", "fail")
+
+
+def test_a_sample_that_our_own_policy_refuses_is_answered_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(event: str) -> dict[str, Any]:
+        return {**payload(event), **({"command": "echo trotline-canary"} if event == "beforeShellExecution" else {})}
+
+    monkeypatch.setattr(trips, "payload", refused)
+    installed(world, "cursor")
+    examined = Examined(Agent(host_named("cursor"), ""), Machine(world.roots()))
+    found = {finding.state: finding.detail for finding in call_checks.round_trip(examined)}
+    assert found == {
+        State.NOTE: "your own policy refuses the samples of beforeShellExecution",
+        State.OK: "all 21 events answered, user",
+    }
+    assert [finding.state for finding in call_checks.records(examined)] == [State.OK]
+
+
+@needs_client
+def test_a_line_that_allows_everything_is_found(world: World) -> None:
+    client(world, installed(world), "cat >/dev/null; echo '{}'\n")
+    data = doctor(world)[1]
+    assert "the canary was not refused" in said(data, "refusal", "fail")
+    assert "6 calls left 0 records" in said(data, "records", "fail")
+    assert not said(data, "round trip", "fail")
+
+
+@needs_client
+def test_a_line_of_a_project_that_only_looks_like_ours_is_not_run(world: World) -> None:
+    """Whoever can commit to a repository can write one."""
+    ran = world.path / "ran"
+    assert run(world, "install", FEW, "--layer", "project", "--yes")[0] == 0
+    file = world.project / ".openhands" / "hooks.json"
+    client(world, file, f"touch {ran}; exit 0\n", place="project/bin")
+    assert all(is_ours(one.line) for one in ours_in(wired(host_named(FEW), "project", world.roots())))
+    code, data = doctor(world)
+    assert code == 1
+    assert "look like ours and are not to the letter: they were not run" in said(data, "round trip", "fail")
+    assert run(world, "prove", FEW, "--layer", "project")[0] == 1
+    assert not ran.exists()
+
+
+@needs_client
+def test_a_slow_gate_is_found(world: World) -> None:
+    client(world, installed(world), 'sleep 0.25; exec $REAL "$@"\n')
+    code, data = doctor(world)
+    assert code == 1
+    assert "more than 200 ms is felt" in said(data, "latency", "warn")
+
+
+def test_a_warm_gate_is_said_to_be_one(world: World) -> None:
+    installed(world)
+    assert "the service answers" in said(doctor(world)[1], "latency")
+    assert "running, process" in said(doctor(world)[1], "service", "ok")
+
+
+@pytest.mark.parametrize("version,weaker", [("3.21.16", True), ("2.3.0", False), ("nonsense", True)])
+def test_what_a_version_does_not_hear_is_noted(world: World, version: str, weaker: bool) -> None:
+    installed(world, "cursor")
+    world.script("bin/cursor", f"#!/bin/sh\necho 'Cursor {version}'\n")
+    path = f"{world.path / 'bin'}:{os.defpath}"
+    data = doctor(world, "cursor", PATH=path)[1]
+    assert bad(data) == set()
+    assert data["agents"][0]["version"] == f"Cursor {version}"
+    assert ("`ask` is a deny in 2.x" in said(data, "version", "note")) is weaker
+    world.write("home/.config/trotline/settings.json", '{"ask_fallback": "ask"}')
+    data = doctor(world, "cursor", PATH=path)[1]
+    assert bool(said(data, "version", "warn")) is weaker
+
+
+def test_a_call_of_the_agent_itself_shows_that_it_has_loaded_the_file(world: World) -> None:
+    installed(world)
+    record = {"id": "1", "at_us": 1, "host": FEW, "event": "stop", "conversation": "theirs"}
+    Spool(world.roots().state / "spool").append(record)
+    assert "called last at 1970-01-01T00:00:00+00:00, stop" in said(doctor(world)[1], "loaded", "ok")
+
+
+# -- this machine
+
+
+def looked(world: World) -> dict[str, Any]:
+    """What is found about the machine alone, in the shape of the whole."""
+    found = examine_machine(Machine(world.roots()))
+    return {"agents": [], "machine": [{**one._asdict(), "state": one.state.value} for one in found]}
+
+
+@pytest.fixture
+def used(world: World) -> World:
+    """A world in which somebody has called once."""
+    Spool(world.roots().state / "spool").append({"id": "1", "at_us": 1, "host": FEW, "event": "stop"})
+    private_directory(world.roots().state / "run")
+    assert bad(looked(world)) == set()
+    return world
+
+
+@pytest.mark.parametrize("part,mode", [("", 0o777), ("", 0o775), ("spool", 0o755), ("run", 0o710)])
+def test_state_that_others_may_look_at_is_found_and_the_next_step_helps(used: World, part: str, mode: int) -> None:
+    path = used.roots().state / part
+    path.chmod(mode)
+    data = looked(used)
+    assert said(data, "state", "fail") == f"{path} is open to other users (mode {mode:o})"
+    (step,) = [one["next"] for one in data["machine"] if one["state"] == "fail"]
+    subprocess.run(shlex.split(step), check=True)
+    assert bad(looked(used)) == set()
+
+
+def test_state_that_is_somewhere_else_or_nothing_of_ours_is_found(used: World) -> None:
+    run = used.roots().state / "run"
+    run.rename(used.path / "run")
+    run.symlink_to(used.path / "run")
+    assert said(looked(used), "state", "fail") == f"{run} is a link"
+    run.unlink()
+    run.write_text("in the way")
+    assert said(looked(used), "state", "fail") == f"{run} is no directory"
+
+
+def test_a_trail_that_cannot_be_written_is_found(world: World) -> None:
+    installed(world)
+    world.write(str((world.roots().state / "spool").relative_to(world.path)), "in the way")
+    code, data = doctor(world)
+    assert code == 1
+    assert "is no directory" in said(data, "state", "fail")
+    assert "cannot be looked at: not a directory" in said(data, "records", "fail")
+    assert "cannot be read: not a directory" in said(data, "trail", "fail")
+
+
+def test_torn_records_are_found(used: World) -> None:
+    with Spool(used.roots().state / "spool").file.open("ab") as file:
+        file.write(b"\n00000000 {torn\n")
+    assert said(looked(used), "trail", "warn").startswith("1 records in ")
+
+
+def test_a_disk_that_is_nearly_full_is_found(used: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_checks, "LEAST_ROOM", 10**18)
+    assert "MB are left where records are kept" in said(looked(used), "trail", "warn")
+
+
+@pytest.mark.parametrize(
+    "seconds,state,says", [(0.0, "warn", "process {pid} does not answer"), (3600.0, "ok", "starting, process {pid}")]
+)
+def test_a_service_that_does_not_answer_is_found_unless_it_has_just_begun(
+    world: World, monkeypatch: pytest.MonkeyPatch, seconds: float, state: str, says: str
+) -> None:
+    monkeypatch.setattr(machine_checks, "SECONDS_TO_START", seconds)
+    installed(world)
+    doctor(world)
+    pid = wait_for_service(world.home)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        data = looked(world)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert said(data, "service", state) == says.format(pid=pid)
+
+
+def test_calls_that_went_cold_are_noted(used: World) -> None:
+    RunDirectory(used.roots().state / "run").log("busy", WENT_COLD)
+    assert "1 calls were answered without it: busy" in said(looked(used), "service", "note")
+
+
+@pytest.mark.parametrize(
+    "text,seen", [("{", "settings.json:1:"), ('{"mode": "off"}', "`mode` must be"), ('{"x": 1}', "no setting `x`")]
+)
+@pytest.mark.parametrize("place", ["home/.config", "system/etc"])
+def test_settings_that_mean_nothing_are_found(used: World, place: str, text: str, seen: str) -> None:
+    used.write(f"{place}/trotline/settings.json", text)
+    assert seen in said(looked(used), "settings", "fail")
+
+
+def test_a_list_of_malicious_packages_that_is_damaged_is_found(used: World) -> None:
+    assert said(looked(used), "packages") == ""
+    file = ".local/state/trotline/v1/malicious-packages"
+    used.write(f"home/{file}", '{"schema": "trotline.malicious/1", "bytes": 0, "entries": 3, "newest": "2026-10-01"}\n')
+    assert "has 3 reports of malicious packages, the newest of 2026-10-01" in said(looked(used), "packages", "ok")
+    used.write(f"home/{file}", "no list")
+    assert "its first line is not ours" in said(looked(used), "packages", "fail")
+
+
+def test_a_policy_that_means_nothing_is_found(used: World) -> None:
+    assert "nobody has written one" in said(looked(used), "policy", "ok")
+    used.write("home/.config/trotline/policy.toml", 'preset = "lax"')
+    assert "policy.toml:1:" in said(looked(used), "policy", "fail")
+
+
+def test_a_rule_for_secrets_that_cannot_be_read_is_found(used: World) -> None:
+    used.write("home/.config/trotline/secrets.toml", "[[rules]]\nid = 'acme'\nregex = 'ACME[0-9]{4}'\n")
+    assert "a file of rules" in said(looked(used), "secrets", "ok")
+    used.write("home/.config/trotline/secrets.toml", "[[rules]]\nid = 'acme'\nregex = '('\n")
+    assert "`acme`" in said(looked(used), "secrets", "fail")
+
+
+def test_a_setting_that_believes_in_asking_is_noted(used: World) -> None:
+    used.write("home/.config/trotline/settings.json", '{"ask_fallback": "ask"}')
+    assert "`ask` is sent as `ask`" in said(looked(used), "settings", "note")
+
+
+def test_trust_that_cannot_be_read_is_found(used: World) -> None:
+    used.write("home/.local/state/trotline/v1/trust/0.json", "{")
+    assert "its workspace is not trusted" in said(looked(used), "trust", "warn")
+
+
+def test_a_machine_on_which_nothing_was_ever_called_has_nothing_wrong(world: World) -> None:
+    assert bad(looked(world)) == set()
+    assert "not there yet" in said(looked(world), "state", "note")
+
+
+# -- monitor mode
+
+
+def test_in_monitor_mode_it_says_what_enforcing_would_have_stopped(world: World) -> None:
+    installed(world)
+    world.write("home/.config/trotline/settings.json", '{"mode": "monitor"}')
+    spool = Spool(world.roots().state / "spool")
+    common = {"at_us": 1, "host": FEW, "conversation": "c", "monitored": True, "tool": "Shell", "event": "preToolUse"}
+    for number, withheld in enumerate([["deny"], ["deny"], ["context"], []]):
+        spool.append({**common, "id": str(number), "withheld": withheld, "deciders": ["no_rm"]})
+    spool.append({**common, "id": "9", "withheld": ["deny"], "conversation": "trotline-prove"})
+    code, data = doctor(world)
+    assert (code, data["next"]) == (1, "trotline init --enforce")
+    assert "nothing is refused but the canary" in said(data, "settings", "warn")
+    told = said(data, "monitor", "note").splitlines()
+    assert told[:2] == [
+        "enforcing would have stopped 2 of 4 calls that were monitored",
+        "deny 2 times at preToolUse, by no_rm",
+    ]
+    assert told[2:] == ["last: 1970-01-01T00:00:00+00:00 openhands preToolUse Shell: deny, by no_rm"] * 2
+    assert "the canary is refused" in said(data, "refusal", "ok")
+    assert run(world, *data["next"].split()[1:], "--yes")[0] == 0
+    data = doctor(world)[1]
+    assert (bad(data), said(data, "monitor")) == (set(), "")

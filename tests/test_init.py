@@ -1,0 +1,256 @@
+"""trotline init, as a newcomer meets it: what is found, what is asked, what is written, and what is said at the end."""
+
+import contextlib
+import json
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trotline.config.settings import read_settings
+from worlds import World, new_world, trotline_process
+
+MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n'
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = new_world(tmp_path)
+    (made.home / ".cursor").mkdir()
+    yield made
+    run(made, "service", "stop")
+
+
+def run(world: World, *words: str, **environment: str) -> tuple[int, str]:
+    done = trotline_process(*words, *world.options, cwd=world.project, environment=environment)
+    return done.returncode, done.stdout + done.stderr
+
+
+def answered(world: World, *words: str, **environment: str) -> tuple[int, dict[str, Any]]:
+    done = trotline_process(*words, "--json", *world.options, cwd=world.project, environment=environment)
+    return done.returncode, json.loads(done.stdout)
+
+
+def at_a_terminal(world: World, answers: str, *words: str) -> tuple[int, str]:
+    """The command with a person who types these answers."""
+    ours, theirs = pty.openpty()
+    os.write(ours, answers.encode())
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trotline", *words, *world.options],
+        cwd=world.project,
+        env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    os.close(theirs)
+    with contextlib.closing(os.fdopen(ours, "rb", buffering=0)):
+        out, _ = process.communicate(timeout=60)
+    return process.returncode, out
+
+
+def hooks(world: World) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads((world.home / ".cursor" / "hooks.json").read_text())["hooks"]
+    return body
+
+
+def closes(world: World) -> bool:
+    entries = hooks(world)
+    assert "failClosed" not in entries["afterFileEdit"][0]
+    return bool(entries["beforeShellExecution"][0].get("failClosed"))
+
+
+def test_one_command_finds_installs_and_proves(world: World) -> None:
+    world.script("bin/cursor", "#!/bin/sh\necho 3.21.16\n")
+    code, out = run(world, "init", "--yes", PATH=f"{world.path / 'bin'}:{os.defpath}")
+    assert code == 0, out
+    assert "Cursor               3.21.16" in out
+    assert "our line at 21 events, failing closed" in out
+    assert "Mode                 enforce" in out
+    assert "valid / executed / refused" in out
+    assert "next: start Cursor anew and ask for `echo trotline-canary`: it must be refused" in out
+    assert closes(world)
+    assert not (world.home / ".config").exists()
+
+
+def test_doing_it_again_changes_nothing_and_uninstalling_gives_everything_back(world: World) -> None:
+    file = world.write("user", MINE)
+    assert run(world, "init", "--yes")[0] == 0
+    before = file.read_bytes()
+    code, out = run(world, "init", "--yes")
+    assert code == 0
+    assert "nothing to do: our line is at all of its 21 events" in out
+    assert file.read_bytes() == before
+    assert run(world, "uninstall")[0] == 0
+    assert file.read_text() == MINE
+
+
+def test_without_a_terminal_nothing_is_done_and_everything_is_said(world: World) -> None:
+    code, out = run(world, "init")
+    assert code == 64
+    assert "our line at 21 events" in out
+    assert "nobody can be asked here, so nothing was written" in out
+    assert "--yes does it" in out
+    code, body = answered(world, "init")
+    assert (code, body["ok"], body["schema"]) == (64, False, "trotline.error/1")
+    assert not (world.home / ".cursor" / "hooks.json").exists()
+    assert not (world.home / ".local").exists()
+
+
+def test_a_dry_run_shows_both_diffs_and_writes_nothing(world: World) -> None:
+    code, out = run(world, "init", "--dry-run", "--monitor")
+    assert code == 0
+    assert '+  "mode": "monitor"' in out
+    assert '"beforeShellExecution": [' in out
+    assert sorted(path.name for path in world.home.rglob("*")) == [".cursor"]
+    code, body = answered(world, "init", "--dry-run")
+    assert (code, body["data"]["agents"][0]["done"], body["data"]["agents"][0]["proof"]) == (0, "written", None)
+
+
+def test_nobody_here_is_said_with_what_to_do(world: World) -> None:
+    (world.home / ".cursor").rmdir()
+    code, out = run(world, "init", "--yes")
+    assert code == 64
+    assert "no agent was found on this machine" in out
+    assert "name one: cursor" in out
+    assert run(world, "init", "cursor", "--yes")[0] == 0
+    assert run(world, "init", "emacs", "--yes")[0] == 64
+
+
+def test_agents_that_take_files_of_our_own_are_set_up_like_the_others(world: World) -> None:
+    world.script("bin/opencode")
+    code, out = run(world, "init", "--yes", PATH=f"{world.path / 'bin'}:{os.defpath}")
+    assert code == 0, out
+    assert "OpenCode             1 file of our own for 7 events, failing closed" in out
+    assert "OpenCode  valid / executed / refused" in out
+    code, body = answered(world, "init", "cline", "--yes")
+    assert (code, body["ok"]) == (0, True)
+    (agent,) = body["data"]["agents"]
+    assert (agent["host"], agent["done"], agent["proof"]["refused"]) == ("cline", "written", True)
+    assert {file["done"] for file in agent["files"]} == {"written"}
+    assert len(agent["files"]) == 8
+    code, out = run(world, "init", "cline", "--yes")
+    assert (code, "nothing to do: our line is at all of its 8 events" in out) == (0, True)
+
+
+def test_a_file_of_somebody_else_in_the_place_of_ours_is_left_alone_and_said(world: World) -> None:
+    mine = world.write("home/Documents/Cline/Hooks/PreToolUse", "#!/bin/sh\n")
+    code, out = run(world, "init", "cline", "--yes")
+    assert code == 1
+    assert "refused: this file is somebody else's" in out
+    assert "next: trotline doctor" in out
+    assert mine.read_text() == "#!/bin/sh\n"
+
+
+def test_an_agent_of_ones_own_is_told_by_hand(world: World) -> None:
+    code, out = run(world, "init", "generic", "--yes")
+    assert code == 1
+    assert "have it run `trotline hook generic`" in out
+
+
+def test_a_person_is_asked_about_every_agent(world: World) -> None:
+    (world.home / ".codex").mkdir()
+    code, out = at_a_terminal(world, "\nn\ny\n", "init")
+    assert code == 0, out
+    assert "shall the agent's action be blocked (fail closed)? [Y/n]" in out
+    assert not (world.home / ".cursor" / "hooks.json").exists()
+    assert (world.home / ".codex" / "hooks.json").exists()
+    assert "Codex skips hooks that were not reviewed" in out
+    assert "fail closed" not in at_a_terminal(world, "y\n", "init", "codex")[1]
+
+
+def test_the_answer_about_failing_counts_and_saying_no_to_all_writes_nothing(world: World) -> None:
+    code, out = at_a_terminal(world, "n\nn\n", "init")
+    assert code == 1
+    assert not (world.home / ".cursor" / "hooks.json").exists()
+    assert "next: trotline init, and say yes to one of them" in out
+    assert at_a_terminal(world, "n\ny\n", "init")[0] == 0
+    assert not closes(world)
+    assert at_a_terminal(world, "y\ny\n", "init")[0] == 0
+    assert closes(world)
+
+
+def test_a_person_who_monitors_is_asked_whether_to_go_on(world: World) -> None:
+    assert run(world, "init", "--yes", "--monitor")[0] == 0
+    code, out = at_a_terminal(world, "n\n", "init")
+    assert code == 0
+    assert "Monitor mode is on: nothing is refused. Refuse from now on?" in out
+    assert read_settings(world.roots()).monitors
+    assert at_a_terminal(world, "y\ny\ny\n", "init")[0] == 0
+    assert not read_settings(world.roots()).monitors
+    assert closes(world)
+
+
+def test_monitoring_is_set_said_and_ended(world: World) -> None:
+    code, out = run(world, "init", "--yes", "--monitor")
+    assert code == 0, out
+    assert "Mode                 monitor: what would be refused is written down, and nothing is refused" in out
+    assert "next: work as usual; `trotline doctor` then says what enforcing would have stopped" in out
+    assert read_settings(world.roots()).monitors
+    assert not closes(world)
+    assert "monitor mode: nothing is refused but the canary" in run(world, "init", "--yes")[1]
+    code, out = run(world, "init", "--yes", "--enforce")
+    assert (code, "Mode                 enforce" in out) == (0, True)
+    assert not read_settings(world.roots()).monitors
+    assert closes(world)
+
+
+def test_in_ci_it_insists_on_failing_closed(world: World) -> None:
+    assert run(world, "init", "--yes", CI="true")[0] == 0
+    assert closes(world)
+    assert run(world, "init", "--yes", "--fail-open", CI="true")[0] == 0
+    assert not closes(world)
+    code, out = run(world, "init", "--yes", "--monitor", CI="true")
+    assert code == 64
+    assert "CI=true insists on failing closed" in out
+    assert "--fail-open says that you want it otherwise" in out
+    assert not (world.home / ".config").exists()
+    assert run(world, "init", "--yes", "--monitor", "--fail-open", CI="true")[0] == 0
+    assert read_settings(world.roots()).monitors
+
+
+def test_what_the_owner_of_the_machine_says_is_not_undone(world: World) -> None:
+    world.write("system/etc/trotline/settings.json", '{"mode": "enforce"}')
+    code, out = run(world, "init", "--yes", "--monitor")
+    assert code == 1
+    assert "this machine is set to `enforce`" in out
+    assert not (world.home / ".config").exists()
+    assert not (world.home / ".cursor" / "hooks.json").exists()
+
+
+@pytest.mark.parametrize("file", ["home/.cursor/hooks.json", "home/.config/trotline/settings.json"])
+def test_a_broken_file_is_left_alone_and_said(world: World, file: str) -> None:
+    broken = world.write(file, '{"version":')
+    code, out = run(world, "init", "--yes", "--monitor")
+    assert code == 1
+    assert broken.read_text() == '{"version":'
+    assert "refused" in out or "cannot be read, so nothing was changed" in out
+    assert not (world.home / ".cursor" / "hooks.json").exists() or "hooks.json" in file
+
+
+def test_an_agent_whose_file_is_not_ours_to_write_keeps_no_other_from_being_set_up(world: World) -> None:
+    (world.home / ".codex").mkdir()
+    outside = world.write("outside.json", "{}")
+    (world.home / ".cursor" / "hooks.json").symlink_to(outside)
+    code, out = run(world, "init", "--yes")
+    assert code == 1
+    assert "cannot be done" in out
+    assert "Codex CLI  valid / executed / refused" in out
+    code, body = answered(world, "init", "--yes")
+    assert (code, body["ok"], [one["host"] for one in body["data"]["blocked"]]) == (1, False, ["cursor"])
+    assert outside.read_text() == "{}"
+
+
+def test_it_answers_in_an_envelope(world: World) -> None:
+    code, body = answered(world, "init", "--yes")
+    assert (code, body["ok"], body["schema"]) == (0, True, "trotline.init/1")
+    (agent,) = body["data"]["agents"]
+    assert (agent["host"], agent["done"], agent["proof"]["refused"]) == ("cursor", "written", True)
+    assert (body["data"]["mode"], body["data"]["fail_closed"]) == ("enforce", True)
+    assert agent["files"][0]["difference"].startswith("--- /dev/null")
