@@ -36,10 +36,11 @@ format: $(READY)  ## rewrite what the formatter and the linter can fix
 client: $(READY)  ## compile the program that hosts run (client/); setting up does it too, where there is a C compiler
 	@$(BIN)/python client/build.py src/trotline/service/trotline-hook
 
-soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=600), threads, a service killed again and again, mutation testing
-	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-600}
+soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=3600), threads, a service killed again and again, mutation testing
+	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-3600}
 	@$(BIN)/python scripts/soak.py
 	@$(BIN)/python scripts/soak_service.py
+	@$(BIN)/python scripts/soak_trail.py
 	@$(BIN)/python scripts/mutate.py
 
 bench: $(READY)  ## measurements as ratios against a floor, in one interleaved run
@@ -47,6 +48,9 @@ bench: $(READY)  ## measurements as ratios against a floor, in one interleaved r
 	@$(BIN)/python bench/engine.py
 	@$(BIN)/python bench/embedding.py
 	@$(BIN)/python bench/hook_path.py
+	@$(BIN)/python bench/scan.py
+	@$(BIN)/python bench/policy.py
+	@$(BIN)/python bench/trail.py
 
 test-clients: $(READY)  ## our installed line under real agents, offline (needs ../shared/clients; downloads much)
 	@$(BIN)/python scripts/test_clients.py

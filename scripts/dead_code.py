@@ -12,12 +12,13 @@ ROOT = Path(__file__).parent.parent
 
 WAITING = {
     "Judge": "a port of the domain; guards implement it",
-    "Sink": "a port of the domain; the trail implements it",
+    "describe": "guards tell people by it",
     "wait_for_service": "the tests of the service share its soak",
     "list_commands": "called by click",
     "get_command": "called by click",
     "format_commands": "called by click",
     "log_errors": "read by re2",
+    "dont_write_bytecode": "read by Python",
     "__getattr__": "called by Python for a public name",
     "fuzz": "called by atheris",
 }

@@ -1,16 +1,26 @@
 """Writes everything that is made from the declarations: schemas/ and the reference pages. `--check` only compares."""
 
+import importlib
 import json
+import pkgutil
 import sys
+import textwrap
 from pathlib import Path
 
+import msgspec
+
+from trotline.analysis import tools
 from trotline.cli.events import failure_words
 from trotline.config.places import ENTERPRISE, STATE
 from trotline.config.problems import CODES
 from trotline.contracts import Fires, Surface
 from trotline.events import EVENTS
 from trotline.fields import FIELDS, sample
+from trotline.guards import guards
+from trotline.guards.guard import PRESETS
 from trotline.hosts.cursor_editions import NAMES, NEWEST, QUIRKS, edition
+from trotline.scanners.rules import read_pack
+from trotline.scanners.secrets import OWN_RULES
 from trotline.schemas import all_schemas
 
 ROOT = Path(__file__).parent.parent
@@ -34,10 +44,55 @@ def pages() -> dict[str, str]:
     }
     return {
         **schemas,
+        "src/trotline/scanners/secrets.json": secret_rules(),
         "docs/problems.md": problems_page(),
         "docs/reference/events.md": events_page(),
         "docs/reference/editions.md": editions_page(),
+        "docs/reference/guards.md": guards_page(),
+        "src/trotline/analysis/tools/families.py": families_page(),
     }
+
+
+def families_page() -> str:
+    """Which family of tools knows a program: an index, so that a call imports no more than it needs."""
+    lines = ['"""Which family knows a program; made by scripts/generate.py from the families themselves."""', ""]
+    lines += ["FAMILIES = {"]
+    for module in pkgutil.iter_modules(tools.__path__):
+        programs = getattr(importlib.import_module(f"{tools.__name__}.{module.name}"), "TOOLS", None)
+        if programs:
+            rows = textwrap.wrap(" ".join(sorted(programs)), 98, break_on_hyphens=False, break_long_words=False)
+            texts = [f'"{row}{" " if row is not rows[-1] else ""}"' for row in rows]
+            lines += [f'    "{module.name}": ' + "\n    ".join(texts) + ","]
+    return "\n".join([*lines, "}", ""])
+
+
+def guards_page() -> str:
+    """Every guard: its rows by preset, and its own cases."""
+    intro = (
+        "What the guards say, by preset: `pass` is silence, `warn` tells the person, `ask` and `deny` stop. The first "
+        "row that fits an effect speaks. A row on the floor cannot be switched off. `trotline guards NAME` shows the "
+        "same.\n"
+    )
+    parts = ["# Guards\n", GENERATED, intro]
+    for guard in guards():
+        rows = [
+            [row.name + (" (floor)" if row.floor else ""), *row.says.split(), row.reason.replace("|", "\\|")]
+            for row in guard.rows
+        ]
+        parts += [f"## {guard.name}\n", f"{guard.danger.capitalize()}. Looks at: {', '.join(sorted(guard.kinds))}.\n"]
+        parts += ["\n".join(_table(["case", *PRESETS, "reason"], rows)), ""]
+        for title, lines in (("Stops, in strict", guard.stops), ("Lets pass, in standard", guard.passes)):
+            if lines:
+                parts += [f"{title}:\n", "```text", *(line.replace("\n", "\n  ") for line in lines), "```\n"]
+    return "\n".join(parts)
+
+
+def secret_rules() -> str:
+    """The rules for secrets as JSON, which is read ten times as fast as TOML."""
+    pack, broken = read_pack(OWN_RULES.with_suffix(".toml").read_text("utf-8"))
+    if broken:
+        raise SystemExit("\n".join(f"secrets.toml:{line}: {rule}: {message}" for line, rule, message in broken))
+    return msgspec.json.format(msgspec.json.encode(pack), indent=1).decode() + "\n"
 
 
 def problems_page() -> str:

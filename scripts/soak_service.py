@@ -25,14 +25,20 @@ from typing import Any, NamedTuple
 import trotline
 from trotline.audit.spool import Spool
 from trotline.canary import WORD
+from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import RunDirectory
+from trotline.service.entrance import LIBRARIES
 
 ROOT = Path(__file__).parent.parent
-LIBRARIES = ("msgspec", "re2", "regress", "click", "httpx2")
+BESIDE_US = (*LIBRARIES, "click", "httpx2")
 STATE = ".local/state/trotline/v1"
 CLIENT = "trotline-hook"
 PAUSES = (0.05, 1.2)
 """Seconds that a service may live, more or less."""
+
+
+BESIDE = ("_re2*.so", "typing_extensions.py")
+"""What libraries have beside their directory."""
 
 
 class Ended(NamedTuple):
@@ -65,10 +71,14 @@ def install(path: Path, *ways: str) -> Site:
     """Our package, its libraries and the client: the usual one, or one for each of these ways, named after it."""
     package = Path(trotline.__file__).parent
     shutil.copytree(package, path / "trotline", ignore=shutil.ignore_patterns("__pycache__", f"{CLIENT}*", "cases"))
-    for name in LIBRARIES:
+    for name in BESIDE_US:
         library = __import__(name)
         (path / name).symlink_to(Path(str(library.__file__)).parent)
+    for part in BESIDE:
+        for file in Path(str(library.__file__)).parent.parent.glob(part):
+            (path / file.name).symlink_to(file)
     site = Site(path.resolve())
+    keep_bytecode(site.path)
     for way in ways or ("",):
         target = site.service / (f"{CLIENT}-{way}" if way else CLIENT)
         build = [sys.executable, str(ROOT / "client" / "build.py"), str(target), *filter(None, [way])]

@@ -22,8 +22,13 @@ AGENTS = {
     "qwen-code": "qwen-code",
     "copilot-cli": "copilot",
     "factory-droid": "factory-droid",
+    "cline": "cline",
+    "opencode": "opencode",
 }
 """The kit's names, and ours."""
+
+MUTE = frozenset({"cline"})
+"""Agents that end the whole task with a refusal: there is no model any more that could be told why."""
 
 COMMANDS = {"canary": "echo trotline-canary > marker.txt", "harmless": "echo harmless > marker.txt"}
 
@@ -41,7 +46,8 @@ class Seen(NamedTuple):
     @property
     def right(self) -> bool:
         canary = self.command == "canary"
-        return self.ran is not canary and self.recorded == ("deny" if canary else "silent") and self.told is canary
+        told = canary and self.agent not in MUTE
+        return self.ran is not canary and self.recorded == ("deny" if canary else "silent") and self.told is told
 
 
 def main() -> int:

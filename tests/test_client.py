@@ -48,7 +48,7 @@ echo payload: $(sha256sum | cut -d' ' -f1)
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
-    with tempfile.TemporaryDirectory(prefix="tl-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
         ways = [name.removeprefix("trotline-hook-") for name in COMPILED] if COMPILER else []
         yield install(Path(scratch), *ways)
 
@@ -551,28 +551,6 @@ def test_the_twin_imports_only_what_is_built_in(site: Site, home: Path) -> None:
     bare = call([sys.executable, "-I", "-S", "-X", "importtime", "-c", ""], b"").stderr.decode()
     known = {name.rpartition("|")[2].strip() for name in bare.splitlines() if "|" in name}
     assert names - known <= {"_socket", "select"}
-
-
-def test_the_cold_path_wakes_nothing_it_does_not_need(site: Site, home: Path) -> None:
-    code = (
-        "import atexit, os, sys; sys.argv = sys.argv[1:]; os._exit = lambda code: (print(*sys.modules), sys.exit(code))"
-    )
-    words = [str(site.service / "cold.py"), "", "0", "9000", "unfit", *site.line(home)[2:]]
-    run = f"{code}\nimport runpy; runpy.run_path(sys.argv[0], run_name='__main__')"
-    ended = call([sys.executable, "-I", "-S", "-c", run, *words], payload("c"))
-    loaded = set(ended.stdout.decode().split() or ended.stderr.decode().split())
-    unneeded = {
-        "asyncio",
-        "click",
-        "re2",
-        "regress",
-        "socket",
-        "sqlite3",
-        "subprocess",
-        "typing_extensions",
-        "_hashlib",
-    }
-    assert not unneeded & loaded
 
 
 def test_the_client_its_twin_and_the_service_agree_on_their_numbers() -> None:

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,29 @@ BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 def _sessions() -> list[tuple[str, list[tuple[str, list[str]]]]]:
     """Every block of `$ commands` in the documents, each command with the output that stands below it."""
-    blocks = [(page.name, block) for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
+    blocks = [(_shown(page), block) for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
     return [(page, [_session(part) for part in PROMPT.split(block)[1:]]) for page, block in blocks]
+
+
+def _shown(page: Path) -> str:
+    return page.relative_to(ROOT / "docs" if page.is_relative_to(ROOT / "docs") else ROOT).as_posix()
+
+
+def _put_in_place(page: str, world: Path) -> None:
+    """The page of a use is read where its example is: its policy is the person's, and so are its hooks."""
+    folder, _, name = page.removesuffix(".md").rpartition("/")
+    example = ROOT / "examples" / "uses" / name
+    if folder != "uses" or not (example / "policy.toml").exists():
+        return
+    shutil.rmtree(world / "project" / ".trotline")
+    config, cursor = world / "home" / ".config" / "trotline", world / "home" / ".cursor"
+    for file, place in (("policy.toml", config), ("hooks.json", cursor)):
+        place.mkdir(parents=True, exist_ok=True)
+        if (example / file).exists():
+            shutil.copy(example / file, place)
+    for extra in (path for path in example.iterdir() if path.name not in {"policy.toml", "hooks.json"}):
+        target = (cursor if extra.name == "hooks" else world / "project") / extra.name
+        shutil.copytree(extra, target, dirs_exist_ok=True) if extra.is_dir() else shutil.copy(extra, target)
 
 
 def _session(part: str) -> tuple[str, list[str]]:
@@ -32,9 +54,12 @@ def _session(part: str) -> tuple[str, list[str]]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Path:
+def world(tmp_path: Path) -> Iterator[Path]:
+    """The sample workspace, left without the service that a command may have started."""
     shutil.copytree(ROOT / "examples" / "workspace", tmp_path, dirs_exist_ok=True)
-    return tmp_path.resolve()
+    yield tmp_path.resolve()
+    if (tmp_path / "home" / ".local" / "state" / "trotline" / "v1" / "run").exists():
+        _run("trotline service stop", tmp_path.resolve())
 
 
 def _run(command: str, world: Path) -> str:
@@ -55,12 +80,14 @@ def _run(command: str, world: Path) -> str:
 def test_the_documents_show_at_least_these_commands() -> None:
     shown = {shlex.split(command)[1] for _, commands in _sessions() for command, _ in commands}
     assert {"check", "show", "events", "schema", "fire", "simulate", "conform", "trust", "untrust", "sessions"} <= shown
+    assert {"init", "doctor"} <= shown
 
 
 @pytest.mark.parametrize("page,commands", _sessions(), ids=lambda value: str(value)[:60])
 def test_the_commands_in_the_documents_print_what_they_say(
     page: str, commands: list[tuple[str, list[str]]], world: Path
 ) -> None:
+    _put_in_place(page, world)
     for command, output in commands:
         printed = _run(command, world).splitlines()
         assert printed
@@ -71,7 +98,7 @@ def test_the_commands_in_the_documents_print_what_they_say(
 
 
 PROGRAMS = [
-    (page.name, program)
+    (_shown(page), program)
     for page in PAGES
     for program in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
 ]
@@ -88,6 +115,7 @@ machine.machine_roots = lambda projects=(), home=None, system=None: _roots(proje
 
 @pytest.mark.parametrize("page,program", PROGRAMS, ids=lambda value: str(value)[:40])
 def test_the_programs_in_the_documents_run(page: str, program: str, world: Path) -> None:
+    _put_in_place(page, world)
     argv = [sys.executable, "-W", "error", "-c", f"{ELSEWHERE.format(world=world)}\n{program}"]
     done = subprocess.run(
         argv, cwd=world / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -135,11 +163,22 @@ def test_the_demo_tells_its_story_to_the_end() -> None:
         "The key in .env and the token in the notes are in 0 of them.",
         "The manifest was written without `privileged`.",
         "21 of 21 events were raised",
+        "deny deletion, everything: ~ would be deleted, and nobody gets it back",
+        "silent: no guard has anything against it",
+        "deny exfiltration, secret: secrets would be sent to paste.example",
+        "2 tests of 1 rule, 0 failed",
+        "deny rule production is read-only, user",
+        "beforeReadFile denied: ~/shop/.env (./hooks/no-secrets.sh)",
+        "3  ./hooks/no-secrets.sh",
+        "it holds; unanchored",
+        '{"permission": "allow"}',
+        "1 call: 1 would be decided otherwise",
+        "keeps the agent going until the tests pass",
     ]
     places = [done.stdout.find(line) for line in told]
     assert -1 not in places, told[places.index(-1)]
     assert places == sorted(places)
-    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert max(map(len, done.stdout.splitlines())) <= 120
 
 
 def test_every_make_target_that_the_documents_name_exists() -> None:

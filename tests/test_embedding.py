@@ -243,3 +243,16 @@ def test_the_public_names_are_few_sorted_and_importable() -> None:
         assert getattr(trotline, name) is getattr(importlib.import_module(module), name)
     with pytest.raises(AttributeError, match="no attribute"):
         _ = trotline.nothing
+
+
+def test_guards_judge_beside_hooks_where_they_are_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    engine = Engine.load(tmp_path / "project", home=tmp_path, system=tmp_path, guarded=True)
+    with engine.session() as session:
+        outcome = session.before_shell("cd / && r''m -rf *", cwd=str(tmp_path / "project"))
+        assert outcome.denied
+        assert "nobody gets it back" in outcome.agent_message
+        assert not session.before_shell("ls", cwd=str(tmp_path / "project")).denied
+    unguarded = Engine.load(tmp_path / "project", home=tmp_path, system=tmp_path)
+    with unguarded.session() as session:
+        assert not session.before_shell("cd / && rm -rf *", cwd=str(tmp_path / "project")).denied

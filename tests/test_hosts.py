@@ -4,6 +4,7 @@ What a host hears is written here from hosts.md 3, once more and not from `src`;
 models in test_host_models. A row of a host's data that is taken away breaks one of these laws, and that is a test too.
 """
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -800,8 +801,11 @@ def seat(host: str, tmp_path: Path, event: str = "", **judges: Judge) -> Seat:
     return Seat(host_named(host), functions, Sessions(tmp_path), event)
 
 
+NUMBERS = itertools.count()
+
+
 def called(payload: bytes) -> Call:
-    return Call(id="1", payload=payload)
+    return Call(id=str(next(NUMBERS)), payload=payload)  # the same call twice would count once
 
 
 SHELLED = [name for name in HOSTS if {"preToolUse", "beforeShellExecution"} & set(host_named(name).events.values())]

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from trotline.config.places import Roots
+from trotline.config.wires import wired
 from trotline.hosts import HOSTS, host_named
 from trotline.hosts.host import Host, Power
 from trotline.hosts.reach import ACTIONS, Reach, changes, reach
@@ -16,6 +18,8 @@ from trotline.service.line import is_ours
 from worlds import World, new_world, trotline_process
 
 WIRED = [name for name in HOSTS if host_named(name).wiring is not None]
+LISTED = [name for name in WIRED if (wiring := host_named(name).wiring) is not None and not wiring.own]
+"""Those with entries in a file that others use as well; tests/test_own_files.py has the rest."""
 MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n'
 
 
@@ -36,7 +40,7 @@ def run(world: World, *words: str) -> tuple[int, str]:
 def file_of(world: World, name: str) -> Path:
     wiring = host_named(name).wiring
     assert wiring is not None
-    return world.home / wiring.files["user"]
+    return world.home / wiring.files["user"].format(event=wiring.events[0])
 
 
 def commands(body: Any) -> list[str]:
@@ -49,7 +53,18 @@ def commands(body: Any) -> list[str]:
     return own + [line for value in body.values() for line in commands(value)]
 
 
-@pytest.mark.parametrize("name", WIRED)
+@pytest.mark.parametrize(
+    "version, count", [("1.7.2", 6), ("2.1.0", 12), ("2.6.3", 20), ("3.9.16", 21), ("2026.07.23-e383d2b", 21), ("", 21)]
+)
+def test_only_events_that_the_version_knows_are_written(tmp_path: Path, version: str, count: int) -> None:
+    """Cursor loads nothing of a file that names an event which it does not know."""
+    roots = Roots(home=tmp_path, system=tmp_path)
+    (wire,) = wired(host_named("cursor"), "user", roots, version)
+    assert len(wire.events) == count
+    assert "beforeShellExecution" in wire.events
+
+
+@pytest.mark.parametrize("name", LISTED)
 def test_installing_writes_every_event_once_and_uninstalling_leaves_nothing(world: World, name: str) -> None:
     code, out = run(world, "install", name, "--yes")
     assert code == 0, out
@@ -124,7 +139,7 @@ def test_a_layer_that_a_host_does_not_have_is_said(world: World) -> None:
     code, out = run(world, "install", "codex", "--layer", "enterprise", "--yes")
     assert code == 64
     assert "Codex CLI has no enterprise layer" in out
-    code, out = run(world, "install", "cline", "--yes")
+    code, out = run(world, "install", "generic", "--yes")
     assert code == 64
 
 
@@ -206,6 +221,20 @@ def test_a_canary_goes_through_every_installed_line(world: World) -> None:
     assert code == 0, out
     assert out.count("valid / executed / refused") == len(WIRED)
     assert "Not proven: that the agent has loaded the file" in out
+
+
+def test_our_line_in_a_file_that_nobody_loads_is_no_proof(world: World) -> None:
+    file = world.write("user", '{"version": 1, "hooks": {"beforeShellExec": [{"command": "x"}]}}')
+    code, out = run(world, "install", "cursor", "--yes")
+    assert (code, "TL206" in out) == (0, True)
+    assert "beforeShellExec`" in out
+    code, out = run(world, "prove")
+    assert code == 1
+    assert "NOT loaded: TL206 there is no event `beforeShellExec` / executed / refused" in out
+    assert f"trotline check {file}" in out
+    code, out = run(world, "init", "--yes")
+    assert code == 1
+    assert out.splitlines()[-1] == f"next: trotline check {file}"
 
 
 def test_a_line_that_does_not_refuse_is_found_out(world: World) -> None:

@@ -147,6 +147,9 @@ IN_TEXT = (
     Case("TL223", hooks("‸{}")),
     Case("TL301", entry('{"command": "x", "matcher": "‸(Shell"}', "preToolUse")),
     Case("TL301", entry('{"command": "x", "matcher": "Shell|‸+"}', "preToolUse")),
+    Case("TL265", entry('{"command": ‸"trotline ready formt"}')),
+    Case("TL265", entry('{"command": ‸"A=1 trotline ready"}')),
+    Case("TL266", entry('{"command": ‸"trotline ready format --on x y"}', "stop")),
     Case("TL301", entry(r'{"command": "x", "matcher": "\\s\\s‸("}', "preToolUse")),
     Case("TL301", '{"hooks": {"PreToolUse": [{"matcher": "‸(", "hooks": [{"command": "x"}]}]}}', layer="claude-user"),
     Case("TL302", entry('{"command": "x", "matcher": ‸"startup"}', "sessionStart")),
@@ -337,8 +340,10 @@ def test_the_code_is_said_once_about_what_is_on_the_disk(scene: Scene, tmp_path:
     assert Path(problem.place.file).relative_to(world.path).as_posix() == scene.file
 
 
-OF_OUR_OWN_FILES = {"TL251", "TL252", "TL253", "TL254", "TL255", "TL256"}
-"""Shown by test_models.py."""
+OF_OUR_OWN_FILES = {"TL251", "TL252", "TL253", "TL254", "TL255", "TL256", "TL257", "TL258", "TL520", "TL521"}
+OF_OUR_OWN_FILES |= {"TL260", "TL280", "TL281", "TL282", "TL283", "TL284"}
+"""Shown by test_models.py, test_own_files.py, test_scan.py, test_export_file.py, test_alerts.py and
+test_uses_packages.py."""
 
 
 def test_every_code_has_a_file_that_shows_it() -> None:

@@ -39,8 +39,9 @@ def test_a_schema_is_a_valid_schema_of_draft_2020_12(name: str) -> None:
     assert schema["title"]
 
 
-def test_there_is_a_schema_for_hooks_json_and_two_for_every_event() -> None:
-    wanted = {"hooks.schema.json"}
+def test_there_is_a_schema_for_each_file_that_people_write_and_two_for_every_event() -> None:
+    wanted = {"hooks.schema.json", "policy.schema.json"}
+    wanted |= {f"record{form}.schema.json" for form in ("", "-csv", "-ocsf")} | {"alert.schema.json"}
     wanted |= {f"{name}.{what}.schema.json" for name in EVENTS for what in ("payload", "reply")}
     assert set(SCHEMAS) == wanted
 

@@ -13,6 +13,7 @@ import pytest
 import trotline
 from trotline import sdk
 from trotline.audit.spool import Spool
+from trotline.config.places import STATE
 from trotline.events import EVENTS, BeforeShell
 from trotline.hosts import HOSTS, host_named
 from trotline.hosts.recognition import TELLING
@@ -180,7 +181,7 @@ def test_variables_that_another_hook_set_change_nothing(tmp_path: Path) -> None:
 
 
 def test_there_is_a_decorator_for_every_event() -> None:
-    names = {name for when in vars(sdk.On).values() if isinstance(when, sdk.When) for name in when._events}
+    names = {name for when in vars(sdk.On).values() if isinstance(when, sdk.When) for name in when.events}
     assert names == set(EVENTS)
 
 
@@ -266,10 +267,16 @@ def test_trace_shows_the_last_calls(tmp_path: Path) -> None:
     play(tmp_path, GUARD, cursor(command="terraform destroy"), "--host", "cursor")
     play(tmp_path, GUARD, claude("ls"), "--host", "claude-code")
     roots = ["--home", str(tmp_path / "home"), "--system", str(tmp_path), "--project", str(tmp_path)]
+    spool = Spool(tmp_path / "home" / STATE["linux"] / "spool")
+    while not all("detail" in record for record in spool.read().records):
+        time.sleep(0.05)  # words come a moment after the record
     shown = trotline_process("trace", *roots, cwd=tmp_path).stdout.splitlines()
     assert "cursor beforeShellExecution: deny" in shown[0]
-    assert shown[1].startswith("  no_destroy: deny, ")
-    assert "claude-code preToolUse  Shell: silent" in shown[2]
+    assert shown[1] == "  about terraform destroy"
+    assert shown[2].startswith("  no_destroy: deny, ")
+    assert "claude-code preToolUse  Shell: silent" in shown[3]
+    full = trotline_process("trace", "--full", "-n", "1", *roots, cwd=tmp_path).stdout
+    assert '"command": "ls"' in full
     answer = json.loads(trotline_process("trace", "--json", "--host", "cursor", *roots, cwd=tmp_path).stdout)
     assert [record["event"] for record in answer["data"]["records"]] == ["beforeShellExecution"]
     empty = trotline_process("trace", *roots, "--event", "stop", cwd=tmp_path).stdout

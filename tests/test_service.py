@@ -22,6 +22,9 @@ from typing import Any
 import pytest
 
 from soak_service import Ended, Site, call, install, payload, pid_of, records, soak, state_of, wait_for_service
+from trotline.audit.records import SCHEMA
+from trotline.editions import LOOP_LIMIT
+from trotline.engine.sessions import Sessions
 from trotline.hosts import HOSTS, host_named
 from trotline.service import conclusion, line, server, wire
 from trotline.service.directory import RunDirectory, roots_of, write_down
@@ -35,7 +38,7 @@ from worlds import trotline_process
 
 @pytest.fixture(scope="session")
 def site() -> Iterator[Site]:
-    with tempfile.TemporaryDirectory(prefix="tl-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
         yield install(Path(scratch))
 
 
@@ -67,6 +70,17 @@ def started(site: Site, home: Path) -> int:
     """A service for this home, started as every service is."""
     call(words(site, home), payload("start"))
     return wait_for_service(home)
+
+
+def changed(site: Site, path: Path, changes: dict[str, tuple[str, str]]) -> Site:
+    """A copy in which something of a file is something else: a judge that is not there, or a fault."""
+    shutil.copytree(site.path, path, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, (before, after) in changes.items():
+        file = path / "trotline" / name
+        text = file.read_text("utf-8")
+        assert text.count(before) == 1
+        file.write_text(text.replace(before, after), "utf-8")
+    return Site(path.resolve())
 
 
 def ended(home: Path, seconds: float = 15.0) -> bool:
@@ -182,10 +196,11 @@ def corpus() -> list[tuple[list[str], bytes]]:
 
 
 def remembered(home: Path) -> list[dict[str, Any]]:
-    forgotten = {"id", "at_us", "micros", "voices"}
+    forgotten = {"id", "at_us", "micros", "voices", "detail"}
     return [
         {key: value for key, value in record.items() if key not in forgotten}
         | {"voices": [{**voice, "micros": 0} for voice in record["voices"]]}
+        | {"findings": [finding[:3] for finding in record["findings"]]}  # digests are made with the key of a home
         for record in records(home)
     ]
 
@@ -202,11 +217,11 @@ def test_the_whole_corpus_is_answered_warm_as_it_is_cold(site: Site, home: Path)
         warm_answer(warm_home, site, [*argv, "--home", str(warm_home)], data, number)
         for number, (argv, data) in enumerate(calls)
     ]
+    kill(warm_home)  # one that nobody calls for a minute takes its records out of the spool
     cold = cold_answers(site, [([*argv, "--home", str(cold_home)], data) for argv, data in calls])
     different = [one for one, one_warm, one_cold in zip(calls, warm, cold, strict=True) if one_warm != one_cold]
     assert different == []
     assert remembered(warm_home) == remembered(cold_home)
-    kill(warm_home)
 
 
 # The life of a service
@@ -403,15 +418,37 @@ def test_killed_after_the_record_and_before_the_answer_there_is_one_record(site:
     started(site, home)
     asked(home, header(site, home, id="i-am-one-call"), payload("c"))
     call(cold, payload("c"))
-    lines = (state_of(home) / "spool" / "spool.log").read_text().count('"i-am-one-call"')
+    lines = (state_of(home) / "spool" / "spool.log").read_text().count(f'"{SCHEMA}","id":"i-am-one-call"')
     assert (lines, [record["id"] for record in records(home)].count("i-am-one-call")) == (2, 1)
 
 
-def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path) -> None:
+def test_killed_after_a_follow_up_was_counted_and_before_the_answer_it_counts_once(
+    site: Site, home: Path, tmp_path: Path
+) -> None:
+    """Each stop is judged by a service, which counts its follow-up and dies; its client goes cold with the same id."""
+    always = ('event="beforeShellExecution", call=judged', 'event="stop", call=lambda event: Verdict(follow_up="on")')
+    dies = '        reply = judge()\n        if b"followup" in reply.stdout:\n            os.kill(os.getpid(), 9)\n'
+    faulty = {"canary.py": always, "service/server.py": ("        reply = judge()\n", dies)}
+    site = changed(site, tmp_path / "site", faulty)
+    stop = json.dumps({"hook_event_name": "stop", "conversation_id": "c", "status": "completed"}).encode()
+    ends = []
+    for _ in range(LOOP_LIMIT + 1):
+        pid = started(site, home)
+        ends.append(json.loads(call(words(site, home, event="stop"), stop).stdout).get("followup_message", ""))
+        assert (pid_of(home) != pid) == bool(ends[-1])
+        (state_of(home) / "run" / "lock").write_bytes(b"")  # the next may be started at once
+    assert ends == ["on"] * LOOP_LIMIT + [""]
+    (session,) = Sessions(state_of(home) / "sessions").all()
+    assert session.session.follow_ups == {"canary": LOOP_LIMIT}
+    stops = [record["id"] for record in records(home) if record["event"] == "stop"]
+    assert len(stops) == LOOP_LIMIT + 1
+    assert (state_of(home) / "spool" / "spool.log").read_text().count(f'"{SCHEMA}","id":"{stops[0]}"') == 2
+
+
+def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path, tmp_path: Path) -> None:
+    hangs = '    __import__("time").sleep(60 * ("secret" in event.command))\n    return None\n'
+    site = changed(site, tmp_path / "site", {"canary.py": ("    return None\n", hangs)})
     started(site, home)
-    spool = state_of(home) / "spool" / "spool.log"
-    spool.unlink()
-    os.mkfifo(spool)  # whoever opens it waits for a reader that never comes
     begun = time.monotonic()
     got = call(words(site, home, "--deadline", "2.5"), payload("c", "secret words"))
     took = time.monotonic() - begun
@@ -421,7 +458,7 @@ def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site
     assert took < 10
     assert ended(home)
     text = logged(home)
-    assert "spool.py" in text  # where it hung
+    assert "canary.py" in text  # where it hung
     assert "secret" not in text
     assert "busy: a call was answered cold" in text
     shown = trotline_process("service", "status", "--home", str(home), cwd=home).stdout

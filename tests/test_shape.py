@@ -24,27 +24,39 @@ RINGS: tuple[tuple[str, ...], ...] = (
         "errors",
         "events",
         "fields",
+        "findings",
         "hooks",
         "ids",
         "jsregex",
+        "memory",
         "outcomes",
         "parts",
+        "texts",
         "verdicts",
     ),
-    ("hosts",),
-    ("config", "schemas"),
+    ("hosts", "scanners"),
+    ("analysis",),
+    ("guards",),
+    ("config",),
     ("engine",),
-    ("answer", "audit", "canary"),
+    ("alerts", "answer", "audit", "canary", "content", "echoes", "explanation", "judging", "schemas", "sweep"),
     (
         "adapters",
         "assemble",
         "awaited",
+        "blast",
+        "checkup",
         "cli",
+        "guarding",
         "machine",
+        "outward",
         "program",
+        "ready",
+        "replay",
         "sdk",
         "service",
         "session",
+        "starters",
         "testing",
         "__main__",
     ),
@@ -138,8 +150,8 @@ def test_only_the_ways_in_look_at_the_environment_the_working_directory_and_the_
     looks = re.compile(
         r"os\.environ|os\.getenv|os\.getcwd|Path\.cwd|Path\.home|time\.time\b|time\.time_ns|datetime\.now|expanduser"
     )
-    found = [path.name for path in FILES if _ring_of(path) < len(RINGS) - 1 and looks.search(path.read_text("utf-8"))]
-    assert found == []
+    inner = [path for path in FILES if _ring_of(path) < len(RINGS) - 1 and path.parent.name != "code"]  # names it reads
+    assert [path.name for path in inner if looks.search(path.read_text("utf-8"))] == []
 
 
 def _ring_of(path: Path) -> int:
@@ -182,7 +194,12 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "output",
         "options",
         "annotations",
+        "changes",
         "hosting",
+        "keeping",
+        "showing",
+        "exporting",
+        "questions",
     }
     assert files == set(COMMANDS)
 

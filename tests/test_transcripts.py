@@ -55,7 +55,7 @@ def told(story: Story, world: World) -> str:
 
 def printed(words: list[str], world: World) -> str:
     assert words[0] == "trotline"
-    takes = words[1] in COMMANDS and any(option.name == "home" for option in command_named(words[1]).params)
+    takes = words[1] in COMMANDS and any(option.name == "home" for option in command_named(words).params)
     roots = ["--home", str(world.home), "--system", str(world.system)] if takes else []
     path = {"PATH": str(world.system / "usr" / "bin")}
     done = trotline_process(*words[1:], *roots, cwd=world.project, environment=path)
@@ -65,9 +65,11 @@ def printed(words: list[str], world: World) -> str:
     return text + (f"[exit {done.returncode}]\n" if done.returncode else "")
 
 
-def command_named(name: str) -> click.Command:
-    found = group.get_command(click.Context(group), name)
+def command_named(words: list[str]) -> click.Command:
+    found = group.get_command(click.Context(group), words[1])
     assert found is not None
+    if isinstance(found, click.Group) and len(words) > 2:
+        return found.get_command(click.Context(found), words[2]) or found
     return found
 
 

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     if model is None:
         print("no model: give --script, or set AGENT_BASE_URL and AGENT_MODEL", file=sys.stderr)
         return 64
-    engine = watched(Narrator()).load(project=args.project, home=args.home, system=args.system)
+    engine = watched(Narrator()).load(project=args.project, home=args.home, system=args.system, trail=True)
     with ExitStack() as running:
         servers = {
             name: running.enter_context(Server(name, shlex.split(command)))

@@ -1,7 +1,6 @@
 """The examples, tested as an author would: as plain functions, and as hooks under an agent that is not there."""
 
 import json
-import sys
 import time
 from pathlib import Path
 
@@ -16,7 +15,7 @@ HERE = Path(__file__).parent
 
 
 def hook(agent: Agent, name: str, event: str) -> None:
-    agent.layer("project", f"{sys.executable} -I {HERE / name}.py --home {agent.home}", event=event)
+    agent.layer("project", agent.program(HERE / f"{name}.py"), event=event)
 
 
 @pytest.mark.parametrize("command,refused", [("rm -rf build", True), ("rm -fr /", True), ("rm a.txt", False)])

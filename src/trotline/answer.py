@@ -14,10 +14,11 @@ from trotline.errors import UnreadablePayload
 from trotline.events import EVENTS, Event, OtherEvent, PostToolUse, PreToolUse, Stop, SubagentStop
 from trotline.hooks import Search, undecided
 from trotline.hosts.cursor_editions import NEWEST, edition
-from trotline.hosts.host import Answer, Host, Power, settled
+from trotline.hosts.host import Answer, Host, Power, Told, settled
 from trotline.hosts.specific import specifics
 from trotline.hosts.translation import Received, received, their_tool
-from trotline.outcomes import Call, Failure, FailureKind, Outcome, Voice, verdict_of
+from trotline.outcomes import UNHEARD, Call, Failure, FailureKind, Guarding, Loss, Outcome, Voice, verdict_of
+from trotline.texts import texts_of
 from trotline.verdicts import Decision, Permission, Spoken, Verdict, merge
 
 
@@ -30,6 +31,9 @@ class Seat(NamedTuple):
     event: str = ""  # the host's name of the event, where its payload does not say it
     believing: frozenset[Power] = frozenset()
     search: Search = undecided
+    guards: Guarding | None = None
+    always: Sequence[Function] = ()  # judges that are heard in every mode
+    monitors: bool = False  # whether the others are only written down
 
 
 def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
@@ -40,22 +44,42 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
         return _unreadable(call, seat, error)
     event = got.event
     host = seat.host.at(_version(event), believing=seat.believing)
-    voices = [voice for one in all_of(event, host) for voice in _hear(one, seat)]
-    voices, alarm = _within_limits(event, voices, call, seat)
+    heard = seat.guards(event, call) if seat.guards is not None and _judgeable(event) else UNHEARD
+    events = all_of(event, host)
+    always = _hear(events, seat.always, seat.search)
+    voices = [*heard.voices, *always, *_hear(events, seat.judges, seat.search)]
+    voices, alarm = (voices, "") if seat.monitors else _within_limits(event, voices, call, seat)
     decision = _decide(event, voices)
-    said, losses = settled(host, event.contract, decision.verdict)
+    spoken, unread = _warned(host, event, decision.verdict, heard.told)
+    if seat.monitors:
+        spoken, unread = _decide(event, always).verdict, ()
+    said, losses = settled(host, event.contract, spoken)
     sent = _spoken(host, got, said)
-    losses = (*losses, *sent.losses)
+    losses = (*unread, *losses, *sent.losses)
     outcome = Outcome(
         call=call,
         event=event,
         decision=decision,
         voices=tuple(voices),
+        effects=heard.effects,
+        findings=heard.findings,
         losses=losses,
         alarms=(alarm,) if alarm else (),
-        sent={"stdout": sent.stdout, "exit_code": sent.exit_code, "stderr": sent.stderr},
+        monitored=seat.monitors,
+        withheld=_withheld(decision.verdict, spoken) if seat.monitors else (),
+        sent={
+            "permission": said.permission,
+            "stdout": sent.stdout,
+            "exit_code": sent.exit_code,
+            "stderr": sent.stderr,
+        },
     )
     return sent._replace(losses=losses), outcome
+
+
+def _judgeable(event: Event) -> bool:
+    """What can be refused, and what tells of texts: in these something may stand that a person should hear of."""
+    return event.contract.refusable or bool(texts_of(event))
 
 
 def _version(event: Event) -> str:
@@ -67,8 +91,28 @@ def all_of(event: Event, host: Host) -> tuple[Event, ...]:
     return (event,) if host.both else (event, *specifics(event))
 
 
-def _hear(event: Event, seat: Seat) -> list[Voice]:
-    return [judge.voice(event) for judge in seat.judges if judge.applies(event, seat.search)]
+def _hear(events: Sequence[Event], judges: Sequence[Function], search: Search) -> list[Voice]:
+    return [judge.voice(event) for event in events for judge in judges if judge.applies(event, search)]
+
+
+def _warned(host: Host, event: Event, verdict: Verdict, told: Sequence[str]) -> tuple[Verdict, tuple[Loss, ...]]:
+    """What goes on with a warning: the person reads it; where a host shows people nothing, its model does."""
+    if not told or verdict.permission > Permission.ALLOW:
+        return verdict, ()
+    shows = host.person is Told.APART and not host.unshown
+    field = "user_message" if shows or not host.hears(event.wire_name, Power.CONTEXT) else "context"
+    text = "\n\n".join(filter(None, [getattr(verdict, field), *told]))
+    lost = (Loss(host.name, field, host.unshown),) if host.unshown and field == "user_message" else ()
+    return msgspec.structs.replace(verdict, **{field: text}), lost
+
+
+def _withheld(decided: Verdict, spoken: Verdict) -> tuple[str, ...]:
+    """What the one says and the other does not."""
+    if decided is spoken:
+        return ()
+    permission = (decided.permission.word,) if decided.permission > spoken.permission else ()
+    fields = [power.value for power in Power if power.value in Verdict.__struct_fields__]
+    return (*permission, *(name for name in fields if getattr(decided, name) != getattr(spoken, name)))
 
 
 def _decide(event: Event, voices: Sequence[Voice]) -> Decision:
@@ -85,11 +129,12 @@ def _within_limits(event: Event, voices: list[Voice], call: Call, seat: Seat) ->
     if not isinstance(event, Stop | SubagentStop) or not wanted:
         return voices, ""
     remembered = seat.sessions.read(event.conversation_id)
+    remembered.session.take_back(call.id)
     voices = [follow_ups.limited(_as_follow_up(voice), event, remembered) for voice in voices]
     winner = follow_ups.winner(voices, _decide(event, voices).verdict.follow_up)
     if winner is None:
         return voices, remembered.alarm
-    claim = follow_ups.Claim(winner, event)
+    claim = follow_ups.Claim(winner, event, call.id)
     alarm = seat.sessions.update(event.conversation_id, claim.make, call.received_us)
     if claim.granted and not alarm:
         return voices, ""
@@ -124,7 +169,8 @@ def _unreadable(call: Call, seat: Seat, error: UnreadablePayload) -> tuple[Answe
     verdict = Verdict()
     if contract.refusable:
         verdict = Verdict(permission=Permission.DENY, user_message=failure.detail, agent_message=failure.detail)
-    said, losses = settled(seat.host, contract, verdict)
+    spoken = Verdict() if seat.monitors else verdict
+    said, losses = settled(seat.host, contract, spoken)
     sent = seat.host.form(seat.host, seat.event, contract.name or "unknown", said)
     losses = (*losses, *sent.losses)
     decision = Decision(verdict=verdict, deciders=("trotline",) if contract.refusable else ())
@@ -135,6 +181,13 @@ def _unreadable(call: Call, seat: Seat, error: UnreadablePayload) -> tuple[Answe
         voices=(voice,),
         losses=losses,
         alarms=(failure.detail,),
-        sent={"stdout": sent.stdout, "exit_code": sent.exit_code, "stderr": sent.stderr},
+        monitored=seat.monitors,
+        withheld=_withheld(verdict, spoken),
+        sent={
+            "permission": said.permission,
+            "stdout": sent.stdout,
+            "exit_code": sent.exit_code,
+            "stderr": sent.stderr,
+        },
     )
     return sent._replace(losses=losses), outcome

@@ -1,21 +1,31 @@
 """The one place that wires layers, the machine and an agent's own functions into an Engine."""
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
+import msgspec
+
+from trotline.analysis.action import READERS
+from trotline.audit.keeping import keeping
+from trotline.audit.store import Store
 from trotline.awaited import OpenSession
 from trotline.engine import engine
 from trotline.engine.engine import Options
 from trotline.engine.functions import Function, Judged
 from trotline.errors import UsageError
 from trotline.events import EVENTS, Event
+from trotline.guarding import guards_of
 from trotline.hooks import Matcher
 from trotline.jsregex import PatternError, parse
 from trotline.machine import clock, machine_roots
-from trotline.outcomes import Call, Failure, FailureKind, Outcome, Voice, decide
+from trotline.outcomes import Call, Failure, FailureKind, Heard, Outcome, Sink, Voice, decide
 from trotline.session import Session
+from trotline.texts import TEXTS
+from trotline.verdicts import Permission, Verdict
 
 Where = str | Path
 
@@ -26,6 +36,9 @@ class Engine(engine.Engine):
     Nothing but a mistake in the calling program is ever raised into the agent's loop.
     """
 
+    sink: Sink | None = None
+    guards: "Guards | None" = None
+
     @classmethod
     def load(
         cls,
@@ -34,14 +47,28 @@ class Engine(engine.Engine):
         home: Where | None = None,
         system: Where | None = None,
         options: Options | None = None,
+        guarded: bool = False,
+        trail: bool | Store = False,
     ) -> Self:
-        """All layers of a workspace, which may have several roots."""
+        """All layers of a workspace, which may have several roots; with `guarded`, Trotline's guards beside them.
+
+        With `trail` every Outcome leaves a record: True is the trail of this home, which `trotline log` asks.
+        """
         projects = [project] if isinstance(project, str | Path) else list(project)
         roots = machine_roots(
             [Path(one) for one in projects], Path(home) if home else None, Path(system) if system else None
         )
         moved = {"HOME": str(roots.home)} if home else {}
-        return cls(roots, {**os.environ, **moved}, clock, options)
+        engine = cls(roots, {**os.environ, **moved}, clock, options)
+        if guarded:
+            engine.guard()
+        engine.sink = keeping(trail, roots, engine.options.host)
+        return engine
+
+    def guard(self) -> None:
+        """Trotline's guards beside the hooks, from now on."""
+        self.guards = Guards(self)
+        self.functions += self.guards.functions()
 
     def session(
         self,
@@ -92,9 +119,19 @@ class Engine(engine.Engine):
 
     def dispatch(self, event: Event, call: Call | None = None) -> Outcome:
         """Everything that happens when the loop raises an event. A failure of ours refuses what can be refused."""
-        call = call or self._call()
+        begun = time.monotonic_ns()
+        outcome = self._judged(event, call or self._call())
+        if self.sink is None:
+            return outcome
+        unkept = _unkept(self.sink, outcome, (time.monotonic_ns() - begun) // 1000)
+        return msgspec.structs.replace(outcome, alarms=(*outcome.alarms, unkept)) if unkept else outcome
+
+    def _judged(self, event: Event, call: Call) -> Outcome:
         try:
-            return super().dispatch(event, call)
+            if self.guards is None:
+                return super().dispatch(event, call)
+            self.guards.begin()
+            return self.guards.named(super().dispatch(event, call))
         except (TypeError, UsageError):
             raise  # the caller's mistake, such as input that is no JSON
         except Exception as error:  # noqa: BLE001 - an agent's loop must not end because of us
@@ -102,3 +139,55 @@ class Engine(engine.Engine):
             voice = Voice(author="trotline", failure=failure, fail_closed=True)
             decision = decide(event.contract, [voice], self.edition)
             return Outcome(call=call, event=event, decision=decision, voices=(voice,), alarms=(failure.detail,))
+
+
+def _unkept(sink: Sink, outcome: Outcome, micros: int) -> str:
+    try:
+        return sink(outcome, micros)
+    except Exception as error:  # noqa: BLE001 - the same: what was decided is decided
+        return f"the record of this call could not be kept: {error!r}"
+
+
+class Guards:
+    """The guards as one function of every event that announces something, or tells of texts; and what each of them
+    said, so that an Outcome names them and not only their sum."""
+
+    NAME = "guards"
+
+    def __init__(self, of: Engine) -> None:
+        self._guards = guards_of(of.roots, of.sessions)
+        self._engine = of
+        self._kept = threading.local()  # awaited sessions have a thread each
+
+    def functions(self) -> list[Function]:
+        return [
+            Function(name=self.NAME, event=cls.contract.name, call=self._judged, fail_closed=True)
+            for cls in {**READERS, **TEXTS}
+        ]
+
+    def begin(self) -> None:
+        self._kept.heard = []
+
+    def _judged(self, event: Event) -> Verdict:
+        roots = self._engine.roots
+        heard = self._guards(event, Call(id="", cwd=str(roots.projects[0]), received_us=clock()))
+        self._kept.heard.append(heard)
+        return decide(event.contract, heard.voices, self._engine.edition).verdict
+
+    def named(self, outcome: Outcome) -> Outcome:
+        """The Outcome with their voices instead of one, their effects and their findings."""
+        heard: list[Heard] = self._kept.heard
+        if not heard:
+            return outcome
+        own = {voice.author: voice for one in heard for voice in one.voices}
+        rest = [voice for voice in outcome.voices if voice.author != self.NAME or voice.failure]
+        strictest = max((voice.verdict.permission for voice in own.values()), default=Permission.SILENT)
+        names = [name for name, voice in own.items() if voice.failure or voice.verdict.permission == strictest]
+        deciders = [name for one in outcome.decision.deciders for name in (names if one == self.NAME else [one])]
+        return msgspec.structs.replace(
+            outcome,
+            voices=(*own.values(), *rest),
+            effects=tuple(effect for one in heard for effect in one.effects),
+            findings=tuple(finding for one in heard for finding in one.findings),
+            decision=msgspec.structs.replace(outcome.decision, deciders=tuple(dict.fromkeys(deciders))),
+        )

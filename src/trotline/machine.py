@@ -14,6 +14,16 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
+def today() -> str:
+    """The date here, as it is written in files."""
+    return time.strftime("%Y-%m-%d")
+
+
+def environment() -> dict[str, str]:
+    """The variables of this process."""
+    return dict(os.environ)
+
+
 def machine_roots(projects: Sequence[Path] = (), home: Path | None = None, system: Path | None = None) -> Roots:
     """What was asked for, and the machine's own for the rest."""
     home = (home or _home()).resolve()

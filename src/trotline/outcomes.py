@@ -3,9 +3,9 @@
 A failure is a value. What it decides is one pure function of the event, the hook and the edition.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -13,6 +13,7 @@ from trotline.contracts import Contract
 from trotline.editions import Edition
 from trotline.effects import Effect
 from trotline.events import Event
+from trotline.findings import Finding
 from trotline.hooks import Hook
 from trotline.verdicts import SILENCE, Decision, Permission, Spoken, Verdict, merge
 
@@ -76,6 +77,7 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     micros: int = 0
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what is only written down: for the trail, not for the host
     fail_closed: bool = False
 
     @property
@@ -89,9 +91,24 @@ class Voice(msgspec.Struct, frozen=True, kw_only=True):
             return f"failed, {self.failure.kind}"
         reason = self.verdict.user_message or self.verdict.agent_message
         given = [words for field, words in GIVEN.items() if getattr(self.verdict, field)]
-        word = self.verdict.permission.word if self.verdict.permission or not given else ""
-        parts = [word.replace("silent", "no opinion"), reason, *given]
+        word = self.verdict.permission.word if self.verdict.permission or not (given or self.notes) else ""
+        parts = [word.replace("silent", "no opinion"), reason, *given, *self.notes]
         return ", ".join(part for part in parts if part)
+
+
+class Heard(NamedTuple):
+    """What guards say about one event."""
+
+    voices: tuple[Voice, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    told: tuple[str, ...] = ()  # what the person should know although it goes on
+
+
+UNHEARD = Heard()
+
+Guarding = Callable[[Event, Call], Heard]
+"""All guards with what they need to know; the seat only asks, about what can be refused and about what has texts."""
 
 
 class Run(Voice, frozen=True, kw_only=True):
@@ -133,8 +150,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     voices: tuple[Voice, ...] = ()
     not_run: tuple[NotRun, ...] = ()
     effects: tuple[Effect, ...] = ()
+    findings: tuple[Finding, ...] = ()  # what stands in its texts
     losses: tuple[Loss, ...] = ()
     alarms: tuple[str, ...] = ()  # what a person should hear of at once
+    monitored: bool = False  # whether what was decided was only to be written down
+    withheld: tuple[str, ...] = ()  # what was decided and, for that reason, not sent
     sent: dict[str, Any] = {}
 
     @property
@@ -185,6 +205,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         lines += [f"  {voice.layer or 'function'} {voice.name}: {voice.said}" for voice in self.voices]
         lines += [f"  {entry.hook.layer.kind} {entry.hook.line}: not run, {entry.why}" for entry in self.not_run]
         lines += [f"  lost: {loss.what}, {loss.why}" for loss in self.losses]
+        lines += [f"  not sent, because this is monitor mode: {', '.join(self.withheld)}"] if self.withheld else []
         return "\n".join([*lines, *(f"  alarm: {alarm}" for alarm in self.alarms)])
 
 
@@ -195,9 +216,9 @@ class Judge(Protocol):
 
 
 class Sink(Protocol):
-    """Something that wants to know what happened."""
+    """Something that keeps what happened, and how long it took; what comes back says why it could not, or nothing."""
 
-    def __call__(self, outcome: Outcome) -> None: ...
+    def __call__(self, outcome: Outcome, micros: int) -> str: ...
 
 
 def refuses_on_failure(contract: Contract, *, fail_closed: bool, failure: Failure, edition: Edition) -> bool:

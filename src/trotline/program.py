@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from trotline.answer import Seat, all_of, answer
-from trotline.audit.records import record_of
+from trotline.audit.records import DETAIL, record_of
 from trotline.audit.spool import Spool
 from trotline.canary import CANARY
 from trotline.config.places import Roots
@@ -28,8 +28,11 @@ from trotline.hosts.host import Answer, Host, Power, settled
 from trotline.hosts.recognition import TELLING, recognised
 from trotline.ids import uuid7
 from trotline.machine import clock, machine_roots
-from trotline.outcomes import Call, Outcome
+from trotline.outcomes import Call, Guarding, Heard, Outcome
 from trotline.verdicts import Permission, Verdict
+
+if TYPE_CHECKING:
+    from trotline.audit.wording import Wording
 
 MOST_PAYLOAD = 64_000_000
 
@@ -42,19 +45,21 @@ class Words(NamedTuple):
     home: str = ""
 
 
-def answer_call(argv: Sequence[str], handlers: Sequence[Function], later: Sequence[Function] = ()) -> int:
+def answer_call(
+    argv: Sequence[str], handlers: Sequence[Function], later: Sequence[Function] = (), *, guarded: bool
+) -> int:
     """Read the call, answer it, and give the exit code; what handlers print goes to standard error."""
     out, error = os.dup(1), os.dup(2)  # a handler may close what it prints on
     os.dup2(2, 1)  # also for children of handlers
     with os.fdopen(os.dup(2), "w", errors="backslashreplace") as printed, contextlib.redirect_stdout(printed):
         call = call_of(argv, sys.stdin.buffer.read(MOST_PAYLOAD))
-        sent, outcome = answered(call, handlers)
+        sent, outcome = answered(call, handlers, guarded=guarded)
     with os.fdopen(out, "w", encoding="utf-8", errors="surrogateescape") as stdout:
         stdout.write(sent.stdout)
     with os.fdopen(error, "w", errors="backslashreplace") as stderr:
         stderr.write(f"{sent.stderr}\n" if sent.stderr else "")
-    if outcome is not None and later:
-        _work_later(all_of(outcome.event, _host(call, words_of(argv))), later)
+    if outcome is not None:
+        _work_later(outcome, _host(call, words_of(argv)), words_of(argv).home, later)
     return sent.exit_code
 
 
@@ -65,31 +70,60 @@ def call_of(argv: Sequence[str], payload: bytes) -> Call:
     return Call(id=uuid7(now, os.urandom(10)), argv=tuple(argv), environ=environ, payload=payload, received_us=now)
 
 
-def answered(call: Call, handlers: Sequence[Function]) -> tuple[Answer, Outcome | None]:
+def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tuple[Answer, Outcome | None]:
     """The answer, whatever happens; a failure of ours refuses what the installed line says can be refused.
 
     Warm and cold both come here: all that differs is who reads the payload and who writes the answer.
     """
     words = words_of(call.argv)
-    host = host_named(ANYBODY)
+    host = None
     begun = time.monotonic_ns()
     try:
         host = _host(call, words)
-        sessions, spool = _kept(words.home)
-        seat = Seat(
-            host,
-            [CANARY, *handlers],
-            sessions,
-            event=words.event,
-            believing=_believing(words.home),
-            search=_search,
-        )
-        sent, outcome = answer(call, seat)
+        sent, outcome = answer(call, seat_of(host, words, handlers, guarded=guarded))
         micros = (time.monotonic_ns() - begun) // 1000
-        unwritten = spool.append(record_of(outcome, host.name, micros))
+        unwritten = _kept(words.home)[1].append(record_of(outcome, host.name, micros))
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
-        return _broken(host, words, f"Trotline failed: {error!r}"), None
+        return _broken(host or host_named(ANYBODY), words, f"Trotline failed: {error!r}"), None
     return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
+
+
+def remember(outcome: Outcome | None, home: str) -> None:
+    """What was asked and answered, in words, beside the record; when nobody waits any more."""
+    if outcome is None:
+        return
+    from trotline.audit.details import detail_of  # noqa: PLC0415 - the answer is out
+
+    spool = _kept(home)[1]
+    try:
+        spool.append(detail_of(outcome, _wording(home)))
+    except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
+        why = f"what was said could not be kept: {type(error).__name__}"
+        spool.append({"schema": DETAIL, "id": outcome.call.id, "missing": why})
+
+
+@functools.cache
+def _wording(home: str) -> "Wording":
+    from trotline.audit.wording import wording_of  # noqa: PLC0415 - the answer is out
+
+    return wording_of(_roots(home))
+
+
+def seat_of(host: Host, words: Words, handlers: Sequence[Function], *, guarded: bool) -> Seat:
+    """Where a call of this host is answered, by all that is configured in this home. Guards sit only where our own line
+    is: a program of somebody's own says what its author wrote, and nothing twice."""
+    told = _told(words.home)
+    return Seat(
+        host,
+        handlers,
+        _kept(words.home)[0],
+        event=words.event,
+        believing=told.believing,
+        search=_search,
+        guards=_guards(words.home, host.name) if guarded else None,
+        always=(CANARY,),
+        monitors=told.monitors,
+    )
 
 
 def failed(argv: Sequence[str], why: str) -> Answer:
@@ -127,27 +161,59 @@ def _kept(home: str) -> tuple[Sessions, Spool]:
     return Sessions(state / "sessions"), Spool(state / "spool")
 
 
+def _guards(home: str, host: str) -> Guarding:
+    """All guards of this home; read when there is something to judge."""
+
+    def judged(event: Event, call: Call) -> Heard:
+        return _guards_of(home, host)(event, call)
+
+    return judged
+
+
+@functools.cache
+def _guards_of(home: str, host: str) -> Guarding:
+    from trotline.guarding import guards_of  # noqa: PLC0415 - half of what a call would wait for that they let pass
+
+    return guards_of(_roots(home), _kept(home)[0], monitors=_told(home).monitors, host=host)
+
+
 def _search(pattern: str, text: str) -> bool | None:
     from trotline.config import lookaround  # noqa: PLC0415 - few matchers need a child process
 
     return lookaround.search(pattern, text)
 
 
+class Told(NamedTuple):
+    """What people told us in settings. A person who has seen their host ask may have it asked; one who is only getting
+    to know us may have nothing refused."""
+
+    believing: frozenset[Power] = frozenset()
+    monitors: bool = False
+
+
 @functools.cache
-def _believing(home: str) -> frozenset[Power]:
-    """A person who has seen their host ask may have it asked. Read once: a service ends when a setting is changed."""
+def _told(home: str) -> Told:
+    """Read once: a service ends when a setting is changed."""
     roots = _roots(home)
     if not any((directory / "settings.json").exists() for directory in (roots.managed_config, roots.config)):
-        return frozenset()
+        return Told()
     from trotline.config.settings import read_settings  # noqa: PLC0415 - a reader, for a file that few people have
 
-    return frozenset({Power.ASK}) if read_settings(roots).ask_fallback == "ask" else frozenset()
+    settings = read_settings(roots)
+    return Told(frozenset({Power.ASK}) if settings.ask_fallback == "ask" else frozenset(), settings.monitors)
+
+
+def _only_monitors(home: str) -> bool:
+    """For a call that has failed already, perhaps because settings cannot be read: then everything is enforced."""
+    with contextlib.suppress(Exception):
+        return _told(home).monitors
+    return False
 
 
 def _broken(host: Host, words: Words, why: str) -> Answer:
     ours = host.events.get(words.event, words.event)
     contract = EVENTS[ours].contract if ours in EVENTS else None
-    refuses = contract is not None and contract.refusable
+    refuses = contract is not None and contract.refusable and not _only_monitors(words.home)
     verdict = Verdict(permission=Permission.DENY, user_message=why, agent_message=why) if refuses else Verdict()
     said = settled(host, contract, verdict)[0] if contract is not None else verdict
     return host.form(host, words.event, ours, said)._replace(stderr=why)
@@ -157,19 +223,31 @@ def _remarks(sent: Answer, outcome: Outcome, unwritten: str) -> list[str]:
     """What the host shows of a refusal, and what a person who looks at the log should see."""
     lost = [f"{loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
     failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
-    said = dict.fromkeys([*lost, *outcome.alarms, *failed, *filter(None, [unwritten])])
+    warned = [f"{voice.name}: {warning}" for voice in outcome.voices for warning in voice.warnings]
+    said = dict.fromkeys([*_withheld(outcome), *lost, *outcome.alarms, *failed, *warned, *filter(None, [unwritten])])
     return [*filter(None, [sent.stderr]), *(f"trotline: {line}" for line in said)]
 
 
-def _work_later(events: Sequence[Event], later: Sequence[Function]) -> None:
+def _withheld(outcome: Outcome) -> list[str]:
+    if not outcome.withheld:
+        return []
+    by = ", ".join(outcome.decision.deciders) or "a handler"
+    return [f"monitor mode: not sent: {', '.join(outcome.withheld)}, by {by}"]
+
+
+def _work_later(outcome: Outcome, host: Host, home: str, later: Sequence[Function]) -> None:
     """Work that nobody waits for, in a process of its own: the host reads our pipes until they are closed."""
-    work = [(one, event) for event in events for one in later if one.applies(event, _search)]
-    if not work or not hasattr(os, "fork") or os.fork():
+    if not hasattr(os, "fork"):
+        remember(outcome, home)
+        return
+    if os.fork():
         return
     os.setsid()
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(quiet, descriptor)
+    work = [(one, event) for event in all_of(outcome.event, host) for one in later if one.applies(event, _search)]
     for function, event in work:
         function.voice(event)
+    remember(outcome, home)
     os._exit(0)

@@ -1,9 +1,11 @@
-"""JSON Schemas (draft 2020-12) of hooks.json, of every payload and of every reply, made from the declarations."""
+"""JSON Schemas (draft 2020-12) of hooks.json, of every payload, reply and export, made from the declarations."""
 
 from typing import Any
 
 import msgspec
 
+from trotline.audit.record_schema import export_schemas
+from trotline.config.policy_schema import policy_schema
 from trotline.contracts import Ask, Contract
 from trotline.events import EVENTS
 from trotline.fields import FIELDS, sample
@@ -113,7 +115,7 @@ def hooks_schema() -> Schema:
 
 def all_schemas() -> dict[str, Schema]:
     """Every schema by the name of its file."""
-    schemas = {"hooks.schema.json": hooks_schema()}
+    schemas = {"hooks.schema.json": hooks_schema(), "policy.schema.json": policy_schema(), **export_schemas()}
     for name in EVENTS:
         schemas[f"{name}.payload.schema.json"] = payload_schema(name)
         schemas[f"{name}.reply.schema.json"] = reply_schema(name)

@@ -27,7 +27,7 @@ class When(Generic[E]):
     """The decorator of one event or of a family: `@on.stop` or `@on.before_shell(matching="curl|wget")`."""
 
     def __init__(self, *raised: type[E]) -> None:
-        self._events = tuple(cls.contract.name for cls in raised)
+        self.events = tuple(cls.contract.name for cls in raised)
 
     @overload
     def __call__(self, handler: Handler[E]) -> Handler[E]: ...
@@ -45,7 +45,7 @@ class When(Generic[E]):
         background: bool = False,
     ) -> Any:
         def register(call: Handler[E]) -> Handler[E]:
-            for event in self._events:
+            for event in self.events:
                 function = Function(
                     name=getattr(call, "__qualname__", repr(call)),
                     event=event,
@@ -136,4 +136,4 @@ def run() -> None:
     """Answer the call on standard input with the handlers of this program, and end."""
     from trotline.program import answer_call  # noqa: PLC0415 - a test imports handlers, and answers nobody
 
-    sys.exit(answer_call(sys.argv[1:], HANDLERS, LATER))
+    sys.exit(answer_call(sys.argv[1:], HANDLERS, LATER, guarded=False))

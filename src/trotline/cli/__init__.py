@@ -16,8 +16,16 @@ from trotline.errors import TrotlineError
 
 COMMANDS: dict[str, str] = {
     "check": "read every layer and say what is wrong with it",
+    "scan": "secrets, injection and dangerous settings in files, without running anything",
     "show": "the hooks in the order in which they run, and which apply to an action",
+    "explain": "what an action would do, what the guards say about it, and why",
+    "guards": "every guard with its level, and which layer says so",
+    "policy": "rules of your own: check, test and explain them",
+    "ready": "hooks that are there already: formatters, tests, scans, telemetry, commits",
+    "new": "write a hook with its test, or a project that begins with some",
     "fire": "play the host for one event and show what every hook said",
+    "init": "find the agents on this machine, put our line into their hooks, and see that it holds",
+    "doctor": "look at everything between an agent and a refusal, and name the next step",
     "hosts": "what hooks can do under each agent, and which agents are here",
     "install": "put our line into the hooks of the agents on this machine",
     "uninstall": "take it out again; the files are as they were",
@@ -25,6 +33,13 @@ COMMANDS: dict[str, str] = {
     "hook": "answer a call of a host; this is the line that hosts run",
     "service": "the warm half of `trotline hook`: status, stop, logs, run, unit",
     "trace": "the last calls of hosts, and what they were answered",
+    "log": "what agents did: ask, follow, count, export, verify, forget",
+    "packages": "the list of malicious packages that installs are judged by: load, check",
+    "mcp": "the MCP servers and tools that were called, and those that are configured",
+    "alerts": "of which records somebody is told, and whether that arrives",
+    "replay": "judge recorded or given events again by a candidate, and show which decisions would change",
+    "diff": "two states of hooks and policy: what was added, removed, changed, and which decisions with it",
+    "test": "a test from what happened: `trotline test new --from ID`",
     "simulate": "play a conversation against the configured hooks",
     "conform": "put an engine, ours or another, into every situation of the corpus",
     "trust": "look at a project's hooks, and let them run",
@@ -40,6 +55,11 @@ HELP = """Hooks for coding agents: see what an agent is about to do, stop what m
 happen, and know that it is on.
 
 \b
+Begin:
+  trotline init                     find the agents here, install, and prove it
+  trotline doctor                   look at everything, and name the next step
+
+\b
 Point it at a project:
   trotline check                    what is wrong in any layer of this project
   trotline check .cursor/hooks.json just this file
@@ -48,7 +68,8 @@ Point it at a project:
   trotline events preToolUse        one event: payload, answers, where it fires
 
 \b
-Run its hooks:
+Write hooks, and run them:
+  trotline new hook no-force-push   a hook, its test, and its line in hooks.json
   trotline trust                    look at a project's hooks, and let them run
   trotline fire beforeShellExecution --set command='curl x'
   trotline simulate talk.toml       a whole conversation
@@ -57,6 +78,7 @@ Run its hooks:
 In CI:
   trotline check --format github    annotations on the pull request
   trotline check --json | jq .ok
+  trotline scan --format sarif      secrets and dangerous settings in what is pulled
 """
 
 

@@ -1,12 +1,16 @@
-"""Problems for machines that annotate code: GitHub's workflow commands, and SARIF 2.1.0."""
+"""Problems and findings for machines that annotate code: GitHub's workflow commands, and SARIF 2.1.0."""
 
-from collections.abc import Iterable, Iterator
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from trotline import __version__
 from trotline.config.problems import CODES, Problem, Severity
+from trotline.effects import Certainty
+from trotline.findings import Finding
 
 GITHUB = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 SARIF = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -25,6 +29,52 @@ def _escaped(text: str, *, property_too: bool = False) -> str:
     text = "".join(char if char.isprintable() or char in "\r\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
     return text.replace(":", "%3A").replace(",", "%2C") if property_too else text
+
+
+def finding_lines(findings: Iterable[Finding], about: Mapping[str, str]) -> Iterator[str]:
+    for finding in findings:
+        file = _escaped(finding.where, property_too=True)
+        place = f"file={file},line={finding.place.line},col={finding.place.column_from}"
+        word = "error" if finding.certainty is Certainty.KNOWN else "warning"
+        yield f"::{word} {place},title={finding.kind}::{_escaped(about.get(finding.kind, finding.kind))}"
+
+
+def sarif_of_findings(
+    findings: Iterable[Finding], problems: Iterable[Problem], about: Mapping[str, str]
+) -> dict[str, Any]:
+    """Both in one run. A fingerprint is of where and what kind, and not of a value, which could be guessed from it."""
+    listed = list(findings)
+    document = sarif(problems)
+    seen: Counter[tuple[str, str]] = Counter()
+    run = document["runs"][0]
+    kinds = sorted({finding.kind for finding in listed})
+    run["tool"]["driver"]["rules"] += [
+        {"id": kind, "shortDescription": {"text": about.get(kind, kind)}} for kind in kinds
+    ]
+    for finding in listed:
+        seen[finding.where, finding.kind] += 1
+        identity = f"{finding.where}\0{finding.kind}\0{seen[finding.where, finding.kind]}"
+        run["results"].append(_found(finding, about.get(finding.kind, finding.kind), identity))
+    return document
+
+
+def _found(finding: Finding, about: str, identity: str) -> dict[str, Any]:
+    place = finding.place
+    region = {
+        "startLine": place.line,
+        "startColumn": place.column_from,
+        "endLine": place.line_to,
+        "endColumn": place.column_to,
+    }
+    location = {"artifactLocation": {"uri": quote(finding.where, errors="replace")}, "region": region}
+    fingerprint = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
+    return {
+        "ruleId": finding.kind,
+        "level": "error" if finding.certainty is Certainty.KNOWN else "warning",
+        "message": {"text": f"{about} ({finding.scanner}, {finding.certainty})"},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {"trotline/v1": fingerprint},
+    }
 
 
 def sarif(problems: Iterable[Problem]) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from trotline.cli.options import claude_option, edition_option, json_option, roo
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
 from trotline.config.configuration import Configuration, LayerRead, read_layers
 from trotline.config.layers import find_layers, layer_of
-from trotline.config.places import Roots
+from trotline.config.places import Roots, policy_files
 from trotline.config.problems import CODES, Problem, Severity
+from trotline.config.toml_page import OUTWARD, is_anywhere
 from trotline.contracts import Surface
 from trotline.errors import UsageError
 from trotline.hooks import LayerKind
 from trotline.hosts.cursor_editions import edition
+from trotline.machine import today
 
 HELP = """Read every layer of this project, or the files named, and say what is wrong: where, why, what to do.
 
@@ -69,8 +71,31 @@ def command(
     configuration = read_layers(
         [*reversed(once.values())], roots, chosen, surface=Surface(surface) if surface else None
     )
+    _with_policies(configuration, roots)
+    _with_what_leaves(configuration, roots)
     _print(configuration, form)
     return 1 if any(problem.severity is not Severity.NOTE for problem in configuration.problems) else 0
+
+
+def _with_policies(configuration: Configuration, roots: Roots) -> None:
+    """Few people have any, and to read them wakes the guards."""
+    if any(os.path.lexists(file) for _, file in policy_files(roots, map(str, roots.projects))):
+        from trotline.config.policies import read_policies
+
+        read = read_policies(roots, roots.projects, today=today())
+        configuration.policy_files, configuration.policy_problems = read.files, list(read.problems)
+
+
+def _with_what_leaves(configuration: Configuration, roots: Roots) -> None:
+    """Where records are sent, and who is told of them; few people have such files."""
+    if any(is_anywhere(roots, name) for name in OUTWARD):
+        from trotline.config.alerts_file import read_alerts
+        from trotline.config.export_file import read_exports
+
+        exports, alerts = read_exports(roots), read_alerts(roots)
+        sent = dict.fromkeys(exports.files, "where records are sent")
+        configuration.outward_files = {**sent, **dict.fromkeys(alerts.files, "alerts")}
+        configuration.outward_problems = [*exports.problems, *alerts.problems]
 
 
 def _named(path: Path) -> Path:
@@ -111,6 +136,7 @@ def _as_json(configuration: Configuration) -> str:
     ok = all(problem.severity is Severity.NOTE for problem in configuration.problems)
     models = {"files": configuration.models.files, "providers": sorted(configuration.models.providers)}
     data = {"edition": configuration.edition.name, "files": files, "models": models}
+    data["policies"] = list(configuration.policy_files)
     return envelope("trotline.check/1", ok=ok, data=data, problems=problems)
 
 
@@ -123,6 +149,10 @@ def _print_for_people(configuration: Configuration) -> None:
         _print_own(file, "models for prompt hooks", models.problems, models.void.get(file, ""))
     for file in settings.files:
         _print_own(file, "settings", settings.problems)
+    for file in configuration.policy_files:
+        _print_own(file, "policy", configuration.policy_problems)
+    for file, about in configuration.outward_files.items():
+        _print_own(file, about, configuration.outward_problems)
     if not read:
         looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
         click.echo(f"no hooks are configured here (looked at: {looked})")

@@ -35,11 +35,13 @@ to be asked, 20 when it is denied, 1 when the event could not be played.
   trotline fire stop --set status=completed --set loop_count=2
   trotline fire preToolUse --payload event.json
   trotline fire beforeShellExecution --set command=ls --dry-run   resolve only, run nothing
+  trotline fire stop --set status=completed --trail               and keep a record of it
   trotline fire sessionStart --edition 2026-09 --login-shell      exactly as Cursor does it
 """
 
 EXIT = {Permission.SILENT: 0, Permission.ALLOW: 0, Permission.ASK: 10, Permission.DENY: 20}
 CONVERSATION = "trotline-fire"
+HOST = "fire"
 
 
 @click.command("fire", help=HELP)
@@ -53,6 +55,7 @@ CONVERSATION = "trotline-fire"
 @click.option(
     "--trust-digest", multiple=True, metavar="DIGEST", help="Trust this content, for CI; see `trotline trust`."
 )
+@click.option("--trail", is_flag=True, help="Keep a record, as of an agent's own event.")
 @json_option
 @claude_option
 @roots_options
@@ -65,6 +68,7 @@ def command(
     login_shell: bool,
     clean_env: bool,
     trust_digest: tuple[str, ...],
+    trail: bool,
     as_json: bool,
     claude: bool,
     roots: Roots,
@@ -85,12 +89,22 @@ def command(
     if dry_run:
         return _dry(engine, raised, as_json=as_json)
     outcome = engine.dispatch(raised)
+    if trail:
+        _keep(outcome, roots)
     click.echo(_as_json(outcome, engine) if as_json else _story(outcome, engine))
     untrusted = [entry for entry in outcome.not_run if entry.hook.layer.kind.needs_trust]
     if untrusted:
         click.echo(f"warning: {plural(len(untrusted), 'hook')} of the project did not run", err=True)
         click.echo("hint: look at them with `trotline trust`; in CI pass --trust-digest", err=True)
     return EXIT[outcome.decision.permission]
+
+
+def _keep(outcome: Outcome, roots: Roots) -> None:
+    from trotline.audit.keeping import keeping_of
+
+    unkept = keeping_of(roots, HOST)(outcome, max((voice.micros for voice in outcome.voices), default=0))
+    if unkept:
+        click.echo(f"warning: {unkept}", err=True)
 
 
 def _event(name: str | None, assignments: tuple[str, ...], payload: bytes | None, roots: Roots) -> Event:

@@ -23,4 +23,4 @@ not. The exit code is the host's language, not ours.
 def command(host: str, event: str, home: str) -> int:
     from trotline.program import answer_call
 
-    return answer_call(["--host", host, "--event", event, "--home", home], [])
+    return answer_call(["--host", host, "--event", event, "--home", home], [], guarded=True)

@@ -1,14 +1,16 @@
 """trotline hosts: what hooks can do under each agent, which of them are here, and what changed between versions."""
 
-import subprocess
 from typing import Any
 
 import click
 
+from trotline.checkup.agents import version_of
+from trotline.checkup.monitoring import monitor_line
 from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, printable
+from trotline.cli.output import bold, dim, envelope, paint, printable
 from trotline.config.places import Roots
-from trotline.config.wires import found
+from trotline.config.problems import Severity
+from trotline.config.wires import EVENT, found
 from trotline.hosts import HOSTS, host_named
 from trotline.hosts.host import Host
 from trotline.hosts.reach import ACTIONS, changes, reach
@@ -21,8 +23,6 @@ HELP = """What hooks can do under each agent: prevented, only detected, or invis
   trotline hosts --probe             those on this machine, with version and file
   trotline hosts cursor --diff 2.4 3.21.16
 """
-
-PATIENCE = 5
 
 
 @click.command("hosts", help=HELP)
@@ -46,6 +46,8 @@ def command(name: str | None, probe: bool, versions: tuple[str, str] | None, as_
         data = {host.name: {action: reach(host, action) for action in ACTIONS} for host in hosts}
         text = _table(hosts)
     click.echo(envelope("trotline.hosts/1", ok=True, data=data, problems=[]) if as_json else text or "none")
+    if monitors := monitor_line(roots):
+        click.echo(paint(monitors, Severity.WARNING), err=True)
     return 0
 
 
@@ -98,23 +100,8 @@ def _changed(one: dict[str, Any], old: str, new: str) -> list[str]:
 
 def _probed(host: Host, roots: Roots) -> dict[str, Any]:
     wiring = host.wiring
-    file = roots.home / wiring.files["user"] if wiring and "user" in wiring.files else None
+    named = roots.home / wiring.files["user"] if wiring and "user" in wiring.files else None
+    file = named.parent if named is not None and EVENT in named.name else named
     exists = file is not None and file.exists()
     shown = f"{printable(str(file))} {'is there' if exists else 'is not there yet'}" if file else "no file for the user"
-    return {"host": host.name, "title": host.title, "version": _version(host, roots), "file": shown}
-
-
-def _version(host: Host, roots: Roots) -> str:
-    import shutil
-
-    for program in host.wiring.programs if host.wiring else ():
-        path = shutil.which(program, path=":".join(roots.search_path))
-        if path is None:
-            continue
-        try:
-            done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=PATIENCE, check=False)  # noqa: S603 - a program of the person's own
-        except (OSError, subprocess.TimeoutExpired):
-            continue
-        lines = done.stdout.strip().splitlines()
-        return printable(lines[0])[:60] if lines else ""
-    return ""
+    return {"host": host.name, "title": host.title, "version": printable(version_of(host, roots)), "file": shown}

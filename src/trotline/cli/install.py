@@ -4,16 +4,16 @@ from pathlib import Path
 
 import click
 
+from trotline.checkup.agents import version_of
+from trotline.checkup.lines import install
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
 from trotline.config.installation import Done, Installed
 from trotline.config.places import Roots
 from trotline.config.problems import Problem, Severity
-from trotline.config.wires import TIMEOUT, Wired, entries, found, installation, wired
+from trotline.config.wires import Wired, found, wired
 from trotline.errors import UsageError
 from trotline.hosts import HOSTS, host_named
-from trotline.machine import clock, machine_roots
-from trotline.service.line import installed_line, is_ours
 
 HELP = """Put Trotline's line into the hooks of these agents, or of all that are found on this machine.
 
@@ -44,39 +44,28 @@ def command(
     as_json: bool,
     roots: Roots,
 ) -> int:
-    wires = [wired(host_named(name), layer, roots) for name in _named(hosts, roots)]
+    wires = [wire for name in _named(hosts, roots) for wire in _wired(name, layer, roots)]
     if not wires:
         raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(HOSTS)}")
-    planned = [_install(wire, roots, fail_closed=fail_closed, dry_run=True) for wire in wires]
+    planned = install(wires, roots, fail_closed=fail_closed, dry_run=True)
     asks = not (dry_run or yes or as_json)
     if asks and any(one.done is Done.WRITTEN for one in planned):
         click.echo("\n".join(one.difference for one in planned if one.difference))
         asks = not click.confirm("Write this?")
         if asks:
             return 1
-    done = planned if dry_run else [_install(wire, roots, fail_closed=fail_closed, dry_run=False) for wire in wires]
+    done = planned if dry_run else install(wires, roots, fail_closed=fail_closed, dry_run=False)
     click.echo(_as_json(wires, done) if as_json else report(wires, done, dry_run=dry_run))
     return 1 if any(one.done is Done.REFUSED for one in done) else 0
 
 
+def _wired(name: str, layer: str, roots: Roots) -> list[Wired]:
+    host = host_named(name)
+    return wired(host, layer, roots, version_of(host, roots))
+
+
 def _named(hosts: tuple[str, ...], roots: Roots) -> list[str]:
     return list(dict.fromkeys(hosts)) or [host.name for host in found(roots)]
-
-
-def _install(wire: Wired, roots: Roots, *, fail_closed: bool, dry_run: bool) -> Installed:
-    moved = roots.home if roots.home != machine_roots().home else None
-
-    def line(event: str) -> str:
-        return installed_line(wire.host.name, event, home=moved, timeout=TIMEOUT)
-
-    wanted = entries(wire, line, fail_closed=fail_closed)
-    return installation(wire, roots, is_ours).install(wanted, clock(), dry_run=dry_run)
-
-
-def planned_for(wire: Wired, roots: Roots) -> Installed:
-    """What installing would change; nothing, if our entries are current, failing closed or not."""
-    either = [_install(wire, roots, fail_closed=closed, dry_run=True) for closed in (False, True)]
-    return next((one for one in either if one.done is Done.NOTHING), either[0])
 
 
 def report(wires: list[Wired], done: list[Installed], *, dry_run: bool) -> str:
@@ -86,14 +75,15 @@ def report(wires: list[Wired], done: list[Installed], *, dry_run: bool) -> str:
         would = "would be " if dry_run and one.done is not Done.NOTHING else ""
         lines.append(f"{bold(wire.host.title)}  {printable(str(one.path))}: {would}{one.done}")
         lines += [f"  {line}" for line in one.difference.splitlines()] if dry_run else []
-        lines += [_problem(problem) for problem in one.problems]
+        lines += [line for problem in one.problems for line in _problem(problem)]
         lines += [dim(f"  what was there is kept as {_shown(one.backup)}")] if one.backup else []
         lines += [f"  {wire.wiring.note}"] if wire.wiring.note and one.done is Done.WRITTEN else []
     return "\n".join([*lines, dim(f"{plural(len(done), 'file')} looked at")])
 
 
-def _problem(problem: Problem) -> str:
-    return paint(f"  {problem.code} {printable(str(problem.place))}: {problem.message}", Severity.WARNING)
+def _problem(problem: Problem) -> list[str]:
+    told = paint(f"  {problem.code} {printable(str(problem.place))}: {problem.message}", Severity.WARNING)
+    return [told, f"    hint: {problem.hint}"] if problem.hint else [told]
 
 
 def _shown(path: Path) -> str:

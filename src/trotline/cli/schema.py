@@ -2,6 +2,7 @@
 
 import click
 
+from trotline.audit.record_schema import SCHEMAS
 from trotline.cli.options import accepts_roots, json_option
 from trotline.cli.output import as_json as shown
 from trotline.cli.output import envelope
@@ -15,6 +16,8 @@ HELP = """Print a JSON Schema (draft 2020-12).
   trotline schema                       hooks.json
   trotline schema preToolUse            what a hook reads
   trotline schema preToolUse --reply    what it may print
+  trotline schema record                a line of `trotline log export`; record-csv, record-ocsf: of its other formats
+  trotline schema alert                 what a command or a webhook gets of an alert
 
 An editor can use it without a `$schema` line in the file (which would void it, TL107). In VS Code:
 
@@ -33,6 +36,8 @@ def command(event: str | None, reply: bool, as_json: bool) -> int:
         if reply:
             raise UsageError("--reply needs an event", hint="trotline schema preToolUse --reply")
         schema = hooks_schema()
+    elif event in SCHEMAS and not reply:
+        schema = SCHEMAS[event]()
     elif event in EVENTS:
         schema = reply_schema(event) if reply else payload_schema(event)
     else:

@@ -6,53 +6,84 @@ from typing import Any
 
 import click
 
-from trotline.audit.spool import Spool
+from trotline.audit import trail
+from trotline.audit.own import is_our_own
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_line
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
+from trotline.machine import clock
 
-HELP = """The last calls that hosts made, and what Trotline answered: event, handlers, verdict, losses, timing.
+HELP = """The last calls that hosts made, and what Trotline answered: subject, voices, verdict, losses, timing.
 
-Commands, paths and messages are not in it: nothing that an agent wrote is kept before it can be redacted.
+What an agent wrote is kept without the secrets and personal data in it: what was found is named by its kind.
 
 \b
   trotline trace              the last twenty
   trotline trace -n 100 --event beforeShellExecution
   trotline trace --follow     as they happen
+  trotline trace --full -n 1  with the payload, the effects and the reply
+  trotline trace --all        also what `doctor` and `prove` called
 """
 
 LOOKS = 0.2
 """Seconds between two looks at the spool."""
+
+AT_ONCE = 500
+"""Records that may come between two looks, and be drained by the second."""
+
+PATIENCE_US = 1_500_000
+WIDTH = 200
 
 
 @click.command("trace", help=HELP)
 @click.option("-n", "number", type=click.IntRange(1), default=20, show_default=True, help="How many.")
 @click.option("--event", help="Only this event.")
 @click.option("--host", help="Only this host.")
+@click.option("--all", "everything", is_flag=True, help="Also calls that were made to try the lines.")
 @click.option("--follow", is_flag=True, help="Go on and show calls as they come.")
+@click.option("--full", is_flag=True, help="With the payload, the effects and the reply.")
 @json_option
 @roots_options
-def command(number: int, event: str | None, host: str | None, follow: bool, as_json: bool, roots: Roots) -> int:
-    spool = Spool(roots.state / "spool")
-    read = spool.read()
-    found = [record for record in read.records if _wanted(record, event, host)]
+def command(
+    number: int,
+    event: str | None,
+    host: str | None,
+    everything: bool,
+    follow: bool,
+    full: bool,
+    as_json: bool,
+    roots: Roots,
+) -> int:
+    def wanted(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        kept = [record for record in records if everything or not is_our_own(record)]
+        return [record for record in kept if _wanted(record, event, host)]
+
+    read = trail.read(roots.state)
+    found = wanted(read.records)
     if as_json and not follow:
         data = {"records": found[-number:], "torn": read.torn}
         click.echo(envelope("trotline.trace/1", ok=read.torn == 0, data=data, problems=[]))
         return 0
-    _show(found[-number:], as_json=as_json)
+    _show(found[-number:], as_json=as_json, full=full)
     if not found and not follow:
         click.echo("no host has called yet; `trotline hook` is the line that they run")
+    tried = sum(map(is_our_own, read.records)) if not everything else 0
+    if tried:
+        click.echo(dim(f"{plural(tried, 'call')} of `doctor` and `prove` left out; --all shows them"), err=True)
     if read.torn:
-        click.echo(paint(f"{plural(read.torn, 'record')} in the spool cannot be read", Severity.WARNING), err=True)
+        click.echo(paint(f"{plural(read.torn, 'record')} cannot be read", Severity.WARNING), err=True)
     seen = {record["id"] for record in read.records}
     while follow:
         time.sleep(LOOKS)
-        news = [record for record in spool.read().records if record["id"] not in seen]
+        news = [
+            record
+            for record in trail.read(roots.state, AT_ONCE).records
+            if record["id"] not in seen and _is_whole(record)
+        ]
         seen |= {record["id"] for record in news}
-        _show([record for record in news if _wanted(record, event, host)], as_json=as_json)
+        _show(wanted(news), as_json=as_json, full=full)
     return 0
 
 
@@ -60,19 +91,54 @@ def _wanted(record: dict[str, Any], event: str | None, host: str | None) -> bool
     return (event is None or record.get("event") == event) and (host is None or record.get("host") == host)
 
 
-def _show(records: list[dict[str, Any]], *, as_json: bool) -> None:
+def _is_whole(record: dict[str, Any]) -> bool:
+    """Its words come a moment after it; after that moment it is shown without them."""
+    return "detail" in record or clock() - record["at_us"] > PATIENCE_US
+
+
+def _show(records: list[dict[str, Any]], *, as_json: bool, full: bool) -> None:
     for record in records:
-        click.echo(json_line(record).replace("\n", "") if as_json else "\n".join(_lines(record)))
+        if as_json:
+            click.echo(json_line(record).replace("\n", ""))
+            continue
+        click.echo("\n".join(_lines(record)))
+        if full:
+            click.echo(json_line(record.get("detail", "nothing was kept of what was said")))
 
 
 def _lines(record: dict[str, Any]) -> list[str]:
     at = datetime.fromtimestamp(record["at_us"] / 1_000_000, UTC).isoformat(timespec="milliseconds")
     tool = f"  {record['tool']}" if record.get("tool") else ""
-    head = f"{dim(at)} {record['host']} {bold(record['event'])}{printable(tool)}: {record['asked']}"
+    withheld = record.get("withheld", [])
+    asked = f"would {record['asked']}" if record["asked"] in withheld else record["asked"]
+    head = f"{dim(at)} {record['host']} {bold(record['event'])}{printable(tool)}: {asked}"
     lines = [f"{head}  {dim(str(record['micros'] / 1000) + ' ms')}"]
+    detail = record.get("detail", {})
+    subject = _subject(detail.get("payload", {}))
+    lines += [f"  {dim('about')} {subject}"] if subject else []
+    lines += [f"  {detail['missing']}"] if "missing" in detail else []
+    reasons = dict(detail.get("reasons", []))
     for voice in record["voices"]:
         said = f"failed, {voice['failure']}" if voice["failure"] else voice["said"]
-        if said != "silent":
-            lines.append(f"  {printable(voice['author'])}: {said}, {voice['micros'] / 1000:g} ms")
+        if said != "silent" or voice.get("noted"):
+            reason = reasons.get(voice["author"], said)
+            lines.append(f"  {printable(voice['author'])}: {printable(reason)}, {voice['micros'] / 1000:g} ms")
+    changes = [what for what in withheld if what != record["asked"]]
+    lines += [f"  monitor mode, not sent: {', '.join(changes)}"] if changes else []
     lines += [paint(f"  lost: {what}: {printable(why)}", Severity.WARNING) for what, why in record["losses"]]
     return lines
+
+
+SUBJECTS = ("command", "file_path", "prompt", "url", "text", "status", "reason")
+
+
+def _subject(payload: object) -> str:
+    """What the call was about, in one line: its command, its file, its prompt."""
+    if not isinstance(payload, dict):
+        return ""
+    given = payload.get("tool_input")
+    for place in (payload, given if isinstance(given, dict) else {}):
+        found = next((str(place[name]) for name in SUBJECTS if place.get(name)), "")
+        if found:
+            return printable(" ".join(found.split()))[:WIDTH]
+    return printable(str(given))[:WIDTH] if given else ""

@@ -2,6 +2,7 @@
 
 import click
 
+from trotline.checkup.lines import line_of
 from trotline.cli.install import report
 from trotline.cli.options import roots_options
 from trotline.config.installation import Done
@@ -13,7 +14,8 @@ from trotline.service.line import is_ours
 
 HELP = """Take Trotline's line out of the hooks of these agents, or of all.
 
-A file that nobody touched since has its old bytes back; from one that was edited, only our entries go.
+A file that nobody touched since has its old bytes back; from one that was edited, only our entries go. A file that was
+ours alone goes, unless it was edited: then it stays, and this says so.
 
 \b
   trotline uninstall
@@ -29,8 +31,9 @@ A file that nobody touched since has its old bytes back; from one that was edite
 def command(hosts: tuple[str, ...], layer: str, dry_run: bool, roots: Roots) -> int:
     named = [host_named(name) for name in hosts or HOSTS]
     here = [host for host in named if host.wiring is not None and (hosts or layer in host.wiring.files)]
-    wires = [wired(host, layer, roots) for host in here]
+    wires = [wire for host in here for wire in reversed(wired(host, layer, roots))]  # directories that we made go last
     wires = [wire for wire in wires if hosts or wire.file.exists()]
-    done = [installation(wire, roots, is_ours).uninstall(clock(), dry_run=dry_run) for wire in wires]
+    files = [installation(wire, roots, is_ours, line_of(wire, roots)) for wire in wires]
+    done = [file.uninstall(clock(), dry_run=dry_run) for file in files]
     click.echo(report(wires, done, dry_run=dry_run))
     return 1 if any(one.done is Done.REFUSED for one in done) else 0

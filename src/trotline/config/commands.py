@@ -19,6 +19,7 @@ from trotline.hooks import Hook, LayerKind
 INTERPRETERS: dict[str, frozenset[str]] = {
     **dict.fromkeys(("sh", "bash", "zsh", "dash", "ksh", "fish"), frozenset()),
     **dict.fromkeys(("python", "python3", "node", "ruby", "perl", "php", "tsx", "ts-node", "pwsh"), frozenset()),
+    "with-trotline": frozenset(),
     **dict.fromkeys(("bun", "deno", "uv", "poetry", "pdm"), frozenset({"run"})),
 }
 """Programs that run the script named after them, and the words that may stand in between."""

@@ -15,6 +15,7 @@ from trotline.config.layers import find_layers
 from trotline.config.models import Models
 from trotline.config.places import Roots
 from trotline.config.problems import Problem, severity_of
+from trotline.config.ready_hooks import about_ready
 from trotline.config.settings import Settings, read_settings
 from trotline.config.sheet import Sheet
 from trotline.contracts import Surface
@@ -40,6 +41,10 @@ class Configuration(msgspec.Struct, kw_only=True):
     edition: Edition
     models: Models
     settings: Settings
+    policy_files: tuple[str, ...] = ()
+    policy_problems: list[Problem] = []
+    outward_files: dict[str, str] = {}  # files about what leaves this machine, and what each is about
+    outward_problems: list[Problem] = []
 
     @property
     def hooks(self) -> list[Hook]:
@@ -57,7 +62,8 @@ class Configuration(msgspec.Struct, kw_only=True):
     @property
     def problems(self) -> list[Problem]:
         found = [problem for layer in self.layers for problem in layer.problems]
-        return found + self.models.problems + self.settings.problems
+        own = self.models.problems + self.settings.problems
+        return found + own + self.policy_problems + self.outward_problems
 
 
 def load(roots: Roots, edition: Edition, *, claude: bool = True, surface: Surface | None = None) -> Configuration:
@@ -125,7 +131,8 @@ def _command(sheet: Sheet, hook: Hook, roots: Roots) -> None:
     if not hook.command:
         return
     node, entry = sheet.commands[hook.id]
-    for finding in commands.findings_of(hook, roots, Path(sheet.layer.file).parent):
+    found = commands.findings_of(hook, roots, Path(sheet.layer.file).parent)
+    for finding in (*found, *about_ready(hook)):
         sheet.report(finding.code, node, finding.message, finding.hint, entry=entry)
 
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from trotline.config.jsonc_reader import MOST_BYTES
 
 
-def content(path: Path) -> tuple[bytes, int]:
-    """What stands in a regular file, and its mode; whatever else has the name could keep us waiting forever."""
+def content(path: Path, most: int = MOST_BYTES) -> tuple[bytes, int]:
+    """What stands in a regular file, up to a byte more than the most, and its mode; whatever else has the name could
+    keep us waiting forever.
+    """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         status = os.fstat(descriptor)
@@ -18,6 +20,6 @@ def content(path: Path) -> tuple[bytes, int]:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(MOST_BYTES + 1), status.st_mode
+            return file.read(most + 1), status.st_mode
     finally:
         os.close(descriptor)

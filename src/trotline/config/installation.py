@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from trotline.config.edit import Entry, Terms, holds_nothing, installed, removed, says_the_same
+from trotline.config.edit import Edit, Entry, Terms, holds_nothing, installed, removed, says_the_same
 from trotline.config.files import content
 from trotline.config.jsonc_reader import MOST_BYTES
-from trotline.config.places import private_directory
+from trotline.config.places import make_directories, private_directory, remove_directories
 from trotline.config.problems import Problem
 from trotline.errors import TrotlineError, TryAgain
 
@@ -90,7 +90,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     installed_us: int = 0
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
+    """What stands in the file's place."""
+
     data: bytes | None
     status: os.stat_result | None
 
@@ -112,7 +114,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         with self._explained(), nullcontext() if dry_run else self._alone():
             target = self._target()
             found = _found(target)
-            edit = installed(found.data, entries, self._terms())
+            edit = self._with(found, entries)
             if not edit.changed:
                 done = Done.REFUSED if edit.refused else Done.NOTHING
                 return Installed(target, done, found.data, found.data, edit.problems)
@@ -134,7 +136,26 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             self._record_file(target).unlink(missing_ok=True)
             return planned
 
-    def _without(self, target: Path, found: _Found, record: Record | None) -> Installed:
+    def is_done(self, entries: Sequence[Entry]) -> bool:
+        """Whether installing would change nothing. Whoever may read the file may ask, also where only its owner may
+        write."""
+        try:
+            data, _ = content(self.path)
+            found = Found(data, self.path.stat())
+        except FileNotFoundError:
+            return False
+        edit = self._with(found, entries)
+        return not edit.changed and not edit.refused
+
+    @property
+    def bits(self) -> int:
+        """What the file's mode must have."""
+        return 0
+
+    def _with(self, found: Found, entries: Sequence[Entry]) -> Edit:
+        return installed(found.data, entries, self._terms())
+
+    def _without(self, target: Path, found: Found, record: Record | None) -> Installed:
         """What the file would be without us. The original comes back only if it is what is left without our entries:
         another installer that shares our state, and is not us, may have been here in between."""
         original = self._original(target, record)
@@ -152,11 +173,11 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             return Installed(target, Done.RESTORED, found.data, original)
         return Installed(target, Done.WRITTEN, found.data, edit.data, edit.problems)
 
-    def _write(self, target: Path, found: _Found, data: bytes, now_us: int) -> Path | None:
+    def _write(self, target: Path, found: Found, data: bytes, now_us: int) -> Path | None:
         """The file gets these bytes; what it held is kept unless we wrote it ourselves."""
-        made = _make_directories(target.parent)
+        made = make_directories(target.parent)
         try:
-            with _staged(target, data, found) as staged:
+            with _staged(target, data, found, self.bits) as staged:
                 record, backup = self._record(target), None
                 if record is None or found.digest not in record.written:
                     record, backup = self._begun(target, found, record, now_us)
@@ -165,11 +186,11 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
                 self._remember(target, msgspec.structs.replace(record, written=written))
                 _move(staged, target, found)
         except BaseException:
-            _remove_directories(target, made)
+            remove_directories(target, made)
             raise
         return backup
 
-    def _begun(self, target: Path, found: _Found, old: Record | None, now_us: int) -> tuple[Record, Path | None]:
+    def _begun(self, target: Path, found: Found, old: Record | None, now_us: int) -> tuple[Record, Path | None]:
         """A new record, and the copy of what was found. If that holds entries of ours, the original is it without."""
         original = self._without(target, found, old).after
         edited = original != found.data
@@ -185,16 +206,16 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         )
         return record, copy
 
-    def _take_back(self, planned: Installed, found: _Found, record: Record | None, now_us: int) -> Path | None:
+    def _take_back(self, planned: Installed, found: Found, record: Record | None, now_us: int) -> Path | None:
         edited = record is None or found.digest not in record.written
         backup = self._keep(planned.path, found.data, now_us, "edited") if edited else None
         if planned.after is not None:
-            with _staged(planned.path, planned.after, found) as staged:
+            with _staged(planned.path, planned.after, found, self.bits) as staged:
                 _move(staged, planned.path, found)
         else:
             _unchanged(planned.path, found)
             planned.path.unlink()
-            _remove_directories(planned.path, record.directories if record else 0)
+            remove_directories(planned.path, record.directories if record else 0)
         return backup
 
     def _terms(self) -> Terms:
@@ -276,13 +297,13 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         temporary.replace(self._record_file(target))
 
 
-def _found(path: Path) -> _Found:
+def _found(path: Path) -> Found:
     """What is there; refused if it is not ours to replace."""
     try:
         data, _ = content(path)
         status = path.stat()
     except FileNotFoundError:
-        return _Found(None, None)
+        return Found(None, None)
     if len(data) > MOST_BYTES:
         raise TrotlineError(
             f"`{path}` is larger than {MOST_BYTES:,} bytes", hint="no file of hooks is; look what it is"
@@ -291,7 +312,7 @@ def _found(path: Path) -> _Found:
         raise TrotlineError(f"`{path}` belongs to another user (uid {status.st_uid})", hint="run this as that user")
     if not os.access(path, os.W_OK):
         raise TrotlineError(f"`{path}` is read-only", hint="somebody meant it to stay; `chmod u+w` if it was you")
-    return _Found(data, status)
+    return Found(data, status)
 
 
 def _staging(target: Path) -> Path:
@@ -301,12 +322,12 @@ def _staging(target: Path) -> Path:
 
 
 @contextmanager
-def _staged(target: Path, data: bytes, found: _Found) -> Iterator[Path]:
+def _staged(target: Path, data: bytes, found: Found, bits: int) -> Iterator[Path]:
     """The new bytes beside the old ones, on the disk, with their owner and mode."""
     staged = _staging(target)
     staged.unlink(missing_ok=True)
     try:
-        _write_new(staged, data, 0o666 if found.status is None else 0o600, found.status)
+        _write_new(staged, data, (0o666 if found.status is None else 0o600) | bits, found.status)
         yield staged
     finally:
         staged.unlink(missing_ok=True)
@@ -318,13 +339,15 @@ def _write_new(path: Path, data: bytes, mode: int, like: os.stat_result | None =
             now = os.fstat(file.fileno())
             if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
                 os.fchown(file.fileno(), like.st_uid, like.st_gid)
-            os.fchmod(file.fileno(), stat.S_IMODE(like.st_mode))  # after the owner, whose change takes bits away
+            os.fchmod(
+                file.fileno(), stat.S_IMODE(like.st_mode) | mode & 0o111
+            )  # after the owner, whose change takes some
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _move(staged: Path, target: Path, found: _Found) -> None:
+def _move(staged: Path, target: Path, found: Found) -> None:
     _unchanged(target, found)
     staged.replace(target)
     with suppress(OSError):  # the file is in its place; not every file system can be asked to remember a directory
@@ -335,25 +358,10 @@ def _move(staged: Path, target: Path, found: _Found) -> None:
             os.close(descriptor)
 
 
-def _unchanged(target: Path, found: _Found) -> None:
+def _unchanged(target: Path, found: Found) -> None:
     """Editors and other installers know nothing of our lock."""
     if _found(target).data != found.data:
         raise TryAgain(f"`{target}` was changed by somebody else just now", hint="nothing was written; try again")
-
-
-def _make_directories(directory: Path) -> int:
-    """How many had to be made."""
-    missing = [one for one in (directory, *directory.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(exist_ok=True)
-    return len(missing)
-
-
-def _remove_directories(target: Path, made: int) -> None:
-    """Those that we made, as long as nobody put anything there."""
-    with suppress(OSError):
-        for directory in list(target.parents)[:made]:
-            directory.rmdir()
 
 
 def _lock(descriptor: int) -> None:

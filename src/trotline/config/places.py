@@ -3,7 +3,10 @@
 `--home`, `--system` and `--project` move everything at once, which is also how tests stand on any operating system.
 """
 
+import functools
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -34,6 +37,8 @@ MANAGED: dict[Platform, str] = {
     "darwin": "Library/Application Support/trotline",
     "windows": "ProgramData/trotline",
 }
+
+MALICIOUS = "malicious-packages"
 
 
 class Roots(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +83,23 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
         return self.home / ".cursor" / "plugins" / "local"
 
 
+def policy_files(roots: Roots, projects: Iterable[str]) -> list[tuple[str, str]]:
+    """Layers, from the highest authority to the lowest, and where each has its policy."""
+    return [*_policies(roots), *(("project", f"{project}/.trotline/policy.toml") for project in projects)]
+
+
+@functools.cache
+def _policies(roots: Roots) -> tuple[tuple[str, str], ...]:
+    """Those that are no project's: asked for by every call, and a Path costs more than the look."""
+    own = {"enterprise": roots.managed_config, "team": roots.team_file.parent, "user": roots.config}
+    return tuple((layer, str(directory / "policy.toml")) for layer, directory in own.items())
+
+
+def malicious_files(roots: Roots) -> tuple[Path, Path]:
+    """The lists of malicious packages: the one that the owner of the machine has put there, and the person's own."""
+    return roots.managed_config / MALICIOUS, roots.state / MALICIOUS
+
+
 def project_of(start: Path, home: Path) -> Path:
     """The project a directory belongs to: the nearest one upwards that looks like a root, below the home directory."""
     for directory in (start, *start.parents):
@@ -96,3 +118,18 @@ def private_directory(directory: Path) -> None:
         raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
     if status.st_mode & 0o077:
         directory.chmod(0o700)
+
+
+def make_directories(directory: Path) -> int:
+    """How many had to be made."""
+    missing = [one for one in (directory, *directory.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+    return len(missing)
+
+
+def remove_directories(target: Path, made: int) -> None:
+    """Those that we made, as long as nobody put anything there."""
+    with suppress(OSError):
+        for directory in list(target.parents)[:made]:
+            directory.rmdir()

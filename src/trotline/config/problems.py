@@ -131,6 +131,59 @@ CODES: dict[str, Code] = {
     "TL254": Code(_E, "key on an open line", "A key is sent over https, or to this machine itself, and nowhere else."),
     "TL255": Code(_E, "no such provider", "The name is not among the `providers` of the models files."),
     "TL256": Code(_E, "settings file", "The file tells Trotline how to behave; something in it has no meaning."),
+    "TL257": Code(
+        _E,
+        "rule for secrets",
+        "A rule in a file of rules cannot be used and finds nothing. The other rules of the file are in force.",
+    ),
+    "TL258": Code(
+        _E,
+        "policy file",
+        "The file says what the guards may do, and has rules, lists and waivers; something in it has no meaning, or is "
+        "not for this layer to say. What could be read of it is in force, "
+        "and of a file that cannot be read at all the preset `strict`.",
+    ),
+    "TL260": Code(
+        _E,
+        "list of malicious packages",
+        "An entry of OSV cannot be used, and the others are. Or the list that was loaded is not what Trotline wrote: "
+        "then whatever is installed is asked about until it is loaded again.",
+    ),
+    "TL265": Code(
+        _E,
+        "no such ready hook",
+        "What follows `trotline ready` is none of its hooks. The line fails every time.",
+    ),
+    "TL266": Code(
+        _W,
+        "ready hook on an event that it does not answer",
+        "The hook runs, has nothing to say about this event, and costs its time.",
+    ),
+    "TL280": Code(
+        _E,
+        "export file",
+        "The file says where records are sent; something in it has no meaning. Nothing is sent because of this file.",
+    ),
+    "TL281": Code(
+        _E, "place to send to", "The address is none, has a key in it, or records would travel to it unencrypted."
+    ),
+    "TL282": Code(
+        _E,
+        "secret in an export file",
+        "Files are copied, committed and read by agents. Name a file of headers (`headers_file`) or a variable "
+        "(`headers_env`).",
+    ),
+    "TL283": Code(
+        _E,
+        "alerts file",
+        "The file says of which records somebody is told; something in it has no meaning. "
+        "The other alerts of the file are in force.",
+    ),
+    "TL284": Code(
+        _E,
+        "alert that reaches nobody",
+        "An alert goes to the desktop, to a command or to a webhook: to one of them, and to one that can be used.",
+    ),
     "TL301": Code(
         _E,
         "matcher is no regular expression",
@@ -210,6 +263,16 @@ CODES: dict[str, Code] = {
     "TL510": Code(_N, "tool that Cursor does not take", "A tool name of Claude Code with no counterpart in Cursor."),
     "TL511": Code(_E, "plugin manifest", "The plugin's manifest cannot be used as it stands."),
     "TL512": Code(_N, "hook type that Cursor does not run", "Claude Code runs it; Cursor takes command and prompt."),
+    "TL520": Code(
+        _E,
+        "somebody else's file",
+        "The host takes a whole file, and one that we did not write has its name. It stays, and ours is not installed.",
+    ),
+    "TL521": Code(
+        _E,
+        "our file was edited",
+        "The file bears our seal and says something else than we wrote. It stays as it is: the change may matter.",
+    ),
     "TL601": Code(_W, "never fires on this surface", "The event is not raised there; the hook is dead weight."),
     "TL602": Code(_W, "prompt hook on a surface without it", "Cloud agents run command hooks only."),
     "TL603": Code(_W, "layer not loaded on this surface", "Cloud agents never load the user's own hooks."),

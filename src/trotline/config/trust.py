@@ -249,12 +249,23 @@ class TrustStore:
             return None
         return grant if grant.schema == SCHEMA and grant.root == root else None
 
+    def damaged(self) -> list[Path]:
+        """Files that nobody can read as grants; the workspaces that they were for are not trusted."""
+        return [path for path in sorted(self.directory.glob("*.json")) if not _is_grant(path)]
+
     def _path(self, root: str) -> Path:
         return self.directory / f"{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
     def _private(self) -> None:
         private_directory(self.directory)
         private_directory(self.directory / "kept")
+
+
+def _is_grant(path: Path) -> bool:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Grant).schema == SCHEMA
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def _write(path: Path, data: bytes) -> None:

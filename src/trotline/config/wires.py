@@ -1,7 +1,7 @@
 """Our entries in a host's file: which, with which command line, and where the file is."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,32 +9,33 @@ from trotline.config.edit import Entry, Shape, Terms
 from trotline.config.files import content
 from trotline.config.installation import Installation
 from trotline.config.jsonc_reader import read
+from trotline.config.own_file import OwnFile, lines_in, own_text
 from trotline.config.places import Roots
 from trotline.errors import UsageError
 from trotline.events import EVENTS
 from trotline.hosts import HOSTS, host_named
-from trotline.hosts.host import Host
+from trotline.hosts.host import Host, version_key
 from trotline.hosts.wiring import Wiring
 
-TIMEOUT = 60
-"""Seconds that a host is told to wait for us; our own deadline is below it."""
+EVENT = "{event}"
 
 Line = Callable[[str], str]
 """The command line for one of the host's events."""
 
 
 class Wired(NamedTuple):
-    """A host, its wiring, and the file of one layer."""
+    """A host, its wiring, one file of one layer, and the events that stand in it."""
 
     host: Host
     wiring: Wiring
     layer: str
     file: Path
     root: Path
+    events: tuple[str, ...]
 
 
-def wired(host: Host, layer: str, roots: Roots) -> Wired:
-    """Where this host's hooks of this layer are kept."""
+def wired(host: Host, layer: str, roots: Roots, version: str = "") -> list[Wired]:
+    """Where this host's hooks of this layer are kept: in one file, or in one for each event."""
     wiring = host.wiring
     if wiring is None:
         raise UsageError(f"{host.title} has no hooks file that could be written", hint="see docs/sdk.md")
@@ -42,22 +43,44 @@ def wired(host: Host, layer: str, roots: Roots) -> Wired:
         raise UsageError(f"{host.title} has no {layer} layer", hint=f"it has: {', '.join(wiring.files)}")
     below = {"user": roots.home, "enterprise": roots.system}
     root = below.get(layer, roots.projects[0] if roots.projects else roots.home)
-    return Wired(host, wiring, layer, root / wiring.files[layer], root)
+    file = wiring.files[layer]
+    known = _known(wiring, version)
+    split = [(event,) for event in known] if EVENT in file else [known]
+    return [Wired(host, wiring, layer, root / file.replace(EVENT, events[0]), root, events) for events in split]
 
 
-def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool]) -> Installation:
+def _known(wiring: Wiring, version: str) -> tuple[str, ...]:
+    """The events that this version knows; some load nothing of a file that names another. Of none we know, all."""
+    found = version_key(version)
+    rows = [events for since, events in wiring.since if version_key(since) <= found]
+    if not rows:
+        return wiring.events
+    return tuple(event for event in wiring.events if event in rows[-1])
+
+
+def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool], line: Line) -> Installation:
     terms = Terms(
         shape=Shape.GROUPED if wire.wiring.grouped else Shape.FLAT,
         ours=ours,
         version=wire.wiring.version,
         file=str(wire.file),
     )
-    return Installation(path=wire.file, terms=terms, owner_directory=wire.root, state=roots.state)
+    if not wire.wiring.own:
+        return Installation(path=wire.file, terms=terms, owner_directory=wire.root, state=roots.state)
+    text = own_text(wire.host, {event: line(event) for event in wire.events}, wire.wiring.seconds)
+    return OwnFile(
+        path=wire.file,
+        terms=terms,
+        owner_directory=wire.root,
+        state=roots.state,
+        text=text,
+        hint=wire.wiring.taken,
+    )
 
 
 def entries(wire: Wired, line: Line, *, fail_closed: bool) -> list[Entry]:
     """What is to stand in the file, in order."""
-    return [_entry(wire, event, line(event), fail_closed=fail_closed) for event in wire.wiring.events]
+    return [_entry(wire, event, line(event), fail_closed=fail_closed) for event in wire.events]
 
 
 def _entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> Entry:
@@ -67,18 +90,31 @@ def _entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> Entry
         wiring.command_key: command,
     }
     if wiring.timeout_key:
-        body[wiring.timeout_key] = TIMEOUT * wiring.timeouts_per_second
+        body[wiring.timeout_key] = wiring.seconds * wiring.timeouts_per_second
     if fail_closed and contract.refusable:
         body |= wiring.fail_closed
     return Entry(event, body, wiring.matchers.get(event, ""))
 
 
+def place_of(wires: Sequence[Wired]) -> Path:
+    """What a person calls the place of these: a file, or the directory that has all of them."""
+    return wires[0].file if len(wires) == 1 else wires[0].file.parent
+
+
 def lines_of(wire: Wired) -> Iterator[tuple[str, str]]:
-    """Every command line in the file, with its event, as the host would read it; nothing of a file that it cannot."""
+    """Every line that the host runs because of this file, with its event; of a file that is to be ours, none unless it
+    is."""
     try:
         data, _ = content(wire.file)
     except OSError:
-        return
+        return iter(())
+    if wire.wiring.own:
+        return iter(lines_in(data, wire.file, wire.events[0]).items())
+    return _listed(wire, data)
+
+
+def _listed(wire: Wired, data: bytes) -> Iterator[tuple[str, str]]:
+    """As the host would read it; nothing of a file that it cannot."""
     root = read(data).root
     hooks = root.get("hooks") if root is not None else None
     members = hooks.members.items() if hooks is not None else ()

@@ -47,6 +47,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     claude: bool = True
     shell: Shell = Shell.PLAIN
     clean_environment: bool = False
+    host: str = "engine"  # what the trail calls the agent
     trusted_digests: tuple[str, ...] = ()
 
     @property
@@ -91,6 +92,7 @@ class Engine:
         call = call or self._call()
         now = self.look(event)
         remembered = self.sessions.read(event.conversation_id)
+        remembered.session.take_back(call.id)
         event = follow_ups.counted(event, remembered.session)
         voices, not_run, losses = self._hear(event, remembered.session, now)
         voices = [follow_ups.limited(voice, event, remembered) for voice in voices]
@@ -201,7 +203,7 @@ class Engine:
             winner = follow_ups.winner(voices, decision.verdict.follow_up)
             if winner is None:
                 return voices, decision, ""
-            claim = follow_ups.Claim(winner, event)
+            claim = follow_ups.Claim(winner, event, call.id)
             alarm = self.sessions.update(event.conversation_id, claim.make, call.received_us)
             if claim.granted and not alarm:
                 return voices, decision, ""

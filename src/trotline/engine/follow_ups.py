@@ -56,21 +56,25 @@ def _at_its_limit(voice: Voice, event: Event, session: Session) -> str:
 
 
 class Claim:
-    """One follow-up, claimed under the session's lock, so that two that stop at once cannot both have the last."""
+    """One follow-up, claimed under the session's lock, so that two that stop at once cannot both have the last.
 
-    def __init__(self, voice: Voice, event: Event) -> None:
+    A call counts once, however often it is made: a service may be killed between the claim and the answer.
+    """
+
+    def __init__(self, voice: Voice, event: Event, call: str) -> None:
         self.voice = voice
         self.event = event
+        self.call = call
         self.why = ""
         self.granted = False
 
     def make(self, session: Session) -> None:
+        session.take_back(self.call)
         self.why = _at_its_limit(self.voice, self.event, session)
         if not self.why:
             self.granted = True
             session.conversation = self.event.conversation_id
-            name = key(self.voice, self.event)
-            session.follow_ups[name] = session.follow_ups.get(name, 0) + 1
+            session.count(key(self.voice, self.event), self.call)
 
 
 def winner(voices: Sequence[Voice], follow_up: str) -> Voice | None:

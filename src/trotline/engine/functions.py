@@ -9,10 +9,14 @@ from collections.abc import Awaitable, Callable
 
 import msgspec
 
+from trotline.errors import TrotlineError
 from trotline.events import Event
 from trotline.hooks import Matcher, Search, bare_name
 from trotline.outcomes import Failure, FailureKind, Voice
 from trotline.verdicts import SILENCE, Verdict
+
+AGENT = "agent"
+"""Where a function comes from that is no layer's."""
 
 Judged = Callable[[Event], object]
 """Gives a Verdict, or None for no opinion; whatever else it gives is a failure."""
@@ -46,11 +50,13 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             else:
                 kind = type(answer).__name__
                 failure = Failure(kind=FailureKind.MISFIT, detail=f"Function {self.name} returned a {kind}.")
+        except TrotlineError as error:
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} failed: {error.message}.")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent's function raises is data here
             failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} raised {error!r}.")
         return Voice(
             author=self.name,
-            layer="agent",
+            layer=AGENT,
             verdict=verdict,
             failure=failure,
             micros=int((time.monotonic() - begun) * 1_000_000),

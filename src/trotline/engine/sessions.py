@@ -17,10 +17,13 @@ from pathlib import Path
 import msgspec
 
 from trotline.config.places import private_directory
+from trotline.memory import Memory
 
 SCHEMA = "trotline.session/1"
 MOST_BYTES = 65_536
 LOCK_TRIES, LOCK_PAUSE = 400, 0.005
+MOST_CLAIMS = 16
+"""Calls whose follow-up is remembered: one that is repeated comes at once, or never."""
 
 
 class Variable(msgspec.Struct, frozen=True):
@@ -35,11 +38,28 @@ class Session(msgspec.Struct, kw_only=True):
     conversation: str = ""
     env: dict[str, list[Variable]] = {}  # in the order in which they were set, one per authority
     follow_ups: dict[str, int] = {}  # by hook, and for sub-agents by hook and sub-agent
+    memory: Memory = Memory()
+    claims: dict[str, str] = {}  # by the id of the call, which of these it counted; the last ones
     updated_us: int = 0
 
     def set(self, name: str, variable: Variable) -> None:
         others = [one for one in self.env.get(name, []) if one.authority != variable.authority]
         self.env[name] = [*others, variable]
+
+    def count(self, name: str, call: str) -> None:
+        """One follow-up more, claimed by this call."""
+        self.follow_ups[name] = self.follow_ups.get(name, 0) + 1
+        if call:
+            self.claims = dict([*self.claims.items(), (call, name)][-MOST_CLAIMS:])
+
+    def take_back(self, call: str) -> None:
+        """What this call has claimed already: it comes again only if its first answer reached nobody."""
+        name = self.claims.pop(call, None)
+        if name is None:
+            return
+        left = self.follow_ups.pop(name, 0) - 1
+        if left > 0:
+            self.follow_ups[name] = left
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -83,7 +103,7 @@ class Sessions:
                 data = msgspec.json.encode(remembered.session)
                 if len(data) > MOST_BYTES:
                     return f"the session would grow over {MOST_BYTES} bytes; this change was not kept"
-                _replace(path, data)
+                replace(path, data)
         except OSError as error:
             return f"the session could not be written: {error.strerror}"
         return ""
@@ -110,15 +130,15 @@ class Sessions:
     def _locked(self, conversation: str) -> Iterator[Path]:
         private_directory(self.directory)
         path = self._path(conversation)
-        lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
-            _lock(lock)
+            lock(descriptor)
             yield path
         finally:
-            os.close(lock)
+            os.close(descriptor)
 
 
-def _lock(descriptor: int) -> None:
+def lock(descriptor: int) -> None:
     """Somebody may hold the lock and sleep; we do not wait for that."""
     for _ in range(LOCK_TRIES):
         try:
@@ -141,7 +161,7 @@ def _parsed(path: Path, data: bytes, conversation: str) -> Remembered:
     return Remembered(session)
 
 
-def _replace(path: Path, data: bytes) -> None:
+def replace(path: Path, data: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".session-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -3,6 +3,7 @@ its extension, by their documentation, in the older one only (hosts.md 1 and 4, 
 
 from trotline.hosts.forms import cancelling
 from trotline.hosts.host import Host, Power, Told, Tool
+from trotline.hosts.wiring import Wiring
 
 HOST = Host(
     name="cline",
@@ -69,4 +70,23 @@ HOST = Host(
     marks=("clineVersion",),
     why_not={Power.ASK: "Cline asks for a review that does nothing without a person"},
     person=Told.ALONG,
+    wiring=Wiring(
+        # the directory of the extension, which the command line reads as well (measured on 3.0.65)
+        files={"user": "Documents/Cline/Hooks/{event}", "project": ".clinerules/hooks/{event}"},
+        events=(
+            "TaskStart",
+            "TaskResume",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PreCompact",
+            "TaskComplete",
+            "SessionShutdown",
+        ),
+        own=True,
+        seconds=40,  # it was seen to wait for 45
+        programs=("cline",),
+        directories=(".cline", "Documents/Cline"),
+        taken="Cline runs one file of each name in a directory; move yours to `~/.cline/hooks`, which it reads too",
+    ),
 )

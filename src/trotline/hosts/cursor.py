@@ -5,6 +5,7 @@ mark comes first on Windows, and Node cuts an emoji in two. None of that makes a
 object, no event name, or the one field missing that a judgement is about.
 """
 
+import functools
 import json
 from math import isfinite
 from typing import Any
@@ -123,7 +124,7 @@ def _parsed(text: str) -> Any:
 
 def _convert(body: dict[str, Any], cls: type[Event], fixed: dict[str, Any]) -> Event:
     """A field whose value cannot be read goes to `raw`; only a required one makes the payload unreadable."""
-    fields = {field.name: field for field in msgspec.structs.fields(cls)}
+    fields = _fields(cls)
     known = {key: value for key, value in body.items() if key in fields and key != "raw" and value is not None}
     raw = {key: value for key, value in body.items() if key not in fields or key == "raw"}
     for key, value in list(known.items()):
@@ -137,6 +138,12 @@ def _convert(body: dict[str, Any], cls: type[Event], fixed: dict[str, Any]) -> E
     if missing:
         raise UnreadablePayload(f"a {cls.contract.name} payload needs `{missing[0]}`")
     return cls(**known, **fixed, raw=raw)
+
+
+@functools.cache
+def _fields(cls: type[Event]) -> dict[str, msgspec.structs.FieldInfo]:
+    """By name. Found once: to look for them takes longer than to read an event."""
+    return {field.name: field for field in msgspec.structs.fields(cls)}
 
 
 def _text(value: Any) -> str:

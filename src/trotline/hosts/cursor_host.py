@@ -18,6 +18,11 @@ from trotline.hosts.wiring import Wiring
 from trotline.outcomes import Loss
 from trotline.verdicts import Permission, Verdict
 
+FIRST_EVENTS = frozenset(
+    "beforeSubmitPrompt beforeShellExecution beforeMCPExecution beforeReadFile afterFileEdit stop".split()
+)
+"""Of 1.7 (cursor-protocol.md C16). Later ones are dated by their documents, and versions by those that they name."""
+
 POWER_OF_KEY = {
     "updated_input": Power.EDIT,
     "additional_context": Power.CONTEXT,
@@ -126,6 +131,7 @@ HOST = Host(
     tells=("CURSOR_VERSION",),
     marks=("cursor_version",),
     why_not={Power.ASK: 'Cursor\'s `ask` is not reliable in this version (ask_fallback = "ask" believes in it)'},
+    unshown="Cursor shows the messages of refusals only",
     doubts={"sessionStart": "Cursor's editor starts a session whatever is said; its command line does not"},
     loop_limit=5,
     quirks=QUIRKS,
@@ -137,10 +143,17 @@ HOST = Host(
             "enterprise": "etc/cursor/hooks.json",
         },
         events=tuple(EVENTS),
+        since=(
+            ("1.7", FIRST_EVENTS),
+            ("2.0", edition("2025-11").events),
+            ("2.4", edition("2026-02").events),
+            ("3.0", edition("2026-09").events),
+        ),
         version=1,
         matchers={"preToolUse": "^(?!Shell$|Read$|MCP)"},  # these have events of their own
         fail_closed={"failClosed": True},
         programs=("cursor", "cursor-agent"),
         directories=(".cursor",),
+        graphical=True,
     ),
 )

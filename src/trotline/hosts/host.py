@@ -4,6 +4,7 @@ A verdict is first settled: what the host cannot hear at this event becomes a Lo
 left is put into the host's own words.
 """
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
@@ -88,12 +89,16 @@ class Quirk(NamedTuple):
 
 def version_key(version: str) -> tuple[int, ...]:
     """A version as numbers to compare, led by its scale: 0 for releases, 1 for dated builds. Empty if it is neither."""
-    digits = re.match(r"v?(\d{1,6}(?:\.\d{1,6}){0,4})", version)
+    digits = VERSION.match(version)
     if digits is None:
         return ()
     numbers = tuple(int(part) for part in digits[1].split("."))
     return (1 if numbers[0] >= FIRST_DATED else 0, *numbers)
 
+
+VERSION = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){0,4})")
+LONGEST_VERSION = 35
+"""Characters that are ever looked at; what a payload says besides must not stay in memory."""
 
 FIRST_DATED = 2000
 
@@ -102,7 +107,7 @@ Form = Callable[["Host", str, str, Verdict], Answer]
 """Puts a settled verdict into words: the host, its event, ours, the verdict."""
 
 
-class Host(msgspec.Struct, frozen=True, kw_only=True):
+class Host(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # one of a kind, which is how it can be a key
     """A product. `events` maps its names to ours; `fields` says where ours stand in its payloads, `*` for all.
 
     A place is a dotted path; several are separated by `|`, and the first that holds something counts. A mark is keys
@@ -126,6 +131,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     why_not: dict[Power, str] = {}
     doubts: dict[str, str] = {}  # events where a refusal is said and may not be acted on, and why
     person: Told = Told.APART
+    unshown: str = ""  # why the person does not read what is said beside an allow
     edit_is_allow: bool = False  # whether a changed input is taken only beside an allow
     silence: str = "{}"
     loop_limit: int | None = None  # its own; None when it would go on forever
@@ -135,15 +141,21 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
     def at(self, version: str, *, believing: frozenset[Power] = frozenset()) -> "Host":
         """The same in this version. A person who knows better may say which powers to believe in all the same."""
-        heard = dict(self.powers)
-        for quirk in self.quirks:
-            if quirk.applies(version) and not (quirk.power in believing and not quirk.works):
-                known = heard.get(quirk.event, frozenset())
-                heard[quirk.event] = known | {quirk.power} if quirk.works else known - {quirk.power}
-        return msgspec.structs.replace(self, powers=heard)
+        return _at(self, version[:LONGEST_VERSION], believing)
 
     def hears(self, event: str, power: Power) -> bool:
         return power in self.powers.get(event, frozenset())
+
+
+@functools.lru_cache(maxsize=64)
+def _at(host: Host, version: str, believing: frozenset[Power]) -> Host:
+    """Found once: a product has the same version for a long time."""
+    heard = dict(host.powers)
+    for quirk in host.quirks:
+        if quirk.applies(version) and not (quirk.power in believing and not quirk.works):
+            known = heard.get(quirk.event, frozenset())
+            heard[quirk.event] = known | {quirk.power} if quirk.works else known - {quirk.power}
+    return msgspec.structs.replace(host, powers=heard)
 
 
 def settled(host: Host, contract: Contract, verdict: Verdict) -> tuple[Verdict, tuple[Loss, ...]]:

@@ -3,19 +3,22 @@
 
 from trotline.hosts.forms import bridged
 from trotline.hosts.host import Host, Power, Told, Tool
+from trotline.hosts.wiring import Wiring
+
+EVENTS = {
+    "tool.execute.before": "preToolUse",
+    "tool.execute.after": "postToolUse",
+    "chat.message": "beforeSubmitPrompt",
+    "session.created": "sessionStart",
+    "session.idle": "stop",
+    "experimental.session.compacting": "preCompact",
+    "experimental.text.complete": "afterAgentResponse",
+}
 
 HOST = Host(
     name="opencode",
     title="OpenCode",
-    events={
-        "tool.execute.before": "preToolUse",
-        "tool.execute.after": "postToolUse",
-        "chat.message": "beforeSubmitPrompt",
-        "session.created": "sessionStart",
-        "session.idle": "stop",
-        "experimental.session.compacting": "preCompact",
-        "experimental.text.complete": "afterAgentResponse",
-    },
+    events=EVENTS,
     powers={
         "preToolUse": frozenset({Power.DENY, Power.EDIT}),
         "beforeSubmitPrompt": frozenset({Power.DENY}),
@@ -53,4 +56,14 @@ HOST = Host(
     marks=("hook input", "type properties"),
     why_not={Power.ASK: "OpenCode declares a way to ask and never calls it"},
     person=Told.NEVER,
+    wiring=Wiring(
+        files={"user": ".config/opencode/plugin/trotline.js", "project": ".opencode/plugin/trotline.js"},
+        events=tuple(EVENTS),
+        own=True,
+        plugin=True,
+        programs=("opencode",),
+        directories=(".config/opencode",),
+        taken="call yours something else; OpenCode loads every plugin in the directory",
+        note="OpenCode loads plugins when it starts.",
+    ),
 )

@@ -3,6 +3,7 @@
 What the tables do not name is kept: unknown keys of a payload go to `raw`, unknown keys of a tool's input stay.
 """
 
+import functools
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -17,6 +18,9 @@ from trotline.hosts.specific import LAST_WORDS
 
 TEXT = frozenset({"tool_output", "result_json", "output", "prompt"})
 """Fields that are text here, and on some hosts a structure with text in it; the structure is kept in `raw`."""
+
+MADE = TEXT | {"tool_name", "tool_input", "cwd"}
+"""Fields that are looked at on the way, whatever the host calls them."""
 
 LOOSE = frozenset({LAST_WORDS})
 """What is no field of an event and has one name in `raw` all the same, whatever the host calls it."""
@@ -91,14 +95,14 @@ def fields_of(host: Host, event: str) -> dict[str, str]:
     return {**host.fields.get("*", {}), **host.fields.get(event, {})}
 
 
-def _ours(host: Host, body: Body, event: str) -> Body:
-    rest = json.loads(json.dumps(body))
+def _ours(host: Host, rest: Body, event: str) -> Body:
+    """The body under our names; what has one is taken out of the rest, which is nobody else's."""
     known = EVENTS[event].__struct_fields__
     fields = fields_of(host, event)
     taken: Body = {**host.constants.get(event, {})}
     for ours, places in fields.items():
-        if ours not in known and ours not in LOOSE:
-            continue
+        if (places == ours and ours not in MADE) or (ours not in known and ours not in LOOSE):
+            continue  # it stands where it belongs, or does not belong to this event
         if ours in TEXT and not isinstance(value := _look(rest, places), str | None):
             taken[ours] = _plain(value, host.texts)
         elif (value := _take(rest, places)) is not None:
@@ -201,25 +205,32 @@ def _first(places: str) -> str:
 
 def _look(body: Body, places: str) -> Any:
     """The value at the first of these places that has one."""
-    for place in filter(None, places.split("|")):
-        value: Any = body
-        for key in place.split("."):
-            value = value.get(key) if isinstance(value, dict) else None
-        if value is not None:
-            return value
-    return None
+    return next((value for path in _paths(places) if (value := _at(body, path)) is not None), None)
 
 
 def _take(body: Body, places: str) -> Any:
     """The same, taken out of the body, and with it what is empty then."""
-    for place in places.split("|"):
-        if (value := _look(body, place)) is not None:
-            _drop(body, place.split("."))
+    for path in _paths(places):
+        if (value := _at(body, path)) is not None:
+            _drop(body, path)
             return value
     return None
 
 
-def _drop(body: Body, keys: list[str]) -> None:
+@functools.cache
+def _paths(places: str) -> tuple[tuple[str, ...], ...]:
+    """The keys on the way to each place. Places stand in the tables of hosts, and there are not many."""
+    return tuple(tuple(place.split(".")) for place in places.split("|") if place)
+
+
+def _at(body: Body, path: tuple[str, ...]) -> Any:
+    value: Any = body
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _drop(body: Body, keys: tuple[str, ...]) -> None:
     if len(keys) > 1:
         _drop(body[keys[0]], keys[1:])
     if len(keys) == 1 or not body[keys[0]]:

@@ -65,5 +65,6 @@ HOST = Host(
         timeout_key="",
         programs=("windsurf",),
         directories=(".codeium/windsurf",),
+        graphical=True,
     ),
 )

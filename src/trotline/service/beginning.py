@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from trotline.machine import clock
+from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import RunDirectory, roots_of, write_down
 from trotline.service.launch import LOCK
 from trotline.service.watch import Watch
@@ -21,6 +22,7 @@ def begin(home: str) -> None:
 def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
     """Serve until it is over. The watch is made before the code is read that answers."""
     roots = roots_of(home)
+    keep_bytecode(read_whole=False)
     watch = Watch(roots)
     write_down(lock, pid=os.getpid(), launched_us=clock(), digest=watch.digest, code=CODE)
     from trotline.service import server  # noqa: PLC0415 - after the watch
@@ -28,11 +30,11 @@ def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
     try:
         return server.run(roots, watch, server.IDLE if idle is None else idle)
     except Exception as error:
-        RunDirectory(roots.state / "run").log("broke", f"{type(error).__name__} at {_place(error)}")
+        RunDirectory(roots.state / "run").log("broke", f"{type(error).__name__} at {place_of(error)}")
         raise
 
 
-def _place(error: BaseException) -> str:
+def place_of(error: BaseException) -> str:
     """Where it happened; what an error says may quote a payload, and does not go into the log."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:

@@ -7,6 +7,7 @@ package is where it is: the code which answers is the code whose client was call
 import sys
 
 if __name__ == "__main__":
+    sys.dont_write_bytecode = True  # bytecode.py says why, and writes it
     sys.path.append(__file__.rsplit("/", 3)[0])
     try:
         from trotline.service.entrance import enter

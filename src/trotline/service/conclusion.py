@@ -15,8 +15,8 @@ import msgspec
 
 from trotline.hosts.host import Answer
 from trotline.machine import clock
-from trotline.outcomes import Call
-from trotline.program import MOST_PAYLOAD, answered, call_of, failed, words_of
+from trotline.outcomes import Call, Outcome
+from trotline.program import MOST_PAYLOAD, answered, call_of, failed, remember, words_of
 from trotline.service.reply import reply_of
 
 _signal: Any = import_module("_signal")  # `signal` makes enumerations of it first, and the host waits
@@ -56,7 +56,8 @@ class Known(NamedTuple):
 def conclude(known: Known) -> NoReturn:
     out = os.dup(1)
     os.dup2(2, 1)  # whatever is printed while we judge must not be taken for the answer
-    reply = reply_of(_with_finding(_in_time(known), known.finding))
+    sent, outcome = _in_time(known)
+    reply = reply_of(_with_finding(sent, known.finding))
     _write(out, reply.stdout)
     _write(2, reply.stderr)
     quiet = os.open(os.devnull, os.O_RDWR)
@@ -64,10 +65,14 @@ def conclude(known: Known) -> NoReturn:
         os.dup2(quiet, descriptor)  # the host need not wait for the rest
     with contextlib.suppress(Exception):  # it costs the next call a little time, and this one nothing
         _see_to_the_service(known)
+    with contextlib.suppress(OSError):  # no process to be had: the record is there, without its words
+        if outcome is not None and hasattr(os, "fork") and not os.fork():
+            os.setsid()
+            remember(outcome, words_of(known.words).home)
     os._exit(reply.exit_code)
 
 
-def _in_time(known: Known) -> Answer:
+def _in_time(known: Known) -> tuple[Answer, Outcome | None]:
     """The answer, or at the deadline the one that a failure of ours amounts to."""
 
     def late(*_: object) -> None:
@@ -75,16 +80,16 @@ def _in_time(known: Known) -> Answer:
 
     left = known.left_ms / 1000 - (time.monotonic() - known.begun)
     if left <= 0:
-        return failed(known.words, LATE)
+        return failed(known.words, LATE), None
     try:
         _signal.signal(_signal.SIGALRM, late)
         _signal.setitimer(_signal.ITIMER_REAL, left, AGAIN)
-        sent, _ = answered(_call(known), [])
+        sent, outcome = answered(_call(known), [], guarded=True)
         _signal.setitimer(_signal.ITIMER_REAL, 0)
     except Late:
         _signal.setitimer(_signal.ITIMER_REAL, 0)
-        return failed(known.words, LATE)
-    return sent
+        return failed(known.words, LATE), None
+    return sent, outcome
 
 
 def _call(known: Known) -> Call:

@@ -12,11 +12,27 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
 
-LIBRARIES = ("msgspec", "re2", "regress")
+LIBRARIES = ("ahocorasick_rs", "msgspec", "re2", "regress", "sqlglot")
 """What answers may need, as directories."""
 
-SELDOM = ("hashlib", "ipaddress", "msgspec.inspect", "platform", "tempfile", "textwrap")
-"""Modules that others import at once and that few calls use."""
+SELDOM: dict[str, tuple[str, ...]] = {
+    "fcntl": (),
+    "fnmatch": (),
+    "hashlib": (),
+    "ipaddress": (),
+    "msgspec._json_schema": ("schema", "schema_components"),
+    "msgspec.inspect": (),
+    "msgspec.toml": (),
+    "msgspec.yaml": (),
+    "ntpath": (),
+    "platform": (),
+    "tempfile": (),
+    "textwrap": (),
+    "trotline.hosts.claude_code": (),
+    "trotline.jsregex": (),
+    "urllib.parse": ("quote_from_bytes",),
+}
+"""Modules that others import at once and that few calls use, with the functions that are imported out of them."""
 
 SERVE = "serve"
 
@@ -25,11 +41,19 @@ Given = tuple[str, int, int, str, list[str], bytes | None, float]
 
 
 class Later(ModuleType):
-    """Stands where a module belongs until somebody wants something of it."""
+    """Stands where a module belongs until somebody wants something of it, or calls one of its functions."""
+
+    def __init__(self, name: str, functions: tuple[str, ...] = ()) -> None:
+        super().__init__(name)
+        for function in functions:
+            setattr(self, function, lambda *given, wanted=function, **named: self._real(wanted)(*given, **named))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        return self._real(name)
+
+    def _real(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
         real = import_module(self.__name__)
@@ -83,8 +107,8 @@ def find_libraries() -> None:
 def _lighten() -> None:
     """A third of the time until the answer is spent on modules that it does not need."""
     modules: Any = sys.modules
-    for name in SELDOM:
-        modules.setdefault(name, Later(name))
+    for name, functions in SELDOM.items():
+        modules.setdefault(name, Later(name, functions))
     modules["platform"].system = lambda: posix.uname().sysname  # all that uuid wants of it, and msgspec wants uuid
     modules["typing_extensions"] = None  # msgspec looks for it and does without
     with suppress(ImportError):

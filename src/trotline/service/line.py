@@ -58,6 +58,13 @@ def is_ours(command: str) -> bool:
     return set(rest[::2]) <= OPTIONS and not re.search(r"[;&|<>()`$\n]", " ".join(rest))
 
 
+def programs_of(command: str) -> list[Path]:
+    """The files that a line of ours starts or reads: the client or its twin, and the interpreter."""
+    words = shlex.split(command)
+    rest = _after_program(words[2:] if tuple(words[:2]) == EMPTY else words) or []
+    return [Path(word) for word in words[: len(words) - len(rest)] if word.startswith("/")]
+
+
 def _after_program(words: list[str]) -> list[str] | None:
     """The options behind a client, behind its twin, or behind `python -m trotline hook HOST`."""
     match words:

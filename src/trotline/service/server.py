@@ -17,14 +17,22 @@ import signal
 import socket
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+import trotline.guarding  # noqa: F401 - what a cold call reads when it needs it is read before the first call
 from trotline.config.places import Roots
+from trotline.errors import TrotlineError
+from trotline.guards import guards
 from trotline.hosts import HOSTS, host_named
-from trotline.program import answered, words_of
+from trotline.machine import clock
+from trotline.outcomes import Outcome
+from trotline.outward import Sender
+from trotline.program import answered, remember, words_of
 from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
 from trotline.service.reply import Reply, reply_of
 from trotline.service.watch import Watch
@@ -46,12 +54,22 @@ IDLE = 15 * 60.0
 SECONDS_BETWEEN_LOOKS = 20.0
 """How often it is looked, while nobody calls, whether anybody could: a home may be removed, and a socket too."""
 
+CALLS_ARE_LIKELY = 60.0
+SECONDS_BETWEEN_LOOKS_AHEAD = 0.4
+"""For so long after a call our code is looked at so often, which is a little more than the next call would want."""
+
 LONGEST = 3.0
 """Seconds after which a call hangs. Its client has been gone for two of them, and so is everybody who came after it."""
 
 MOST_CALLERS = 64
 MOST_PENDING = 2 * MOST_PAYLOAD
 """Connections, and bytes of announced payloads: beyond, a caller is told to go cold."""
+
+QUIET = 0.05
+"""Seconds without a call before words are written: calls come in twos and threes, and none should wait for them."""
+
+MOST_UNWRITTEN = 1024
+"""Calls whose words wait to be written down, beside the same number of bytes: beyond, the next caller waits for one."""
 
 WAITING = 128  # connections that the kernel keeps for us before it refuses them
 PIECE = 1 << 18
@@ -72,6 +90,17 @@ class Caller:
         self.waits = False  # in the selector
 
 
+class Words(NamedTuple):
+    """What was said in a call that is answered, for when nobody waits."""
+
+    outcome: Outcome
+    home: str
+
+    @property
+    def size(self) -> int:
+        return len(self.outcome.call.payload)
+
+
 class Service:
     """Everything between a listening socket and `answered`."""
 
@@ -88,6 +117,9 @@ class Service:
         self._selector = selectors.DefaultSelector()
         self._callers: set[Caller] = set()
         self._begun = time.monotonic()
+        self._unwritten: deque[Words] = deque()
+        self._undrained = ""  # why, as it was logged
+        self._sender = Sender(roots)
 
     def serve(self, listener: socket.socket, idle: float) -> str:
         """Until nobody calls any more, or what we know is no longer true; the sentence says which."""
@@ -97,7 +129,7 @@ class Service:
         called = time.monotonic()
         try:
             while True:
-                ready = self._selector.select(min(SECONDS_BETWEEN_LOOKS, idle or SECONDS_BETWEEN_LOOKS))
+                ready = self._wait(called, idle)
                 if ready:
                     called = time.monotonic()
                 elif _inode(self.directory.socket) != ours:
@@ -112,9 +144,43 @@ class Service:
             if _inode(self.directory.socket) == ours:
                 self.directory.socket.unlink(missing_ok=True)
             listener.close()
+            while self._unwritten:
+                self._write_words()
             for caller in list(self._callers):
                 self._leave(caller)
             self._selector.close()
+
+    def _wait(self, called: float, idle: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Who has something to say; nobody, after a while, and then there is time to look at our code."""
+        pause = QUIET
+        while self._unwritten:
+            ready = self._selector.select(pause)
+            if ready:
+                return ready
+            pause = 0
+            self._write_words()
+        likely = time.monotonic() - called < CALLS_ARE_LIKELY
+        pause = SECONDS_BETWEEN_LOOKS_AHEAD if likely else SECONDS_BETWEEN_LOOKS
+        ready = self._selector.select(min(pause, idle or pause))
+        if likely and not ready:
+            self._watch.look()
+        elif not ready and not self._callers:
+            self._drain()
+        if self._sender.is_wanted and not ready and not self._callers:
+            self._sender.set_off(clock())
+        return ready
+
+    def _drain(self) -> None:
+        """What waits in the spool comes into the trail, once nobody has called for a while. It waits well: a trail that
+        cannot be used is said, and is no reason to end."""
+        from trotline.audit.trail import drained_if_free  # noqa: PLC0415 - a database, for one that has time
+
+        try:
+            drained_if_free(self._roots, clock())
+        except TrotlineError as error:
+            if error.message != self._undrained:
+                self.directory.log("not drained", error.message)
+            self._undrained = error.message
 
     def _accept(self, listener: socket.socket) -> None:
         try:
@@ -186,7 +252,7 @@ class Service:
             raise Ended("code or configuration has changed")
         elif self._is_ours(header):
             self.counts["answered"] += 1
-            self._take(caller, lambda: reply_of(answered(header.call(payload), [])[0]))
+            self._answer(caller, header, payload)
         else:
             self._send_away(caller, COLD)
 
@@ -200,6 +266,22 @@ class Service:
         if home not in self._homes:
             self._homes[home] = roots_of(home).home == self._roots.home
         return self._homes[home]
+
+    def _answer(self, caller: Caller, header: Header, payload: bytes) -> None:
+        def judge() -> Reply:
+            sent, outcome = answered(header.call(payload), [], guarded=True)
+            if outcome is not None:
+                self._unwritten.append(Words(outcome, words_of(header.argv).home))
+            return reply_of(sent)
+
+        self._take(caller, judge)
+        while len(self._unwritten) > MOST_UNWRITTEN or sum(one.size for one in self._unwritten) > MOST_PENDING:
+            self._write_words()
+
+    def _write_words(self) -> None:
+        """Of the oldest call whose words are not written down yet."""
+        outcome, home = self._unwritten.popleft()
+        remember(outcome, home)
 
     def _take(self, caller: Caller, judge: Callable[[], Reply]) -> None:
         """Judge within the time that the kernel gives us, and say so."""
@@ -300,13 +382,13 @@ def run(roots: Roots, watch: Watch, idle: float = IDLE) -> str:
     faulthandler.register(signal.SIGALRM, file=log, all_threads=False, chain=True)  # where it hung, then the end
     for name in HOSTS:
         host_named(name)
+    guards()
     gc.collect()
     gc.freeze()
     service = Service(roots, watch, os.getuid())
-    listener = listening(directory.socket)
-    directory.log("started", f"digest {watch.digest}")
+    directory.log("started", f"digest {watch.digest}")  # before anybody can reach it: who does finds the line
     try:
-        why = service.serve(listener, idle)
+        why = service.serve(listening(directory.socket), idle)
     finally:
         faulthandler.unregister(signal.SIGALRM)
         os.close(log)

@@ -65,6 +65,7 @@ def main() -> None:
         posix._exit(exit_code)  # noqa: SLF001 - that is its name
     sys.path.append(__file__.rsplit("/", 3)[0])
     posix.environ.setdefault(b"PATH", b"/usr/bin:/bin")  # as after the C client
+    sys.dont_write_bytecode = True  # bytecode.py says why, and writes it
     from trotline.service.entrance import end  # noqa: PLC0415 - most calls do without
 
     payload = b"".join(pieces)[:MOST_PAYLOAD] if pieces else None

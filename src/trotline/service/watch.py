@@ -1,7 +1,8 @@
 """What answers depend on beside the call: our own code, and the files in which people tell us something.
 
 The service that has read the one and cannot be sure of the other would give answers that a new process would not. So
-it looks before every call at configuration, at code twice a second, and ends when something is different.
+it looks before every call at configuration, at code twice a second, and ends when something is different. Code is many
+files: while calls are likely it is looked at between them, so that nobody waits for that.
 """
 
 import hashlib
@@ -34,6 +35,7 @@ class Watch:
         package = Path(trotline.__file__).parent
         self._code = [str(path) for path in (Path(msgspec.__file__).parent.parent, *_files(package, "**/*.py"))]
         self._first = (self._identity(), _marks(self._configuration), _marks(self._code))
+        self._code_is_other = False
         self._looked = time.monotonic()
 
     @property
@@ -43,14 +45,17 @@ class Watch:
         return hashlib.sha256(repr(everything).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
     def changed(self) -> bool:
-        identity, configuration, code = self._first
+        identity, configuration, _ = self._first
         if self._identity() != identity or _marks(self._configuration) != configuration:
             return True
-        now = time.monotonic()
-        if now - self._looked < SECONDS_BETWEEN_LOOKS_AT_CODE:
-            return False
-        self._looked = now
-        return _marks(self._code) != code
+        if time.monotonic() - self._looked >= SECONDS_BETWEEN_LOOKS_AT_CODE:
+            self.look()
+        return self._code_is_other
+
+    def look(self) -> None:
+        """At our code; the next call that comes soon need not."""
+        self._looked = time.monotonic()
+        self._code_is_other = _marks(self._code) != self._first[2]
 
     def _identity(self) -> tuple[int, int] | None:
         """Which directory the home is: links on the way to it are followed once, when a service starts."""

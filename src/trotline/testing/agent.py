@@ -8,14 +8,17 @@ import json
 import os
 import re
 import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from trotline.assemble import Engine
-from trotline.config.places import Roots
+from trotline.config.places import Roots, policy_files
+from trotline.config.policies import read_policies
 from trotline.config.trust import TrustState
 from trotline.engine.engine import Options
+from trotline.engine.functions import AGENT
 from trotline.errors import UsageError
 from trotline.events import EVENTS, Event
 from trotline.hooks import LayerKind
@@ -25,6 +28,7 @@ from trotline.outcomes import Outcome, Run, Voice
 from trotline.testing.payloads import payload
 
 NEW_YEAR_2026 = 1_767_225_600_000_000
+FIRST_DAY = "2026-01-01"
 CONVERSATION = "a-conversation-of-a-test"
 PLAIN = re.compile(r"[\w@%+=:,./ -]+")
 """A command line without anything that a shell would give a meaning to."""
@@ -51,6 +55,7 @@ class Agent:
         self.edition: str | None = None
         self._files: dict[Path, dict[str, Any]] = {}
         self._engine: Engine | None = None
+        self._guarded = False
 
     def layer(self, kind: str, hook: str | Path, *, event: str | None = None, **settings: Any) -> None:
         """Put a hook into a layer, by its path or its command line; for one event, or without a name for all.
@@ -63,6 +68,10 @@ class Agent:
             content["hooks"].setdefault(name, []).append(entry)
         self._written()
 
+    def program(self, hook: Path) -> str:
+        """The command line of a program written with the SDK: run by this Python, its records in this agent's home."""
+        return shlex.join([sys.executable, "-P", _from_anywhere(hook), "--home", str(self.home)])
+
     def hooks_json(self, kind: str, content: str | Path | dict[str, Any]) -> None:
         """Put a whole file into a layer: its text, its path, or its content."""
         text = json.dumps(content) if isinstance(content, dict) else content
@@ -70,6 +79,25 @@ class Agent:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(text.read_bytes() if isinstance(text, Path) else text.encode())
         self._files.pop(file, None)
+        self._engine = None
+
+    def guards(self, **policies: str | Path) -> None:
+        """Trotline's guards judge as well, by the policies that layers have: enterprise, team, user, project; of each
+        its text, or its path."""
+        places = dict(policy_files(self._roots(), [str(self.project)]))
+        strange = [layer for layer in policies if layer not in places]
+        if strange:
+            raise UsageError(f"there is no layer `{strange[0]}` that has a policy", hint=", ".join(places))
+        for layer, file in places.items():
+            policy = policies.get(layer)
+            if policy is not None:
+                text = policy.read_text("utf-8") if isinstance(policy, Path) else policy
+                Path(file).parent.mkdir(parents=True, exist_ok=True)
+                Path(file).write_text(text, "utf-8")
+        problems = read_policies(self._roots(), [self.project], today=FIRST_DAY).problems
+        if problems:
+            raise HookFailed("\n".join(f"{problem.place}: {problem.message}" for problem in problems))
+        self._guarded = True
         self._engine = None
 
     def fire(self, event: str | Event, *, may_fail: bool = False, **fields: Any) -> Outcome:
@@ -103,12 +131,17 @@ class Agent:
 
     def _load(self, digests: tuple[str, ...]) -> Engine:
         path = tuple(entry for entry in self.environ.get("PATH", "").split(os.pathsep) if entry)
-        roots = Roots(home=self.home, system=self.system, projects=(self.project,), search_path=path)
         options = Options(edition_name=self.edition, trusted_digests=digests)
-        return Engine(roots, self.environ, lambda: self.now, options)
+        engine = Engine(self._roots(path), self.environ, lambda: self.now, options)
+        if self._guarded:
+            engine.guard()
+        return engine
+
+    def _roots(self, path: tuple[str, ...] = ()) -> Roots:
+        return Roots(home=self.home, system=self.system, projects=(self.project,), search_path=path)
 
     def _file(self, kind: str) -> Path:
-        roots = Roots(home=self.home, system=self.system, projects=(self.project,))
+        roots = self._roots()
         files = {
             LayerKind.ENTERPRISE: roots.enterprise_file,
             LayerKind.TEAM: roots.team_file,
@@ -146,7 +179,8 @@ def _complaints(voice: Voice, outcome: Outcome) -> list[str]:
     lines = []
     if voice.failure is not None:
         lines.append(f"{voice.name} failed on {outcome.event.wire_name}, {voice.failure.kind}: {voice.failure.detail}")
-    lines += [f"{voice.name} on {outcome.event.wire_name}: {warning}" for warning in voice.warnings]
+    guard = not isinstance(voice, Run) and voice.layer != AGENT  # to warn is one of the things that guards say
+    lines += [f"{voice.name} on {outcome.event.wire_name}: {warning}" for warning in voice.warnings if not guard]
     if lines and isinstance(voice, Run):
         shown = {"stdout": voice.stdout, "stderr": voice.stderr}
         lines += [f"  {name}: {data.decode('utf-8', 'replace').strip()[:500]}" for name, data in shown.items() if data]

@@ -1,0 +1,319 @@
+"""What a call asks of the machine, counted: a clock says the truth on a quiet machine only."""
+
+import os
+import socket
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import cache_from_source
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soak_service import Site, call, install, payload, state_of
+from trotline.analysis.action import READERS
+from trotline.canary import WORD
+from trotline.hosts import HOSTS, host_named
+from trotline.hosts.host import LONGEST_VERSION, VERSION, version_key
+from trotline.outcomes import Call
+from trotline.program import answered, remember
+from trotline.service import server, watch, wire
+from trotline.service.bytecode import keep_bytecode
+from trotline.service.directory import roots_of
+from trotline.service.entrance import SELDOM
+from trotline.service.server import Service
+from trotline.service.watch import Watch
+
+MOST_FUNCTION_CALLS = {"afterShellExecution": 310, "beforeShellExecution": 1210}
+"""Of a call that nobody has an opinion on, ours and Python's; before things were found once, the first was 890."""
+
+SYSTEM = {"posix", "socket", "_socket", "select", "_signal"}
+"""Where the functions are that ask the kernel; reading a clock does not count."""
+
+WARM_CALL = {
+    "poll": 2,  # for the call; and whether somebody waits, before its words are written
+    "_accept": 1,
+    "getsockopt": 1,  # whose it is
+    "recv": 2,  # the call, and whether its caller is still there
+    "stat": 6,  # the home, two directories of configuration, the working directory; the place of the spool, twice
+    "setitimer": 2,
+    "open": 2,  # the record before the answer, its words after it
+    "fstat": 2,
+    "getuid": 2,
+    "write": 2,
+    "send": 1,
+    "close": 3,
+}
+"""All that a call of the service asks of the kernel, where nothing is configured."""
+
+SERVICE = Path(server.__file__).parent
+
+WITHOUT_ASKING = {"fspath", "getdefaulttimeout", "gettimeout"}
+
+
+class Counted:
+    """The functions that were called: all of them, and by name those that ask the kernel."""
+
+    def __init__(self) -> None:
+        self.all = 0
+        self.system = Counter[str]()
+
+    def __call__(self, _frame: FrameType, event: str, called: Any) -> None:
+        self.all += event in {"call", "c_call"}
+        owner = getattr(called, "__module__", None) or type(getattr(called, "__self__", None)).__module__
+        if event == "c_call" and owner in SYSTEM and called.__name__ not in WITHOUT_ASKING:
+            self.system[called.__name__] += 1
+
+
+def counted(work: Callable[[], object]) -> Counted:
+    counting = Counted()
+    sys.setprofile(counting)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return counting
+
+
+def a_call(home: Path, number: int, event: str = "afterShellExecution") -> Call:
+    """One that tells what was, unless another is wanted: what guards look at is for them to count."""
+    line = ("--host", "cursor", "--event", event, "--home", str(home), "--deadline", "55")
+    body = payload("c", f"npm test -- --shard={number} && git status --short", hook_event_name=event)
+    return Call(id=str(number), argv=line, payload=body, received_us=5)
+
+
+# A call in a process that has answered one before
+
+
+def test_a_record_is_one_file_opened_looked_at_written_and_closed(tmp_path: Path) -> None:
+    answered(a_call(tmp_path, 1), [], guarded=True)
+    counting = counted(lambda: answered(a_call(tmp_path, 2), [], guarded=True))
+    assert counting.system == {"open": 1, "fstat": 1, "getuid": 1, "write": 1, "stat": 1, "close": 1}
+
+
+@pytest.mark.parametrize("event", MOST_FUNCTION_CALLS)
+def test_what_is_the_same_for_every_call_is_found_once(tmp_path: Path, event: str) -> None:
+    for number in (1, 2):
+        answered(a_call(tmp_path, number, event), [], guarded=True)
+    counting = counted(lambda: answered(a_call(tmp_path, 3, event), [], guarded=True))
+    assert counting.all <= MOST_FUNCTION_CALLS[event]
+
+
+@given(st.from_regex(r"v?[0-9.]{0,60}.*", fullmatch=True))
+def test_of_a_version_only_the_beginning_counts_and_is_kept(version: str) -> None:
+    whole = VERSION.match(version)
+    assert len(whole[0] if whole else "") <= LONGEST_VERSION
+    assert version_key(version) == version_key(version[:LONGEST_VERSION])
+    host = host_named("cursor")
+    assert host.at(version) is host.at(version[:LONGEST_VERSION])
+
+
+# A call of the service
+
+
+def served(home: Path, calls: int) -> Counted:
+    """All that a service did to answer so many calls, which had come before it looked; then nobody called."""
+    roots = roots_of(home)
+    (roots.state / "run").mkdir(parents=True)
+    counting = Counted()
+    service = Service(roots, Watch(roots), os.getuid())
+    listener = server.listening(roots.state / "run" / "s")
+    callers = [calling(home, number) for number in range(calls)]
+    threading.setprofile(counting)
+    serving = threading.Thread(target=service.serve, args=(listener, 0.1))
+    serving.start()
+    threading.setprofile(None)
+    said = [heard(caller) for caller in callers]
+    serving.join()
+    assert {answer[4:5] for answer in said} == {wire.TAKEN}
+    return counting
+
+
+def calling(home: Path, number: int) -> socket.socket:
+    """A caller who has said everything."""
+    known = a_call(home, number)
+    cwd, code = home.stat(), SERVICE.stat()
+    header = wire.Header(
+        id=known.id,
+        argv=known.argv,
+        cwd=str(home),
+        cwd_identity=(cwd.st_dev, cwd.st_ino),
+        code=str(SERVICE),
+        code_identity=(code.st_dev, code.st_ino),
+    )
+    caller = socket.socket(socket.AF_UNIX)
+    caller.settimeout(20)
+    caller.connect(str(state_of(home) / "run" / "s"))
+    caller.sendall(wire.packed_call(header, known.payload))
+    return caller
+
+
+def heard(caller: socket.socket) -> bytes:
+    with caller:
+        return b"".join(iter(lambda: caller.recv(65_536), b""))
+
+
+def test_a_warm_call_asks_the_kernel_for_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, outcome = answered(a_call(tmp_path, 0), [], guarded=True)
+    remember(outcome, str(tmp_path))  # what a call imports is there
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
+    with (
+        tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as one,
+        tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as many,
+    ):
+        first, rest = served(Path(one), 1).system, served(Path(many), 11).system
+    each = {name: (rest[name] - first[name]) / 10 for name in rest if rest[name] != first[name]}
+    assert each == WARM_CALL
+
+
+class Looking(Watch):
+    """Counts how often our code was looked at."""
+
+    looks = 0
+
+    def look(self) -> None:
+        self.looks += 1
+        super().look()
+
+
+@pytest.mark.parametrize("likely,looks", [(60.0, 1), (0.0, 0)])
+def test_while_calls_are_likely_code_is_looked_at_between_them(
+    monkeypatch: pytest.MonkeyPatch, likely: float, looks: int
+) -> None:
+    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", likely)
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        roots = roots_of(home)
+        (roots.state / "run").mkdir(parents=True)
+        looking = Looking(roots)
+        service = Service(roots, looking, os.getuid())
+        assert service.serve(server.listening(roots.state / "run" / "s"), 0.01) == "nobody called"
+    assert looking.looks == looks
+
+
+def test_a_call_that_comes_soon_after_a_look_does_not_look_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert server.SECONDS_BETWEEN_LOOKS_AHEAD < watch.SECONDS_BETWEEN_LOOKS_AT_CODE
+    looking = Watch(roots_of(tmp_path))
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
+    assert counted(looking.changed).system == {"stat": 3}
+    monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 0.0)
+    assert counted(looking.changed).system["stat"] > 100
+
+
+# A call without a service
+
+
+OURS = set(
+    """
+    answer audit audit.records audit.spool canary config config.places contracts editions effects engine
+    engine.follow_ups engine.functions engine.sessions errors events findings hooks hosts hosts.cursor
+    hosts.cursor_editions hosts.cursor_host hosts.cursor_replies hosts.host hosts.recognition hosts.specific
+    hosts.translation hosts.wiring ids machine memory outcomes parts program service service.conclusion service.entrance
+    service.reply texts verdicts
+    """.split()
+)
+"""The files of ours that a cold call of Cursor reads when there is nothing to judge; a new one belongs here only if
+every call needs it."""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
+        yield install(Path(scratch))
+
+
+def cold(site: Site, home: Path, host: str, event: str) -> list[str]:
+    words = ["i", "5", "9000", "unfit", "--host", host, "--event", event, "--home", str(home)]
+    return [sys.executable, "-I", "-S", str(site.service / "cold.py"), *words]
+
+
+TELLING = """
+import os, sys
+end, out = os._exit, sys.argv.pop(1)
+def told(code):
+    with open(out, "w") as file:
+        file.write(" ".join(name for name, module in sys.modules.items() if type(module).__name__ != "Later"))
+    end(code)
+os._exit = told
+sys.argv = sys.argv[1:]
+with open(sys.argv[0]) as file:
+    exec(compile(file.read(), sys.argv[0], "exec"), {"__name__": "__main__", "__file__": sys.argv[0]})
+"""
+"""The cold path, with a list of what it has loaded when it ends; its own descriptors are gone by then."""
+
+
+def loaded(site: Site, home: Path, event: str) -> set[str]:
+    python, *flags, program = (words := cold(site, home, "cursor", event))[:4]
+    line = [python, *flags, "-c", TELLING, str(home / "out"), program, *words[4:]]
+    ended = call(line, payload("c", hook_event_name=event))
+    assert (ended.stderr, ended.code) == (b"", 0)
+    return set((home / "out").read_text().split())
+
+
+def test_a_cold_call_with_nothing_to_judge_reads_these_files_of_ours_and_no_others(site: Site, tmp_path: Path) -> None:
+    names = loaded(site, tmp_path, "afterShellExecution")
+    assert {name.removeprefix("trotline.") for name in names if name.startswith("trotline.")} == OURS
+
+
+def test_guards_judge_only_what_can_be_refused() -> None:
+    """Which is why the others need not be read for the rest."""
+    assert all(event.contract.refusable for event in READERS)
+
+
+@pytest.mark.parametrize("event", MOST_FUNCTION_CALLS)
+def test_a_cold_call_does_without_what_few_calls_use(site: Site, tmp_path: Path, event: str) -> None:
+    names = loaded(site, tmp_path, event)
+    wanted_at_once = {"fnmatch"} if sys.version_info >= (3, 12) else set()  # by pathlib
+    assert not (SELDOM.keys() - wanted_at_once) & names
+    assert not {"asyncio", "click", "re2", "regress", "socket", "sqlite3", "subprocess", "_hashlib"} & names
+    assert "typing_extensions" not in names
+    assert "site" not in names  # our libraries are beside us
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_what_is_put_off_is_there_when_a_host_wants_it(site: Site, tmp_path: Path, name: str) -> None:
+    """The same refusal as from a process that has loaded everything."""
+    host = host_named(name)
+    event = next((theirs for theirs, ours in host.events.items() if ours in {"beforeShellExecution", "preToolUse"}))
+    words = cold(site, tmp_path, name, event)
+    body = payload("c", f"echo {WORD}", hook_event_name=event)
+    ended = call(words, body)
+    sent, _ = answered(Call(id="i", argv=tuple(words[8:]), payload=body, received_us=5), [], guarded=True)
+    assert (ended.stdout.decode(), ended.code) == (sent.stdout, sent.exit_code)
+
+
+# Our code as Python keeps it
+
+
+def test_a_call_writes_no_bytecode_and_a_service_writes_all_of_it_whole(tmp_path: Path) -> None:
+    """What Python writes under a limit is cut off, and breaks every later call."""
+    site = install(tmp_path / "site")
+    for kept in site.path.rglob("trotline/**/*.pyc"):
+        kept.unlink()
+    limited = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *cold(site, tmp_path, "cursor", "beforeShellExecution")]
+    assert call(limited, payload("c", f"echo {WORD}")).code == 0
+    assert list(site.path.rglob("trotline/**/*.pyc")) == []
+    keep_bytecode(site.path)
+    source = site.path / "trotline" / "guarding.py"
+    kept = Path(cache_from_source(str(source)))
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-100])
+    assert keep_bytecode(site.path) == 1
+    assert kept.read_bytes() == whole
+    assert keep_bytecode(site.path) == 0
+
+
+def test_bytecode_that_we_keep_is_what_python_reads(tmp_path: Path) -> None:
+    site = install(tmp_path / "site")
+    said = call([sys.executable, "-I", "-S", "-v", *cold(site, tmp_path, "cursor", "afterShellExecution")[3:]], b"{}")
+    compiled = [line for line in said.stderr.decode().splitlines() if line.startswith("# code object from")]
+    ours = [line for line in compiled if str(site.path / "trotline") in line]
+    assert ours
+    assert all(".pyc" in line for line in ours)
