@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready-dev
 SOAK   := $(VENV)/.ready-soak
 
-.PHONY: help demo test check format client soak bench test-clients schemas lock clean
+.PHONY: help demo test check format client laws soak bench test-clients schemas lock clean
 
 help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -17,7 +17,7 @@ demo: $(READY)  ## a guard that is off, found and put right; then an agent is pl
 
 test: check  ## everything a change must pass: check, then the whole test suite
 	@echo '==> tests'
-	@$(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -n auto --randomly-seed=1 $(PYTEST_ARGS)
 
 check: $(READY)  ## format, lint, types, import directions, dead code
 	@echo '==> format and lint'
@@ -28,7 +28,7 @@ check: $(READY)  ## format, lint, types, import directions, dead code
 	@echo '==> dead code'
 	@$(BIN)/python scripts/dead_code.py
 	@echo '==> shape: rings, budgets, hot path'
-	@$(BIN)/python -m pytest -q -p no:randomly tests/test_shape.py
+	@$(BIN)/python -m pytest -q tests/test_shape.py
 
 format: $(READY)  ## rewrite what the formatter and the linter can fix
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
@@ -36,7 +36,10 @@ format: $(READY)  ## rewrite what the formatter and the linter can fix
 client: $(READY)  ## compile the program that hosts run (client/); setting up does it too, where there is a C compiler
 	@$(BIN)/python client/build.py src/trotline/service/trotline-hook
 
-soak: $(SOAK)  ## the long runs: fuzzing (FUZZ_SECONDS=3600), threads, a service killed again and again, mutation testing
+laws: $(READY)  ## the property tests with examples that nobody has seen yet (`make test` always takes the same)
+	@$(BIN)/python -m pytest -q -n auto -m hypothesis --hypothesis-profile=exploring $(PYTEST_ARGS)
+
+soak: $(SOAK) laws  ## the long runs: property tests anew, fuzzing (FUZZ_SECONDS=3600), threads, a service killed again and again, mutation testing
 	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-3600}
 	@$(BIN)/python scripts/soak.py
 	@$(BIN)/python scripts/soak_service.py
