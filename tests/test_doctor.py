@@ -128,7 +128,7 @@ def test_it_changes_nothing_and_its_calls_are_no_agents(world: World) -> None:
     assert "no host has called yet" in run(world, "trace")[1]
     _, everything = run(world, "trace", "--all")
     assert everything.count("openhands") >= 6
-    assert "0 calls of agents" in run(world, "doctor")[1]
+    assert "calls of agents that are remembered: 0" in run(world, "doctor")[1]
 
 
 def test_nobody_here_is_a_finding(world: World) -> None:

@@ -17,6 +17,7 @@ from planted import made
 from store_behaviour import detail, record
 from trotline.audit.spool import Spool
 from trotline.audit.trail import spool_of
+from trotline.checkup import examined, machine_checks
 from worlds import World, new_world, trotline_process
 
 NOW = 1_800_000_000_000_000
@@ -321,6 +322,39 @@ def test_trace_and_doctor_see_what_was_drained(world: World, spool: Spool) -> No
     assert not spool.waits
     shown = trotline_process("trace", *world.options, cwd=world.project).stdout
     assert shown.count("somebody beforeShellExecution") == 2
+
+
+def test_trace_finds_the_last_call_of_a_host_however_many_others_came_since(world: World, spool: Spool) -> None:
+    spool.append({**record(1), "host": "codex"})
+    for number in range(2, 700):
+        spool.append(record(number))
+    log(world)
+    shown = trotline_process("trace", "-n", "5", "--host", "codex", *world.options, cwd=world.project).stdout
+    assert shown.count("codex beforeShellExecution") == 1
+    argv = [sys.executable, "-I", "-m", "trotline", "trace", "--follow", "--json", "-n", "1", *world.options]
+    with subprocess.Popen(argv, cwd=world.project, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = json.loads(process.stdout.readline())
+        spool.append(detail(700, command="make anew"))
+        spool.append(record(700))
+        second = json.loads(process.stdout.readline())
+        process.terminate()
+    assert [first["id"], second["id"]] == [record(699)["id"], record(700)["id"]]
+
+
+def test_doctor_looks_at_the_newest_and_says_so(world: World, spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    spool.append({**record(1), "host": "codex"})
+    for number in range(2, 9):
+        spool.append(record(number))
+    log(world)
+    for module in (examined, machine_checks):
+        monkeypatch.setattr(module, "LOOKED_AT", 5)
+    machine = examined.Machine(world.roots())
+    assert [one["id"] for one in machine.trail.records] == [record(number)["id"] for number in range(4, 9)]
+    (said,) = (one.detail for one in machine_checks.spool(machine) if one.what == "trail")
+    assert said == "calls of agents that are remembered: 5 and more, of which the newest were looked at"
+    assert (machine.last_call("codex") or {})["id"] == record(1)["id"]
+    assert machine.last_call("cursor") is None
 
 
 def test_what_was_refused_and_done_all_the_same_is_an_alarm(world: World) -> None:

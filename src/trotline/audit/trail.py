@@ -11,6 +11,8 @@ from trotline.audit.sqlite_store import NAME, SqliteStore
 from trotline.audit.upkeep import forget_what_is_due, note_elsewhere, upkeep_of
 from trotline.config.places import Roots
 
+EVERYTHING = Query(own=True)
+
 
 def spool_of(state: Path) -> Spool:
     return Spool(state / "spool")
@@ -47,18 +49,18 @@ def tend(store: SqliteStore, roots: Roots, now_us: int) -> None:
         note_elsewhere(store.head(), upkeep, moment(now_us))
 
 
-def read(state: Path, newest: int = 0) -> Read:
-    """Records, oldest first, without changing anything: all, or the newest of the store and all that wait.
+def read(state: Path, query: Query = EVERYTHING) -> Read:
+    """Records, oldest first, without changing anything: those of the store that answer, and all that wait for it.
 
     The spool is read first: what leaves it meanwhile is then in the store, and what is in both is one.
     """
     lines = spool_of(state).lines()
-    kept, torn = _kept(state, newest)
+    kept, torn = _kept(state, query)
     return Read(with_details([*kept, *filter(None, lines)]), torn + lines.count(None))
 
 
-def _kept(state: Path, newest: int) -> tuple[list[dict[str, Any]], int]:
+def _kept(state: Path, query: Query) -> tuple[list[dict[str, Any]], int]:
     if not (state / NAME).exists():
         return [], 0
     with SqliteStore(state / NAME) as store:
-        return list(store.search(Query(own=True, limit=newest)))[::-1], len(store.unread())
+        return list(store.search(query))[::-1], len(store.unread())

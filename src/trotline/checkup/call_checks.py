@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trotline.audit import trail
+from trotline.audit.query import Query
 from trotline.canary import WORD
 from trotline.checkup.calls import call
 from trotline.checkup.examined import Examined
@@ -58,7 +59,7 @@ def records(one: Examined) -> Iterator[Finding]:
     made = sum(len(trips) for _, trips in one.trips)
     if not made:
         return
-    all_ = trail.read(one.roots.state).records
+    all_ = trail.read(one.roots.state, Query(own=True, conversation=one.conversation)).records
     kept = [record["id"] for record in all_ if record.get("conversation") == one.conversation]
     if len(kept) == made:
         yield ok("records", f"all {made} calls are in the trail")
@@ -115,12 +116,12 @@ def version(one: Examined) -> Iterator[Finding]:
 
 def loaded(one: Examined) -> Iterator[Finding]:
     """Whether the agent itself has ever called. Nothing else shows that it has loaded the file."""
-    calls = [record for record in one.machine.trail.records if record.get("host") == one.host.name]
     if not one.layers:
         return
-    if calls:
-        at = datetime.fromtimestamp(calls[-1]["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
-        yield ok("loaded", f"{one.host.title} called last at {at}, {calls[-1]['event']}")
+    last = one.machine.last_call(one.host.name)
+    if last:
+        at = datetime.fromtimestamp(last["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
+        yield ok("loaded", f"{one.host.title} called last at {at}, {last['event']}")
         return
     step = f"start {one.host.title} anew, and ask it for `echo {WORD}`: it must be refused"
     yield note("loaded", f"{one.host.title} has not called yet: nobody knows whether it has read its file", step)

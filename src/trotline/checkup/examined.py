@@ -2,10 +2,11 @@
 
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trotline.audit import trail
 from trotline.audit.own import is_our_own, new_conversation
+from trotline.audit.query import Query
 from trotline.audit.spool import Read, Spool
 from trotline.checkup.agents import Agent, wires_of
 from trotline.checkup.lines import Compared, Ours, compared, may_be_run, ours_in
@@ -14,6 +15,9 @@ from trotline.config.places import Roots
 from trotline.config.settings import Settings, read_settings
 from trotline.config.wires import Wired, place_of
 from trotline.hosts.wiring import Wiring
+
+LOOKED_AT = 10_000
+"""Calls that are looked at, the newest: a trail of years does not fit into memory."""
 
 
 class Machine:
@@ -32,8 +36,15 @@ class Machine:
 
     @cached_property
     def trail(self) -> Read:
-        """What was remembered before we called anybody; what only we said is left out."""
-        read = trail.read(self.roots.state)
+        """What was remembered last before we called anybody; what only we said is left out."""
+        return self._calls(Query(limit=LOOKED_AT))
+
+    def last_call(self, host: str) -> dict[str, Any] | None:
+        calls = [one for one in self._calls(Query(host=host, limit=1)).records if one.get("host") == host]
+        return calls[-1] if calls else None
+
+    def _calls(self, query: Query) -> Read:
+        read = trail.read(self.roots.state, query)
         return Read([one for one in read.records if not is_our_own(one)], read.torn)
 
 

@@ -13,7 +13,7 @@ from trotline.audit.actions import steps_in
 from trotline.audit.alarms import UNEXPECTED, alarms_in
 from trotline.audit.journal import DIRECTORY, Progress, noted
 from trotline.audit.outflow import journal_of
-from trotline.checkup.examined import Machine
+from trotline.checkup.examined import LOOKED_AT, Machine
 from trotline.checkup.finding import Finding, State, fail, note, ok, warn
 from trotline.checkup.monitoring import would_have_stopped
 from trotline.config.alerts_file import read_alerts
@@ -102,7 +102,9 @@ def spool(one: Machine) -> Iterator[Finding]:
     if torn:
         yield warn("trail", f"{torn} records in {file} cannot be read", "trotline trace")
     elif room >= LEAST_ROOM:
-        yield ok("trail", f"{len(one.trail.records)} calls of agents are remembered")
+        calls = len(one.trail.records)
+        most = f"{LOOKED_AT} and more, of which the newest were looked at" if calls >= LOOKED_AT else str(calls)
+        yield ok("trail", f"calls of agents that are remembered: {most}")
 
 
 def _observed(one: Machine) -> Iterator[Finding]:

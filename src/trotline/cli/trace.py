@@ -8,6 +8,7 @@ import click
 
 from trotline.audit import trail
 from trotline.audit.own import is_our_own
+from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_line
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
@@ -30,7 +31,7 @@ What an agent wrote is kept without the secrets and personal data in it: what wa
 LOOKS = 0.2
 """Seconds between two looks at the spool."""
 
-AT_ONCE = 500
+AT_ONCE = Query(own=True, limit=500)
 """Records that may come between two looks, and be drained by the second."""
 
 PATIENCE_US = 1_500_000
@@ -60,7 +61,9 @@ def command(
         kept = [record for record in records if everything or not is_our_own(record)]
         return [record for record in kept if _wanted(record, event, host)]
 
-    read = trail.read(roots.state)
+    asked = Query(event=event or "", host=host or "", own=everything, limit=number)
+    before = trail.read(roots.state, AT_ONCE).records
+    read = trail.read(roots.state, asked)
     found = wanted(read.records)
     if as_json and not follow:
         data = {"records": found[-number:], "torn": read.torn}
@@ -68,13 +71,13 @@ def command(
         return 0
     _show(found[-number:], as_json=as_json, full=full)
     if not found and not follow:
-        click.echo("no host has called yet; `trotline hook` is the line that they run")
-    tried = sum(map(is_our_own, read.records)) if not everything else 0
-    if tried:
-        click.echo(dim(f"{plural(tried, 'call')} of `doctor` and `prove` left out; --all shows them"), err=True)
+        none = "no host has called yet; `trotline hook` is the line that they run"
+        click.echo("no call answers to that" if event or host else none)
+    if not everything and any(map(is_our_own, before)):
+        click.echo(dim("calls of `doctor` and `prove` are left out; --all shows them"), err=True)
     if read.torn:
         click.echo(paint(f"{plural(read.torn, 'record')} cannot be read", Severity.WARNING), err=True)
-    seen = {record["id"] for record in read.records}
+    seen = {record["id"] for record in (*before, *read.records)}
     while follow:
         time.sleep(LOOKS)
         news = [
