@@ -1,6 +1,7 @@
 """trotline trace: the last calls that hosts made, and what they were answered."""
 
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -57,19 +58,15 @@ def command(
     as_json: bool,
     roots: Roots,
 ) -> int:
-    def wanted(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        kept = [record for record in records if everything or not is_our_own(record)]
-        return [record for record in kept if _wanted(record, event, host)]
-
     asked = Query(event=event or "", host=host or "", own=everything, limit=number)
     before = trail.read(roots.state, AT_ONCE).records
     read = trail.read(roots.state, asked)
-    found = wanted(read.records)
+    found = [record for record in read.records if _answers(record, asked)][-number:]
     if as_json and not follow:
-        data = {"records": found[-number:], "torn": read.torn}
+        data = {"records": found, "torn": read.torn}
         click.echo(envelope("trotline.trace/1", ok=read.torn == 0, data=data, problems=[]))
         return 0
-    _show(found[-number:], as_json=as_json, full=full)
+    _show(found, as_json=as_json, full=full)
     if not found and not follow:
         none = "no host has called yet; `trotline hook` is the line that they run"
         click.echo("no call answers to that" if event or host else none)
@@ -77,21 +74,24 @@ def command(
         click.echo(dim("calls of `doctor` and `prove` are left out; --all shows them"), err=True)
     if read.torn:
         click.echo(paint(f"{plural(read.torn, 'record')} cannot be read", Severity.WARNING), err=True)
-    seen = {record["id"] for record in (*before, *read.records)}
-    while follow:
-        time.sleep(LOOKS)
-        news = [
-            record
-            for record in trail.read(roots.state, AT_ONCE).records
-            if record["id"] not in seen and _is_whole(record)
-        ]
-        seen |= {record["id"] for record in news}
-        _show(wanted(news), as_json=as_json, full=full)
+    for news in _following(roots, {record["id"] for record in (*before, *read.records)}) if follow else ():
+        _show([record for record in news if _answers(record, asked)], as_json=as_json, full=full)
     return 0
 
 
-def _wanted(record: dict[str, Any], event: str | None, host: str | None) -> bool:
-    return (event is None or record.get("event") == event) and (host is None or record.get("host") == host)
+def _answers(record: dict[str, Any], asked: Query) -> bool:
+    """What the store was asked, of one that waits for it."""
+    named = asked.event in {"", record.get("event")} and asked.host in {"", record.get("host")}
+    return named and (asked.own or not is_our_own(record))
+
+
+def _following(roots: Roots, seen: set[str]) -> Iterator[list[dict[str, Any]]]:
+    while True:
+        time.sleep(LOOKS)
+        read = trail.read(roots.state, AT_ONCE).records
+        news = [record for record in read if record["id"] not in seen and _is_whole(record)]
+        seen |= {record["id"] for record in news}
+        yield news
 
 
 def _is_whole(record: dict[str, Any]) -> bool:
