@@ -237,6 +237,23 @@ def test_size_is_no_way_around(home: Home, size: int) -> None:
     assert home.call("beforeReadFile", file_path=home.write("orders.md", long + ORDERS), content="").decision.permission
 
 
+@pytest.mark.parametrize("noise", ["ann{}@acme.io ", "a\u200b"])
+def test_many_harmless_findings_hide_none_that_is_not(home: Home, noise: str) -> None:
+    many = "".join(noise.format(number) for number in range(1100)) + "\n"
+    assert home.call("beforeReadFile", file_path=home.write("people.md", "x"), content=many + GITHUB).denied
+    found = home.call("postToolUse", tool_name="Shell", tool_input={}, tool_output=many + ORDERS).findings
+    assert {"injection"} < {one.scanner for one in found}
+    assert len(found) < 300
+
+
+def test_a_secret_that_comes_after_many_that_were_there_is_a_new_one(home: Home) -> None:
+    home.policy('preset = "strict"\n')
+    there = "".join(f"{made(KINDS['github-personal-token'], number)}\n" for number in range(150))
+    edit = {"old_string": there, "new_string": there + GITHUB}
+    assert written(home, **edit).denied
+    assert not written(home, old_string=there, new_string=there + "x").denied
+
+
 def test_a_file_beyond_all_bounds_is_said_to_be_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trotline.guarding.MOST_OF_A_FILE", 100_000)
     path = home.write("long.md", PADDING * 20_000)

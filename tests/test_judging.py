@@ -1,5 +1,6 @@
 """Guards in the hook's seat: what a host hears, what is remembered between its calls, and what policies change."""
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,10 @@ import msgspec
 import pytest
 
 from trotline.config.places import Roots
-from trotline.engine.sessions import Sessions
-from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeTabFileRead, Event, PreToolUse
+from trotline.engine.sessions import Session, Sessions, Variable
+from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeTabFileRead, Event, PostToolUse, PreToolUse
 from trotline.guarding import guards_of, world_at
-from trotline.judging import Guards
+from trotline.judging import Guards, Recollection
 from trotline.outcomes import Call, Heard
 from trotline.verdicts import Permission
 
@@ -271,6 +272,79 @@ def test_a_memory_that_cannot_be_read_is_taken_for_the_worst_and_said(machine: M
     heard = machine.shell("scp notes.md build.example.org:")
     assert strictest(heard) is Permission.ASK
     assert any("damaged" in warning for voice in heard.voices for warning in voice.warnings)
+
+
+def test_of_a_memory_that_cannot_be_read_rules_hear_the_worst(machine: Machine) -> None:
+    machine.shell("cat .env")
+    (file,) = (machine.roots.state / "sessions").glob("*.json")
+    file.write_text("{", "utf-8")
+    for word in ("secret", "injection", "refusal"):
+        rule = f'[[rule]]\nname = "r"\nwhen = \'before.exists(b, b == "{word}")\'\ndeny = "no"\n'
+        machine.write(".config/trotline/policy.toml", rule)
+        assert strictest(machine.shell("ls")) is Permission.DENY, word
+
+
+def test_two_calls_at_once_both_leave_what_they_did(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second comes while the first is judged."""
+    first, keep = machine.guards, Recollection.keep
+
+    def late(self: Recollection, *given: Any) -> str:
+        monkeypatch.setattr(Recollection, "keep", keep)
+        machine.shell("rm -rf ~")
+        return keep(self, *given)
+
+    monkeypatch.setattr(Recollection, "keep", late)
+    first(BeforeShell(command="printenv", conversation_id="one", workspace_roots=(str(machine.project),)), CALL)
+    assert machine.sessions.read("one").session.memory.words == ("secret", "refusal")
+
+
+def test_what_cannot_be_remembered_is_a_question(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    assert strictest(machine.shell("cat .env")) is Permission.SILENT
+    monkeypatch.setattr("trotline.engine.sessions.replace", full)
+    heard = machine.shell("cat .env", conversation="two")
+    assert strictest(heard) is Permission.ASK
+    assert "cannot be remembered (secret)" in reasons(heard)
+    assert any("no space left" in warning for voice in heard.voices for warning in voice.warnings)
+    assert strictest(machine.shell("ls", conversation="two")) is Permission.SILENT
+    assert strictest(machine.shell("cat .env")) is Permission.SILENT  # nothing new
+
+
+def test_variables_of_hooks_leave_room_for_what_is_remembered(machine: Machine) -> None:
+    def fill(session: Session) -> None:
+        session.set("LONG", Variable("x" * 65_300, 1))
+
+    assert machine.sessions.update("one", fill, 1) == ""
+    machine.write(".config/trotline/policy.toml", 'preset = "strict"\n[guards]\ncredentials = "off"\n')
+    for number in range(80):
+        machine.shell(f"rm -rf ~/archive{number}")
+    machine.shell("cat .env")
+    memory = machine.sessions.read("one").session.memory
+    assert (len(memory.denied), memory.secrets) == (64, 1)
+
+
+def test_what_is_over_and_could_not_be_judged_may_have_been_anything(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("on purpose")
+
+    with monkeypatch.context() as context:
+        context.setattr("trotline.judging.content_of_event", broken)
+        machine.raised(PostToolUse(tool_name="Shell", tool_input={}, tool_output="x", conversation_id="one"))
+    assert strictest(machine.shell("scp notes.md build.example.org:")) is Permission.ASK
+
+
+@pytest.mark.parametrize("root", ["", ".config", ".local", ".config/trotline"])
+def test_no_workspace_makes_our_own_files_its_own(machine: Machine, root: str) -> None:
+    kept = machine.roots.config, machine.roots.state
+    roots = (str(machine.home / root),)
+    for path in (kept[0] / "settings.json", kept[0] / "policy.toml", kept[1] / "trail.db"):
+        command = f"echo x > {path}"
+        heard = machine.raised(BeforeShell(command=command, conversation_id="one", workspace_roots=roots))
+        assert strictest(heard) is Permission.DENY, path
 
 
 def test_nothing_that_was_said_or_read_stands_in_the_memory(machine: Machine) -> None:

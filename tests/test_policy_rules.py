@@ -231,6 +231,24 @@ def test_rules_that_are_asked_together_say_what_each_says_alone(several: list[st
     assert [(one.guard, one.says) for one in together] == [(one.guard, one.says) for one in alone]
 
 
+LOOKED_FOR = ("ls", "secret", "staff", "statement", "id")
+ASKS = ["{} == '{}'", "{}.startsWith('{}')", "{}.contains('{}')", "{} in ['{}', 'x']", "{} == '{}' && host != 'x'"]
+PARTS = st.builds(str.format, st.sampled_from(ASKS), st.just("x"), st.sampled_from(LOOKED_FOR))
+SOMEWHERE = st.sampled_from(["programs", "arguments", "before", "group", "[event.command]", "[host]", "[surface]"])
+
+
+@given(SOMEWHERE, PARTS, st.lists(st.sampled_from(LOOKED_FOR), min_size=8, max_size=8))
+def test_a_rule_is_asked_wherever_the_texts_that_it_needs_may_stand(where: str, part: str, said: list[str]) -> None:
+    command, host, surface, program, earlier, group, name, value = said
+    about = About(command=command, host=host, surface=surface, programs=(program,), before=(earlier,), group=(group,))
+    rule = Rule("r", f"{where}.exists(x, {part})", Says.DENY, "m").measured()
+    asked = [
+        spoken([one], about._replace(arguments={name: value}), [Effect(kind="read", path="a")])
+        for one in (rule, rule._replace(needs=()))
+    ]
+    assert len(asked[0]) == len(asked[1])
+
+
 # What is wrong with conditions
 
 

@@ -19,7 +19,8 @@ from trotline.findings import Finding
 from trotline.scanners.catalogue import scanners
 from trotline.scanners.checksums import CHECKSUMS, base62
 from trotline.scanners.entropy import entropy
-from trotline.scanners.injection import Injection
+from trotline.scanners.ideas import IDEAS
+from trotline.scanners.injection import CLOSE, Found, Injection, weights
 from trotline.scanners.invisible import Invisible
 from trotline.scanners.pii import Pii
 from trotline.scanners.rules import read_pack
@@ -450,3 +451,27 @@ def test_our_own_sources_and_documents_hold_nothing() -> None:
     chosen = [scanner for name, scanner in scanners().items() if name != "pii"]  # guards have addresses in their cases
     held = {str(file.relative_to(root)): kinds(file.read_bytes(), *chosen) for file in files}
     assert {name: found for name, found in held.items() if found} == {}
+
+
+STANDING = st.lists(st.builds(Found, st.integers(0, 3000), st.just(4000), st.sampled_from(IDEAS[:4])), max_size=12)
+
+
+@given(STANDING)
+def test_what_stands_close_adds_up_and_an_idea_counts_once(found: list[Found]) -> None:
+    in_order = sorted(found)
+    near = [{other.idea for other in in_order if abs(other.start - here.start) <= CLOSE} for here in in_order]
+    assert list(weights(in_order)) == [pytest.approx(sum(idea.weight for idea in ideas)) for ideas in near]
+
+
+def test_a_thousand_marks_at_one_place_are_each_met_once() -> None:
+    class Counted(list[Found]):
+        met = 0
+
+        def __getitem__(self, at):  # type: ignore[no-untyped-def]
+            self.met += 1
+            return super().__getitem__(at)
+
+    found = Counted(Found(number % CLOSE, number, IDEAS[0]) for number in range(1000))
+    found.sort()
+    assert len(list(weights(found))) == 1000
+    assert found.met < 5 * len(found)

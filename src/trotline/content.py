@@ -4,8 +4,8 @@ A found value is in neither. It is kept here only as long as an answer is made, 
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -33,8 +33,8 @@ SCANNERS: dict[str, tuple[str, ...]] = {
 }
 """Which scanners look at what kind of text."""
 
-MOST = 1000
-"""Findings of one text; after that it is enough to know that there are many."""
+MOST_OF_A_KIND = 100
+"""Findings of one kind in one text; after that it is enough to know that there are many; others may still come."""
 
 
 class Pieces(NamedTuple):
@@ -106,33 +106,48 @@ class Found(NamedTuple):
 
 
 def _in_text(text: Text, scanning: Scanning) -> Iterator[Found]:
-    spans = _spans(text.text, text.source, text.path, scanning)
     known = {span.value for span in _spans(text.before, text.source, text.path, scanning)} if text.before else ()
-    yield from (Found(text.source, text.path, span) for span in spans if span.value not in known)
+    spans = (span for span in _spans(text.text, text.source, text.path, scanning) if span.value not in known)
+    yield from (Found(text.source, text.path, span) for span in _first_of_each_kind(spans))
 
 
 def _in_file(path: str, scanning: Scanning) -> Iterator[Found]:
     given = scanning.file(path)
     if given is None:
         return
-    yield from (Found(READ, path, span) for span in _spans(given.pieces, READ, path, scanning))
+    spans = _spans(given.pieces, READ, path, scanning)
+    yield from (Found(READ, path, span) for span in _first_of_each_kind(spans))
     if given.cut():
         yield Found(READ, path, None)
 
 
-def _spans(text: str | Iterable[bytes], source: str, path: str, scanning: Scanning) -> "list[Span]":
+def _first_of_each_kind(spans: "Iterable[Span]") -> "Iterator[Span]":
+    """All are looked at: whoever could end the look with a thousand harmless ones would hide what comes after them."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    for span in spans:
+        what = _what(span)
+        seen[what] += 1
+        if seen[what] <= MOST_OF_A_KIND:
+            yield span
+
+
+def _what(span: "Span") -> tuple[object, ...]:
+    return span.scanner, span.kind, span.certainty
+
+
+def _spans(text: str | Iterable[bytes], source: str, path: str, scanning: Scanning) -> "Iterator[Span]":
     from trotline.scanners.scan import spans_of  # noqa: PLC0415 - most commands hold nothing to look at closely
 
     every = scanning.scanners()
     scanners = [every[name] for name in SCANNERS[source] if name in every]
-    return list(islice(spans_of(text, scanners, path=path), MOST))
+    return spans_of(text, scanners, path=path)
 
 
 def _effects(found: Sequence[Found]) -> Iterator[Effect]:
     """One for each kind in each text, however often it stands there."""
     groups: dict[tuple[object, ...], list[Found]] = {}
     for one in found:
-        what = (one.span.scanner, one.span.kind, one.span.certainty) if one.span else ()
+        what = _what(one.span) if one.span else ()
         groups.setdefault((one.source, one.path, *what), []).append(one)
     for first, *more in groups.values():
         yield _effect(first, len(more))
@@ -153,8 +168,12 @@ def _effect(found: Found, more: int) -> Effect:
         certainty=span.certainty,
         column_from=span.place.column_from - 1 if in_line else 0,
         column_to=span.place.column_to - 1 if in_line else 0,
-        why=f"line {span.place.line}" + (f", and {more} more" if more else ""),
+        why=f"line {span.place.line}" + (f", and {_some(more)} more" if more else ""),
     )
+
+
+def _some(more: int) -> str:
+    return str(more) if more < MOST_OF_A_KIND - 1 else "many"
 
 
 # What a command must have before scanners are read for it: a cold call would wait twice as long

@@ -156,7 +156,7 @@ def world_at(roots: Roots, workspaces: Sequence[str], cwd: str = "") -> World:
         roots=known,
         home=home,
         user=posixpath.basename(home),
-        own=tuple(path for path in _own(roots) if not any(_within(path, workspace) for workspace in known)),
+        own=_own(roots, known),
         real=real_path,
         ignores_case=roots.platform != "linux",
         content=file_text,
@@ -200,11 +200,12 @@ def directory_names(path: str) -> tuple[str, ...] | None:
         return None
 
 
-@functools.cache
-def _own(roots: Roots) -> tuple[str, ...]:
-    """Where our own files are."""
-    own = (roots.state, roots.config, roots.managed_config, Path(trotline.__file__).parent)
-    return tuple(str(path) for path in own)
+@functools.lru_cache(16)
+def _own(roots: Roots, workspaces: tuple[str, ...]) -> tuple[str, ...]:
+    """Where our own files are. Whoever works on Trotline may change its code; what is in force, nobody's agent may."""
+    kept = [str(path) for path in (roots.state, roots.config, roots.managed_config)]
+    code = str(Path(trotline.__file__).parent)
+    return (*kept, *([] if any(_within(code, workspace) for workspace in workspaces) else [code]))
 
 
 def _policy(roots: Roots, projects: tuple[str, ...]) -> tuple[Policy, tuple[str, ...]]:

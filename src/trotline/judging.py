@@ -32,6 +32,7 @@ from trotline.guards.policy import Policy
 from trotline.guards.vocabulary import About
 from trotline.hooks import mcp_parts
 from trotline.memory import FORGOTTEN, Memory
+from trotline.memory import MOST_BYTES as MEMORY_BYTES
 from trotline.outcomes import UNHEARD, Call, Failure, FailureKind, Heard, Voice
 from trotline.texts import READ, Text, texts_of
 from trotline.verdicts import Permission, Verdict
@@ -86,7 +87,13 @@ class Guards:
             return self._hear(event, call)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not be a guard that is off
             failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline's guards failed: {error!r}")
-            return Heard((Voice(author="guards", layer=LAYER, failure=failure, fail_closed=True),))
+            alarm = "" if event.contract.refusable else self._suspect(event, call)
+            warnings = (alarm,) if alarm else ()
+            return Heard((Voice(author="guards", layer=LAYER, failure=failure, fail_closed=True, warnings=warnings),))
+
+    def _suspect(self, event: Event, call: Call) -> str:
+        """What is over and was not judged may have been anything."""
+        return self.recollection.keep(event.conversation_id, lambda _memory: FORGOTTEN, call.received_us)
 
     def _hear(self, event: Event, call: Call) -> Heard:
         world = self.world_of(event, call)
@@ -112,12 +119,16 @@ class Guards:
         tab = isinstance(event, TAB)
         unnamed = policy.lists != () and self.whose.names_later and isinstance(event, PreToolUse)
         judgement = judged(effects, world, policy, tab=tab, about=about, memory=memory, named_later=unnamed)
-        remedy = _remedy(event, judgement, self.scanning)
+        remedy = tuple(_remedy(event, judgement, self.scanning))
         if not event.contract.refusable:
             judgement = observed(judgement)
-        later = marked(event, memory, self._after(memory, effects, judgement))
-        if later is not memory and memory is kept and not alarm:
+
+        def later(before: Memory) -> Memory:
+            return marked(event, before, self._after(before, effects, judgement))
+
+        if memory is kept and not alarm and (new := later(memory)) is not memory:
             alarm = self.recollection.keep(event.conversation_id, later, call.received_us)
+            remedy = (*remedy, *_unremembered(new.words, memory.words)) if alarm else remedy
         said = (*voices(judgement, (*alarms, *filter(None, [alarm]))), *remedy)
         return _clean(Heard(said, effects, content.findings, told(event, judgement)), content)
 
@@ -143,14 +154,24 @@ class Recollection:
         remembered = self.sessions.read(conversation)
         return (FORGOTTEN, remembered.alarm) if remembered.alarm else (remembered.session.memory, "")
 
-    def keep(self, conversation: str, memory: Memory, now_us: int) -> str:
+    def keep(self, conversation: str, change: Callable[[Memory], Memory], now_us: int) -> str:
+        """Change what is remembered by then: other calls of the conversation may have come between."""
         if not conversation:
             return ""  # one without a name has no later
 
-        def change(session: Session) -> None:
-            session.memory = memory
+        def changed(session: Session) -> None:
+            session.memory = change(session.memory)
 
-        return self.sessions.update(conversation, change, now_us)
+        return self.sessions.update(conversation, changed, now_us, reserve=MEMORY_BYTES)
+
+
+def _unremembered(now: tuple[str, ...], before: tuple[str, ...]) -> Iterator[Voice]:
+    """A person decides about what later calls should know and will not."""
+    new = [word for word in now if word not in before]
+    if new:
+        reason = f"this cannot be remembered ({new[0]}), and what comes after it would be judged without it (Trotline)"
+        verdict = Verdict(permission=Permission.ASK, user_message=reason, agent_message=reason)
+        yield Voice(author="memory", layer=LAYER, verdict=verdict)
 
 
 def about_event(event: Event, policy: Policy, whose: Whose, programs: tuple[str, ...] = ()) -> About:

@@ -10,6 +10,8 @@ import msgspec
 from trotline.effects import Effect
 
 MOST = 64
+MOST_BYTES = 16_384
+"""On disk, with what there was before the last action."""
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -35,8 +37,8 @@ class Memory(msgspec.Struct, frozen=True):
         return path_digest(path) in self.written
 
 
-FORGOTTEN = Memory(secrets=1)
-"""For a conversation whose file cannot be read: the worst that it may have done."""
+FORGOTTEN = Memory(secrets=1, denied=("?",), injected=1)
+"""For a conversation whose file cannot be read: the worst that it may have done. What it was, nobody knows."""
 
 
 def digest(effect: Effect) -> str:

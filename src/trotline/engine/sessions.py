@@ -89,8 +89,8 @@ class Sessions:
                 Session(conversation=conversation), f"the session {path} cannot be read: {error.strerror}"
             )
 
-    def update(self, conversation: str, change: Callable[[Session], None], now_us: int) -> str:
-        """Change a session under its lock; an alarm if that could not be done."""
+    def update(self, conversation: str, change: Callable[[Session], None], now_us: int, *, reserve: int = 0) -> str:
+        """Change a session under its lock; an alarm if that could not be done. A reserve is room that others leave."""
         if not conversation:
             return "the event names no conversation, so nothing was remembered for later ones"
         try:
@@ -101,7 +101,7 @@ class Sessions:
                 change(remembered.session)
                 remembered.session.updated_us = now_us
                 data = msgspec.json.encode(remembered.session)
-                if len(data) > MOST_BYTES:
+                if len(data) > MOST_BYTES + reserve:
                     return f"the session would grow over {MOST_BYTES} bytes; this change was not kept"
                 replace(path, data)
         except OSError as error:

@@ -7,7 +7,7 @@ No other file knows the library.
 
 import functools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -215,8 +215,18 @@ def _short(error: object) -> str:
 
 def all_texts(about: About, effects: Sequence[Effect]) -> str:
     """Every text that a condition can see, one after the other."""
-    given = [*about, *about.group, *(value for effect in effects for value in msgspec.structs.astuple(effect))]
-    return str(_clean("\0".join(value for value in given if isinstance(value, str))))
+    given = [*about, *(value for effect in effects for value in msgspec.structs.astuple(effect))]
+    return str(_clean("\0".join(text for value in given for text in _texts(value))))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from value
+        yield from value.values()
+    elif isinstance(value, tuple):
+        yield from value
 
 
 def _record(effect: Effect) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@ is sent: conversations are remembered in here, and forgotten with it.
 """
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from trotline.guards.policy import Policy
 from trotline.hosts import host_named
 from trotline.hosts.host import Answer, Host, Power
 from trotline.judging import Guards, Recollection
-from trotline.memory import Memory
+from trotline.memory import FORGOTTEN, Memory
 from trotline.outcomes import Call, Outcome
 from trotline.replay.hooks import Unasked
 from trotline.replay.recalled import Recalled, Said, spoken
@@ -50,7 +50,9 @@ IN_FORCE = State()
 class AnyMemory(Memory, frozen=True):
     """Of a conversation that may have done anything before."""
 
-    secrets: int = 1
+    secrets: int = FORGOTTEN.secrets
+    denied: tuple[str, ...] = FORGOTTEN.denied
+    injected: int = FORGOTTEN.injected
 
     def refused(self, _effect: object) -> bool:
         return True
@@ -68,9 +70,9 @@ class OwnMemory(Recollection):
     def of(self, conversation: str) -> tuple[Memory, str]:
         return self.known.get(conversation, Memory()), ""
 
-    def keep(self, conversation: str, memory: Memory, _now_us: int) -> str:
+    def keep(self, conversation: str, change: Callable[[Memory], Memory], _now_us: int) -> str:
         if conversation:
-            self.known[conversation] = memory
+            self.known[conversation] = change(self.of(conversation)[0])
         return ""
 
 
@@ -83,7 +85,7 @@ class WorstMemory(Recollection):
     def of(self, _conversation: str) -> tuple[Memory, str]:
         return AnyMemory(), ""
 
-    def keep(self, _conversation: str, _memory: Memory, _now_us: int) -> str:
+    def keep(self, _conversation: str, _change: Callable[[Memory], Memory], _now_us: int) -> str:
         return ""
 
 

@@ -5,8 +5,10 @@ marks and with the words of people who talk about it, is no marker. Ideas that s
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from math import fsum
 from typing import Any, NamedTuple
 
 from trotline.effects import Certainty
@@ -69,8 +71,8 @@ class Injection:
 
     def spans(self, window: Window, path: str = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
         found = sorted(set(self._raw(window)) | set(self._read(window)))
-        for index, (start, end, idea) in enumerate(found):
-            if window.owns(start) and _weight(found, index) >= ENOUGH:
+        for (start, end, idea), weight in zip(found, weights(found), strict=True):
+            if window.owns(start) and weight >= ENOUGH:
                 rank = list(KINDS).index(idea.kind)
                 yield window.span(start, end, idea.kind, NAME, Certainty.GUESSED, rank=rank)
 
@@ -100,16 +102,18 @@ def _squashed(pattern: str) -> bytes:
     return pattern.replace("l", "i").encode()
 
 
-def _weight(found: list[Found], index: int) -> float:
-    """Of everything that stands close to one; each idea counts once."""
-    here = found[index]
-    ideas = {here.idea}
-    for step in (-1, 1):
-        at = index + step
-        while 0 <= at < len(found) and abs(found[at].start - here.start) <= CLOSE and len(ideas) < len(IDEAS):
-            ideas.add(found[at].idea)
-            at += step
-    return sum(idea.weight for idea in ideas)
+def weights(found: list[Found]) -> Iterator[float]:
+    """Of everything that stands close to each; an idea counts once. However many stand together, each is met twice."""
+    near: Counter[Idea] = Counter()
+    first = last = 0
+    for here in found:
+        while last < len(found) and found[last].start - here.start <= CLOSE:
+            near[found[last].idea] += 1
+            last += 1
+        while here.start - found[first].start > CLOSE:
+            near[found[first].idea] -= 1
+            first += 1
+        yield fsum(idea.weight for idea, count in near.items() if count)
 
 
 def _only_talk(data: bytes, start: int, end: int) -> bool:
