@@ -373,6 +373,29 @@ def test_what_was_refused_and_done_all_the_same_is_an_alarm(world: World) -> Non
     assert data(world, "stats")["alarms"] == {"done all the same": 1}
 
 
+def test_a_question_that_was_told_as_a_refusal_is_one(world: World) -> None:
+    """Cursor cannot ask: it is told to refuse, and what it does all the same was refused."""
+    call(world, "git push --force")
+    assert data(world)["records"][0]["asked"] == "ask"
+    assert "denied: git push --force" in log(world, "--verdict", "denied").stdout
+    assert data(world, "conversations")[0]["denied"] == 1
+    call(world, "git push --force", event="afterShellExecution")
+    assert "alarm: what 1 says was refused was done all the same, says 3" in log(world).stderr
+
+
+def test_an_older_trail_learns_which_questions_were_refusals(world: World, spool: Spool) -> None:
+    spool.append({**record(1), "asked": "ask", "sent": "deny"})
+    spool.append({**detail(1), "action": "a"})
+    log(world)
+    with sqlite3.connect(world.roots().state / "trail.db") as db:
+        db.execute("UPDATE records SET verdict = 'ask'")
+        db.execute("UPDATE facts SET kind = 'let' WHERE kind = 'refused'")
+        db.execute("DELETE FROM versions WHERE number = 3")
+    db.close()
+    assert "denied" in log(world, "--verdict", "denied").stdout
+    assert log(world, "verify").returncode == 0
+
+
 def test_a_refusal_in_another_conversation_is_no_alarm(world: World) -> None:
     call(world, "echo trotline-canary")
     call(world, "echo trotline-canary", "c2", event="afterShellExecution")

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from trotline.alerts.occasions import list_of, micros_of
+from trotline.audit.actions import verdict_of
 from trotline.audit.alarms import UNASKED
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
@@ -49,7 +50,7 @@ class Message(NamedTuple):
 
     def _why(self, record: dict[str, Any]) -> str:
         by = ", ".join(map(str, list_of(record, "deciders")))
-        said = SAID.get(str(record.get("asked")), "") + (f" by {by}" if by else "")
+        said = SAID.get(verdict_of(record), "") + (f" by {by}" if by else "")
         voices = [one for one in list_of(record, "voices") if isinstance(one, dict) and one.get("failure")]
         findings = [one for one in list_of(record, "findings") if isinstance(one, list)]
         return {

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from trotline.audit.actions import verdict_of
 from trotline.config.alerts_file import Alert
 
 STOPPED = "stop"
@@ -20,7 +21,7 @@ def is_due(alert: Alert, record: dict[str, Any]) -> bool:
 
 
 def _is_denied(_: Alert, record: dict[str, Any]) -> bool:
-    return record.get("asked") == "deny" and "deny" not in list_of(record, "withheld")
+    return verdict_of(record) == "deny" and "deny" not in list_of(record, "withheld")
 
 
 def _is_found(alert: Alert, record: dict[str, Any]) -> bool:

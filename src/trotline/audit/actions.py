@@ -68,6 +68,11 @@ def action_of(event: Event, key: bytes) -> str:
     return digest_of(text.encode(), key)[:32]
 
 
+def verdict_of(record: dict[str, Any]) -> str:
+    """What became of it. A question that the host cannot ask was told to it as a refusal, and is one."""
+    return "deny" if record.get("sent") == "deny" else str(record.get("asked"))
+
+
 def step_of(record: dict[str, Any]) -> tuple[str, str] | None:
     """What a record says of its action, and which one; none if it speaks of none."""
     event, detail = str(record.get("event")), record.get("detail")
@@ -81,7 +86,7 @@ def step_of(record: dict[str, Any]) -> tuple[str, str] | None:
         return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote is done under another name
     if not side.before:
         return RAN, action
-    refused = record.get("asked") == "deny" and "deny" not in record.get("withheld", ())
+    refused = verdict_of(record) == "deny" and "deny" not in record.get("withheld", ())
     return REFUSED if refused else LET, action
 
 
@@ -97,5 +102,5 @@ def steps_in(records: Iterable[dict[str, Any]]) -> Iterator[Step]:
         if step is not None or event in TURNS:
             talk = str(record.get("host")), str(record.get("conversation"))
             kind, action = step or ("", "")
-            asks = record.get("asked") == "ask"
+            asks = verdict_of(record) == "ask"
             yield Step(int(record.get("seq", 0)), str(record["id"]), talk, event, kind, action, asks)

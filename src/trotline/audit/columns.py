@@ -6,7 +6,7 @@ All of it is made from the bodies, so that it can be made again, and compared.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from trotline.audit.actions import step_of
+from trotline.audit.actions import step_of, verdict_of
 from trotline.audit.own import is_our_own
 
 LONGEST = 4_096
@@ -36,7 +36,7 @@ def columns_of(record: dict[str, Any]) -> Columns:
         host=_text(record.get("host")),
         event=_text(record.get("event")),
         conversation=_text(record.get("conversation")),
-        verdict=_text(record.get("asked")),
+        verdict=_text(verdict_of(record)),
         command=_text(_given(record, "command")),
         own=int(is_our_own(record)),
     )

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trotline import __version__
+from trotline.audit.actions import verdict_of
 from trotline.audit.columns import subject_of
 from trotline.audit.otlp import as_otlp
 
@@ -33,14 +34,19 @@ def as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
 def as_table(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     yield _row(FIELDS)
     for record in records:
-        known = {**record, "time": moment(record["at_us"]), "verdict": record["asked"], "subject": subject_of(record)}
+        known = {
+            **record,
+            "time": moment(record["at_us"]),
+            "verdict": verdict_of(record),
+            "subject": subject_of(record),
+        }
         known["deciders"] = " ".join(map(str, record.get("deciders", ())))
         yield _row([_harmless(str(known.get(name, ""))) for name in FIELDS])
 
 
 def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     for record in records:
-        status, word = STATUS.get(record["asked"], (1, "Success"))
+        status, word = STATUS.get(verdict_of(record), (1, "Success"))
         yield json.dumps(
             {
                 "class_uid": 6003,

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from trotline.audit.actions import verdict_of
 from trotline.hooks import mcp_parts
 
 ASKED = "beforeMCPExecution"
@@ -67,8 +68,8 @@ def tools_seen(records: Iterable[dict[str, Any]]) -> list[ToolSeen]:
 
 def _alone(calls: list[dict[str, Any]], specific: int) -> list[dict[str, Any]]:
     """Those after which no second event came: what was refused, and what a host told in one event only."""
-    refused = [record for record in calls if record.get("asked") == REFUSED]
-    others = [record for record in calls if record.get("asked") != REFUSED]
+    refused = [record for record in calls if verdict_of(record) == REFUSED]
+    others = [record for record in calls if verdict_of(record) != REFUSED]
     return [*refused, *others[: max(0, len(others) - specific)]]
 
 
@@ -95,7 +96,7 @@ def _count(found: dict[tuple[str, str], ToolSeen], name: tuple[str, str], record
     one = found.setdefault(name, ToolSeen(server=name[0], tool=name[1], first_us=at, last_us=at))
     one.first_us, one.last_us = min(one.first_us, at), max(one.last_us, at)
     one.calls += 1
-    word = str(record.get("asked"))
+    word = verdict_of(record)
     one.verdicts = {**one.verdicts, word: one.verdicts.get(word, 0) + 1}
     one.hosts = sorted({*one.hosts, str(record.get("host"))})
 

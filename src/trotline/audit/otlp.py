@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trotline import __version__
+from trotline.audit.actions import verdict_of
 
 DEEPEST = 8
 """Levels of a value that are sent as such; what is deeper is one text. Readers of protobuf stop at a hundred messages
@@ -223,7 +224,7 @@ def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
         "gen_ai.tool.name": _tool(record),
         "trotline.event": event,
         "trotline.generation": record.get("generation"),
-        "trotline.verdict": record.get("asked"),
+        "trotline.verdict": verdict_of(record),
         "trotline.deciders": record.get("deciders"),
         "trotline.findings": [" ".join(map(str, one[:2])) for one in _lists(record.get("findings"))],
         "trotline.failures": [_text(one.get("author")) for one in _voices(record) if one.get("failure")],
@@ -250,7 +251,7 @@ def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
 def _severity(record: dict[str, Any]) -> tuple[int, str]:
     if record.get("alarms"):
         return ERROR
-    return WARN if record.get("asked") == "deny" else INFO
+    return WARN if verdict_of(record) == "deny" else INFO
 
 
 def _tool(record: dict[str, Any]) -> str:

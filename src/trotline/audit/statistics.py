@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from trotline.audit.actions import ENDS, Step, steps_in
+from trotline.audit.actions import ENDS, Step, steps_in, verdict_of
 from trotline.audit.alarms import alarms_in
 from trotline.audit.percentiles import percentile, percentiles
 from trotline.audit.work import Work
@@ -39,7 +39,7 @@ def conversations(records: Iterable[dict[str, Any]]) -> list[Conversation]:
         event = record.get("event")
         one.first_us, one.last_us = min(one.first_us, at), max(one.last_us, at)
         one.calls += 1
-        one.denied += record.get("asked") == "deny"
+        one.denied += verdict_of(record) == "deny"
         one.commands += event == "beforeShellExecution"
         one.edits += event in EDITS
         if event in ENDS and not one.ended:
@@ -63,8 +63,8 @@ def statistics(records: Iterable[dict[str, Any]], costs: Mapping[str, float] | N
         steps += steps_in([record])
         work.take(record)
         names = _names(record)
-        verdicts[str(record.get("asked"))] += 1
-        refused.update(map(names, record.get("deciders", ())) if record.get("asked") == "deny" else ())
+        verdicts[verdict_of(record)] += 1
+        refused.update(map(names, record.get("deciders", ())) if verdict_of(record) == "deny" else ())
         losses.update(str(loss[0]) for loss in record.get("losses", ()))
         took["every call"].append(int(record.get("micros", 0)))
         for voice in record.get("voices", ()):

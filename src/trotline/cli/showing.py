@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from trotline.audit import trail
+from trotline.audit.actions import verdict_of
 from trotline.audit.alarms import UNEXPECTED, Alarm
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
@@ -26,11 +27,11 @@ COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 def line_of(record: dict[str, Any]) -> str:
-    asked = str(record.get("asked"))
-    said = SAID.get(asked, asked)
-    if asked in record.get("withheld", ()):
+    verdict = verdict_of(record)
+    said = SAID.get(verdict, verdict)
+    if verdict in record.get("withheld", ()):
         said = f"would be {said}"
-    shown = paint(said, SHOWN[asked]) if asked in SHOWN else said
+    shown = paint(said, SHOWN[verdict]) if verdict in SHOWN else said
     subject = " ".join(subject_of(record).split()) or str(record.get("tool", ""))
     about = f" {printable(subject)[:WIDTH]}" if subject else ""
     hooks = record.get("detail", {}).get("hooks") or {}
