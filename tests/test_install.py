@@ -3,6 +3,7 @@
 import json
 import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,32 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(world: World) -> None:
     )
     assert answer["data"][0]["done"] == "written"
     assert not (world.home / ".local").exists()
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_where_nobody_can_be_asked_nothing_is_written(world: World, more: list[str]) -> None:
+    file = world.write("user", MINE)
+    done = trotline_process("install", "cursor", *more, *world.options, cwd=world.project)
+    assert (done.returncode, file.read_text()) == (64, MINE)
+    assert "nobody can be asked here, so nothing was written" in done.stderr
+    assert "--yes does it" in done.stderr
+
+
+def test_what_was_taken_out_is_said_for_scripts(world: World) -> None:
+    file = world.write("user", MINE)
+    run(world, "install", "cursor", "--yes")
+    done = trotline_process("uninstall", "cursor", "--yes", "--json", *world.options, cwd=world.project)
+    said = json.loads(done.stdout)
+    assert (said["schema"], said["data"][0]["done"], file.read_text()) == ("trotline.uninstall/1", "restored", MINE)
+
+
+def test_a_directory_that_is_gone_is_said(world: World, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    line = f"cd {gone} && rmdir {gone} && exec {sys.executable} -I -m trotline log --home {world.home}"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert "the directory that this runs in is gone" in done.stderr
 
 
 def test_a_broken_file_is_refused_and_untouched(world: World) -> None:

@@ -26,17 +26,17 @@ def environment() -> dict[str, str]:
 
 def machine_roots(projects: Sequence[Path] = (), home: Path | None = None, system: Path | None = None) -> Roots:
     """What was asked for, and the machine's own for the rest."""
-    home = (home or _home()).resolve()
+    home = (home or own_home()).resolve()
     return Roots(
         home=home,
-        system=(system or Path(Path.cwd().anchor)).resolve(),
+        system=(system or Path(home.anchor)).resolve(),
         projects=tuple(dict.fromkeys(path.resolve() for path in projects)) or (project_of(Path.cwd(), home),),
         platform=_platform(),
         search_path=tuple(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry),
     )
 
 
-def _home() -> Path:
+def own_home() -> Path:
     """From the password database: another hook may have set HOME."""
     if sys.platform == "win32":
         return Path.home()

@@ -87,8 +87,8 @@ def _within(path: str, directory: str) -> bool:
 
 def _in_workspace(path: str, world: World) -> Place | None:
     for root in world.roots:
-        if path == root or root.startswith(path.rstrip("/") + "/"):
-            home = path == world.home or world.home.startswith(path.rstrip("/") + "/")
+        if _within(root, path):
+            home = _within(world.home, path)
             system = path.strip("/").partition("/")[0] in _SYSTEM and path.count("/") == 1
             return None if home or system else Place.WORKSPACE
         if _within(path, root):
@@ -99,7 +99,7 @@ def _in_workspace(path: str, world: World) -> Place | None:
 
 def _on_machine(path: str, world: World) -> Place:
     parts = path.strip("/").split("/")
-    if path == world.home or (parts[0] in {"home", "Users", "users"} and len(parts) <= 2) or path == "/root":
+    if _within(world.home, path) or (parts[0] in {"home", "Users", "users"} and len(parts) <= 2) or path == "/root":
         return Place.HOME
     if _within(path, world.home):
         return Place.PERSONAL

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,7 +13,7 @@ from trotline.checkup.examination import by_hand_text
 from trotline.checkup.monitoring import monitor_line
 from trotline.checkup.setup import Plan, Result, Terms, allowed_mode, carry_out, fails_closed, overall, plan, user_place
 from trotline.checkup.validity import check_command
-from trotline.cli.install import report
+from trotline.cli.install import NOBODY, report
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, envelope, paint, plural, printable, problem_data
 from trotline.cli.prove import told
@@ -24,6 +25,7 @@ from trotline.config.wires import place_of
 from trotline.errors import UsageError
 from trotline.hosts import HOSTS
 from trotline.hosts.host import Host
+from trotline.machine import environment, own_home
 
 HELP = """Begin here: find the agents on this machine, put our line into their hooks, and see that refusals arrive.
 
@@ -78,8 +80,7 @@ def command(
     if not as_json:
         click.echo(_proposal(plans, terms))
     if not (yes or dry_run or asks):
-        hint = "--yes does it, --dry-run shows the diff"
-        raise UsageError("nobody can be asked here, so nothing was written", hint=hint)
+        raise UsageError(NOBODY, hint="--yes does it, --dry-run shows the diff")
     chosen = [one for one in plans if not one.why and (not asks or _agreed(one))]
     result = carry_out(chosen, roots, terms, dry_run=dry_run)
     click.echo(_as_json(result, plans, unwired, terms) if as_json else _told(result, roots, dry_run=dry_run))
@@ -103,7 +104,12 @@ def _found(here: list[Agent], unwired: list[Host], roots: Roots) -> str:
     for agent in here:
         version = agent.version or "version unknown"
         lines.append(f"  {agent.host.title:<20} {printable(version):<20} {printable(str(user_place(agent, roots)))}")
-    return "\n".join([*lines, *(f"  {by_hand_text(host)}" for host in unwired)])
+    lines += [f"  {by_hand_text(host)}" for host in unwired]
+    said = environment().get("HOME", "")
+    if roots.home == own_home() and said and Path(said).resolve() != roots.home:
+        why = f"HOME is {said}, and agents were looked for in {roots.home}, as the password database says"
+        lines += [paint(f"  {printable(why)}; --home {printable(said)} is the other", Severity.WARNING)]
+    return "\n".join(lines)
 
 
 def _proposal(plans: list[Plan], terms: Terms) -> str:

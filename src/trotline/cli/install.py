@@ -1,5 +1,6 @@
 """trotline install: put our line into the hooks of the agents on this machine, without a scratch."""
 
+import sys
 from pathlib import Path
 
 import click
@@ -26,6 +27,8 @@ as a backup, and `trotline uninstall` gives it back. Doing it again changes noth
   trotline install codex --layer user --fail-closed
 """
 
+NOBODY = "nobody can be asked here, so nothing was written"
+
 
 @click.command("install", help=HELP)
 @click.argument("hosts", nargs=-1, metavar="[HOST]...")
@@ -48,15 +51,18 @@ def command(
     if not wires:
         raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(HOSTS)}")
     planned = install(wires, roots, fail_closed=fail_closed, dry_run=True)
-    asks = not (dry_run or yes or as_json)
-    if asks and any(one.done is Done.WRITTEN for one in planned):
-        click.echo("\n".join(one.difference for one in planned if one.difference))
-        asks = not click.confirm("Write this?")
-        if asks:
-            return 1
+    if not (dry_run or yes) and any(one.done is Done.WRITTEN for one in planned) and not _agreed(planned, as_json):
+        return 1
     done = planned if dry_run else install(wires, roots, fail_closed=fail_closed, dry_run=False)
-    click.echo(_as_json(wires, done) if as_json else report(wires, done, dry_run=dry_run))
+    click.echo(as_data("trotline.install/1", wires, done) if as_json else report(wires, done, dry_run=dry_run))
     return 1 if any(one.done is Done.REFUSED for one in done) else 0
+
+
+def _agreed(planned: list[Installed], as_json: bool) -> bool:
+    if as_json or not sys.stdin.isatty():
+        raise UsageError(NOBODY, hint="--yes does it, --dry-run shows the diff")
+    click.echo("\n".join(one.difference for one in planned if one.difference))
+    return click.confirm("Write this?")
 
 
 def _wired(name: str, layer: str, roots: Roots) -> list[Wired]:
@@ -90,7 +96,7 @@ def _shown(path: Path) -> str:
     return printable(str(path))
 
 
-def _as_json(wires: list[Wired], done: list[Installed]) -> str:
+def as_data(schema: str, wires: list[Wired], done: list[Installed]) -> str:
     data = [
         {
             "host": wire.host.name,
@@ -104,4 +110,4 @@ def _as_json(wires: list[Wired], done: list[Installed]) -> str:
     ]
     problems = [problem_data(problem) for one in done for problem in one.problems]
     ok = all(one.done is not Done.REFUSED for one in done)
-    return envelope("trotline.install/1", ok=ok, data=data, problems=problems)
+    return envelope(schema, ok=ok, data=data, problems=problems)

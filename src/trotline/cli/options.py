@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from trotline.errors import UsageError
 from trotline.hosts.cursor_editions import NAMES, NEWEST
 from trotline.machine import machine_roots
 
@@ -42,6 +43,10 @@ def roots_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--system", type=DIRECTORY, help="Another root of the system.")
     @functools.wraps(command)
     def wrapped(*args: Any, projects: tuple[Path, ...], home: Path | None, system: Path | None, **rest: Any) -> Any:
-        return command(*args, roots=machine_roots(projects, home, system), **rest)
+        try:
+            roots = machine_roots(projects, home, system)
+        except FileNotFoundError:
+            raise UsageError("the directory that this runs in is gone", hint="go to one that is there") from None
+        return command(*args, roots=roots, **rest)
 
     return wrapped
