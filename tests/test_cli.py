@@ -56,6 +56,16 @@ def test_notes_alone_are_0(world: World, capsys: pytest.CaptureFixture[str]) -> 
     assert "note TL506" in capsys.readouterr().out
 
 
+def test_a_disk_that_refuses_is_1_and_no_bug(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.write("project", CLEAN)
+    (world.home / ".local").write_text("in the way")
+    assert run(["trust", "--yes", *world.options]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: `{world.home / '.local'}")
+    assert "not a directory" in told
+    assert "Traceback" not in told
+
+
 def test_nothing_to_read_is_0(world: World) -> None:
     assert run(["check", *world.options]) == 0
 

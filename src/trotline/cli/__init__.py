@@ -133,7 +133,10 @@ def run(argv: list[str]) -> int:
         return 130
     except TrotlineError as error:
         return _failed(error.message, error.hint, error.exit_code, as_json=as_json)
-    except Exception:  # noqa: BLE001 - the one place where a bug becomes a report
+    except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
+        if isinstance(error, OSError) and error.filename:
+            hint = "look at what is there: its owner, its mode, the space on its disk"
+            return _failed(f"`{error.filename}`: {(error.strerror or str(error)).lower()}", hint, 1, as_json=as_json)
         import traceback
 
         hint = "this is a bug in trotline; please report it with the lines above"
