@@ -78,7 +78,7 @@ def _read_line(command: str, world: World) -> Analysis:
 def of_tool(name: str, given: Mapping[str, Any], world: World) -> Analysis:
     """What a tool would do with its input, by the names that Cursor gives to tools."""
     if name == "Shell":
-        return of_command(_text(given.get("command")), world)
+        return of_command(_text(given.get("command") or given.get("text")), world)
     server, tool = mcp_parts(name)
     if tool:
         return of_server(server, tool, given, world)
