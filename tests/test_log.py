@@ -324,6 +324,14 @@ def test_trace_and_doctor_see_what_was_drained(world: World, spool: Spool) -> No
     assert shown.count("somebody beforeShellExecution") == 2
 
 
+def test_a_name_that_nobody_has_is_said(world: World) -> None:
+    done = log(world, "--event", "beforeShellExec")
+    assert done.stdout == "nothing in the trail answers to that\n"
+    assert "there is no event `beforeShellExec`; did you mean `beforeShellExecution`?" in done.stderr
+    assert "there is no host `codexx`; did you mean `codex`?" in log(world, "--host", "codexx").stderr
+    assert log(world, "--since", "1h", "--until", "2h").returncode == 64
+
+
 def test_trace_finds_the_last_call_of_a_host_however_many_others_came_since(world: World, spool: Spool) -> None:
     spool.append({**record(1), "host": "codex"})
     for number in range(2, 700):

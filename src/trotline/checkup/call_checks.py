@@ -51,7 +51,8 @@ def refusal(one: Examined) -> Iterator[Finding]:
         if proven is None or proven.holds:
             yield ok("refusal", f"the canary is refused, {layer.name}")
         else:
-            yield fail("refusal", f"the canary was not refused: {proven.said[:200]}", f"trotline prove {one.host.name}")
+            why = f"nobody would ask for it: {proven.void}" if proven.void else f"it was not: {proven.said[:200]}"
+            yield fail("refusal", f"the canary must be refused; {why}", f"trotline prove {one.host.name}")
 
 
 def records(one: Examined) -> Iterator[Finding]:

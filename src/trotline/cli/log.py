@@ -17,7 +17,7 @@ from trotline.cli.keeping import anchor, forget, verify
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
-from trotline.cli.questions import query_options
+from trotline.cli.questions import query_options, unheard_of
 from trotline.cli.showing import SAID, alarms, line_of, show, tell_alarms, told_work
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
@@ -90,6 +90,8 @@ def command(
         _tell(reversed(found) if follow else found, as_json=as_json)
         tell_alarms(store.alarms(), MOST_ALARMS)
         _tell_doubts(store, found=bool(found) or follow)
+        for doubt in () if found else unheard_of(query):
+            click.echo(paint(printable(doubt), Severity.WARNING), err=True)
         last = store.head().seq
         _tend(store, roots)
     while follow:

@@ -2,7 +2,7 @@
 
 import functools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -34,6 +34,19 @@ class Moment(click.ParamType[int]):
         return int((given if given.tzinfo else given.replace(tzinfo=UTC)).timestamp() * 1_000_000)
 
 
+def unheard_of(query: Query) -> Iterator[str]:
+    """Names in a question that nobody has, and those that may be meant. A record may still have them."""
+    from difflib import get_close_matches
+
+    from trotline.events import EVENTS
+    from trotline.hosts import HOSTS
+
+    for what, given, known in (("event", query.event, EVENTS), ("host", query.host, HOSTS)):
+        if given and given not in known:
+            near = get_close_matches(given, known, n=1)
+            yield f"there is no {what} `{given}`" + (f"; did you mean `{near[0]}`?" if near else "")
+
+
 def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What every question shares; it comes to the function as one Query."""
 
@@ -51,6 +64,8 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, verdict: str | None, **rest: Any) -> Any:
         asked = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
+        if 0 < asked["until_us"] <= asked["since_us"]:
+            raise click.UsageError("--until is before --since: nothing can be between them")
         return function(*args, query=Query(**asked, verdict=VERDICTS.get(verdict or "", "")), **rest)
 
     return wrapped

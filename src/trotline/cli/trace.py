@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from trotline.audit import trail
+from trotline.audit.columns import subject_of
 from trotline.audit.own import is_our_own
 from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
@@ -117,31 +118,17 @@ def _lines(record: dict[str, Any]) -> list[str]:
     head = f"{dim(at)} {record['host']} {bold(record['event'])}{printable(tool)}: {asked}"
     lines = [f"{head}  {dim(str(record['micros'] / 1000) + ' ms')}"]
     detail = record.get("detail", {})
-    subject = _subject(detail.get("payload", {}))
+    subject = " ".join(printable(subject_of(record)).split())[:WIDTH]
     lines += [f"  {dim('about')} {subject}"] if subject else []
     lines += [f"  {detail['missing']}"] if "missing" in detail else []
-    reasons = dict(detail.get("reasons", []))
+    reasons, hooks = dict(detail.get("reasons", [])), detail.get("hooks") or {}
     for voice in record["voices"]:
         said = f"failed, {voice['failure']}" if voice["failure"] else voice["said"]
         if said != "silent" or voice.get("noted"):
             reason = reasons.get(voice["author"], said)
-            lines.append(f"  {printable(voice['author'])}: {printable(reason)}, {voice['micros'] / 1000:g} ms")
+            name = str(hooks.get(voice["author"], voice["author"]))
+            lines.append(f"  {printable(name)}: {printable(reason)}, {voice['micros'] / 1000:g} ms")
     changes = [what for what in withheld if what != record["asked"]]
     lines += [f"  monitor mode, not sent: {', '.join(changes)}"] if changes else []
     lines += [paint(f"  lost: {what}: {printable(why)}", Severity.WARNING) for what, why in record["losses"]]
     return lines
-
-
-SUBJECTS = ("command", "file_path", "prompt", "url", "text", "status", "reason")
-
-
-def _subject(payload: object) -> str:
-    """What the call was about, in one line: its command, its file, its prompt."""
-    if not isinstance(payload, dict):
-        return ""
-    given = payload.get("tool_input")
-    for place in (payload, given if isinstance(given, dict) else {}):
-        found = next((str(place[name]) for name in SUBJECTS if place.get(name)), "")
-        if found:
-            return printable(" ".join(found.split()))[:WIDTH]
-    return printable(str(given))[:WIDTH] if given else ""
