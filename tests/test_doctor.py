@@ -559,7 +559,7 @@ def test_a_service_that_does_not_answer_is_found_unless_it_has_just_begun(
 
 def test_calls_that_went_cold_are_noted(used: World) -> None:
     RunDirectory(used.roots().state / "run").log("busy", WENT_COLD)
-    assert "1 calls were answered without it: busy" in said(looked(used), "service", "note")
+    assert "one call was answered without it: busy" in said(looked(used), "service", "note")
 
 
 @pytest.mark.parametrize(

@@ -322,9 +322,13 @@ class SqliteStore:
         try:
             yield
         except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            what = getattr(error, "sqlite_errorname", "")
+            if what.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
                 raise TryAgain(f"another process is writing to `{self.file}`", hint="try again in a moment") from None
-            hint = "look at its owner, its mode, the space on the disk; records wait in the spool until it can be used"
+            step = "look at its owner, its mode, the space on the disk"
+            if what.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+                step = f"`mv {self.file} {self.file}.broken` sets it aside, and a new one is begun"
+            hint = f"{step}; records wait in the spool until it can be used"
             raise TrotlineError(f"the trail `{self.file}` cannot be used: {error}", hint=hint) from None
         except OSError as error:
             why = (error.strerror or str(error)).lower()

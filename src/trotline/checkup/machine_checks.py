@@ -151,7 +151,8 @@ def service(one: Machine) -> Iterator[Finding]:
     else:
         yield ok("service", f"running, process {holder.get('pid', 'unknown')}")
     for word, count in run.went_cold().items():
-        yield note("service", f"{count} calls were answered without it: {word} (`trotline service logs`)")
+        calls = "one call was" if count == 1 else f"{count} calls were"
+        yield note("service", f"{calls} answered without it: {word} (`trotline service logs`)")
 
 
 def _is_young(holder: dict[str, Any]) -> bool:
