@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trotline.answer import Seat, all_of, answer
-from trotline.audit.records import DETAIL, record_of
+from trotline.audit.records import DETAIL, Named, record_of
 from trotline.audit.spool import Spool
 from trotline.canary import CANARY
 from trotline.config.places import Roots
@@ -32,6 +32,7 @@ from trotline.outcomes import Call, Guarding, Heard, Outcome
 from trotline.verdicts import Permission, Verdict
 
 if TYPE_CHECKING:
+    from trotline.audit.names import Names
     from trotline.audit.wording import Wording
 
 MOST_PAYLOAD = 64_000_000
@@ -82,7 +83,7 @@ def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tupl
         host = _host(call, words)
         sent, outcome = answer(call, seat_of(host, words, handlers, guarded=guarded))
         micros = (time.monotonic_ns() - begun) // 1000
-        unwritten = _kept(words.home)[1].append(record_of(outcome, host.name, micros))
+        unwritten = _kept(words.home)[1].append(record_of(outcome, host.name, micros, _named(words.home)))
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
         return _broken(host or host_named(ANYBODY), words, f"Trotline failed: {error!r}"), None
     return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
@@ -100,6 +101,23 @@ def remember(outcome: Outcome | None, home: str) -> None:
     except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
         why = f"what was said could not be kept: {type(error).__name__}"
         spool.append({"schema": DETAIL, "id": outcome.call.id, "missing": why})
+
+
+@functools.cache
+def _named(home: str) -> Named:
+    """Names that are not plain: few calls have one, and wait for what cleans it."""
+
+    def named(name: str) -> str:
+        return _names(home).kept(name)
+
+    return named
+
+
+@functools.cache
+def _names(home: str) -> "Names":
+    from trotline.audit.names import Names  # noqa: PLC0415 - scanners
+
+    return Names(_roots(home))
 
 
 @functools.cache

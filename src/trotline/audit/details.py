@@ -11,6 +11,7 @@ from typing import Any
 from trotline.audit.actions import action_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.measures import attachments_of, measures_of
+from trotline.audit.names import DIGEST, measured
 from trotline.audit.records import DETAIL
 from trotline.audit.wording import Wording
 from trotline.config.levels import FULL
@@ -26,9 +27,6 @@ MOST = 2_000
 
 LONGEST_CHANGE = 262_144
 """Characters of one side of an edit that is kept as a diff."""
-
-DIGEST = 16
-"""Digits by which a text that is not kept is known again."""
 
 
 def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
@@ -129,14 +127,9 @@ class _Cut:
         if self.left < 0:
             return "..."
         if isinstance(value, str):
-            return value if len(value) <= self.longest else self._named(value)
+            return value if len(value) <= self.longest else measured(value, self.key)
         if isinstance(value, dict):
             return {str(name)[: self.longest]: self.of(inner) for name, inner in list(value.items())[: self.left + 1]}
         if isinstance(value, list):
             return [self.of(inner) for inner in value[: self.left + 1]]
         return value
-
-    def _named(self, text: str) -> str:
-        """By how long it is, and by a digest, so that two can be seen to be the same."""
-        digest = digest_of(text.encode("utf-8", "surrogatepass"), self.key)[:DIGEST]
-        return f"[{len(text)} characters, digest {digest}]"
