@@ -9,6 +9,7 @@ import json
 import re
 import sqlite3
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,8 +21,7 @@ def sha256(text: str) -> str:
 def problems(db: sqlite3.Connection, anchors: list[tuple[int, str]]) -> Iterator[str]:
     last, previous = 0, "0" * 64
     digests: dict[int, str] = {}
-    gone: set[int] = set()
-    named: set[int] = set()
+    gone: list[int] = []
     entries = db.execute("SELECT seq, kind, id, salt, body, salted, digest FROM entries ORDER BY seq")
     for seq, kind, id_, salt, body, salted, digest in entries:
         if seq != last + 1:
@@ -29,13 +29,14 @@ def problems(db: sqlite3.Connection, anchors: list[tuple[int, str]]) -> Iterator
         elif sha256(f"{previous} {seq} {kind} {id_} {salted}") != digest:
             yield f"{seq}: {id_}: does not follow from what is before it"
         if body is None:
-            gone.add(seq)
+            gone.append(seq)
         elif sha256(f"{salt} {body}") != salted:
             yield f"{seq}: {id_}: its body was edited"
         elif kind == "forgotten":
-            named.update(number for first, end in json.loads(body)["entries"] for number in range(first, end + 1))
+            for first, end in json.loads(body)["entries"]:
+                del gone[bisect_left(gone, first) : bisect_right(gone, end)]
         last, previous, digests[seq] = seq, digest, digest
-    for seq in sorted(gone - named):
+    for seq in gone:
         yield f"{seq}: its body is gone, and no entry says that it was forgotten"
     for seq, digest in [*db.execute("SELECT seq, digest FROM checkpoints"), *anchors]:
         if seq > last:

@@ -1,5 +1,6 @@
 """The chain of the trail: whatever one changes in it is found, and where."""
 
+import json
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import verify_trail
 from store_behaviour import HOUR, detail, keep, record
 from trotline.audit.chain import BEGINNING, Break, Entry, breaks_in, entry_after, spans_of
 from trotline.audit.sqlite_store import SqliteStore
@@ -111,6 +113,43 @@ def test_a_body_that_is_gone_must_have_been_forgotten() -> None:
     entries[1] = entries[1]._replace(salt=None, body=None)
     said = "its body is gone, and no entry says that it was forgotten"
     assert list(breaks_in(entries, {})) == [Break(2, "id-1", said)]
+
+
+def forgetting(spans: object, *gone: int) -> list[Entry]:
+    """Five entries, some of them empty, and a note that says what was forgotten."""
+    entries = chain(list("abcde"))
+    head = BEGINNING._replace(seq=5, digest=entries[-1].digest)
+    note = entry_after(head, "forgotten", "note", "0" * 32, json.dumps({"entries": spans}))
+    return [one._replace(salt=None, body=None) if one.seq in gone else one for one in [*entries, note]]
+
+
+def elsewhere(entries: list[Entry]) -> list[int]:
+    """What the verifier that knows nothing of us finds in these."""
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE entries (seq, kind, id, salt, body, salted, digest)")
+    db.execute("CREATE TABLE checkpoints (seq, digest)")
+    db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
+    found = [int(problem.partition(":")[0]) for problem in verify_trail.problems(db, [])]
+    db.close()
+    return found
+
+
+@given(st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 9)), max_size=4), st.sets(st.integers(1, 5)))
+def test_what_is_gone_and_named_by_no_note_is_a_break(spans: list[tuple[int, int]], gone: set[int]) -> None:
+    entries = forgetting(spans, *gone)
+    unnamed = sorted(seq for seq in gone if not any(first <= seq <= last for first, last in spans))
+    assert [one.seq for one in breaks_in(entries, {})] == unnamed
+    assert elsewhere(entries) == unnamed
+
+
+def test_a_note_that_names_numbers_without_end_takes_no_longer_than_another() -> None:
+    entries = forgetting([[3, 10**18], [-(10**18), 1]], 1, 2, 3, 5)
+    assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [2]
+
+
+@pytest.mark.parametrize("spans", [[[1, float("inf")]], [[float("nan"), 1]], [[1]], [["a", "b"]], 7])
+def test_a_note_that_cannot_be_read_names_nothing(spans: object) -> None:
+    assert [one.seq for one in breaks_in(forgetting(spans, 1), {})] == [1]
 
 
 @pytest.fixture

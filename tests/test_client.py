@@ -26,6 +26,7 @@ import pytest
 
 from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
 from trotline.config.places import private_directory
+from trotline.outcomes import MOST_PAYLOAD
 from trotline.service import conclusion, twin, wire
 from trotline.service.directory import RunDirectory
 
@@ -556,8 +557,8 @@ def test_the_twin_imports_only_what_is_built_in(site: Site, home: Path) -> None:
 def test_the_client_its_twin_and_the_service_agree_on_their_numbers() -> None:
     source = (ROOT / "client" / "trotline_hook.c").read_text("utf-8")
     numbers = {name: int(value) for name, value in re.findall(r"^    ([A-Z_]+) = (\d+),", source, re.MULTILINE)}
-    assert (numbers["MOST_PAYLOAD"], numbers["MOST_HEADER"]) == (wire.MOST_PAYLOAD, wire.MOST_HEADER)
-    assert (twin.MOST_PAYLOAD, twin.MOST_HEADER) == (wire.MOST_PAYLOAD, wire.MOST_HEADER)
+    assert (numbers["MOST_PAYLOAD"], numbers["MOST_HEADER"]) == (MOST_PAYLOAD, wire.MOST_HEADER)
+    assert (twin.MOST_PAYLOAD, twin.MOST_HEADER) == (MOST_PAYLOAD, wire.MOST_HEADER)
     assert numbers["PATIENCE"] == twin.PATIENCE * 1000
     assert numbers["DEADLINE"] == twin.DEADLINE * 1000
     assert (numbers["PREFIX"], numbers["GREETING"], numbers["ANSWER"]) == (

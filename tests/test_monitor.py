@@ -24,7 +24,7 @@ from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
 from trotline.hosts import HOSTS, host_named
 from trotline.hosts.host import Answer
-from trotline.outcomes import Call, Outcome
+from trotline.outcomes import Call, Failure, FailureKind, Outcome
 from trotline.testing.payloads import payload
 from trotline.verdicts import Verdict
 from worlds import World, new_world, patient, trotline_process
@@ -100,9 +100,13 @@ def test_a_call_that_cannot_be_read_is_let_go_and_loud(world: World) -> None:
 
 def test_a_failure_of_our_own_refuses_nothing_either(world: World) -> None:
     words = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(world.home)]
-    assert json.loads(program.failed(words, "late").stdout) == {"permission": "allow"}
-    enforcing = [*words[:-1], str(world.path / "elsewhere")]
-    assert json.loads(program.failed(enforcing, "late").stdout)["permission"] == "deny"
+    late = Failure(kind=FailureKind.TIMED_OUT, detail="late")
+    sent, outcome = program.failed(Call(id="1", argv=tuple(words)), late, 0)
+    assert json.loads(sent.stdout) == {"permission": "allow"}
+    assert (outcome.monitored, outcome.withheld) == (True, ("deny",))
+    enforcing = (*words[:-1], str(world.path / "elsewhere"))
+    sent, _ = program.failed(Call(id="1", argv=enforcing), late, 0)
+    assert json.loads(sent.stdout)["permission"] == "deny"
 
 
 def played(host: str, event: str, verdict: Verdict, path: Path, **mode: Any) -> tuple[Answer, Outcome]:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from trotline.config.models import Provider
 from trotline.engine import survivors
 from trotline.engine.feed import PIPE_HOLDS, Feed
+from trotline.engine.keys import Keys
 from trotline.engine.launch import COOKIE
 from trotline.engine.processes import MOST_STDERR, Ended, Job, Stopped, run_all
 
@@ -19,10 +21,18 @@ Make = Callable[..., Job]
 def job(tmp_path: Path) -> Make:
     def make(script: str, seconds: float = 20.0) -> Job:
         cookie = os.urandom(8).hex()
-        env = {"PATH": "/usr/bin:/bin", COOKIE: cookie}
+        env = {"PATH": "/usr/bin:/bin"}
         return Job(("/bin/sh", "-c", script), str(tmp_path), env, seconds, cookie)
 
     return make
+
+
+def test_whatever_we_start_carries_its_cookie_also_a_command_that_prints_a_key(job: Make) -> None:
+    script = f"printf %s ${COOKIE}"
+    one = job(script)
+    assert run_all([one], b"")[0].stdout.decode() == one.cookie
+    provider = Provider(name="p", speaks="openai", url="", model="m", key_command=("/bin/sh", "-c", script))
+    assert Keys({"PATH": "/usr/bin:/bin", COOKIE: "of whoever started us"}).of(provider, 20.0, "ours") == "ours"
 
 
 def _descriptors() -> int:

@@ -206,6 +206,25 @@ def test_rules_of_ones_own_redact_as_well(world: World) -> None:
     assert any(b"redacted badge" in data for data in files)
 
 
+@pytest.mark.parametrize("kept", [1, 10, len(SECRET) - 1])
+def test_no_half_of_a_secret_stays_where_a_text_is_cut(kept: int) -> None:
+    """In a reply, in the name of a field, in what a host calls its model and itself."""
+
+    def edge(longest: int) -> str:
+        return "-" * (longest - kept - 1) + " " + SECRET
+
+    raised = event("stop", status="completed", model=edge(128), cursor_version=edge(64))
+    body = {edge(LONGEST): "x", "tool_input": {edge(64): "y"}}
+    call = Call(id="i", payload=json.dumps(body).encode())
+    outcome = Outcome(
+        call=call, event=raised, decision=Decision(verdict=Verdict()), sent={"stdout": edge(LONGEST), "exit_code": 0}
+    )
+    for level in (MINIMAL, STANDARD, FULL):
+        told = json.dumps(detail_of(outcome, wording(level)))
+        assert f"- {SECRET[:kept]}" not in told
+        assert SECRET[:4] not in told
+
+
 def test_what_is_too_long_to_be_kept_has_a_size_and_a_digest() -> None:
     long = "a" * (LONGEST + 1)
     one, other = (detail(event("stop"), STANDARD, {"text": text})["payload"]["text"] for text in (long, long + "a"))

@@ -26,6 +26,7 @@ from trotline.audit.records import SCHEMA
 from trotline.editions import LOOP_LIMIT
 from trotline.engine.sessions import Sessions
 from trotline.hosts import HOSTS, host_named
+from trotline.outcomes import MOST_PAYLOAD
 from trotline.service import conclusion, line, server, wire
 from trotline.service.directory import RunDirectory, roots_of, write_down
 from trotline.service.launch import SECONDS_BETWEEN_STARTS, launch
@@ -613,7 +614,7 @@ NOISE = {
     "another protocol": b"GET / HTTP/1.1\r\n\r\n",
     "another version": wire.PREFIX.pack(b"TL2\0", 2, 0) + b"{}",
     "a header too large": wire.PREFIX.pack(wire.MAGIC, wire.MOST_HEADER + 1, 0),
-    "a payload too large": wire.PREFIX.pack(wire.MAGIC, 2, wire.MOST_PAYLOAD + 1),
+    "a payload too large": wire.PREFIX.pack(wire.MAGIC, 2, MOST_PAYLOAD + 1),
     "no JSON": wire.PREFIX.pack(wire.MAGIC, 2, 0) + b"{]",
     "no UTF-8": wire.PREFIX.pack(wire.MAGIC, 12, 0) + b'{"id":"\xff\xfe"} ',
     "half a prefix": wire.MAGIC + b"\0",
@@ -646,7 +647,7 @@ def test_more_than_memory_is_announced_and_it_is_busy(site: Site, home: Path) ->
         for _ in range(2):
             large = stack.enter_context(socket.socket(socket.AF_UNIX))
             large.connect(str(state_of(home) / "run" / "s"))
-            large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, wire.MOST_PAYLOAD))
+            large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, MOST_PAYLOAD))
         time.sleep(0.1)
         assert asked(home, header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY
 

@@ -447,6 +447,15 @@ def test_without_texts_there_are_sizes(analytics: Use) -> None:
     assert line["conversation_id"] == analytics.agent.conversation_id
 
 
+def test_names_are_short_and_clean_also_without_texts(analytics: Use) -> None:
+    token, line = secret("github-personal-token"), "trotline ready analytics --no-texts"
+    fields: dict[str, Any] = {"tool_input": {}, "tool_output": "", "generation_id": "x" * 9000}
+    analytics.by_hand("postToolUse", line, tool_name=f"MCP:{token}", **fields)
+    (said,) = _lines(analytics)
+    assert said["tool_name"].startswith("MCP:[redacted ")
+    assert said["generation_id"] == {"characters": 9000}
+
+
 def test_a_long_text_is_a_size_and_no_half_of_a_secret(analytics: Use) -> None:
     token = secret("github-personal-token")
     analytics.by_hand("afterShellExecution", command="x", output="a" * 1980 + f" {token}" + "b" * 5000)

@@ -3,7 +3,7 @@ get here; all of them end in this one function.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -20,6 +20,9 @@ from trotline.hosts.translation import Received, received, their_tool
 from trotline.outcomes import UNHEARD, Call, Failure, FailureKind, Guarding, Loss, Outcome, Voice, verdict_of
 from trotline.texts import texts_of
 from trotline.verdicts import Decision, Permission, Spoken, Verdict, merge
+
+US = "trotline"
+"""Who speaks when a failure is ours."""
 
 
 class Seat(NamedTuple):
@@ -41,7 +44,9 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
     try:
         got = received(seat.host, call.payload, seat.event)
     except UnreadablePayload as error:
-        return _unreadable(call, seat, error)
+        why = f"Trotline could not read this call: {error.message}"
+        failure = Failure(kind=FailureKind.UNREADABLE, detail=why)
+        return unjudged(call, seat.host, seat.event, failure, monitors=seat.monitors)
     event = got.event
     host = seat.host.at(_version(event), believing=seat.believing)
     heard = seat.guards(event, call) if seat.guards is not None and _judgeable(event) else UNHEARD
@@ -67,14 +72,43 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
         alarms=(alarm,) if alarm else (),
         monitored=seat.monitors,
         withheld=_withheld(decision.verdict, spoken) if seat.monitors else (),
-        sent={
-            "permission": said.permission,
-            "stdout": sent.stdout,
-            "exit_code": sent.exit_code,
-            "stderr": sent.stderr,
-        },
+        sent=_as_sent(sent, said),
     )
     return sent._replace(losses=losses), outcome
+
+
+def unjudged(call: Call, host: Host, theirs: str, failure: Failure, *, monitors: bool) -> tuple[Answer, Outcome]:
+    """A call that nobody can judge is refused where something can be refused, and loud everywhere. All that is known of
+    it is what the installed line says: whose call it is, and of which event."""
+    ours = host.events.get(theirs, theirs)
+    contract = EVENTS[ours].contract if ours in EVENTS else OtherEvent.contract
+    refused = Verdict(permission=Permission.DENY, user_message=failure.detail, agent_message=failure.detail)
+    verdict = refused if contract.refusable else Verdict()
+    spoken = Verdict() if monitors else verdict
+    said, losses = settled(host, contract, spoken)
+    sent = host.form(host, theirs, ours or "unknown", said)
+    losses = (*losses, *sent.losses)
+    outcome = Outcome(
+        call=call,
+        event=OtherEvent(hook_event_name=ours or "unknown"),
+        decision=Decision(verdict=verdict, deciders=(US,) if contract.refusable else ()),
+        voices=(Voice(author=US, failure=failure, fail_closed=True),),
+        losses=losses,
+        alarms=(failure.detail,),
+        monitored=monitors,
+        withheld=_withheld(verdict, spoken),
+        sent=_as_sent(sent, said),
+    )
+    return sent._replace(losses=losses), outcome
+
+
+def _as_sent(sent: Answer, said: Verdict) -> dict[str, Any]:
+    return {
+        "permission": said.permission,
+        "stdout": sent.stdout,
+        "exit_code": sent.exit_code,
+        "stderr": sent.stderr,
+    }
 
 
 def _judgeable(event: Event) -> bool:
@@ -157,37 +191,3 @@ def _spoken(host: Host, got: Received, said: Verdict) -> Answer:
         _, given = their_tool(host, event.tool_name, said.edited_input, got.tool)
         said = msgspec.structs.replace(said, edited_input=given)
     return host.form(host, got.theirs, event.wire_name, said)
-
-
-def _unreadable(call: Call, seat: Seat, error: UnreadablePayload) -> tuple[Answer, Outcome]:
-    """A payload that nobody can judge is refused where something can be refused, and loud everywhere."""
-    ours = seat.host.events.get(seat.event, "")
-    contract = EVENTS[ours].contract if ours else OtherEvent.contract
-    event = OtherEvent(hook_event_name=ours or "unknown")
-    failure = Failure(kind=FailureKind.UNREADABLE, detail=f"Trotline could not read this call: {error.message}")
-    voice = Voice(author="trotline", failure=failure, fail_closed=True)
-    verdict = Verdict()
-    if contract.refusable:
-        verdict = Verdict(permission=Permission.DENY, user_message=failure.detail, agent_message=failure.detail)
-    spoken = Verdict() if seat.monitors else verdict
-    said, losses = settled(seat.host, contract, spoken)
-    sent = seat.host.form(seat.host, seat.event, contract.name or "unknown", said)
-    losses = (*losses, *sent.losses)
-    decision = Decision(verdict=verdict, deciders=("trotline",) if contract.refusable else ())
-    outcome = Outcome(
-        call=call,
-        event=event,
-        decision=decision,
-        voices=(voice,),
-        losses=losses,
-        alarms=(failure.detail,),
-        monitored=seat.monitors,
-        withheld=_withheld(verdict, spoken),
-        sent={
-            "permission": said.permission,
-            "stdout": sent.stdout,
-            "exit_code": sent.exit_code,
-            "stderr": sent.stderr,
-        },
-    )
-    return sent._replace(losses=losses), outcome

@@ -295,7 +295,7 @@ def _without(output: str, key: bytes, scanners: Sequence[Any]) -> dict[str, Any]
 
     try:
         value = json.loads(output)
-    except ValueError:
+    except (ValueError, RecursionError):
         value = output
     clean, _ = redacted_tree(value, key, scanners)
     return clean if isinstance(clean, dict) else {"content": [{"type": "text", "text": clean}]}

@@ -44,6 +44,10 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     code: int | None = None
 
 
+MOST_PAYLOAD = 64_000_000
+"""Bytes of a call that anybody reads."""
+
+
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """Everything an answer may depend on; warm and cold build the same one."""
 

@@ -13,28 +13,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from trotline.answer import Seat, all_of, answer
-from trotline.audit.records import DETAIL, record_of
+from trotline.answer import Seat, all_of, answer, unjudged
+from trotline.audit.records import DETAIL, Named, record_of
 from trotline.audit.spool import Spool
 from trotline.canary import CANARY
 from trotline.config.places import Roots
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
-from trotline.events import EVENTS, Event
+from trotline.events import Event, OtherEvent
 from trotline.hosts import ANYBODY, HOSTS, host_named
 from trotline.hosts.cursor import object_of
-from trotline.hosts.host import Answer, Host, Power, settled
+from trotline.hosts.host import Answer, Host, Power
 from trotline.hosts.recognition import TELLING, recognised
 from trotline.ids import uuid7
 from trotline.machine import clock, machine_roots
-from trotline.outcomes import Call, Guarding, Heard, Outcome
-from trotline.verdicts import Permission, Verdict
+from trotline.outcomes import MOST_PAYLOAD, Call, Failure, FailureKind, Guarding, Heard, Outcome
 
 if TYPE_CHECKING:
+    from trotline.audit.names import Names
     from trotline.audit.wording import Wording
-
-MOST_PAYLOAD = 64_000_000
 
 
 class Words(NamedTuple):
@@ -58,8 +56,7 @@ def answer_call(
         stdout.write(sent.stdout)
     with os.fdopen(error, "w", errors="backslashreplace") as stderr:
         stderr.write(f"{sent.stderr}\n" if sent.stderr else "")
-    if outcome is not None:
-        _work_later(outcome, _host(call, words_of(argv)), words_of(argv).home, later)
+    _work_later(outcome, words_of(argv), later)
     return sent.exit_code
 
 
@@ -70,7 +67,7 @@ def call_of(argv: Sequence[str], payload: bytes) -> Call:
     return Call(id=uuid7(now, os.urandom(10)), argv=tuple(argv), environ=environ, payload=payload, received_us=now)
 
 
-def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tuple[Answer, Outcome | None]:
+def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tuple[Answer, Outcome]:
     """The answer, whatever happens; a failure of ours refuses what the installed line says can be refused.
 
     Warm and cold both come here: all that differs is who reads the payload and who writes the answer.
@@ -81,17 +78,33 @@ def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tupl
     try:
         host = _host(call, words)
         sent, outcome = answer(call, seat_of(host, words, handlers, guarded=guarded))
-        micros = (time.monotonic_ns() - begun) // 1000
-        unwritten = _kept(words.home)[1].append(record_of(outcome, host.name, micros))
+        unwritten = _write_down(outcome, host, words.home, begun)
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
-        return _broken(host or host_named(ANYBODY), words, f"Trotline failed: {error!r}"), None
+        failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {error!r}")
+        return failed(call, failure, begun, host)
     return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
 
 
-def remember(outcome: Outcome | None, home: str) -> None:
+def failed(call: Call, failure: Failure, begun: int, host: Host | None = None) -> tuple[Answer, Outcome]:
+    """The answer when we could not judge, and a record that says so: a call must not pass as if there had been none."""
+    words = words_of(call.argv)
+    host = host or host_named(words.host if words.host in HOSTS else ANYBODY)
+    sent, outcome = unjudged(call, host, words.event, failure, monitors=_only_monitors(words.home))
+    try:
+        unwritten = _write_down(outcome, host, words.home, begun)
+    except Exception as error:  # noqa: BLE001 - the host gets its answer all the same
+        unwritten = f"the record of this call could not be written: {error!r}"
+    return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
+
+
+def _write_down(outcome: Outcome, host: Host, home: str, begun: int) -> str:
+    """The record, before the answer goes out; the sentence says why it could not be."""
+    micros = (time.monotonic_ns() - begun) // 1000
+    return _kept(home)[1].append(record_of(outcome, host.name, micros, _named(home)))
+
+
+def remember(outcome: Outcome, home: str) -> None:
     """What was asked and answered, in words, beside the record; when nobody waits any more."""
-    if outcome is None:
-        return
     from trotline.audit.details import detail_of  # noqa: PLC0415 - the answer is out
 
     spool = _kept(home)[1]
@@ -100,6 +113,23 @@ def remember(outcome: Outcome | None, home: str) -> None:
     except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
         why = f"what was said could not be kept: {type(error).__name__}"
         spool.append({"schema": DETAIL, "id": outcome.call.id, "missing": why})
+
+
+@functools.cache
+def _named(home: str) -> Named:
+    """Names that are not plain: few calls have one, and wait for what cleans it."""
+
+    def named(name: str) -> str:
+        return _names(home).kept(name)
+
+    return named
+
+
+@functools.cache
+def _names(home: str) -> "Names":
+    from trotline.audit.names import Names  # noqa: PLC0415 - scanners
+
+    return Names(_roots(home))
 
 
 @functools.cache
@@ -124,12 +154,6 @@ def seat_of(host: Host, words: Words, handlers: Sequence[Function], *, guarded: 
         always=(CANARY,),
         monitors=told.monitors,
     )
-
-
-def failed(argv: Sequence[str], why: str) -> Answer:
-    """The answer when there was no time to judge: a failure of ours, as above."""
-    words = words_of(argv)
-    return _broken(host_named(words.host if words.host in HOSTS else ANYBODY), words, why)
 
 
 def words_of(argv: Sequence[str]) -> Words:
@@ -210,35 +234,26 @@ def _only_monitors(home: str) -> bool:
     return False
 
 
-def _broken(host: Host, words: Words, why: str) -> Answer:
-    ours = host.events.get(words.event, words.event)
-    contract = EVENTS[ours].contract if ours in EVENTS else None
-    refuses = contract is not None and contract.refusable and not _only_monitors(words.home)
-    verdict = Verdict(permission=Permission.DENY, user_message=why, agent_message=why) if refuses else Verdict()
-    said = settled(host, contract, verdict)[0] if contract is not None else verdict
-    return host.form(host, words.event, ours, said)._replace(stderr=why)
-
-
 def _remarks(sent: Answer, outcome: Outcome, unwritten: str) -> list[str]:
     """What the host shows of a refusal, and what a person who looks at the log should see."""
     lost = [f"{loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
     failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
     warned = [f"{voice.name}: {warning}" for voice in outcome.voices for warning in voice.warnings]
-    said = dict.fromkeys([*_withheld(outcome), *lost, *outcome.alarms, *failed, *warned, *filter(None, [unwritten])])
+    said = dict.fromkeys([*_monitoring(outcome), *lost, *outcome.alarms, *failed, *warned, *filter(None, [unwritten])])
     return [*filter(None, [sent.stderr]), *(f"trotline: {line}" for line in said)]
 
 
-def _withheld(outcome: Outcome) -> list[str]:
+def _monitoring(outcome: Outcome) -> list[str]:
     if not outcome.withheld:
         return []
     by = ", ".join(outcome.decision.deciders) or "a handler"
     return [f"monitor mode: not sent: {', '.join(outcome.withheld)}, by {by}"]
 
 
-def _work_later(outcome: Outcome, host: Host, home: str, later: Sequence[Function]) -> None:
+def _work_later(outcome: Outcome, words: Words, later: Sequence[Function]) -> None:
     """Work that nobody waits for, in a process of its own: the host reads our pipes until they are closed."""
     if not hasattr(os, "fork"):
-        remember(outcome, home)
+        remember(outcome, words.home)
         return
     if os.fork():
         return
@@ -246,8 +261,14 @@ def _work_later(outcome: Outcome, host: Host, home: str, later: Sequence[Functio
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(quiet, descriptor)
-    work = [(one, event) for event in all_of(outcome.event, host) for one in later if one.applies(event, _search)]
-    for function, event in work:
-        function.voice(event)
-    remember(outcome, home)
+    for event in _readable(outcome, words):
+        for function in later:
+            if function.applies(event, _search):
+                function.voice(event)
+    remember(outcome, words.home)
     os._exit(0)
+
+
+def _readable(outcome: Outcome, words: Words) -> Sequence[Event]:
+    """What handlers can be told of a call: of one that we failed at, nothing but its name is known."""
+    return () if isinstance(outcome.event, OtherEvent) else all_of(outcome.event, _host(outcome.call, words))

@@ -185,7 +185,7 @@ def given_of(value: object) -> Mapping[str, Any]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {"text": value}
     return value if isinstance(value, dict) else {}
 

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from trotline.events import Event
+from trotline.events import Event, OtherEvent
 from trotline.scanners.finding import digest_of
 
 
@@ -60,7 +60,7 @@ class Step(NamedTuple):
 def action_of(event: Event, key: bytes) -> str:
     """The action's name, from which nobody learns what it is; empty for an event that speaks of none."""
     side = SIDES.get(event.wire_name)
-    if side is None:
+    if side is None or isinstance(event, OtherEvent):  # one that could not be read has a name and nothing else
         return ""
     named = getattr(event, "tool_use_id", "")
     what = [named] if named else [getattr(event, field) for field in side.fields]

@@ -7,6 +7,7 @@ written anew: for that a head must be known elsewhere.
 
 import hashlib
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -63,19 +64,19 @@ def breaks_in(entries: Iterable[Entry], heads: Mapping[int, str]) -> Iterator[Br
     """Every place where entries, in the order of their sequence, are not what was written; `heads` were noted."""
     before: Head = BEGINNING
     known = dict(heads)
-    empty: dict[int, str] = {}
+    empty: list[tuple[int, str]] = []
     for entry in entries:
         gap = entry.seq != before.seq + 1
         if gap:
             yield Break(before.seq + 1, "", _missing(before.seq + 1, entry.seq - 1))
         yield from _breaks_of(entry, None if gap else before.digest, known.pop(entry.seq, entry.digest))
         if entry.body is None:
-            empty[entry.seq] = entry.id
+            empty.append((entry.seq, entry.id))
         elif entry.kind == FORGOTTEN:
-            for seq in _forgotten_by(entry.body):
-                empty.pop(seq, None)
+            for first, last in _forgotten_by(entry.body):  # it may say any numbers: only what is there is walked
+                del empty[bisect_left(empty, (first,)) : bisect_left(empty, (last + 1,))]
         before = Head(entry.seq, entry.digest)
-    for seq, id_ in empty.items():
+    for seq, id_ in empty:
         yield Break(seq, id_, "its body is gone, and no entry says that it was forgotten")
     beyond = [seq for seq in sorted(known) if seq > before.seq]
     if beyond:
@@ -96,14 +97,12 @@ def _missing(first: int, last: int) -> str:
     return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
 
 
-def _forgotten_by(body: str) -> Iterator[int]:
-    """What an entry of forgetting names; one that cannot be read names nothing."""
+def _forgotten_by(body: str) -> list[tuple[int, int]]:
+    """From where to where an entry of forgetting names others; one that cannot be read names nothing."""
     try:
-        spans = json.loads(body)["entries"]
-        for first, last in spans:
-            yield from range(int(first), int(last) + 1)
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return
+        return [(int(first), int(last)) for first, last in json.loads(body)["entries"]]
+    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        return []
 
 
 def spans_of(numbers: Iterable[int]) -> list[list[int]]:

@@ -11,6 +11,7 @@ from typing import Any
 from trotline.audit.actions import action_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.measures import attachments_of, measures_of
+from trotline.audit.names import DIGEST, measured
 from trotline.audit.records import DETAIL
 from trotline.audit.wording import Wording
 from trotline.config.levels import FULL
@@ -24,11 +25,11 @@ LONGEST = 16_384
 MOST = 2_000
 """Characters of one text, and texts of one detail, that are kept."""
 
+LONGEST_FIELD = 64
+"""Characters of the name of a field, and of a version."""
+
 LONGEST_CHANGE = 262_144
 """Characters of one side of an edit that is kept as a diff."""
-
-DIGEST = 16
-"""Digits by which a text that is not kept is known again."""
 
 
 def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
@@ -36,8 +37,10 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
     changes = changes_of(outcome.event)
     diffs = diffs_of(changes)
     told = _content(outcome, wording, diffs) if wording.keeps_content else _outline(outcome, wording, diffs)
-    told |= {"measures": measures_of(outcome.event), CHANGES: _cut_changes(changes, wording)}
-    clean, findings = redacted_tree(told, wording.key, wording.scanners)
+    told |= {"version": _version(outcome), "measures": measures_of(outcome.event)}
+    clean, findings = redacted_tree({**told, CHANGES: _cut_changes(changes, wording)}, wording.key, wording.scanners)
+    if "reply" in clean:
+        clean["reply"] = clean["reply"][:LONGEST]  # not sooner: half of a secret is one too
     shown = diffs_of(Change(*change) for change in clean.pop(CHANGES))
     return {
         "schema": DETAIL,
@@ -45,7 +48,6 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
         "level": wording.level,
         "machine": wording.machine,
         "user": wording.user,
-        "version": _version(outcome),
         **clean,
         **({"diffs": [[diff.path, diff.text] for diff in shown]} if shown else {}),
         "redacted": sorted({finding.kind for finding in findings}),
@@ -75,7 +77,7 @@ def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
         ],
         "attachments": attachments_of(outcome.event),
         "lines": [[diff.path, diff.added, diff.removed] for diff in diffs],
-        "reply": str(outcome.sent.get("stdout", ""))[:LONGEST],
+        "reply": str(outcome.sent.get("stdout", "")),
     }
 
 
@@ -91,7 +93,7 @@ def _outline(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
     texts = {**fields, **(inner if isinstance(inner, dict) else {})}
     return {
         "sizes": {
-            str(name)[:64]: [len(value), digest(value)]
+            _shortened(str(name), wording.key, LONGEST_FIELD): [len(value), digest(value)]
             for name, value in list(texts.items())[:MOST]
             if isinstance(value, str) and value and name not in SAID_ELSEWHERE
         },
@@ -106,7 +108,8 @@ SAID_ELSEWHERE = frozenset({"hook_event_name", "conversation_id", "generation_id
 
 def _version(outcome: Outcome) -> str:
     found = outcome.event.raw.get("version") or outcome.event.cursor_version
-    return str(found or "")[:64]
+    text = str(found or "")
+    return text if len(text) <= LONGEST_FIELD else f"[{len(text)} characters]"
 
 
 def _payload(outcome: Outcome) -> Any:
@@ -114,6 +117,10 @@ def _payload(outcome: Outcome) -> Any:
         return object_of(outcome.call.payload)
     except TrotlineError:
         return f"{len(outcome.call.payload)} bytes that are no JSON object"
+
+
+def _shortened(text: str, key: bytes, longest: int) -> str:
+    return text if len(text) <= longest else measured(text, key)
 
 
 class _Cut:
@@ -129,14 +136,10 @@ class _Cut:
         if self.left < 0:
             return "..."
         if isinstance(value, str):
-            return value if len(value) <= self.longest else self._named(value)
+            return _shortened(value, self.key, self.longest)
         if isinstance(value, dict):
-            return {str(name)[: self.longest]: self.of(inner) for name, inner in list(value.items())[: self.left + 1]}
+            items = list(value.items())[: self.left + 1]
+            return {_shortened(str(name), self.key, self.longest): self.of(inner) for name, inner in items}
         if isinstance(value, list):
             return [self.of(inner) for inner in value[: self.left + 1]]
         return value
-
-    def _named(self, text: str) -> str:
-        """By how long it is, and by a digest, so that two can be seen to be the same."""
-        digest = digest_of(text.encode("utf-8", "surrogatepass"), self.key)[:DIGEST]
-        return f"[{len(text)} characters, digest {digest}]"

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from trotline.config.places import private_directory
+from trotline.config.stored import encoded
 from trotline.errors import TrotlineError
 
 DIRECTORY = "outflow"
@@ -70,7 +71,7 @@ def note(file: Path, what: msgspec.Struct) -> None:
         beside = file.with_name(f"{file.name}.{os.getpid()}")
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as opened:
-            opened.write(msgspec.json.encode(what))
+            opened.write(encoded(what, file))
             opened.flush()
             os.fsync(descriptor)
         beside.replace(file)

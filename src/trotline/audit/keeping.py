@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from trotline.audit.details import detail_of
+from trotline.audit.names import Names
 from trotline.audit.records import DETAIL, HOST, record_of, with_exits
 from trotline.audit.spool import Spool
 from trotline.audit.store import Line, Store
@@ -31,13 +32,14 @@ class Keeping:
     def __init__(self, append: Append, roots: Roots, host: str) -> None:
         self._append = append
         self._roots = roots
+        self._names = Names(roots)
         self._host = host
         self._alone = threading.Lock()  # sessions may be awaited, each in a thread of its own
 
     def __call__(self, outcome: Outcome, micros: int) -> str:
         call = msgspec.structs.replace(outcome.call, payload=write_event(outcome.event))
         whole = msgspec.structs.replace(outcome, call=call)
-        record = with_exits(record_of(whole, self._host, micros, HOST), whole)
+        record = with_exits(record_of(whole, self._host, micros, self._names.kept, HOST), whole)
         with self._alone:
             return self._append(record) or self._append(self._detail(whole))
 

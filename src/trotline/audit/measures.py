@@ -56,10 +56,15 @@ def measures_of(event: Event) -> dict[str, Any]:
         found["duration_ms"] = milliseconds
     found |= {name: True for name in FLAGS if _given(event, name) is True}
     found |= {name: word for name in WORDS if (word := str(_given(event, name) or "")) and WORD.fullmatch(word)}
-    found |= {name: str(value)[:LONGEST_NAME] for name in NAMED if (value := _given(event, name))}
+    found |= {name: _short(str(value)) for name in NAMED if (value := _given(event, name))}
     found |= {name: size for name, size in _sizes(event) if size}
     status = exit_of(event)
     return found if status is None else {**found, "exit": status}
+
+
+def _short(name: str) -> str:
+    """Nothing is cut in two before it is redacted: half of a secret is one too."""
+    return name if len(name) <= LONGEST_NAME else f"[{len(name)} characters]"
 
 
 OUTPUTS = ("output", "tool_output", "result_json", "error_message")

@@ -1,9 +1,11 @@
 """A record: what is remembered of one answered call.
 
 Nothing in it was written by the agent or by its tools: no command, no path, no message. Those stand in its detail,
-which is redacted first.
+which is redacted first. What the host calls things by is in it, and is no longer than a name.
 """
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 from trotline.findings import SHORT
@@ -13,11 +15,21 @@ SCHEMA = "trotline.record/1"
 DETAIL = "trotline.detail/1"
 """What stands first in a record, and in the words that are kept beside one."""
 MOST_FINDINGS = 50
+LONGEST_NAME = 256
+PLAIN = re.compile(
+    r"(?=.{0,64}\Z)(?:MCP:)?[A-Za-z](?:[A-Za-z]{0,24}[0-9]{0,3}(?:[-_]{1,2}|\Z))*"
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
+)
+"""Names in which no scanner finds anything: most calls have no others, and need not wait for one."""
+
+Named = Callable[[str], str]
+"""Gives the form in which any other name is kept."""
+
 HOOK, HOST = "hook", "host"
 """The two seats: a host called us, or we called hooks for an agent."""
 
 
-def record_of(outcome: Outcome, host: str, micros: int, seat: str = HOOK) -> dict[str, Any]:
+def record_of(outcome: Outcome, host: str, micros: int, named: Named, seat: str = HOOK) -> dict[str, Any]:
     """The record of an Outcome, the same from either seat."""
     event = outcome.event
     decision, sent = outcome.decision, outcome.sent
@@ -28,10 +40,10 @@ def record_of(outcome: Outcome, host: str, micros: int, seat: str = HOOK) -> dic
         "at_us": outcome.call.received_us,
         "seat": seat,
         "host": host,
-        "event": event.wire_name,
-        "conversation": event.conversation_id,
-        "generation": event.generation_id,
-        "tool": getattr(event, "tool_name", ""),
+        "event": _name(event.wire_name, named),
+        "conversation": _name(event.conversation_id, named),
+        "generation": _name(event.generation_id, named),
+        "tool": _name(getattr(event, "tool_name", ""), named),
         "payload_bytes": len(outcome.call.payload),
         "asked": asked,
         "sent": asked if not sent or sent["permission"] is decision.permission else sent["permission"].word,
@@ -50,6 +62,10 @@ def record_of(outcome: Outcome, host: str, micros: int, seat: str = HOOK) -> dic
         "sent_bytes": len(sent["stdout"]) if sent else 0,
         "micros": micros,
     }
+
+
+def _name(given: str, named: Named) -> str:
+    return given if PLAIN.fullmatch(given) else named(given)
 
 
 def _voice(voice: Voice) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from trotline.audit.upkeep import Upkeep, note_elsewhere, size_of, upkeep_of
 from trotline.audit.verification import Verified, anchors_in, note_head, verified
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import dim, envelope, paint, plural, printable
-from trotline.cli.questions import Moment
+from trotline.cli.questions import Moment, kept_name
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.machine import clock
@@ -124,7 +124,7 @@ def forget(before_us: int, conversation: str, keep_bytes: int, as_json: bool, ro
     if sum(map(bool, (before_us, conversation, keep_bytes))) != 1:
         raise click.UsageError("say what to forget: --before TIME, --conversation ID or --keep SIZE")
     with trail.opened(roots.state) as store:
-        count = store.forget(Forgetting(before_us, conversation, keep_bytes), now_us=clock())
+        count = store.forget(Forgetting(before_us, kept_name(conversation, roots), keep_bytes), now_us=clock())
         size = store.size()
     if as_json:
         data = {"forgotten": count, "bytes": size}

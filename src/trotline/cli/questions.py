@@ -9,7 +9,9 @@ import click
 
 from trotline.audit.asking import CONDITIONS
 from trotline.audit.query import VERDICTS, Query
-from trotline.machine import clock
+from trotline.audit.records import PLAIN
+from trotline.config.places import Roots
+from trotline.machine import clock, machine_roots
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
@@ -47,6 +49,15 @@ def unheard_of(query: Query) -> Iterator[str]:
             yield f"there is no {what} `{given}`" + (f"; did you mean `{near[0]}`?" if near else "")
 
 
+def kept_name(conversation: str, roots: Roots) -> str:
+    """A conversation as records name it."""
+    if PLAIN.fullmatch(conversation):
+        return conversation
+    from trotline.audit.names import Names
+
+    return Names(roots).kept(conversation)
+
+
 def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """What every question shares; it comes to the function as one Query."""
 
@@ -66,6 +77,9 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
         asked = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
         if 0 < asked["until_us"] <= asked["since_us"]:
             raise click.UsageError("--until is before --since: nothing can be between them")
+        if not PLAIN.fullmatch(asked["conversation"]):
+            roots = machine_roots(rest["projects"], rest["home"], rest["system"])
+            asked["conversation"] = kept_name(asked["conversation"], roots)
         return function(*args, query=Query(**asked, verdict=VERDICTS.get(verdict or "", "")), **rest)
 
     return wrapped

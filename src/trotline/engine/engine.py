@@ -16,7 +16,6 @@ from trotline.engine import follow_ups
 from trotline.engine.answers import run_of
 from trotline.engine.functions import Function
 from trotline.engine.launch import (
-    COOKIE,
     Shell,
     argv_of,
     base_environment,
@@ -162,7 +161,7 @@ class Engine:
         return Job(
             argv=argv_of(hook.command, self.options.shell),
             cwd=hook.layer.cwd,
-            env={**environment, COOKIE: cookie},
+            env=environment,
             seconds=hook.timeout,
             cookie=cookie,
             fallback=through_the_shell(hook.command, self.options.shell),

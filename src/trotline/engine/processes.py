@@ -36,7 +36,7 @@ NO_MORE = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What to start, where, with what, and for how long at most."""
+    """What to start, where, with what, and for how long at most; by its cookie it is found again, and all it began."""
 
     argv: tuple[str, ...]
     cwd: str
@@ -254,8 +254,9 @@ def _spawn(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
 
 def _popen(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
     """No preexec_fn and no new session: both would cost the vfork path, which is what makes this quick."""
+    env = {**job.env, COOKIE: job.cookie}
     return subprocess.Popen(  # noqa: S603 - the configured command is what is to be run
-        argv, stdin=stdin, stdout=out, stderr=err, cwd=job.cwd, env=job.env, process_group=0
+        argv, stdin=stdin, stdout=out, stderr=err, cwd=job.cwd, env=env, process_group=0
     )
 
 

@@ -93,6 +93,8 @@ class Sessions:
         """Change a session under its lock; an alarm if that could not be done. A reserve is room that others leave."""
         if not conversation:
             return "the event names no conversation, so nothing was remembered for later ones"
+        from trotline.config.stored import encoded  # noqa: PLC0415 - most calls change nothing
+
         try:
             with self._locked(conversation) as path:
                 remembered = self.read(conversation)
@@ -100,7 +102,7 @@ class Sessions:
                     return remembered.alarm
                 change(remembered.session)
                 remembered.session.updated_us = now_us
-                data = msgspec.json.encode(remembered.session)
+                data = encoded(remembered.session, path)
                 if len(data) > MOST_BYTES + reserve:
                     return f"the session would grow over {MOST_BYTES} bytes; this change was not kept"
                 replace(path, data)

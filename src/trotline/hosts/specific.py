@@ -151,7 +151,7 @@ def _object(given: object) -> dict[str, Any]:
     if isinstance(given, str):
         try:
             given = json.loads(given)
-        except ValueError:
+        except (ValueError, RecursionError):
             return {}
     return given if isinstance(given, dict) else {}
 

@@ -270,6 +270,6 @@ def _object(given: Any) -> Any:
     """The object in a text, where there is one; anything else is kept as it came."""
     try:
         body = json.loads(given) if isinstance(given, str) else given
-    except ValueError:
+    except (ValueError, RecursionError):
         return given
     return {} if given is None else body if isinstance(body, dict | list) else given

@@ -66,21 +66,18 @@ class Analytics(msgspec.Struct, frozen=True):
         from trotline.scanners.redaction import redacted_tree  # noqa: PLC0415 - a heavy part, and ours alone
 
         said = {name: value for name, value in msgspec.to_builtins(event).items() if name not in OURS and value}
-        if self.texts:
-            said = redacted_tree(said, self.desk.key)[0]
-        return {"at_us": clock(), "event": event.wire_name, **_shortened(said, LONGEST if self.texts else 0)}
+        if not self.texts:
+            said = {name: value if name in PLAIN else _short(value, 0) for name, value in said.items()}
+        clean = redacted_tree({"event": event.wire_name, **said}, self.desk.key)[0]
+        return {"at_us": clock(), **{name: _short(value, LONGEST) for name, value in clean.items()}}
 
 
 PLAIN = frozenset({"conversation_id", "generation_id", "model", "status", "tool_name", "subagent_type", "failure_type"})
 """Short words of the host that stay without --texts."""
 
 
-def _shortened(said: dict[str, Any], longest: int) -> dict[str, Any]:
-    """Texts that are too long become their size, after they were redacted: half of a secret is one too."""
-    return {name: value if name in PLAIN and longest == 0 else _short(value, longest) for name, value in said.items()}
-
-
 def _short(value: Any, longest: int) -> Any:
+    """Texts that are too long become their size, after they were redacted: half of a secret is one too."""
     if isinstance(value, str):
         return value if len(value) <= longest else {"characters": len(value)}
     if isinstance(value, dict | list):

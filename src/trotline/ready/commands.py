@@ -52,7 +52,7 @@ class Ran(NamedTuple):
 def ran(argv: Sequence[str], directory: Path, environ: Mapping[str, str], seconds: float, given: bytes = b"") -> Ran:
     """Run a command and wait for it. One that cannot be started, or floods us, is an error that names it."""
     cookie = environ.get(COOKIE) or os.urandom(16).hex()  # whoever ends us by our cookie means it as well
-    job = Job(tuple(argv), str(directory), {**environ, COOKIE: cookie}, seconds, cookie)
+    job = Job(tuple(argv), str(directory), dict(environ), seconds, cookie)
     ended = run_all((job,), given)[0]
     if ended.stopped not in {Stopped.NO, Stopped.TIME}:
         raise TrotlineError(f"`{shlex.join(argv)}`: {ended.detail or ended.stopped}", hint="look at the line")

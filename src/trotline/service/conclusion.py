@@ -15,8 +15,8 @@ import msgspec
 
 from trotline.hosts.host import Answer
 from trotline.machine import clock
-from trotline.outcomes import Call, Outcome
-from trotline.program import MOST_PAYLOAD, answered, call_of, failed, remember, words_of
+from trotline.outcomes import MOST_PAYLOAD, Call, Failure, FailureKind, Outcome
+from trotline.program import answered, call_of, failed, remember, words_of
 from trotline.service.reply import reply_of
 
 _signal: Any = import_module("_signal")  # `signal` makes enumerations of it first, and the host waits
@@ -66,13 +66,13 @@ def conclude(known: Known) -> NoReturn:
     with contextlib.suppress(Exception):  # it costs the next call a little time, and this one nothing
         _see_to_the_service(known)
     with contextlib.suppress(OSError):  # no process to be had: the record is there, without its words
-        if outcome is not None and hasattr(os, "fork") and not os.fork():
+        if hasattr(os, "fork") and not os.fork():
             os.setsid()
             remember(outcome, words_of(known.words).home)
     os._exit(reply.exit_code)
 
 
-def _in_time(known: Known) -> tuple[Answer, Outcome | None]:
+def _in_time(known: Known) -> tuple[Answer, Outcome]:
     """The answer, or at the deadline the one that a failure of ours amounts to."""
 
     def late(*_: object) -> None:
@@ -80,7 +80,7 @@ def _in_time(known: Known) -> tuple[Answer, Outcome | None]:
 
     left = known.left_ms / 1000 - (time.monotonic() - known.begun)
     if left <= 0:
-        return failed(known.words, LATE), None
+        return _too_late(known)
     try:
         _signal.signal(_signal.SIGALRM, late)
         _signal.setitimer(_signal.ITIMER_REAL, left, AGAIN)
@@ -88,8 +88,14 @@ def _in_time(known: Known) -> tuple[Answer, Outcome | None]:
         _signal.setitimer(_signal.ITIMER_REAL, 0)
     except Late:
         _signal.setitimer(_signal.ITIMER_REAL, 0)
-        return failed(known.words, LATE), None
+        return _too_late(known)
     return sent, outcome
+
+
+def _too_late(known: Known) -> tuple[Answer, Outcome]:
+    """What has not been read by now is not waited for."""
+    call = _call(known._replace(payload=known.payload or b""))
+    return failed(call, Failure(kind=FailureKind.TIMED_OUT, detail=LATE), int(known.begun * 1_000_000_000))
 
 
 def _call(known: Known) -> Call:

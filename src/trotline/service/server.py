@@ -30,7 +30,7 @@ from trotline.errors import TrotlineError
 from trotline.guards import guards
 from trotline.hosts import HOSTS, host_named
 from trotline.machine import clock
-from trotline.outcomes import Outcome
+from trotline.outcomes import MOST_PAYLOAD, Outcome
 from trotline.outward import Sender
 from trotline.program import answered, remember, words_of
 from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
@@ -39,7 +39,6 @@ from trotline.service.watch import Watch
 from trotline.service.wire import (
     BUSY,
     COLD,
-    MOST_PAYLOAD,
     PREFIX,
     TAKEN,
     Header,
@@ -270,8 +269,7 @@ class Service:
     def _answer(self, caller: Caller, header: Header, payload: bytes) -> None:
         def judge() -> Reply:
             sent, outcome = answered(header.call(payload), [], guarded=True)
-            if outcome is not None:
-                self._unwritten.append(Words(outcome, words_of(header.argv).home))
+            self._unwritten.append(Words(outcome, words_of(header.argv).home))
             return reply_of(sent)
 
         self._take(caller, judge)

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trotline.outcomes import Call
+from trotline.outcomes import MOST_PAYLOAD, Call
 from trotline.service.reply import Reply
 
 MAGIC = b"TL1\0"
@@ -35,7 +35,6 @@ PREFIX = struct.Struct("!4sII")
 GREETING = struct.Struct("!4s1s16s")
 ANSWER = struct.Struct("!BII")
 MOST_HEADER = 65_536
-MOST_PAYLOAD = 64_000_000
 
 TAKEN, BUSY, COLD = b"t", b"b", b"c"
 

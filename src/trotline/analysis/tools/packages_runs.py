@@ -103,7 +103,7 @@ def _commands(text: str, name: str) -> list[str]:
     try:
         scripts = json.loads(text)["scripts"]
         return [str(scripts[key]) for key in (f"pre{name}", name, f"post{name}") if key in scripts]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
