@@ -138,9 +138,13 @@ def _command(sheet: Sheet, hook: Hook, roots: Roots) -> None:
 
 def _ownership(sheet: Sheet, roots: Roots) -> None:
     path, start = Path(sheet.layer.file), (0, 0)
-    if sheet.layer.kind.needs_trust and not path.resolve().is_relative_to(Path(sheet.layer.root).resolve()):
-        sheet.report("TL505", start, f"the file is a link out of the project, to `{path.resolve()}`")
-    status = path.stat()
+    try:
+        status, real, root = path.stat(), path.resolve(), Path(sheet.layer.root).resolve()
+    except (OSError, RuntimeError) as error:  # it was read a moment ago
+        sheet.report("TL109", start, f"the file cannot be looked at any more: {error}")
+        return
+    if sheet.layer.kind.needs_trust and not real.is_relative_to(root):
+        sheet.report("TL505", start, f"the file is a link out of the project, to `{real}`")
     writers = stat.S_IWOTH | (0 if status.st_gid == status.st_uid else stat.S_IWGRP)  # a group of one's own is fine
     if status.st_mode & writers and roots.platform != "windows":
         sheet.report("TL504", start, "the file can be written by others", f"chmod go-w {shlex.quote(str(path))}")

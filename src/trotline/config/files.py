@@ -15,7 +15,15 @@ class TooLargeError(OSError):
 
 
 def content(path: Path, most: int = MOST_BYTES) -> tuple[bytes, int]:
-    """What stands in a regular file, and its mode; whatever else has the name could keep us waiting forever."""
+    """What stands in a regular file, and its mode."""
+    data, mode = beginning(path, most + 1)
+    if len(data) > most:
+        raise TooLargeError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
+    return data, mode
+
+
+def beginning(path: Path, most: int) -> tuple[bytes, int]:
+    """So much of a regular file, and its mode; whatever else has the name could keep us waiting forever."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         status = os.fstat(descriptor)
@@ -24,12 +32,9 @@ def content(path: Path, most: int = MOST_BYTES) -> tuple[bytes, int]:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
+            return file.read(most), status.st_mode
     finally:
         os.close(descriptor)
-    if len(data) > most:
-        raise TooLargeError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
-    return data, status.st_mode
 
 
 def unreadable(file: Path | str, error: OSError) -> Problem:
