@@ -1,6 +1,7 @@
 """Files that anybody may have put there: what is too large, or no file, is a refusal that nobody can overlook."""
 
 import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from trotline.config.settings import read_settings
 from trotline.config.wires import lines_of, wired
 from trotline.errors import TrotlineError
 from trotline.hosts import host_named
+from trotline.ready.changes import text_of
+from trotline.ready.git import Repository, _knows
 from trotline.replay.candidates import candidate_policy
 from trotline.replay.sides import side
 
@@ -74,3 +77,11 @@ def test_a_candidate_over_the_size_is_refused(roots: Roots, tmp_path: Path) -> N
 def test_a_test_from_the_trail_takes_for_a_policy_that_cannot_be_read_what_is_in_force_then(roots: Roots) -> None:
     large(roots.config / "policy.toml", "preset = 'standard'")
     assert _policies(roots) == {"user": f'preset = "{WHEN_UNREADABLE}"\n'}
+
+
+def test_a_pipe_in_a_workspace_holds_no_ready_hook_up(tmp_path: Path) -> None:
+    inner = tmp_path / "elsewhere"
+    inner.mkdir()
+    os.mkfifo(inner / "gitdir")
+    assert text_of(inner / "gitdir") is None
+    assert not _knows(Repository(tmp_path, Path(os.devnull), os.environ), inner, tmp_path / "top")

@@ -32,7 +32,8 @@ HELP = """Write one line of JSON for each event, into a file of yours.
   "stop":                [ { "command": "trotline ready analytics --no-texts" } ]
 
 The file is events.jsonl below the state directory, or --to, which may not be in a workspace. Secrets and personal data
-are taken out of every text; with --no-texts there are only sizes. A file that grows over 10 MB becomes events.jsonl.1.
+are taken out of every text; with --no-texts there are only sizes, and words such as the name of the model, the tool or
+the conversation. A file that grows over 10 MB becomes events.jsonl.1.
 """
 
 
@@ -66,21 +67,21 @@ class Analytics(msgspec.Struct, frozen=True):
         from trotline.scanners.redaction import redacted_tree  # noqa: PLC0415 - a heavy part, and ours alone
 
         said = {name: value for name, value in msgspec.to_builtins(event).items() if name not in OURS and value}
-        if self.texts:
-            said = redacted_tree(said, self.desk.key)[0]
-        return {"at_us": clock(), "event": event.wire_name, **_shortened(said, LONGEST if self.texts else 0)}
+        shown = {name: value for name, value in said.items() if self.texts or name in PLAIN}
+        shown = redacted_tree(shown, self.desk.key)[0]
+        longest = LONGEST if self.texts else LONGEST_WORD
+        line = {name: _short(shown[name], longest) if name in shown else _short(said[name], 0) for name in said}
+        return {"at_us": clock(), "event": event.wire_name, **line}
 
 
 PLAIN = frozenset({"conversation_id", "generation_id", "model", "status", "tool_name", "subagent_type", "failure_type"})
-"""Short words of the host that stay without --texts."""
+"""Short words of the host that stay with --no-texts."""
 
-
-def _shortened(said: dict[str, Any], longest: int) -> dict[str, Any]:
-    """Texts that are too long become their size, after they were redacted: half of a secret is one too."""
-    return {name: value if name in PLAIN and longest == 0 else _short(value, longest) for name, value in said.items()}
+LONGEST_WORD = 100
 
 
 def _short(value: Any, longest: int) -> Any:
+    """Texts that are too long become their size, after they were redacted: half of a secret is one too."""
     if isinstance(value, str):
         return value if len(value) <= longest else {"characters": len(value)}
     if isinstance(value, dict | list):
