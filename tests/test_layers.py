@@ -1,14 +1,17 @@
 """Where hooks come from: which files on which platform, in which order, run from where, and what a named file is."""
 
+import os
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from trotline.config import hooks_json
 from trotline.config.configuration import load
 from trotline.config.layers import find_layers, layer_of
 from trotline.config.places import Platform, Roots, project_of
-from trotline.hooks import LayerKind
+from trotline.config.sheet import Sheet
+from trotline.hooks import Hook, LayerKind
 from trotline.hosts.cursor_editions import NAMES, edition
 from worlds import FILES, World, hooks_file, new_world
 
@@ -225,6 +228,31 @@ def test_a_manifest_that_names_what_no_disk_can_hold_is_said_and_nothing_is_rais
     world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", f'{{"hooks": "{written}"}}')
     (world.home / ".cursor/plugins/local/p/loop").symlink_to("loop")
     assert [problem.code for problem in world.load().problems] == ["TL511"]
+
+
+@pytest.mark.parametrize("manifest", ['{"hooks": "hooks/hooks.json"}', "{}"])
+def test_a_pipe_in_the_place_of_a_plugins_hooks_is_said_and_holds_nobody_up(manifest: str, tmp_path: Path) -> None:
+    world = new_world(tmp_path)
+    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
+    pipe = world.home / ".cursor/plugins/local/p/hooks/hooks.json"
+    pipe.parent.mkdir()
+    os.mkfifo(pipe)
+    (problem,) = world.load().problems
+    assert (problem.code, problem.message.rpartition(": ")[2]) == ("TL511", "not a regular file")
+
+
+def test_a_file_that_goes_while_it_is_read_is_a_problem_and_nothing_is_raised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = new_world(tmp_path)
+    world.write("project", ONE)
+
+    def read_hooks(sheet: Sheet, *_: object, **__: object) -> list[Hook]:
+        Path(sheet.layer.file).unlink()
+        return []
+
+    monkeypatch.setattr(hooks_json, "read_hooks", read_hooks)
+    assert "TL109" in [problem.code for problem in world.load().problems]
 
 
 def test_a_manifest_may_hold_addresses(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """trotline scan: a tree is read, nothing is run, no value is printed, and what was left out is said."""
 
 import contextlib
+import errno
 import io
 import json
 import os
@@ -15,6 +16,7 @@ from planted import KINDS, made, values
 from trotline.cli import run
 from trotline.config.control_files import hook_files, hook_lines, is_control_file
 from trotline.config.install_key import install_key
+from trotline.config.tree import Tree
 from trotline.errors import TrotlineError
 from trotline.hosts import HOSTS, host_named
 
@@ -122,6 +124,25 @@ def test_a_secret_behind_megabytes_is_found(project: Project) -> None:
     project.write("big.log", "the quick brown fox\n" * 260_000 + TOKEN + "\n")
     (finding,) = project.found()["data"]["findings"]
     assert finding["place"]["line"] == 260_001
+
+
+def test_a_file_that_cannot_be_read_on_is_counted_and_no_descriptor_stays_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    file = tmp_path / "file"
+    file.touch()
+    closed: list[int] = []
+    tree = Tree(everything=True)
+    monkeypatch.setattr(os, "read", fails)
+    monkeypatch.setattr(os, "close", closed.append)
+    pieces = tree.pieces(file)
+    monkeypatch.undo()
+    for descriptor in closed:
+        os.close(descriptor)
+    assert (pieces, len(closed), tree.unreadable) == (None, 1, [str(file)])
 
 
 def test_links_are_not_followed_and_a_pipe_does_not_hold_us_up(project: Project, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from trotline.config.trust import MOST_WORDS, Coverage, Digests, coverage_of
 from worlds import World, new_world, trotline_process
 
 ALLOW = '#!/bin/sh\ncat > /dev/null\necho \'{"permission": "allow"}\'\n'
@@ -321,6 +322,42 @@ def test_a_link_that_leaves_the_workspace_is_not_covered_and_is_listed(world: Wo
     assert "tools/link.sh" not in state(world)["covered"]
     outside.write_text(ALLOW + "\n")
     assert ran(world) == ["tools/link.sh"]
+
+
+def covered(world: World) -> Coverage:
+    return coverage_of(world.project, world.load().layers, world.roots(), Digests())
+
+
+def test_a_command_of_more_words_than_are_looked_at_cannot_be_covered(world: World) -> None:
+    def of(words: int) -> Coverage:
+        line = " ".join(["true", *(f"word{at}" for at in range(words - 2)), "tools/check.sh"])
+        world.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": line}]}}))
+        return covered(world)
+
+    assert "tools/check.sh" in of(MOST_WORDS).files
+    assert of(MOST_WORDS + 1).problem == f"a command of `stop` has more than {MOST_WORDS} words"
+
+
+def test_links_below_a_linked_directory_are_followed_and_listed(world: World) -> None:
+    inner, outer = world.project / "inner", world.path / "outer"
+    for directory in (inner, outer, world.project / "deep"):
+        directory.mkdir()
+        (directory / "words.txt").write_text("first\n")
+    (world.project / ".cursor" / "hooks" / "link").symlink_to(inner)
+    (inner / "further").symlink_to(world.project / "deep")
+    (inner / "out").symlink_to(outer)
+    (inner / "round").symlink_to(inner)
+    coverage = covered(world)
+    names = [name for name in coverage.files if name.startswith(".cursor/hooks/link")]
+    assert sorted(names) == [
+        ".cursor/hooks/link",
+        ".cursor/hooks/link/further",
+        ".cursor/hooks/link/further/words.txt",
+        ".cursor/hooks/link/out",
+        ".cursor/hooks/link/round",
+        ".cursor/hooks/link/words.txt",
+    ]
+    assert ".cursor/hooks/link/out, a linked directory" in coverage.not_covered
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from ready_uses import Server, Use, secret
-from trotline.errors import UsageError
+from trotline.errors import TrotlineError, UsageError
+from trotline.events import BeforeShell
+from trotline.ready.env_files import EnvFiles
+from trotline.ready.hold_stop import _failed
 from trotline.ready.outbox import MOST_WAITING, Outbox, checked_url, shown_url
 
 COMPLETED: dict[str, Any] = {"status": "completed", "loop_count": 0}
@@ -187,7 +190,7 @@ def test_a_dead_server_holds_nobody_up_and_gets_its_reports_when_it_is_back(tmp_
     server.status = 503
     assert use.by_hand("stop", status="completed").body == {}
     assert len(server.got(1)) == 1
-    _wait_for(use.state / "outbox" / "trouble")
+    _wait_for_trouble(use)
     told = use.by_hand("stop", status="completed").stderr
     assert "1 of at most 200 reports wait for http://127.0.0.1" in told
     assert "answered with status 503" in told
@@ -199,11 +202,11 @@ def test_a_dead_server_holds_nobody_up_and_gets_its_reports_when_it_is_back(tmp_
     assert [one["stops"] for one in server.got(3)] == [1, 2, 3]
 
 
-def _wait_for(file: Path) -> None:
+def _wait_for_trouble(use: Use) -> None:
     until = time.monotonic() + 30
-    while not file.exists() and time.monotonic() < until:
+    while not [*use.state.glob("outbox/*/trouble")] and time.monotonic() < until:
         time.sleep(0.02)
-    assert file.exists()
+    assert [*use.state.glob("outbox/*/trouble")]
 
 
 def test_without_an_address_only_counts_are_kept(tmp_path: Path) -> None:
@@ -237,7 +240,7 @@ def test_a_server_is_told_who_we_are_by_a_file_that_only_its_owner_may_read(tmp_
     headers.write_text("Authorization: Bearer s3cret\n")
     headers.chmod(0o644)
     use.by_hand("stop", line)
-    _wait_for(use.state / "outbox" / "trouble")
+    _wait_for_trouble(use)
     told = use.by_hand("stop", line).stderr
     assert "others may read" in told
     assert "s3cret" not in told
@@ -252,11 +255,29 @@ def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
     assert checked_url("https://example.com:8443/a") == "https://example.com:8443/a"
 
 
+def test_what_waits_for_one_server_is_never_sent_to_another(tmp_path: Path, server: Server) -> None:
+    headers = tmp_path / "headers"
+    headers.write_text("Authorization: Bearer b")
+    headers.chmod(0o600)
+    dead = Outbox(tmp_path / "outbox", "http://127.0.0.1:1/a")
+    dead.put({"of": "project a"})
+    elsewhere, as_another = (
+        Outbox(tmp_path / "outbox", server.url),
+        Outbox(tmp_path / "outbox", server.url, str(headers)),
+    )
+    for outbox, body in ((elsewhere, {"of": "project b"}), (as_another, {"of": "project c"})):
+        outbox.put(body)
+    as_another.send()
+    elsewhere.send()
+    assert [one["of"] for one in server.got(2)] == ["project c", "project b"]
+    assert len([*dead.directory.glob("*.json")]) == 1
+
+
 def test_an_outbox_does_not_grow_without_end(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "outbox", "https://telemetry.example")
     for number in range(MOST_WAITING + 3):
         outbox.put({"number": number})
-    numbers = [json.loads(file.read_text())["number"] for file in (tmp_path / "outbox").glob("*.json")]
+    numbers = [json.loads(file.read_text())["number"] for file in outbox.directory.glob("*.json")]
     assert sorted(numbers) == list(range(3, MOST_WAITING + 3))
 
 
@@ -392,6 +413,29 @@ def test_a_declaration_that_cannot_be_read_refuses(mounts: Use, declared: str) -
     mounts.write(".env", "DATABASE_URL=1\n")
     mounts.write(".1password/environments.toml", declared)
     assert ".1password/environments.toml`" in _refusal(mounts)
+
+
+def test_a_declaration_that_is_no_file_or_beyond_reading_refuses_and_holds_nobody_up(tmp_path: Path) -> None:
+    gate = EnvFiles((), (), ".1password/environments.toml", mounted=False, private=False, advice="")
+    event = BeforeShell(command="ls", workspace_roots=(str(tmp_path),))
+    declared = tmp_path / ".1password/environments.toml"
+    declared.parent.mkdir()
+    os.mkfifo(declared)
+    with pytest.raises(TrotlineError, match="cannot be read: not a regular file"):
+        gate.look(event)
+    declared.unlink()
+    for text in ("a." * 20_000 + "a = 1", "a = " + "[" * 20_000, "a = " + "9" * 5_000):
+        declared.write_text(text)
+        with pytest.raises(TrotlineError, match="cannot be read as TOML"):
+            gate.look(event)
+    declared.write_text("mount_paths = ['.env']\n" + "#" * 200_000)
+    with pytest.raises(TrotlineError, match="it is larger than 200,000 bytes"):
+        gate.look(event)
+
+
+@pytest.mark.parametrize("code,failed", [("0", False), ("null", False), ("1", True), ("[]", True), ("{}", True)])
+def test_an_exit_code_of_any_kind_is_looked_at(code: str, failed: bool) -> None:
+    assert _failed(f'{{"exitCode": {code}}}') is failed
 
 
 def test_ordinary_files_links_and_files_for_all_to_read_may_be_refused(mounts: Use, tmp_path: Path) -> None:

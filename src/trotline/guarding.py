@@ -189,7 +189,7 @@ def whole_text(path: str) -> str | None:
         data, _ = content(Path(path), MOST_OF_A_FILE)
     except (OSError, ValueError):
         return None
-    return data.decode("utf-8", "replace") if len(data) <= MOST_OF_A_FILE else None
+    return data.decode("utf-8", "replace")
 
 
 def directory_names(path: str) -> tuple[str, ...] | None:

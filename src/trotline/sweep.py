@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from trotline.config.control_files import HookLine, hook_lines, is_control_file, problems_of
-from trotline.config.files import content
+from trotline.config.files import TooLargeError, content
 from trotline.config.places import Roots
 from trotline.config.problems import Problem
 from trotline.config.tree import Skipped, Tree
@@ -113,12 +113,14 @@ class Sweep:
 
     def _control_file(self, file: Path, shown: str) -> None:
         try:
-            data, _ = content(file)
+            data: bytes | None = content(file)[0]
+        except TooLargeError:
+            data = None
         except OSError:
             return  # it was there a moment ago, and its text was scanned
-        for line in hook_lines(file.as_posix(), data):
+        for line in hook_lines(file.as_posix(), data or b""):
             self._hook(line, shown)
-        for problem in problems_of(file, self.roots, len(data)):
+        for problem in problems_of(file, self.roots, too_large=data is None):
             message, hint = redacted(problem.message, self.key)[0], redacted(problem.hint, self.key)[0]
             place = msgspec.structs.replace(problem.place, file=shown)
             self.found.problems.append(

@@ -139,17 +139,16 @@ def _also_loaded(one: Examined) -> Iterator[str]:
     if not any(layer.file in own and not layer.kind.from_claude for layer in layers):
         return
     for layer in (layer for layer in layers if layer.kind.from_claude):
-        try:
-            data, _ = content(Path(layer.file))
-        except OSError:
-            continue
-        if any(True for _ in _our_entries(data)):
+        if any(True for _ in _our_entries(Path(layer.file))):
             yield layer.file
 
 
-def _our_entries(data: bytes) -> Iterator[Node]:
-    """Whatever in a file has a line of ours, wherever it stands."""
-    root = read(data).root
+def _our_entries(file: Path) -> Iterator[Node]:
+    """Whatever in a file has a line of ours, wherever it stands; nothing of one that cannot be read."""
+    try:
+        root = read(content(file)[0]).root
+    except OSError:
+        return
     nodes = [root] if root is not None else []
     while nodes:
         node = nodes.pop()
@@ -211,8 +210,8 @@ def _install(layer: Layered) -> str:
 def _closes(layer: Layered) -> bool:
     """Whether a file that is not current any more was told to fail closed."""
     keys = layer.wiring.fail_closed.keys()
-    files = [content(wire.file)[0] for wire in layer.wires if keys]
-    return any(keys <= entry.members.keys() for data in files for entry in _our_entries(data))
+    files = [wire.file for wire in layer.wires if keys]
+    return any(keys <= entry.members.keys() for file in files for entry in _our_entries(file))
 
 
 FILE_CHECKS: tuple[Check, ...] = (

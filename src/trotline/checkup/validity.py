@@ -5,7 +5,7 @@ from pathlib import Path
 
 from trotline.config.configuration import read_layers
 from trotline.config.edit import Shape, Terms, removed
-from trotline.config.files import content
+from trotline.config.files import TooLargeError, content, unreadable
 from trotline.config.layers import find_layers
 from trotline.config.own_file import own_problems
 from trotline.config.places import Roots
@@ -25,6 +25,8 @@ def problems_of(wire: Wired, roots: Roots) -> list[Problem]:
         data, _ = content(wire.file)
     except FileNotFoundError:
         return []
+    except TooLargeError as error:
+        return [unreadable(wire.file, error)]
     if wire.wiring.own:
         return [*own_problems(wire.file, data, wire.wiring.taken)]
     shape = Shape.GROUPED if wire.wiring.grouped else Shape.FLAT

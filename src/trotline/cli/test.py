@@ -15,6 +15,7 @@ from trotline.cli.output import bold, envelope, plural, printable
 from trotline.cli.showing import record_named
 from trotline.config.files import content
 from trotline.config.places import Roots, policy_files
+from trotline.config.policies import WHEN_UNREADABLE
 from trotline.errors import TrotlineError
 from trotline.replay.recalled import Recalled
 from trotline.replay.reduction import WORKSPACE, Example, Stage, reduced, wanted_of
@@ -111,8 +112,10 @@ def _policies(roots: Roots) -> dict[str, str]:
     for layer, file in policy_files(roots, map(str, roots.projects[:1])):
         try:
             found[layer] = content(Path(file))[0].decode("utf-8", "replace")
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
+        except OSError:  # what is in force then is what a file that says so would say
+            found[layer] = f'preset = "{WHEN_UNREADABLE}"\n'
     return found
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from trotline.config import claude_settings, commands, hooks_json, models, plugins, repetition, surfaces
-from trotline.config.files import content
+from trotline.config.files import content, unreadable
 from trotline.config.jsonc import Document
 from trotline.config.jsonc_reader import read
 from trotline.config.layers import find_layers
@@ -20,7 +20,7 @@ from trotline.config.settings import Settings, read_settings
 from trotline.config.sheet import Sheet
 from trotline.contracts import Surface
 from trotline.editions import Edition
-from trotline.hooks import Hook, Layer, LayerKind, Place
+from trotline.hooks import Hook, Layer, LayerKind
 
 
 class LayerRead(msgspec.Struct, kw_only=True):
@@ -94,7 +94,7 @@ def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:
     except (FileNotFoundError, NotADirectoryError):
         return LayerRead(layer=layer)
     except OSError as error:
-        return _unreadable(layer, edition, f"the file cannot be read: {(error.strerror or str(error)).lower()}")
+        return _unreadable(layer, edition, unreadable(layer.file, error))
     understood = _understood(layer, read(data), roots, edition)
     understood.digest = digest_of(data, mode)
     return understood
@@ -122,9 +122,9 @@ def _understood(layer: Layer, document: Document, roots: Roots, edition: Edition
     return LayerRead(layer=sheet.layer, exists=True, void=sheet.void_because(), hooks=hooks, problems=sheet.problems)
 
 
-def _unreadable(layer: Layer, edition: Edition, why: str) -> LayerRead:
-    problem = Problem(code="TL109", severity=severity_of("TL109", edition.voids), place=Place(layer.file), message=why)
-    return LayerRead(layer=layer, exists=True, void=why, problems=[problem])
+def _unreadable(layer: Layer, edition: Edition, problem: Problem) -> LayerRead:
+    weighed = msgspec.structs.replace(problem, severity=severity_of(problem.code, edition.voids))
+    return LayerRead(layer=layer, exists=True, void=problem.message, problems=[weighed])
 
 
 def _command(sheet: Sheet, hook: Hook, roots: Roots) -> None:
@@ -138,9 +138,13 @@ def _command(sheet: Sheet, hook: Hook, roots: Roots) -> None:
 
 def _ownership(sheet: Sheet, roots: Roots) -> None:
     path, start = Path(sheet.layer.file), (0, 0)
-    if sheet.layer.kind.needs_trust and not path.resolve().is_relative_to(Path(sheet.layer.root).resolve()):
-        sheet.report("TL505", start, f"the file is a link out of the project, to `{path.resolve()}`")
-    status = path.stat()
+    try:
+        status, real, root = path.stat(), path.resolve(), Path(sheet.layer.root).resolve()
+    except (OSError, RuntimeError) as error:  # it was read a moment ago
+        sheet.report("TL109", start, f"the file cannot be looked at any more: {error}")
+        return
+    if sheet.layer.kind.needs_trust and not real.is_relative_to(root):
+        sheet.report("TL505", start, f"the file is a link out of the project, to `{real}`")
     writers = stat.S_IWOTH | (0 if status.st_gid == status.st_uid else stat.S_IWGRP)  # a group of one's own is fine
     if status.st_mode & writers and roots.platform != "windows":
         sheet.report("TL504", start, "the file can be written by others", f"chmod go-w {shlex.quote(str(path))}")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from trotline.config.configuration import read_layer
 from trotline.config.jsonc import Document, Node
-from trotline.config.jsonc_reader import MOST_BYTES, read
+from trotline.config.jsonc_reader import read
 from trotline.config.layers import layer_of
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem, Severity
@@ -96,7 +96,7 @@ def holds_hooks(path: str) -> bool:
 
 def hook_lines(path: str, data: bytes) -> Iterator[HookLine]:
     """Every command that stands in a file of hooks, whoever reads it."""
-    if not holds_hooks(path) or len(data) > MOST_BYTES:
+    if not holds_hooks(path):
         return
     hosts = next((hosts for file, hosts in hook_files().items() if _is(path, file)), [])
     keys = {key for _, key in hosts} | {"command", "bash", "powershell"}
@@ -122,13 +122,13 @@ def _is(path: str, file: str) -> bool:
     return fnmatchcase(f"/{path}", f"*/{file}")
 
 
-def problems_of(path: Path, roots: Roots, size: int) -> list[Problem]:
+def problems_of(path: Path, roots: Roots, *, too_large: bool = False) -> list[Problem]:
     """What is wrong with a hooks file of Cursor or a settings file of Claude Code, the machine's own part left out.
 
     A file of anybody's hooks that is too large to be read for them is a Problem: padding must not hide a hook.
     """
     if not any(_is(path.as_posix(), file) for file in READ_WHOLE):
-        large = holds_hooks(path.as_posix()) and size > MOST_BYTES
+        large = too_large and holds_hooks(path.as_posix())
         why = "the file is over a megabyte; its text was scanned, the hooks in it were not listed"
         severity = CODES["TL108"].severity
         return [Problem(code="TL108", severity=severity, place=Place(str(path)), message=why)] if large else []

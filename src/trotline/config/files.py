@@ -6,12 +6,24 @@ import stat
 from pathlib import Path
 
 from trotline.config.jsonc_reader import MOST_BYTES
+from trotline.config.problems import CODES, Problem
+from trotline.hooks import Place
+
+
+class TooLargeError(OSError):
+    """There is more in the file than is read. Nobody gets the first part of it, which may say something else."""
 
 
 def content(path: Path, most: int = MOST_BYTES) -> tuple[bytes, int]:
-    """What stands in a regular file, up to a byte more than the most, and its mode; whatever else has the name could
-    keep us waiting forever.
-    """
+    """What stands in a regular file, and its mode."""
+    data, mode = beginning(path, most + 1)
+    if len(data) > most:
+        raise TooLargeError(errno.EFBIG, f"it is larger than {most:,} bytes", str(path))
+    return data, mode
+
+
+def beginning(path: Path, most: int) -> tuple[bytes, int]:
+    """So much of a regular file, and its mode; whatever else has the name could keep us waiting forever."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
         status = os.fstat(descriptor)
@@ -20,6 +32,14 @@ def content(path: Path, most: int = MOST_BYTES) -> tuple[bytes, int]:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read(most + 1), status.st_mode
+            return file.read(most), status.st_mode
     finally:
         os.close(descriptor)
+
+
+def unreadable(file: Path | str, error: OSError) -> Problem:
+    """Why a file that is there was not read."""
+    large = isinstance(error, TooLargeError)
+    code, place = ("TL108", Place(str(file), 1, 1)) if large else ("TL109", Place(str(file)))
+    why = f"the file cannot be read: {(error.strerror or str(error)).lower()}"
+    return Problem(code=code, severity=CODES[code].severity, place=place, message=why)

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from trotline.config.edit import Edit, Entry, Terms, holds_nothing, installed, removed, says_the_same
-from trotline.config.files import content
+from trotline.config.files import TooLargeError, content
 from trotline.config.jsonc_reader import MOST_BYTES
 from trotline.config.places import make_directories, private_directory, remove_directories
 from trotline.config.problems import Problem
@@ -142,7 +142,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         try:
             data, _ = content(self.path)
             found = Found(data, self.path.stat())
-        except FileNotFoundError:
+        except (FileNotFoundError, TooLargeError):
             return False
         edit = self._with(found, entries)
         return not edit.changed and not edit.refused
@@ -304,10 +304,10 @@ def _found(path: Path) -> Found:
         status = path.stat()
     except FileNotFoundError:
         return Found(None, None)
-    if len(data) > MOST_BYTES:
+    except TooLargeError:
         raise TrotlineError(
             f"`{path}` is larger than {MOST_BYTES:,} bytes", hint="no file of hooks is; look what it is"
-        )
+        ) from None
     if status.st_uid != os.geteuid() and os.geteuid() != 0:
         raise TrotlineError(f"`{path}` belongs to another user (uid {status.st_uid})", hint="run this as that user")
     if not os.access(path, os.W_OK):

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.config.files import content
+from trotline.config.files import content, unreadable
 from trotline.config.jsonc import Kind, Node
 from trotline.config.jsonc_reader import read
 from trotline.config.models import ACCEPTED_HERE
 from trotline.config.page import Page
 from trotline.config.places import Roots
-from trotline.config.problems import CODES, Problem
+from trotline.config.problems import Problem
 from trotline.hooks import Place
 
 KEY = "mcpServers"
@@ -71,8 +71,7 @@ def _page(file: Path, problems: list[Problem]) -> Page | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        why = f"the file cannot be read: {(error.strerror or str(error)).lower()}"
-        problems.append(Problem(code="TL109", severity=CODES["TL109"].severity, place=Place(str(file)), message=why))
+        problems.append(unreadable(file, error))
         return None
     page = Page(str(file), read(data))
     for fault in page.document.faults:

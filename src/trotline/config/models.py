@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from trotline.config.files import content
+from trotline.config.files import content, unreadable
 from trotline.config.jsonc import Kind, Node
 from trotline.config.jsonc_reader import read
 from trotline.config.page import Page
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem
-from trotline.hooks import Hook, Place
+from trotline.hooks import Hook
 
 SPOKEN = {
     "openai": "https://api.openai.com/v1",
@@ -95,7 +95,10 @@ def read_models(roots: Roots) -> Models:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            _unreadable(models, file, f"the file cannot be read: {(error.strerror or str(error)).lower()}")
+            problem = unreadable(file, error)
+            models.files += (str(file),)
+            models.void = {**models.void, str(file): problem.message}
+            models.problems += [problem]
             continue
         models.files += (str(file),)
         page = Page(str(file), read(data))
@@ -123,12 +126,6 @@ def unanswered(models: Models, hooks: Iterable[Hook]) -> list[Problem]:
         for hook in hooks
         if hook.prompt and models.choose(hook.model) is None
     ]
-
-
-def _unreadable(models: Models, file: Path, why: str) -> None:
-    models.files += (str(file),)
-    models.void = {**models.void, str(file): why}
-    models.problems += [Problem(code="TL109", severity=CODES["TL109"].severity, place=Place(str(file)), message=why)]
 
 
 def _default(models: Models) -> None:

@@ -3,8 +3,9 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from trotline.config.files import content
 from trotline.config.jsonc import Document, Kind, Node
-from trotline.config.jsonc_reader import MOST_BYTES, read
+from trotline.config.jsonc_reader import read
 from trotline.config.sheet import Sheet
 from trotline.editions import Edition
 from trotline.hooks import Layer
@@ -41,11 +42,14 @@ def _file(layer: Layer, edition: Edition, manifest: Sheet, written: str, named_a
     path = Path(layer.root) / written
     try:
         inside = path.resolve().is_relative_to(Path(layer.root).resolve())
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1) if inside else b""
-    except (OSError, ValueError, RuntimeError):  # not there, not a name, or links in a circle
+        data = content(path)[0] if inside else b""
+    except (FileNotFoundError, NotADirectoryError, ValueError, RuntimeError):  # or not a name, or links in a circle
         if named_at is not None:
             manifest.report("TL511", named_at, f"there is no file `{written}` in the plugin")
+        return Found(manifest, None)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        manifest.report("TL511", named_at or (0, 0), f"`{written}` of the plugin cannot be read: {why}")
         return Found(manifest, None)
     if not inside:
         if named_at is not None:

@@ -2,32 +2,26 @@
 
 import functools
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from trotline.config.files import content
-from trotline.config.jsonc import Document
-from trotline.config.page import Page
+from trotline.config.files import content, unreadable
 from trotline.config.places import Roots, policy_files
 from trotline.config.problems import CODES, Problem
-from trotline.config.toml_places import Span, places
+from trotline.config.toml_page import TomlPage
 from trotline.guards import NAMES
 from trotline.guards.guard import PRESETS, Level
 from trotline.guards.nearness import near
 from trotline.guards.policy import Policy, Wish, overruled, resolved
 from trotline.hooks import Place
 
-TABLES = ("guards", "tab")
 PARTS = ("rule", "lists", "waiver")
-KEYS = ("schema", "preset", *TABLES, *PARTS)
+KEYS = ("schema", "preset", "guards", "tab", *PARTS)
 LAST_DAY = "9999-12-31"
 """For who does not know the date: no waiver is in force."""
 WHEN_UNREADABLE = "strict"
-
-_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 class Policies(NamedTuple):
@@ -85,9 +79,7 @@ def _wish(layer: str, file: Path, today: str) -> tuple[Wish, tuple[Problem, ...]
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        why = f"the file cannot be read: {(error.strerror or str(error)).lower()}"
-        problem = Problem(code="TL109", severity=CODES["TL109"].severity, place=Place(str(file)), message=why)
-        return Wish(layer, WHEN_UNREADABLE), (problem,)
+        return Wish(layer, WHEN_UNREADABLE), (unreadable(file, error),)
     return parsed(layer, str(file), data, today)
 
 
@@ -98,59 +90,45 @@ def _given(layer: str, given: Given, today: str) -> tuple[Wish, tuple[Problem, .
 @functools.lru_cache(maxsize=64)
 def parsed(layer: str, file: str, data: bytes, today: str = LAST_DAY) -> tuple[Wish, tuple[Problem, ...]]:
     """The wish that a file holds. The same bytes are read once."""
-    import tomllib  # noqa: PLC0415 - most people have no such file
-
-    text = data.decode("utf-8", "replace")
-    page = Page(file, Document(text, line_starts=_line_starts(text)))
-    try:
-        body = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        page.report("TL258", _offset(text, str(error)), f"this is no TOML: {_AT.sub('', str(error)).strip()}")
+    page = TomlPage(file, data, "TL258")
+    if not page.is_read:
         return Wish(layer, WHEN_UNREADABLE), tuple(page.problems)
-    where = places(text)
-    wish = _checked(layer, body, page, where)
-    if not body.keys().isdisjoint(PARTS):
+    for key in page.body:
+        if key not in KEYS:
+            page.unknown(key, f"a policy has no `{key}`", KEYS)
+    wish = Wish(layer, _preset(page), _levels(page, "guards"), _levels(page, "tab"))
+    if not page.body.keys().isdisjoint(PARTS):
         from trotline.config.policy_parts import Sheet, parts  # noqa: PLC0415 - they bring a library
 
-        wish = parts(wish, body, Sheet(layer, today, page, where))
+        wish = parts(wish, page.body, Sheet(layer, today, page))
     return wish, tuple(page.problems)
 
 
-def _checked(layer: str, body: dict[str, Any], page: Page, where: dict[str, Span]) -> Wish:
-    def report(key: str, message: str, hint: str = "") -> None:
-        page.report("TL258", where.get(key, (0, 1)), message, hint)
-
-    for key in body.keys() - set(KEYS):
-        report(key, f"a policy has no `{key}`", near(key, KEYS))
-    preset = body.get("preset", "")
-    if preset and preset not in PRESETS:
-        report("preset", f"there is no preset `{preset}`", near(str(preset), PRESETS))
-        preset = WHEN_UNREADABLE
-    tables: dict[str, dict[str, Level]] = {}
-    for table in TABLES:
-        tables[table] = {}
-        given = body.get(table, {})
-        if not isinstance(given, dict):
-            report(table, f"`{table}` is a table: one line for each guard")
-            continue
-        for guard, level in given.items():
-            if guard not in NAMES:
-                report(f"{table}.{guard}", f"there is no guard `{guard}`", near(guard, NAMES))
-            elif level not in set(Level):
-                report(f"{table}.{guard}", f"`{level}` is no level", f"one of {', '.join(Level)}")
-            else:
-                tables[table][guard] = Level(level)
-    return Wish(layer, str(preset), tables["guards"], tables["tab"])
+def _preset(page: TomlPage) -> str:
+    preset = page.body.get("preset", "")
+    if isinstance(preset, str) and preset in ("", *PRESETS):
+        return preset
+    if isinstance(preset, str):
+        page.wrong("preset", f"there is no preset `{preset}`", near(preset, PRESETS))
+    else:
+        page.wrong("preset", "`preset` is a text", f"one of {', '.join(PRESETS)}")
+    return WHEN_UNREADABLE
 
 
-def _line_starts(text: str) -> list[int]:
-    return [0, *(match.end() for match in re.finditer("\n", text))]
-
-
-def _offset(text: str, message: str) -> tuple[int, int]:
-    match = _AT.search(message)
-    if match is None:
-        return max(0, len(text) - 1), len(text)
-    lines = text.split("\n")
-    start = sum(len(line) + 1 for line in lines[: int(match[1]) - 1]) + int(match[2]) - 1
-    return start, start + 1
+def _levels(page: TomlPage, table: str) -> dict[str, Level]:
+    """What is said of each guard; a word that means nothing leaves the guard to the others."""
+    given = page.body.get(table, {})
+    if not isinstance(given, dict):
+        page.wrong(table, f"`{table}` is a table: one line for each guard")
+        return {}
+    levels: dict[str, Level] = {}
+    for guard, level in given.items():
+        key = f"{table}.{guard}"
+        if guard not in NAMES:
+            page.unknown(key, f"there is no guard `{guard}`", NAMES)
+        elif not isinstance(level, str) or level not in set(Level):
+            said = f"`{level}` is" if isinstance(level, str) else "this is"
+            page.wrong(key, f"{said} no level", f"one of {', '.join(Level)}")
+        else:
+            levels[guard] = Level(level)
+    return levels

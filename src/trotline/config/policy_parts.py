@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from trotline.config.page import Page
-from trotline.config.toml_places import Span, value_start
+from trotline.config.toml_page import TomlPage
+from trotline.config.toml_places import value_start
 from trotline.errors import UnreadablePayload
 from trotline.events import EVENTS
 from trotline.guards import NAMES, guards
@@ -35,17 +35,13 @@ class Sheet(NamedTuple):
 
     layer: str
     today: str
-    page: Page
-    places: dict[str, Span]
+    page: TomlPage
 
     def report(self, key: str, message: str, hint: str = "") -> None:
-        whole = key
-        while key not in self.places and "." in key:
-            key = key.rpartition(".")[0]
-        self.page.report("TL258", self.places.get(key, (0, 1)), message, hint, entry=whole.partition(".")[0])
+        self.page.report(self.page.code, self.page.place_of(key), message, hint, entry=key.partition(".")[0])
 
     def line(self, key: str) -> int:
-        return self.page.document.position(self.places.get(key, (0, 1))[0])[0]
+        return self.page.document.position(self.page.place_of(key)[0])[0]
 
     def texts(self, key: str, value: object) -> tuple[str, ...] | None:
         """A list of texts, or nothing and a Problem."""
@@ -57,7 +53,7 @@ class Sheet(NamedTuple):
     def unknown(self, key: str, given: dict[str, Any], known: tuple[str, ...], what: str) -> bool:
         wrong = [name for name in given if name not in known]
         for name in wrong:
-            self.report(f"{key}.{name}", f"{what} has no `{name}`", near(name, known))
+            self.page.unknown(f"{key}.{name}", f"{what} has no `{name}`", known, entry=key.partition(".")[0])
         return bool(wrong)
 
 
@@ -183,7 +179,7 @@ def _faulty(sheet: Sheet, key: str, given: dict[str, Any]) -> bool:
     fault = fault_of(given["when"])
     if fault is None:
         return False
-    place = sheet.places.get(f"{key}.when", sheet.places.get(key, (0, 1)))
+    place = sheet.page.place_of(f"{key}.when")
     begin = value_start(sheet.page.document.text, place, given["when"])
     span = place if begin is None else (begin + fault.start, begin + fault.end)
     message = f"rule `{given['name']}` is not in force: {fault.message}"

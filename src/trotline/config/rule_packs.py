@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trotline.config.files import content
-from trotline.config.jsonc_reader import MOST_BYTES
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem
 from trotline.errors import UsageError
@@ -26,9 +25,6 @@ def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[Pack], li
                 raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
                 problems.append(_problem(file, 0, f"the file cannot be read: {(error.strerror or str(error)).lower()}"))
-            continue
-        if len(data) > MOST_BYTES:
-            problems.append(_problem(file, 0, "the file is larger than a megabyte, and was not read"))
             continue
         pack, broken = read_pack(data.decode("utf-8", "replace"))
         packs.append(pack)

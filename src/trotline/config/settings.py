@@ -10,15 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from trotline.config.files import content
+from trotline.config.files import content, unreadable
 from trotline.config.jsonc import Kind, Node
 from trotline.config.jsonc_reader import read
 from trotline.config.levels import FULL, MINIMAL, STANDARD
 from trotline.config.models import ACCEPTED_HERE
 from trotline.config.page import Page
 from trotline.config.places import Roots
-from trotline.config.problems import CODES, Problem
-from trotline.hooks import Place
+from trotline.config.problems import Problem
 
 MONITOR = "monitor"
 
@@ -92,10 +91,7 @@ def _read(directories: tuple[Path, ...]) -> tuple[Settings, dict[str, str]]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            why = f"the file cannot be read: {(error.strerror or str(error)).lower()}"
-            settings.problems += [
-                Problem(code="TL109", severity=CODES["TL109"].severity, place=Place(str(file)), message=why)
-            ]
+            settings.problems += [unreadable(file, error)]
             said = {**STRICTEST, **said}
             continue
         settings.files += (str(file),)

@@ -25,6 +25,8 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
         before: bytes | None = content(target)[0]
     except FileNotFoundError:
         before = None
+    except OSError as error:
+        raise TrotlineError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
     after = _with(before, key, value, file)
     if after == before:
         return Installed(target, Done.NOTHING, before, before)

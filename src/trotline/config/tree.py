@@ -88,17 +88,25 @@ class Tree:
         except OSError:
             self._leave(Skipped.UNREADABLE, file)
             return None
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            os.close(descriptor)
-            self._leave(Skipped.SPECIAL, file)
-            return None
-        first = os.read(descriptor, PIECE)
+        first, left_out = _first(descriptor)
         decoding = _decoding(first)
         if b"\0" in first[:LOOK] and decoding is None and not even_binary:
+            left_out = Skipped.BINARY
+        if left_out is not None:
             os.close(descriptor)
-            self._leave(Skipped.BINARY, file)
+            self._leave(left_out, file)
             return None
         return _rest(descriptor, first, decoding)
+
+
+def _first(descriptor: int) -> tuple[bytes, Skipped | None]:
+    """What a file begins with; nothing, and why, of one that cannot be read."""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b"", Skipped.SPECIAL
+        return os.read(descriptor, PIECE), None
+    except OSError:
+        return b"", Skipped.UNREADABLE
 
 
 def _rest(descriptor: int, first: bytes, decoding: Callable[[bytes], bytes] | None) -> Iterator[bytes]:

@@ -21,6 +21,7 @@ import msgspec
 
 from trotline.config.commands import expand
 from trotline.config.configuration import LayerRead, digest_of
+from trotline.config.files import content
 from trotline.config.places import Roots, private_directory
 from trotline.hooks import Hook
 
@@ -91,15 +92,15 @@ class Digests:
     def of(self, path: Path) -> str:
         status = path.stat()
         if status.st_size <= ALWAYS_READ:
-            return digest_of(path.read_bytes(), status.st_mode)
+            return digest_of(*content(path, LARGEST_FILE))
         if status.st_size > LARGEST_FILE:
             raise OSError(errno.EFBIG, "too large to be covered", str(path))
         signature = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._known.get(str(path))
         if known is None or known[0] != signature:
             with path.open("rb") as file:
-                content = hashlib.file_digest(file, "sha256").hexdigest()
-            known = (signature, f"{content}{'x' if status.st_mode & 0o111 else '-'}")
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            known = (signature, f"{digest}{'x' if status.st_mode & 0o111 else '-'}")
             self._known[str(path)] = known
         return known[1]
 
@@ -108,6 +109,9 @@ def coverage_of(root: Path, reads: Iterable[LayerRead], roots: Roots, digests: D
     """Everything of this workspace that its hooks are known to use; configuration as it was read, not as it is now."""
     reads = [read for read in reads if read.layer.kind.needs_trust and read.layer.root == str(root)]
     not_covered: list[str] = []
+    crowded = next((hook for read in reads for hook in read.hooks if len(_pieces(hook)) > MOST_WORDS), None)
+    if crowded is not None:
+        return Coverage(str(root), {}, (), f"a command of `{crowded.event}` has more than {MOST_WORDS} words")
     try:
         found = list(islice(_always(root), MOST_FILES + 1))
         if len(found) > MOST_FILES:
@@ -138,29 +142,37 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _always(root: Path) -> Iterator[Path]:
-    """The configuration, the files of the hook directories, links in them to other directories, and those' files."""
+    """The configuration, the files of the hook directories, links in them to other directories, and all that is there
+    in the same way, as long as it is in the workspace."""
     for name in CONFIGURATION:
         if (root / name).is_file():
             yield root / name
-    for tree in TREES:
-        links = []
-        for directory, directories, files in os.walk(root / tree):
+    waiting = [root / tree for tree in TREES]
+    seen: set[Path] = set()
+    for top in waiting:  # grows while it is walked
+        if top.resolve() in seen:
+            continue
+        seen.add(top.resolve())
+        for directory, directories, files in os.walk(top):
             yield from (Path(directory) / file for file in files if _is_file(Path(directory) / file))
-            links += [Path(directory) / one for one in directories if (Path(directory) / one).is_symlink()]
-        yield from links
-        for link in links:
-            for directory, _, files in os.walk(link) if _leads_inside(link, root) else ():
-                yield from (Path(directory) / file for file in files if _is_file(Path(directory) / file))
+            links = [path for one in directories if (path := Path(directory) / one).is_symlink()]
+            yield from links
+            waiting += [link for link in links if _leads_inside(link, root)]
 
 
-def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
-    """Whatever in a command may be a file: its words, and the pieces between quotes and operators, from the root, from
-    beside the file (where old editions ran it), and from every directory that the command names."""
+def _pieces(hook: Hook) -> list[str]:
+    """The words of a command, and what stands between quotes and operators."""
     try:
         words = shlex.split(hook.command)
     except ValueError:
         words = hook.command.split()
-    pieces = list(dict.fromkeys([*words, *PIECES.split(hook.command)]))[:MOST_WORDS]
+    return list(dict.fromkeys([*words, *PIECES.split(hook.command)]))
+
+
+def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
+    """Whatever in a command may be a file: its pieces, from the root, from beside the file (where old editions ran it),
+    and from every directory that the command names."""
+    pieces = _pieces(hook)
     expanded = {word: path for word in pieces if (path := expand(word, hook, roots))}
     bases = [Path(hook.layer.root), Path(hook.layer.file).parent]
     named = [base / path for base in bases for path in expanded.values() if _is_directory(base / path)]
@@ -181,6 +193,14 @@ def _is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def _bytes(path: Path, most: int = LARGEST_FILE) -> bytes | None:
+    """What stands in a file; nothing of what is larger, or none."""
+    try:
+        return content(path, most)[0]
+    except OSError:
+        return None
 
 
 def _is_directory(path: Path) -> bool:
@@ -215,9 +235,9 @@ class TrustStore:
     def grant(self, coverage: Coverage, now_us: int) -> None:
         self._private()
         for name, digest in coverage.files.items():
-            path = Path(coverage.root) / name
-            if _is_file(path) and path.stat().st_size <= MOST_KEPT:
-                _write(self.directory / "kept" / digest, path.read_bytes())
+            kept = _bytes(Path(coverage.root) / name, MOST_KEPT)
+            if kept is not None:
+                _write(self.directory / "kept" / digest, kept)
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
         _write(self._path(coverage.root), msgspec.json.encode(grant))
 
@@ -236,8 +256,7 @@ class TrustStore:
     def _one_difference(self, grant: Grant | None, root: str, name: str) -> str:
         old = self.directory / "kept" / (grant.files.get(name, "-") if grant else "-")
         new = Path(root) / name
-        before = old.read_text("utf-8", "replace").splitlines() if old.is_file() else []
-        after = new.read_text("utf-8", "replace").splitlines() if new.is_file() else []
+        before, after = ((_bytes(one) or b"").decode("utf-8", "replace").splitlines() for one in (old, new))
         lines = unified_diff(before, after, f"trusted/{name}", f"now/{name}", lineterm="")
         return "\n".join(lines) or f"{name}: its mode changed"
 

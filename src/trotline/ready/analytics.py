@@ -32,7 +32,8 @@ HELP = """Write one line of JSON for each event, into a file of yours.
   "stop":                [ { "command": "trotline ready analytics --no-texts" } ]
 
 The file is events.jsonl below the state directory, or --to, which may not be in a workspace. Secrets and personal data
-are taken out of every text; with --no-texts there are only sizes. A file that grows over 10 MB becomes events.jsonl.1.
+are taken out of every text; with --no-texts there are only sizes, and words such as the name of the model, the tool or
+the conversation. A file that grows over 10 MB becomes events.jsonl.1.
 """
 
 
@@ -73,7 +74,7 @@ class Analytics(msgspec.Struct, frozen=True):
 
 
 PLAIN = frozenset({"conversation_id", "generation_id", "model", "status", "tool_name", "subagent_type", "failure_type"})
-"""Short words of the host that stay without --texts."""
+"""Short words of the host that stay with --no-texts."""
 
 
 def _short(value: Any, longest: int) -> Any:

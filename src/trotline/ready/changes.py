@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from trotline.config.files import content
 from trotline.parts import Edit, TabEdit
 
 MOST_BYTES = 2_000_000
@@ -17,11 +18,9 @@ DIGEST = 6
 def text_of(path: Path) -> str | None:
     """What stands in a file now; None when that is too much, or nothing that can be read."""
     try:
-        with path.open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
+        return content(path, MOST_BYTES)[0].decode("utf-8", "replace")
     except OSError:
         return None
-    return data.decode("utf-8", "replace") if len(data) <= MOST_BYTES else None
 
 
 def digests(text: str, key: bytes) -> list[str]:

@@ -6,10 +6,13 @@ import stat
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
+from trotline.config.files import content
+from trotline.config.toml_places import beyond_reading
 from trotline.errors import TrotlineError
 from trotline.events import BeforeShell
 from trotline.ready.desk import Desk, answering
@@ -56,15 +59,14 @@ class EnvFiles(msgspec.Struct, frozen=True):
 
     def _names(self, root: Path) -> Iterator[str]:
         yield from self.files
-        file = root / self.declared
-        if not file.exists():
-            return
-        with file.open("rb") as opened:
-            text = opened.read(MOST_BYTES).decode("utf-8", "replace")
         try:
-            named = tomllib.loads(text).get(NAMED, [])
-        except (tomllib.TOMLDecodeError, RecursionError):
-            raise TrotlineError(f"`{self.declared}` cannot be read as TOML") from None
+            text = content(root / self.declared, MOST_BYTES)[0].decode("utf-8", "replace")
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            raise TrotlineError(f"`{self.declared}` cannot be read: {why}") from None
+        named = _parsed(text, self.declared).get(NAMED, [])
         if not isinstance(named, list) or not all(isinstance(name, str) for name in named):
             raise TrotlineError(f"`{NAMED}` in `{self.declared}` is no list of paths")
         yield from named
@@ -91,8 +93,7 @@ class EnvFiles(msgspec.Struct, frozen=True):
     def _wrong_inside(self, path: Path) -> str:
         """Names are looked at, values are not."""
         try:
-            with path.open("rb") as file:
-                lines = file.read(MOST_BYTES).decode("utf-8", "replace").splitlines()
+            lines = content(path, MOST_BYTES)[0].decode("utf-8", "replace").splitlines()
         except OSError:
             return "cannot be read"
         meant = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]
@@ -102,6 +103,15 @@ class EnvFiles(msgspec.Struct, frozen=True):
             return f"has something else than NAME=VALUE in line {odd}"
         missing = [name for name in self.needs if name not in {match[1] for _, match in found if match}]
         return f"does not set {', '.join(missing)}" if missing else ""
+
+
+def _parsed(text: str, name: str) -> dict[str, Any]:
+    try:
+        if beyond_reading(text) is None:
+            return tomllib.loads(text)
+    except ValueError:
+        pass
+    raise TrotlineError(f"`{name}` cannot be read as TOML")
 
 
 def _stays(path: Path, root: Path) -> bool:

@@ -5,6 +5,7 @@ its configuration are run, nothing is fetched, and the person's index, HEAD and 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from trotline.config.files import content
 from trotline.errors import TrotlineError
 from trotline.ready.commands import Ran, ran
 
@@ -93,7 +94,7 @@ def _knows(git: Repository, inner: Path, top: Path) -> bool:
         return True
     named = git.finds("config", "--local", "core.worktree")
     try:
-        linked = (inner / "gitdir").read_text("utf-8").strip()
+        linked = content(inner / "gitdir")[0].decode().strip()
     except (OSError, ValueError):
         linked = ""
     back = [inner / named] * bool(named) + [Path(linked).parent] * bool(linked)

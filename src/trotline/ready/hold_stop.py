@@ -12,6 +12,7 @@ import msgspec
 
 from trotline import jsregex
 from trotline.config import lookaround
+from trotline.config.files import beginning
 from trotline.errors import TrotlineError
 from trotline.events import AfterFileEdit, PostToolUse, Stop
 from trotline.hooks import Matcher
@@ -104,10 +105,10 @@ class HoldStop(msgspec.Struct, frozen=True):
     def _is_there(self, name: str, event: Stop) -> bool:
         path = self.desk.roots.home / name[2:] if name.startswith("~/") else Path(name)
         path = path if path.is_absolute() else workspace_of(event) / path
-        if not path.is_file():
+        try:
+            return self.containing.encode() in beginning(path, MOST_BYTES)[0]
+        except (OSError, ValueError):
             return False
-        with path.open("rb") as file:
-            return self.containing.encode() in file.read(MOST_BYTES)
 
 
 def _failed(output: str) -> bool:
@@ -116,7 +117,7 @@ def _failed(output: str) -> bool:
         body = json.loads(output)
     except (ValueError, RecursionError):
         return False
-    return isinstance(body, dict) and body.get("exitCode", 0) not in {0, None}
+    return isinstance(body, dict) and body.get("exitCode", 0) not in (0, None)
 
 
 def check(text: str) -> str:

@@ -14,7 +14,7 @@ from trotline.engine.sessions import replace
 from trotline.errors import TrotlineError, UsageError
 from trotline.ids import uuid7
 from trotline.machine import clock
-from trotline.ready.notes import locked
+from trotline.ready.notes import locked, name_of
 
 MOST_WAITING = 200
 SECONDS = 5.0
@@ -37,10 +37,12 @@ def shown_url(url: str) -> str:
 
 
 class Outbox:
-    """Bodies that wait for one server."""
+    """Bodies that wait for one server, and for who we are there. Those of another project, which may go elsewhere, have
+    another directory below this one.
+    """
 
-    def __init__(self, directory: Path, url: str, headers_file: str = "") -> None:
-        self.directory = directory
+    def __init__(self, below: Path, url: str, headers_file: str = "") -> None:
+        self.directory = below / name_of(f"{url}\n{headers_file}")
         self.url = url
         self.headers_file = headers_file
 

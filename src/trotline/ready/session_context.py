@@ -7,6 +7,7 @@ import sys
 import click
 import msgspec
 
+from trotline.config.files import beginning
 from trotline.errors import TrotlineError
 from trotline.events import SessionStart
 from trotline.ready.commands import Words, ran, words
@@ -59,8 +60,7 @@ class Context(msgspec.Struct, frozen=True):
         file = inside(event, name)
         if file is None:
             return _missing(f"`{name}` is no file of this workspace")
-        with file.path.open("rb") as opened:
-            text = opened.read(MOST_BYTES).decode("utf-8", "replace")
+        text = beginning(file.path, MOST_BYTES)[0].decode("utf-8", "replace")
         return self._shown(f"From {file.name} in this workspace, a text to read:", text)
 
     def _printed(self, event: SessionStart, command: Words) -> str:
