@@ -20,6 +20,7 @@ from trotline.checkup.examination import examine_machine
 from trotline.checkup.examined import Examined, Machine
 from trotline.checkup.finding import State
 from trotline.checkup.lines import may_be_run, ours_in
+from trotline.config.install_key import install_key
 from trotline.config.own_file import own_text
 from trotline.config.places import private_directory
 from trotline.config.wires import wired
@@ -532,6 +533,14 @@ def test_torn_records_are_found(used: World) -> None:
     with Spool(used.roots().state / "spool").file.open("ab") as file:
         file.write(b"\n00000000 {torn\n")
     assert said(looked(used), "trail", "warn").startswith("1 records in ")
+
+
+@pytest.mark.parametrize("spoil", [lambda key: key.chmod(0o644), lambda key: key.write_bytes(b"")])
+def test_a_key_without_which_no_words_are_kept_is_found(used: World, spoil: Callable[[Path], object]) -> None:
+    key = used.roots().state / "key"
+    install_key(key.parent)
+    spoil(key)
+    assert "no words of calls are kept" in said(looked(used), "state", "fail")
 
 
 def test_a_disk_that_is_nearly_full_is_found(used: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from trotline.config.places import STATE
 from trotline.events import EVENTS, BeforeShell
 from trotline.hosts import HOSTS, host_named
 from trotline.hosts.recognition import TELLING
+from trotline.outcomes import Call
+from trotline.program import answered
 from trotline.verdicts import Permission
 from worlds import trotline_process
 
@@ -114,6 +116,30 @@ def test_several_handlers_are_merged_by_the_same_rules_as_hooks(tmp_path: Path) 
 
 
 BAD = {"nothing": b"", "no JSON": b"{", "a list": b"[]", "bytes": b"\xff\xfe", "no event": b"{}"}
+
+
+@pytest.mark.parametrize("given", ["", "null", "[]"])
+def test_a_payload_that_names_its_event_is_refused_by_that_name(tmp_path: Path, given: str) -> None:
+    command = f', "command": {given}' if given else ""
+    payload = f'{{"hook_event_name": "beforeShellExecution"{command}}}'.encode()
+    ended = play(tmp_path, GUARD, payload, "--host", "cursor")
+    assert (ended.code, ended.body["permission"]) == (0, "deny")
+    assert "could not read this call" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["bogus", "PreToolUse", ""])
+def test_an_event_that_nobody_knows_is_said(tmp_path: Path, name: str) -> None:
+    ended = play(tmp_path, GUARD, {"hook_event_name": name, "tool_input": {"command": "rm -rf ~"}}, "--host", "cursor")
+    assert (ended.code, ended.body) == (0, {})
+    assert f"cursor has no event that Trotline knows as '{name or 'unknown'}': nothing was judged" in ended.stderr
+
+
+def test_a_payload_beyond_the_limit_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trotline.answer.MOST_PAYLOAD", 1_000_000)
+    argv = ("--host", "cursor", "--event", "beforeReadFile", "--home", str(tmp_path))
+    sent, _ = answered(Call(id="c", argv=argv, payload=b'{"content": "' + b"x" * 1_000_000), [], guarded=False)
+    assert json.loads(sent.stdout)["permission"] == "deny"
+    assert "it is longer than 1 MB" in sent.stderr
 
 
 @pytest.mark.parametrize("payload", BAD.values(), ids=BAD)
@@ -235,7 +261,7 @@ def test_every_answered_call_leaves_a_record_without_what_was_said(tmp_path: Pat
     first, second = spool.read().records
     assert (first["host"], first["event"], first["asked"]) == ("cursor", "beforeShellExecution", "deny")
     assert [voice["author"] for voice in first["voices"]] == ["canary", "no_destroy"]
-    assert (second["asked"], second["voices"][0]["failure"]) == ("deny", "unreadable output")
+    assert (second["asked"], second["voices"][0]["failure"]) == ("deny", "unreadable call")
     assert "s3cret" not in spool.file.read_text()
     assert spool.file.stat().st_mode & 0o777 == 0o600
 

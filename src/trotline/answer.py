@@ -16,13 +16,26 @@ from trotline.hooks import Search, undecided
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.hosts.host import Answer, Host, Power, Told, settled
 from trotline.hosts.specific import specifics
-from trotline.hosts.translation import Received, received, their_tool
-from trotline.outcomes import UNHEARD, Call, Failure, FailureKind, Guarding, Loss, Outcome, Voice, verdict_of
+from trotline.hosts.translation import Received, named_event, received, their_tool
+from trotline.outcomes import (
+    MOST_PAYLOAD,
+    UNHEARD,
+    Call,
+    Failure,
+    FailureKind,
+    Guarding,
+    Loss,
+    Outcome,
+    Voice,
+    verdict_of,
+)
 from trotline.texts import texts_of
 from trotline.verdicts import Decision, Permission, Spoken, Verdict, merge
 
 US = "trotline"
 """Who speaks when a failure is ours."""
+
+LONGEST_NAME = 80
 
 
 class Seat(NamedTuple):
@@ -44,9 +57,11 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
     try:
         got = received(seat.host, call.payload, seat.event)
     except UnreadablePayload as error:
-        why = f"Trotline could not read this call: {error.message}"
-        failure = Failure(kind=FailureKind.UNREADABLE, detail=why)
-        return unjudged(call, seat.host, seat.event, failure, monitors=seat.monitors)
+        cut = len(call.payload) >= MOST_PAYLOAD
+        what = f"it is longer than {MOST_PAYLOAD // 1_000_000} MB" if cut else error.message
+        failure = Failure(kind=FailureKind.UNREAD, detail=f"Trotline could not read this call: {what}")
+        theirs = seat.event or named_event(seat.host, call.payload)
+        return unjudged(call, seat.host, theirs, failure, monitors=seat.monitors)
     event = got.event
     host = seat.host.at(_version(event), believing=seat.believing)
     heard = seat.guards(event, call) if seat.guards is not None and _judgeable(event) else UNHEARD
@@ -69,7 +84,7 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
         effects=heard.effects,
         findings=heard.findings,
         losses=losses,
-        alarms=(alarm,) if alarm else (),
+        alarms=tuple(filter(None, [alarm, _unknown(event, host)])),
         monitored=seat.monitors,
         withheld=_withheld(decision.verdict, spoken) if seat.monitors else (),
         sent=_as_sent(sent, said),
@@ -100,6 +115,13 @@ def unjudged(call: Call, host: Host, theirs: str, failure: Failure, *, monitors:
         sent=_as_sent(sent, said),
     )
     return sent._replace(losses=losses), outcome
+
+
+def _unknown(event: Event, host: Host) -> str:
+    """Somebody wired our line to more than we know, or another product calls it: either way nobody judges."""
+    if not isinstance(event, OtherEvent):
+        return ""
+    return f"{host.name} has no event that Trotline knows as {event.wire_name[:LONGEST_NAME]!r}: nothing was judged"
 
 
 def _as_sent(sent: Answer, said: Verdict) -> dict[str, Any]:

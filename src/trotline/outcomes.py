@@ -28,6 +28,7 @@ class FailureKind(StrEnum):
     KILLED = "killed"
     EMPTY = "no output"
     UNREADABLE = "unreadable output"
+    UNREAD = "unreadable call"
     MISFIT = "output of the wrong shape"
     TOO_MUCH = "too much output"
     UNAVAILABLE = "not available"

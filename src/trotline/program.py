@@ -111,7 +111,8 @@ def remember(outcome: Outcome, home: str) -> None:
     try:
         spool.append(detail_of(outcome, _wording(home)))
     except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
-        why = f"what was said could not be kept: {type(error).__name__}"
+        what = error.message if isinstance(error, TrotlineError) else type(error).__name__  # others may quote the text
+        why = f"what was said could not be kept: {what}"
         spool.append({"schema": DETAIL, "id": outcome.call.id, "missing": why})
 
 

@@ -18,6 +18,8 @@ from trotline.checkup.finding import Finding, State, fail, note, ok, warn
 from trotline.checkup.monitoring import would_have_stopped
 from trotline.config.alerts_file import read_alerts
 from trotline.config.export_file import read_exports
+from trotline.config.install_key import NAME as KEY
+from trotline.config.install_key import install_key
 from trotline.config.levels import FULL, MINIMAL, STANDARD
 from trotline.config.malicious import loaded
 from trotline.config.policies import read_policies
@@ -53,6 +55,12 @@ def state_directory(one: Machine) -> Iterator[Finding]:
     faults += [(state, fault) for fault in _faults(state, 0o022)]  # what is in it has modes of its own
     for path, fault in faults:
         yield fail("state", f"{path} {fault}", f"chmod 700 {path}" if OPEN in fault else f"ls -ld {path}")
+    if (state / KEY).exists():
+        try:
+            install_key(state)
+        except TrotlineError as error:
+            faults.append((state / KEY, error.message))
+            yield fail("state", f"{error.message}: no words of calls are kept", f"rm {state / KEY}")
     if not faults:
         yield ok("state", f"{state} is yours alone")
 

@@ -34,6 +34,8 @@ def line_of(record: dict[str, Any]) -> str:
     shown = paint(said, SHOWN[verdict]) if verdict in SHOWN else said
     subject = " ".join(subject_of(record).split()) or str(record.get("tool", ""))
     about = f" {printable(subject)[:WIDTH]}" if subject else ""
+    if missing := record.get("detail", {}).get("missing"):
+        about += paint(f" [{printable(str(missing))}]", Severity.WARNING)
     hooks = record.get("detail", {}).get("hooks") or {}
     by = ", ".join(str(hooks.get(name, name)) for name in record.get("deciders", ()))
     who = dim(f" ({printable(by)})") if by else ""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from trotline.errors import UnreadablePayload
 from trotline.events import EVENTS, Event, OtherEvent, ToolEvent
 from trotline.hooks import mcp_parts
 from trotline.hosts.cursor import event_of, object_of
@@ -50,6 +51,15 @@ def received(host: Host, payload: bytes | str, name: str = "") -> Received:
         return Received(OtherEvent(hook_event_name=theirs or "unknown", raw=body), theirs)
     tool = _look(body, fields_of(host, ours).get("tool_name", ""))
     return Received(event_of(_ours(host, body, ours), ours), theirs, str(tool or ""))
+
+
+def named_event(host: Host, payload: bytes | str) -> str:
+    """Which event of this host a payload says that it is, if it says that much."""
+    try:
+        own = str(_look(object_of(payload), host.event_key) or "")
+    except UnreadablePayload:
+        return ""
+    return own if own in host.events else ""
 
 
 def write_event(host: Host, event: Event) -> bytes:
