@@ -1,6 +1,7 @@
 """A function as a hook program: the same file under every host, and nothing that breaks in it reaches the host raw."""
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -116,6 +117,21 @@ def test_several_handlers_are_merged_by_the_same_rules_as_hooks(tmp_path: Path) 
 
 
 BAD = {"nothing": b"", "no JSON": b"{", "a list": b"[]", "bytes": b"\xff\xfe", "no event": b"{}"}
+
+
+def test_a_process_that_works_on_is_in_no_group_of_ours_when_we_end() -> None:
+    """Whoever started us looks for what we left behind the moment that we end."""
+    script = """
+        import os, time
+        from trotline.program import went_apart
+        if went_apart():
+            time.sleep(2)
+    """
+    for _ in range(5):
+        with subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], start_new_session=True) as process:
+            process.wait()
+        with pytest.raises(ProcessLookupError):
+            os.killpg(process.pid, 0)
 
 
 @pytest.mark.parametrize("given", ["", "null", "[]"])

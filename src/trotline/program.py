@@ -256,9 +256,8 @@ def _work_later(outcome: Outcome, words: Words, later: Sequence[Function]) -> No
     if not hasattr(os, "fork"):
         remember(outcome, words.home)
         return
-    if os.fork():
+    if not went_apart():
         return
-    os.setsid()
     quiet = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(quiet, descriptor)
@@ -268,6 +267,21 @@ def _work_later(outcome: Outcome, words: Words, later: Sequence[Function]) -> No
                 function.voice(event)
     remember(outcome, words.home)
     os._exit(0)
+
+
+def went_apart() -> bool:
+    """True in a new process with a session of its own. The other one goes on only then: whoever sees it end, and looks
+    for processes that it left behind in its group, finds none."""
+    told, tells = os.pipe()
+    if os.fork():
+        os.close(tells)
+        os.read(told, 1)  # the end of the pipe
+        os.close(told)
+        return False
+    os.setsid()
+    os.close(told)
+    os.close(tells)
+    return True
 
 
 def _readable(outcome: Outcome, words: Words) -> Sequence[Event]:

@@ -16,7 +16,7 @@ import msgspec
 from trotline.hosts.host import Answer
 from trotline.machine import clock
 from trotline.outcomes import MOST_PAYLOAD, Call, Failure, FailureKind, Outcome
-from trotline.program import answered, call_of, failed, remember, words_of
+from trotline.program import answered, call_of, failed, remember, went_apart, words_of
 from trotline.service.reply import reply_of
 
 _signal: Any = import_module("_signal")  # `signal` makes enumerations of it first, and the host waits
@@ -66,8 +66,7 @@ def conclude(known: Known) -> NoReturn:
     with contextlib.suppress(Exception):  # it costs the next call a little time, and this one nothing
         _see_to_the_service(known)
     with contextlib.suppress(OSError):  # no process to be had: the record is there, without its words
-        if hasattr(os, "fork") and not os.fork():
-            os.setsid()
+        if hasattr(os, "fork") and went_apart():
             remember(outcome, words_of(known.words).home)
     os._exit(reply.exit_code)
 
