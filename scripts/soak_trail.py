@@ -55,11 +55,13 @@ def write(state: Path, number: int, each: int) -> None:
                 noted.write(f"{id_}\n")
 
 
-def drain_for_ever(state: Path) -> None:
+def roots_of(directory: Path) -> Roots:
+    return Roots(home=directory, system=directory, projects=())
+
+
+def drain_for_ever(directory: Path) -> None:
     """As the service does when it has time; here it always has."""
-    roots = Roots(home=state.parent, system=state.parent, projects=())
-    if roots.state != state:
-        raise SystemExit(f"{state} is no state directory")
+    roots = roots_of(directory)
     while True:
         trail.drained_if_free(roots, 5)
         time.sleep(0.002)
@@ -68,17 +70,19 @@ def drain_for_ever(state: Path) -> None:
 def soak(directory: Path, *, writers: int, each: int, seed: int, pauses: tuple[float, float] = PAUSES) -> Soaked:
     """Each writer writes so often; meanwhile the one that drains is killed at moments that nobody chose."""
     chance = random.Random(seed)  # noqa: S311 - moments, not secrets
-    state = Roots(home=directory, system=directory, projects=()).state
+    state = roots_of(directory).state
     state.mkdir(parents=True, mode=0o700)
     argv = [sys.executable, __file__]
     begun = time.monotonic()
     working = [subprocess.Popen([*argv, "--write", str(state), str(one), str(each)]) for one in range(writers)]
     kills = 0
     while not kills or any(one.poll() is None for one in working):
-        draining = subprocess.Popen([*argv, "--drain", str(state)])
+        draining = subprocess.Popen([*argv, "--drain", str(directory)])
         time.sleep(chance.uniform(*pauses))
         draining.send_signal(signal.SIGKILL)
-        kills += draining.wait() == -signal.SIGKILL
+        if draining.wait() != -signal.SIGKILL:
+            raise RuntimeError(f"whoever drains ended by itself, with {draining.returncode}")
+        kills += 1
     with trail.opened(state) as store:
         return _compared(state, store)._replace(kills=kills, seconds=time.monotonic() - begun)
 
@@ -100,7 +104,7 @@ def main() -> int:
     each, writers = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, int(sys.argv[2]) if len(sys.argv) > 2 else 64
     with tempfile.TemporaryDirectory() as scratch:
         soaked = soak(Path(scratch), writers=writers, each=each, seed=random.getrandbits(32))
-        size = (Roots(home=Path(scratch), system=Path(scratch), projects=()).state / NAME).stat().st_size
+        size = (roots_of(Path(scratch)).state / NAME).stat().st_size
     print(f"{soaked.acknowledged} records of {writers} processes in {soaked.seconds:.0f} s, {size // 1_000_000} MB:")
     print(f"{soaked.lost} lost, {soaked.doubled} doubled, {soaked.torn} torn, {soaked.wordless} without their words;")
     print(f"{soaked.breaks} breaks in the chain; the one that drains was killed {soaked.kills} times")
