@@ -15,7 +15,7 @@ from trotline.audit.export import FORMATS, moment
 from trotline.audit.journal import Progress, noted
 from trotline.audit.otlp import requests
 from trotline.audit.outflow import Outflow, World, behind, journal_of
-from trotline.audit.posting import Answer, Request, headers_of, post
+from trotline.audit.posting import headers_of, post
 from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
@@ -23,6 +23,7 @@ from trotline.cli.questions import query_options
 from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fault, read_exports
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
+from trotline.engine.posting import Answer, Request
 from trotline.errors import TrotlineError, TryAgain, UsageError
 from trotline.machine import clock
 from trotline.outward import alone, flow
