@@ -197,6 +197,7 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "changes",
         "hosting",
         "keeping",
+        "lazy",
         "showing",
         "exporting",
         "questions",
