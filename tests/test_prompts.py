@@ -383,7 +383,7 @@ def test_no_failure_shows_the_key(tmp_path: Path) -> None:
     with judging(yes, lambda handler: send(handler, 400, {"you": handler.headers["authorization"]})) as judge:
         configure(world, judge, key_env="K")
         outcome = asked(world, environ={"K": "sk-very-secret"})
-    assert "[key]" in failure(outcome).detail
+    assert "[hidden]" in failure(outcome).detail
     assert "sk-very-secret" not in repr(outcome)
 
 

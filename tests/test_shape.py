@@ -188,6 +188,12 @@ def test_checking_a_project_wakes_no_regular_expression_engine_and_no_event_loop
     assert not {"asyncio", "re2", "regress", "sqlite3", "subprocess", "importlib.metadata", "difflib"} & loaded
 
 
+def test_the_map_for_contributors_names_every_module() -> None:
+    told = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text("utf-8").partition("```")[2].partition("```")[0]
+    places = " ".join(re.split(r" {3,}", line.strip(), maxsplit=1)[0] for line in told.splitlines())
+    assert {name for ring in RINGS for name in ring} - {"__main__"} - set(re.findall(r"\w+", places)) == set()
+
+
 def test_a_command_costs_one_file_and_one_line() -> None:
     files = {path.stem for path in (SOURCE / "cli").glob("*.py")} - {
         "__init__",
@@ -197,6 +203,7 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "changes",
         "hosting",
         "keeping",
+        "lazy",
         "showing",
         "exporting",
         "questions",

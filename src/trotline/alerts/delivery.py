@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from trotline.alerts.message import Message
-from trotline.audit.posting import Request, only_line_of, post
+from trotline.audit.posting import only_line_of, post
 from trotline.config.export_file import address_fault
+from trotline.engine.posting import Request
 from trotline.errors import TrotlineError
 
 SECONDS = 10.0
@@ -65,7 +66,7 @@ def _to_a_webhook(message: Message, machine: Machine) -> str:
         return "its file holds no address to which anything should be sent" if alert.webhook_file else fault[0]
     data = json.dumps(message.body, ensure_ascii=True).encode()
     answer = post(Request(url, data, {"content-type": "application/json"}, SECONDS), machine.clock())
-    return "" if answer.is_good else answer.complaint.replace(url, "[address]")
+    return "" if answer.is_good else answer.complaint
 
 
 WAYS: dict[str, Callable[[Message, Machine], str]] = {

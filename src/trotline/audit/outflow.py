@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from trotline.audit import otlp, otlp_wire
 from trotline.audit.arrivals import Readable, arrived
 from trotline.audit.journal import DIRECTORY, Pending, Progress, Trouble, note, noted, pause_us
-from trotline.audit.posting import Answer, Request, headers_of, post
+from trotline.audit.posting import headers_of, post
 from trotline.audit.query import Query
 from trotline.config.export_file import Destination
+from trotline.engine.posting import Answer, Request
 from trotline.errors import TrotlineError
 
 MOST_BYTES = 1_000_000

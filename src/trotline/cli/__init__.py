@@ -4,13 +4,13 @@ Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again. With -
 envelope: {"schema", "ok", "data", "problems"}.
 """
 
-from importlib import import_module
 from itertools import pairwise
 from typing import Any
 
 import click
 
 from trotline import __version__
+from trotline.cli.lazy import Lazy
 from trotline.cli.output import envelope
 from trotline.errors import TrotlineError
 
@@ -82,35 +82,13 @@ In CI:
 """
 
 
-class Lazy(click.Group):
-    """Imports a command when it is called, not when it is listed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in COMMANDS:
-            return None
-        command: click.Command = import_module(f"trotline.cli.{cmd_name}").command
-        return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
-            raise click.UsageError(f"there is no command `{args[0]}`{hint}", ctx)
-        return super().resolve_command(ctx, args)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
-
-
-@click.group(cls=Lazy, help=HELP, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=Lazy,
+    rows=COMMANDS,
+    package=__name__,
+    help=HELP,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, message="trotline %(version)s")
 def group() -> None:
     pass

@@ -1,6 +1,7 @@
 """trotline alerts: of what somebody is told, when that was last, and whether it arrives."""
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -13,7 +14,7 @@ from trotline.audit.export import moment
 from trotline.audit.journal import DIRECTORY, noted
 from trotline.audit.records import SCHEMA
 from trotline.cli.options import accepts_roots, json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
+from trotline.cli.output import bold, dim, envelope, paint, plural, printable, tell_status
 from trotline.config.alerts_file import NAME, OCCASIONS, Alert, read_alerts
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
@@ -42,18 +43,11 @@ def command(context: click.Context, as_json: bool, roots: Roots) -> int:
     fired = noted(roots.state / DIRECTORY / FILE, Rounds).fired
     found = [(alert, fired.get(alert.name, Fired())) for alert in read.alerts]
     is_well = not read.problems and not any(one.trouble for _, one in found)
-    if as_json:
-        data = {"alerts": [_facts(*one) for one in found]}
-        problems = [problem_data(problem) for problem in read.problems]
-        click.echo(envelope("trotline.alerts/1", ok=is_well, data=data, problems=problems))
-        return 0 if is_well else 1
-    for problem in read.problems:
-        click.echo(paint(f"{printable(str(problem.place))}: {printable(problem.message)}", Severity.ERROR))
-    for one in found:
-        _tell(*one)
+    data = {"alerts": [_facts(*one) for one in found]}
+    lines = [line for one in found for line in _lines(*one)]
     if not found and not read.problems:
-        click.echo(f"nobody is told anything; {roots.config / NAME} would say of what")
-    return 0 if is_well else 1
+        lines = [f"nobody is told anything; {roots.config / NAME} would say of what"]
+    return tell_status("trotline.alerts/1", data, lines, read.problems, ok=is_well, as_json=as_json)
 
 
 def _facts(alert: Alert, fired: Fired) -> dict[str, Any]:
@@ -61,15 +55,15 @@ def _facts(alert: Alert, fired: Fired) -> dict[str, Any]:
     return {**named, **msgspec.to_builtins(fired)}
 
 
-def _tell(alert: Alert, fired: Fired) -> None:
+def _lines(alert: Alert, fired: Fired) -> Iterator[str]:
     way = {"webhook_file": "webhook", "command": alert.command[0] if alert.command else ""}.get(alert.way, alert.way)
     when = f"sent {plural(fired.count, 'time')}, last {moment(fired.last_us)}" if fired.count else "never sent"
-    click.echo(f"{bold(alert.name)} on {alert.on}, to {printable(way)} ({alert.layer}): {when}")
+    yield f"{bold(alert.name)} on {alert.on}, to {printable(way)} ({alert.layer}): {when}"
     if fired.held:
-        click.echo(dim(f"  {fired.held} more, of which nobody was told yet"))
+        yield dim(f"  {fired.held} more, of which nobody was told yet")
     if fired.trouble:
         said = f"  {moment(fired.trouble.at_us)} it did not arrive: {printable(fired.trouble.why)}"
-        click.echo(paint(said, Severity.ERROR))
+        yield paint(said, Severity.ERROR)
 
 
 @command.command("test")

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,15 @@ from trotline.audit.export import FORMATS, moment
 from trotline.audit.journal import Progress, noted
 from trotline.audit.otlp import requests
 from trotline.audit.outflow import Outflow, World, behind, journal_of
-from trotline.audit.posting import Answer, Request, headers_of, post
+from trotline.audit.posting import headers_of, post
 from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
+from trotline.cli.output import bold, dim, paint, plural, printable, tell_status
 from trotline.cli.questions import query_options
 from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fault, read_exports
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
+from trotline.engine.posting import Answer, Request
 from trotline.errors import TrotlineError, TryAgain, UsageError
 from trotline.machine import clock
 from trotline.outward import alone, flow
@@ -174,18 +175,11 @@ def _tell_status(roots: Roots, *, as_json: bool) -> int:
             for one in read.destinations
         ]
     is_well = not read.problems and not any(progress.failures for _, progress, _ in found)
-    if as_json:
-        data = {"destinations": [_facts(*one) for one in found]}
-        problems = [problem_data(problem) for problem in read.problems]
-        click.echo(envelope("trotline.log.export/1", ok=is_well, data=data, problems=problems))
-        return 0 if is_well else 1
-    for problem in read.problems:
-        click.echo(paint(f"{problem.place}: {problem.message}", Severity.ERROR))
-    for one in found:
-        _tell_one(*one)
+    data = {"destinations": [_facts(*one) for one in found]}
+    lines = [line for one in found for line in _lines(*one)]
     if not found and not read.problems:
-        click.echo(f"nothing is sent anywhere; {roots.config / NAME} would say where")
-    return 0 if is_well else 1
+        lines = [f"nothing is sent anywhere; {roots.config / NAME} would say where"]
+    return tell_status("trotline.log.export/1", data, lines, read.problems, ok=is_well, as_json=as_json)
 
 
 def _facts(one: Destination, progress: Progress, waiting: int) -> dict[str, Any]:
@@ -193,15 +187,15 @@ def _facts(one: Destination, progress: Progress, waiting: int) -> dict[str, Any]
     return {**named, "waiting": waiting, **msgspec.to_builtins(progress)}
 
 
-def _tell_one(one: Destination, progress: Progress, waiting: int) -> None:
+def _lines(one: Destination, progress: Progress, waiting: int) -> Iterator[str]:
     what = "records and words" if one.words else "records without words"
-    click.echo(f"{bold(one.layer)} {printable(one.endpoint)}: {what}; {progress.sent} sent, {waiting} wait")
+    yield f"{bold(one.layer)} {printable(one.endpoint)}: {what}; {progress.sent} sent, {waiting} wait"
     if progress.last_us:
-        click.echo(f"  last taken {moment(progress.last_us)}, up to {progress.seq}")
+        yield f"  last taken {moment(progress.last_us)}, up to {progress.seq}"
     if progress.refused:
-        click.echo(paint(f"  {progress.refused} refused", Severity.WARNING))
+        yield paint(f"  {progress.refused} refused", Severity.WARNING)
     if progress.trouble:
         said = f"  {moment(progress.trouble.at_us)} {printable(progress.trouble.why)}"
-        click.echo(paint(said, Severity.ERROR) if progress.failures else dim(said))
+        yield paint(said, Severity.ERROR) if progress.failures else dim(said)
     if progress.failures:
-        click.echo(f"  {plural(progress.failures, 'failure')} in a row; next try {moment(progress.next_us)}")
+        yield f"  {plural(progress.failures, 'failure')} in a row; next try {moment(progress.next_us)}"

@@ -1,6 +1,7 @@
 """How commands speak: data on stdout, everything else on stderr, colour only on a terminal, one JSON envelope."""
 
 import json
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -24,6 +25,31 @@ def as_json(body: Any) -> str:
 
 def problem_data(problem: Problem) -> dict[str, Any]:
     return {**msgspec.to_builtins(problem), "docs": problem.docs}
+
+
+MOST_PROBLEMS = 10
+
+
+def tell_status(
+    schema: str, data: Any, lines: Iterable[str], problems: Sequence[Problem], *, ok: bool, as_json: bool
+) -> int:
+    """How something stands: an envelope, or what is wrong and then one line after the other; and the exit code."""
+    if as_json:
+        click.echo(envelope(schema, ok=ok, data=data, problems=[problem_data(problem) for problem in problems]))
+    else:
+        for line in (*_lines_of(problems), *lines):
+            click.echo(line)
+    return 0 if ok else 1
+
+
+def _lines_of(problems: Sequence[Problem]) -> Iterator[str]:
+    for problem in problems[:MOST_PROBLEMS]:
+        severity = paint(problem.severity, problem.severity)
+        yield f"{printable(str(problem.place))}: {severity} {printable(problem.message)}"
+        if problem.hint:
+            yield f"    hint: {problem.hint}"
+    if len(problems) > MOST_PROBLEMS:
+        yield f"and {len(problems) - MOST_PROBLEMS} more"
 
 
 def paint(text: str, severity: Severity) -> str:

@@ -1,15 +1,15 @@
 """trotline packages: the list of malicious packages that installs are judged by, loaded from files on this machine."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import click
 
 from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
+from trotline.cli.output import bold, dim, plural, printable, tell_status
 from trotline.config.malicious import Reports, loaded, write_list
 from trotline.config.places import Roots, malicious_files
-from trotline.config.problems import Problem
 from trotline.errors import TrotlineError
 
 HELP = """Reports of malicious packages in the OSV format, kept here and asked before every install. Nothing is fetched.
@@ -19,8 +19,6 @@ HELP = """Reports of malicious packages in the OSV format, kept here and asked b
   trotline packages check pkg:npm/left-pad  what the list says about a package
   trotline packages                         which lists there are, and how old
 """
-MOST_TOLD = 10
-EXIT = {False: 0, True: 1}
 
 
 @click.group("packages", help=HELP, invoke_without_command=True)
@@ -32,18 +30,16 @@ def command(context: click.Context, as_json: bool, roots: Roots) -> int:
         return 0
     lists = loaded(roots)
     problems = lists.problems
-    if as_json:
-        shown = [problem_data(problem) for problem in problems]
-        data = {"lists": [{"file": file, **head} for file, head in lists.heads]}
-        click.echo(envelope("trotline.packages/1", ok=not problems, data=data, problems=shown))
-        return EXIT[bool(problems)]
-    for file, head in lists.heads:
-        newest = f", newest of {printable(str(head['newest']))[:10]}" if head.get("newest") else ""
-        click.echo(f"{printable(file)}: {plural(int(head.get('entries', 0)), 'report')}{newest}")
-    _tell(problems)
-    if not lists.heads and not problems:
-        click.echo("no list is loaded; `trotline packages load PATH` takes one in the OSV format")
-    return EXIT[bool(problems)]
+    data = {"lists": [{"file": file, **head} for file, head in lists.heads]}
+    lines = [_line(file, head) for file, head in lists.heads]
+    if not lines and not problems:
+        lines = ["no list is loaded; `trotline packages load PATH` takes one in the OSV format"]
+    return tell_status("trotline.packages/1", data, lines, problems, ok=not problems, as_json=as_json)
+
+
+def _line(file: str, head: Mapping[str, Any]) -> str:
+    newest = f", newest of {printable(str(head['newest']))[:10]}" if head.get("newest") else ""
+    return f"{printable(file)}: {plural(int(head.get('entries', 0)), 'report')}{newest}"
 
 
 @command.command("load")
@@ -61,25 +57,10 @@ def load(paths: tuple[Path, ...], as_json: bool, roots: Roots) -> int:
         raise TrotlineError(f"nothing was loaded, and what was there before stays: {why}", hint="give files of OSV")
     lines = write_list(roots, rows, {"entries": osv.entries, "newest": osv.newest})
     data = {"entries": osv.entries, "packages": lines, "newest": osv.newest, "left_out": dict(osv.left_out)}
-    if as_json:
-        problems = [problem_data(problem) for problem in osv.problems]
-        click.echo(envelope("trotline.packages-load/1", ok=not problems, data=data, problems=problems))
-        return EXIT[bool(problems)]
-    _tell(osv.problems)
-    click.echo(f"{bold(plural(osv.entries, 'report'))} loaded, {plural(lines, 'package')}")
-    for what, count in osv.left_out.most_common():
-        click.echo(dim(f"  {what}: {count}"))
-    return EXIT[bool(osv.problems)]
-
-
-def _tell(problems: Sequence[Problem]) -> None:
-    for problem in problems[:MOST_TOLD]:
-        severity = paint(problem.severity, problem.severity)
-        click.echo(f"{printable(str(problem.place))}: {severity} {printable(problem.message)}")
-        if problem.hint:
-            click.echo(f"    hint: {problem.hint}")
-    if len(problems) > MOST_TOLD:
-        click.echo(f"and {len(problems) - MOST_TOLD} more")
+    left_out = [dim(f"  {what}: {count}") for what, count in osv.left_out.most_common()]
+    told = [f"{bold(plural(osv.entries, 'report'))} loaded, {plural(lines, 'package')}", *left_out]
+    problems = osv.problems
+    return tell_status("trotline.packages-load/1", data, told, problems, ok=not problems, as_json=as_json)
 
 
 @command.command("check")
@@ -93,9 +74,5 @@ def check(packages: tuple[str, ...], as_json: bool, roots: Roots) -> int:
         raise TrotlineError("no list is loaded", hint="`trotline packages load PATH` takes one in the OSV format")
     reports = Reports(files)
     said = {package: reports.of(package) for package in packages}
-    if as_json:
-        click.echo(envelope("trotline.packages-check/1", ok=not any(said.values()), data=said, problems=[]))
-        return EXIT[any(said.values())]
-    for package, why in said.items():
-        click.echo(f"{printable(package)}: {printable(why) or 'not reported'}")
-    return EXIT[any(said.values())]
+    lines = [f"{printable(package)}: {printable(why) or 'not reported'}" for package, why in said.items()]
+    return tell_status("trotline.packages-check/1", said, lines, [], ok=not any(said.values()), as_json=as_json)

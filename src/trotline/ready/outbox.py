@@ -82,7 +82,8 @@ class Outbox:
 
     def _failure(self) -> str:
         """Why not all could be sent; what the server took is gone."""
-        from trotline.audit.posting import Request, headers_of, post  # noqa: PLC0415 - most calls send nothing
+        from trotline.audit.posting import headers_of, post  # noqa: PLC0415 - most calls send nothing
+        from trotline.engine.posting import Request  # noqa: PLC0415 - the same
 
         try:
             headers = {"content-type": "application/json", **headers_of(self.headers_file, "", {})}
@@ -91,7 +92,6 @@ class Outbox:
         for file in self._waiting():
             answer = post(Request(self.url, file.read_bytes(), headers, SECONDS), clock())
             if not answer.is_good:
-                why = answer.why.replace(self.url, shown_url(self.url))
-                return why or f"it answered with status {answer.status}"
+                return f"it answered with status {answer.status}" if answer.status else answer.complaint
             file.unlink(missing_ok=True)
         return ""
