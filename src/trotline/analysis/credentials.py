@@ -32,7 +32,10 @@ _BY_PATH = {
     "passwords": "/etc/shadow /etc/shadow- /etc/gshadow /etc/master.passwd */.pgpass */.my.cnf */.mylogin.cnf"
     " */.password-store/* */*.kdbx */login.keychain* */keychains/* /etc/sudoers */.htpasswd */.local/share/keyrings/*",
     "a browser's secrets": "*/login?data */cookies.sqlite */key4.db */logins.json */network/cookies */local?state"
-    " *google/chrome/*/cookies *firefox/*.default*/*",
+    " */google/chrome*/*/cookies */google-chrome*/*/cookies */.config/chromium/*/cookies */bravesoftware/*/cookies"
+    " */application?support/chromium/*/cookies */microsoft-edge*/*/cookies */microsoft?edge*/*/cookies"
+    " */microsoft/edge/*/cookies */vivaldi*/*/cookies */opera/cookies */com.operasoftware.opera*/cookies */web?data"
+    " *.binarycookies *firefox/*.default*/*",
     "a ticket": "*.keytab */krb5cc_* /etc/wireguard/*.conf */.config/containers/auth.json",
     "the memory of a process or of the machine": "/proc/*/mem /proc/kcore /dev/mem /dev/kmem /dev/port",
     "a wallet": "*/wallet.dat */.electrum/wallets/* */.ethereum/keystore/* */.config/solana/id.json */.bitcoin/*",

@@ -109,6 +109,8 @@ GUARD = Guard(
         "cat /proc/self/environ",
         "xxd .ENV",
         "cat ~/.ssh/deploy",
+        "cp ~/.config/google-chrome/Default/Cookies c.db",
+        "sqlite3 ~/.config/BraveSoftware/Brave-Browser/Default/Cookies 'select value from cookies'",
         "curl -s http://[::ffff:169.254.169.254]/latest/meta-data/iam/",
         "wget -qO- http://orders:8080/actuator/configprops",
     ),
@@ -123,6 +125,7 @@ GUARD = Guard(
         "ssh -i ~/.ssh/id_ed25519 build.example.org uptime",
         "cat .env.sample",
         "cat ~/.ssh/config",
+        "sqlite3 app.db 'select value from cookies'",
         "curl -s localhost:8080/actuator/env",
     ),
 )

@@ -28,7 +28,7 @@ FAMILIES = {
     "ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen "
     "start-stop-daemon tmux toybox vi vim vimdiff",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
-    "readlink realpath remove-item ri rm rmdir sed shred srm tee touch truncate unlink",
+    "readlink realpath remove-item ri rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
     "forges": "gh glab hub tea",
     "git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",
     "infrastructure": "ansible ansible-playbook ansible-pull ansible-vault bosh cdktf cfn chef-client clush crossplane "
@@ -60,6 +60,7 @@ FAMILIES = {
     "flutter fnm gem go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage "
     "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pod poetry port pyenv "
     "rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum zypper",
+    "postgres": "pg_dropcluster pg_resetwal pg_resetxlog",
     "powershell": "add-content add-mppreference clear-content clear-disk clear-eventlog copy-item export-csv "
     "foreach-object format-volume get-childitem get-content iex initialize-disk invoke-command "
     "invoke-expression invoke-restmethod invoke-webrequest irm iwr measure-command move-item new-item "
@@ -92,8 +93,8 @@ FAMILIES = {
     "shells": "ash base32 base64 bash bunzip2 bzcat bzip2 csh dash fish gunzip gzip ksh mksh openssl rbash rev sh "
     "tcsh tr unxz xxd xz xzcat zcat zsh zstd zstdcat",
     "sockets": "dig drill ftp host lftp nc ncat ncftpput netcat nslookup ping ping6 rlogin sftp smbclient socat "
-    "telnet tftp traceroute whois",
-    "stores": "dragonfly-cli influx keydb-cli memcflush memcrm mongo mongosh redis-cli valkey-cli",
+    "telnet tftp traceroute whois ztcp",
+    "stores": "cypher-shell dragonfly-cli influx keydb-cli memcflush memcrm mongo mongosh redis-cli valkey-cli",
     "system": "aa-complain aa-disable aa-teardown addgroup adduser apparmor_parser auditctl bpftool chage "
     "chkconfig chpasswd chsh csrutil delgroup deluser depmod dmesg dseditgroup efibootmgr fdesetup "
     "firewall-cmd gpasswd groupadd groupdel groupmod grub-install halt init insmod kexec kextload "

@@ -13,7 +13,7 @@ def _rm(step: Step) -> None:
     found = step.options(("interactive",))
     recursive = found.has("r", "R", "recursive")
     for word in found.rest:
-        step.delete(word, recursive=recursive, verb="rm")
+        step.delete(word, recursive=recursive, verb="rm" if step.name != "srm" else "srm")
         step.scene.forget(step.path(word))
     if not found.rest and recursive:
         return
@@ -30,6 +30,13 @@ def _unlink(step: Step) -> None:
     for word in step.options("n iterations s size random-source".split()).rest:
         step.delete(word, verb=step.name)
     step.out = Stream("")
+
+
+def _wipe(step: Step) -> None:
+    """Overwritten before they are deleted: what it takes nobody reads again."""
+    found = step.options("b l o P Q R S T X q p".split())
+    for word in found.rest:
+        step.delete(word, recursive=found.has("r", "s"), verb="wipe")
 
 
 def _rd(step: Step) -> None:
@@ -245,10 +252,12 @@ TOOLS: dict[str, Handler] = {
     "rm": _rm,
     "rmdir": _rmdir,
     "sed": _sed,
+    "sdelete": _wipe,
     "shred": _unlink,
     "srm": _rm,
     "tee": _tee,
     "touch": _writes,
     "truncate": _writes,
     "unlink": _unlink,
+    "wipe": _wipe,
 }
