@@ -10,6 +10,9 @@ from trotline.analysis.step import GAP
 KEEPER = "keeper"
 """The source of a secret that a program for secrets shows: what it is there for, other than a cloud that shows keys."""
 
+STOLEN = "stolen"
+"""The source of secrets that no program has any business with, taken out of the memory of another."""
+
 _BY_PATH = {
     "a key": "*/.ssh/id_* */.ssh/*_rsa */.ssh/*_ed25519 */.ssh/*.pem */.ssh/identity /etc/ssh/ssh_host_*_key"
     " */.gnupg/private-keys-v1.d* */.gnupg/secring* */.ssh/google_compute_engine",

@@ -118,7 +118,10 @@ SERVICES = {
         secrets="functions:secrets:access;login:ci",
     ),
     "supabase": Service(
-        depth=3, destroys="db reset;db push +include-all", secrets="projects api-keys;secrets list", stops="stop"
+        depth=3,
+        destroys="db reset;db push +include-all;stop +no-backup",
+        secrets="projects api-keys;secrets list",
+        stops="stop",
     ),
     "cf": Service(
         depth=1,

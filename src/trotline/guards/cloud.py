@@ -34,6 +34,7 @@ GUARD = Guard(
         "aws s3 sync ./site s3://shop-site --delete",
         "gh repo delete acme/ledger --yes",
         "fly apps destroy ledger",
+        "supabase stop --no-backup",
         "heroku pg:reset DATABASE_URL --confirm ledger",
         "wrangler r2 bucket delete ledger-files",
         "sudo -u deploy doctl compute droplet delete 4711 --force",

@@ -113,7 +113,8 @@ def _verb(step: Step, noun: str, words: Sequence[Argument]) -> None:
     found = options(rest, "t time signal s filter until u username p password".split())
     whole = found.has(*meaning.whole.split()) if meaning.whole else False
     target = " ".join(word.text for word in found.rest) or name
-    step.effect("container", meaning.verb, target=target, recursive=whole, writes=True, host=step.name)
+    every = "all" if meaning.verb == "remove" and found.has("a", "all") else ""
+    step.effect("container", meaning.verb, target=target, recursive=whole, source=every, writes=True, host=step.name)
 
 
 # What is started

@@ -37,8 +37,9 @@ FAMILIES = {
     "interpreters": "R Rscript bpython elixir ghc ghci groovy ipython ipython3 irb java julia jython lua luajit "
     "micropython node nodejs perl php py pypy pypy3 python python2 python3 pythonw ruby runghc "
     "runhaskell scala swift ts-node tsx",
-    "keyrings": "bw coredumpctl gcore gopass keepassxc-cli keyctl keyring kinit kwallet-query kwalletcli lpass "
-    "lsassy mimikatz minidump nmcli nordpass-cli pass procdump rbw secret-tool security wg",
+    "keyrings": "bw coredumpctl gcore gopass impacket-secretsdump keepassxc-cli keyctl keyring kinit kwallet-query "
+    "kwalletcli lazagne lpass lsassy mimikatz minidump nanodump nmcli nordpass-cli pass procdump "
+    "procdump64 pypykatz rbw safetykatz secret-tool secretsdump.py security sharpdpapi wg",
     "kubernetes": "helm helm3 helmfile k kubecolor kubectl kubectl-ns kustomize oc",
     "migrations": "alembic artisan atlas console dbmate diesel django-admin drizzle-kit ent flyway gitlab-rails goose "
     "knex liquibase manage.py migrate mikro-orm prisma rails rake sea-orm-cli sequelize sequelize-cli "

@@ -2,6 +2,7 @@
 
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.tools.disks import destroyed
+from trotline.analysis.tools.keyrings import stolen
 from trotline.analysis.tools.requests import NETWORK, name_in, request, saved
 
 
@@ -129,6 +130,8 @@ def _downloads(step: Step) -> None:
 
 def _runs_foreign(step: Step) -> None:
     """`mshta`, `regsvr32`, `rundll32`: they run a script from an address as readily as a file."""
+    if any("comsvcs" in word for word in _said(step)) and any("minidump" in word for word in _said(step)):
+        stolen(step)
     for word in step.words:
         inside = word.text.lower()
         if "://" in inside or inside.startswith(("javascript:", "vbscript:")):
