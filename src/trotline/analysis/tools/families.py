@@ -12,7 +12,7 @@ FAMILIES = {
     "runuser script setarch setpriv setsid softlimit ssh ssh-agent stdbuf strace su sudo "
     "systemd-inhibit systemd-run taskset time timeout torsocks tsocks unbuffer unshare valgrind watch "
     "with-contenv xargs xvfb-run",
-    "containers": "colima docker docker-compose docker-machine finch incus k3d kind lima limactl lxc microk8s "
+    "containers": "colima crictl docker docker-compose docker-machine finch incus k3d kind lima limactl lxc microk8s "
     "minikube multipass nerdctl orb podman podman-compose prlctl vagrant vboxmanage virsh",
     "databases": "alter bcp beeline bq clickhouse clickhouse-client cockroach cqlsh delete drop dropdb dropuser "
     "duckdb grant heroku hive impala-shell litecli mariadb mariadb-admin mariadb-dump mongodump "
@@ -75,19 +75,19 @@ FAMILIES = {
     "servers": "apache2ctl apachectl caddy haproxy httpd nginx openresty tengine varnishadm",
     "services": "airflow akamai akeyless algolia aliyun amplify amtool apigee apigeecli argocd auth0 aws-vault bao "
     "barman berglas bk borg borgmatic boundary braintree buildkite-agent bws cdk cf chamber circleci "
-    "confluent conjur consul copilot couchbase-cli curator_cli databricks datadog-ci deck doctl doppler "
-    "drone duplicacy duplicity dvc eb eksctl etcdctl exo fastly firebase flipt flux fly flyctl "
-    "gitlab-runner grafana grafana-cli hadoop hasura hbase hcloud hdfs hf huggingface-cli ibmcloud "
-    "infisical jenkins-cli jenkins-cli.jar kafka-acls kafka-acls.sh kafka-configs kafka-configs.sh "
-    "kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh "
-    "kafka-leader-election kafka-leader-election.sh kafka-reassign-partitions "
+    "confluent conjur consul convex copilot couchbase-cli curator_cli databricks datadog-ci deck doctl "
+    "dokku doppler drone duplicacy duplicity dvc eb eksctl etcdctl exo fastly firebase flipt flux fly "
+    "flyctl gitlab-runner grafana grafana-cli hadoop hasura hbase hcloud hdfs hf huggingface-cli "
+    "ibmcloud infisical istioctl jenkins-cli jenkins-cli.jar kafka-acls kafka-acls.sh kafka-configs "
+    "kafka-configs.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records "
+    "kafka-delete-records.sh kafka-leader-election kafka-leader-election.sh kafka-reassign-partitions "
     "kafka-reassign-partitions.sh kafka-storage kafka-storage.sh kafka-streams-application-reset "
     "kafka-streams-application-reset.sh kafka-topics kafka-topics.sh kcat kong kopia ldcli linode-cli "
-    "logcli mlflow nats netlify newrelic nodetool nomad oci okta op openstack ovhcloud pagerduty pd "
-    "pgbackrest promtool pulsar-admin rabbitmqadmin rabbitmqctl railway rdiff-backup render restic rpk "
-    "rsnapshot sam scw sendgrid sentry-cli serverless sls snapper sops split splunk square stripe "
-    "supabase tarsnap temporal timeshift tkn tmutil travis twilio unleash vault velero vercel vultr-cli "
-    "wal-g wandb",
+    "logcli mlflow nats neon neonctl netlify newrelic nodetool nomad oci okta op openstack ovhcloud "
+    "pagerduty pd pgbackrest promtool pscale pulsar-admin rabbitmqadmin rabbitmqctl railway "
+    "rdiff-backup render restic rpk rsnapshot sam scw sendgrid sentry-cli serverless sls snapper sops "
+    "split splunk square stripe supabase tarsnap temporal timeshift tkn tmutil travis twilio unleash "
+    "vault velero vercel vultr-cli wal-g wandb",
     "settings": "arp busctl date dbus-send defaults dscl fc gdbus history hostname hostnamectl ifconfig ip "
     "ip6tables ip6tables-restore iptables iptables-restore journalctl nft route setfacl sysctl "
     "timedatectl xattr",
