@@ -87,6 +87,7 @@ GUARD = Guard(
         "pscale database delete ledger --force",
         "neonctl branches reset live --parent",
         "dokku apps:destroy ledger",
+        "Remove-AzResourceGroup -Name shop -Force",
         "istioctl uninstall --purge",
         "npx convex import --replace-all data.zip",
     ),

@@ -132,6 +132,9 @@ GUARD = Guard(
         "gpg --export-secret-keys --armor",
         "security dump-keychain -d login.keychain",
         "procdump -ma lsass.exe out.dmp",
+        "reg save HKLM\\SAM sam.hiv",
+        "type %USERPROFILE%\\.aws\\credentials",
+        "Get-Content $env:USERPROFILE\\.ssh\\id_rsa",
         "rundll32 C:\\Windows\\System32\\comsvcs.dll, MiniDump 600 out.dmp full",
         "cat /proc/self/environ",
         "xxd .ENV",
@@ -143,6 +146,7 @@ GUARD = Guard(
     ),
     passes=(
         "ls -la ~/.ssh",
+        "type ls",
         "cat ~/.ssh/id_ed25519.pub",
         "cp .env.example .env",
         "grep -n '.env' .gitignore",

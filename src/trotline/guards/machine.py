@@ -108,6 +108,9 @@ GUARD = Guard(
         "mount --bind /etc /mnt/e",
         "umount -l /",
         "umount -a",
+        "New-LocalUser intruder",
+        "Disable-NetAdapter -Name Ethernet",
+        "manage-bde -off C:",
         "systemctl disable auditd",
         "gdb -p 4242",
         "setcap cap_net_raw+ep ./x",
@@ -118,6 +121,7 @@ GUARD = Guard(
     passes=(
         "systemctl status nginx",
         "systemctl list-units",
+        "manage-bde -status",
         "sysctl -a",
         "ip addr",
         "mount",

@@ -28,7 +28,7 @@ FAMILIES = {
     "ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen "
     "start-stop-daemon tmux toybox vi vim vimdiff",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
-    "readlink realpath remove-item ri rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
+    "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
     "forges": "gh glab hub tea",
     "git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",
     "infrastructure": "ansible ansible-playbook ansible-pull ansible-vault bosh cdktf cfn chef-client clush crossplane "
@@ -62,13 +62,29 @@ FAMILIES = {
     "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pod poetry port pyenv "
     "rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum zypper",
     "postgres": "pg_dropcluster pg_resetwal pg_resetxlog",
-    "powershell": "add-content add-mppreference clear-content clear-disk clear-eventlog copy-item export-csv "
-    "foreach-object format-volume get-childitem get-content iex initialize-disk invoke-command "
-    "invoke-expression invoke-restmethod invoke-webrequest irm iwr measure-command move-item new-item "
-    "new-object new-service out-file out-null powershell powershell_ise pwsh pwsh-preview "
-    "register-scheduledtask remove-partition rename-item restart-computer select-object set-content "
-    "set-executionpolicy set-mppreference sort-object start-bitstransfer start-job start-process "
-    "stop-computer stop-process stop-service tee-object where-object write-host write-output",
+    "powershell": "add-adgroupmember add-content add-localgroupmember add-mppreference clear-content clear-disk "
+    "clear-eventlog clear-recyclebin copy-item disable-adaccount disable-localuser disable-netadapter "
+    "disable-netfirewallrule enable-localuser export-csv foreach-object format-volume gci get-childitem "
+    "get-content get-process icm iex initialize-disk invoke-command invoke-expression invoke-restmethod "
+    "invoke-sqlcmd invoke-webrequest irm iwr measure-command move-item new-aduser new-azroleassignment "
+    "new-item new-itemproperty new-localgroup new-localuser new-netfirewallrule new-object new-service "
+    "out-file out-null powershell powershell_ise pwsh pwsh-preview register-scheduledtask "
+    "remove-adcomputer remove-adgroup remove-adgroupmember remove-adobject remove-adorganizationalunit "
+    "remove-aduser remove-azakscluster remove-azappserviceplan remove-azcontainerregistry "
+    "remove-azcosmosdbaccount remove-azdisk remove-azdnszone remove-azfunctionapp remove-azkeyvault "
+    "remove-azkeyvaultkey remove-azkeyvaultsecret remove-aznetworksecuritygroup "
+    "remove-azpublicipaddress remove-azrecoveryservicesvault remove-azrediscache remove-azresource "
+    "remove-azresourcegroup remove-azresourcelock remove-azsnapshot remove-azsqldatabase "
+    "remove-azsqlinstance remove-azsqlserver remove-azstorageaccount remove-azstorageblob "
+    "remove-azstoragecontainer remove-azstorageshare remove-azstoragetable remove-azvirtualnetwork "
+    "remove-azvm remove-azvmss remove-azwebapp remove-item remove-itemproperty remove-localgroup "
+    "remove-localgroupmember remove-localuser remove-netfirewallrule remove-netipaddress "
+    "remove-netroute remove-partition rename-item restart-computer ri saps select-object "
+    "set-adaccountpassword set-content set-dnsclientserveraddress set-executionpolicy set-itemproperty "
+    "set-localuser set-mppreference set-netfirewallprofile set-netfirewallrule set-netipinterface "
+    "sort-object spps start-bitstransfer start-job start-process stop-azakscluster stop-azfunctionapp "
+    "stop-azvm stop-azvmss stop-azwebapp stop-computer stop-process stop-service tee-object "
+    "where-object write-host write-output",
     "readers": "awk b2sum bat cat cksum cmp column comm cut diff du egrep expand fgrep file fmt fold gawk grep "
     "head hexdump hexyl join jq less ls mawk md5sum more nawk nl od paste rg sha1sum sha256sum shasum "
     "sort stat strings sum tac tail tree unexpand uniq view wc yq zgrep zless",
@@ -109,5 +125,6 @@ FAMILIES = {
     "websocat wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reg "
     "regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
-    "windows_cmd": "cmd",
+    "windows_cmd": "cmd copy move ren xcopy",
+    "windows_disks": "diskpart fsutil manage-bde ntdsutil robocopy",
 }
