@@ -110,6 +110,12 @@ def test_a_condition_that_chooses_rows_is_one(condition: str) -> None:
     assert not statements(f"delete from t where {condition}", "postgres")[0].whole
 
 
+def test_a_condition_of_thousands_of_parts_is_read_to_its_end() -> None:
+    chain = " or ".join(["a = 1"] * 2000)
+    assert not statements(f"delete from t where {chain}", "postgres")[0].whole
+    assert statements(f"delete from t where {chain} or true", "postgres")[0].whole
+
+
 def test_the_column_that_would_be_gone_is_told() -> None:
     assert statements("alter table shop.orders drop column total")[0].targets == ("shop.orders.total",)
 

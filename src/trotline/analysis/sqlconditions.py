@@ -49,12 +49,12 @@ def _not(test: "exp.Expr") -> bool | None:
 
 
 def _and(test: "exp.Expr") -> bool | None:
-    parts = [always(test.this), always(test.expression)]
+    parts = [always(part) for part in test.flatten()]  # a chain of thousands is as deep as it is long
     return False if False in parts else None if None in parts else True
 
 
 def _or(test: "exp.Expr") -> bool | None:
-    parts = [always(test.this), always(test.expression)]
+    parts = [always(part) for part in test.flatten()]
     return True if True in parts else None if None in parts else False
 
 

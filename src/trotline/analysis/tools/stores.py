@@ -114,11 +114,12 @@ _CYPHER = tuple(
     (re.compile(pattern, re.IGNORECASE | re.DOTALL), deed)
     for pattern, deed in (
         (r"\b(?:drop\s+(?:composite\s+)?database|drop\s+alias)\b", Deed.DESTROY),
-        (r"\bmatch\b(?:(?!\bwhere\b|\{|\blimit\b).)*\bdelete\b", Deed.DESTROY),
         (r"\b(?:grant|deny|revoke|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:user|role))\b", Deed.GRANT),
         (r"\b(?:create|merge|set|remove|delete|drop|load|call\s+apoc\.)", Deed.CHANGE),
     )
 )
+_MATCH = re.compile(r"\bmatch\b", re.IGNORECASE)
+_TAKES_ALL = re.compile(r"(?:(?!\bwhere\b|\{|\blimit\b).)*?\bdelete\b", re.IGNORECASE | re.DOTALL)
 """Neo4j: a MATCH that names no property and no condition takes every node of its kind."""
 
 
@@ -129,7 +130,9 @@ def _cypher(step: Step) -> None:
     texts = [word.text for word in found.rest] or [step.stdin.text or ""]
     where = found.value("a", "address")
     for text in texts:
-        deed = next((deed for pattern, deed in _CYPHER if pattern.search(text)), Deed.READ)
+        all_of_them = any(_TAKES_ALL.match(part) for part in _MATCH.split(text)[1:])
+        said = next((deed for pattern, deed in _CYPHER if pattern.search(text)), Deed.READ)
+        deed = Deed.DESTROY if all_of_them else said
         target = found.value("d", "database") or "the graph"
         step.effect("data", deed.value, target=target, host=where or step.name, writes=deed is not Deed.READ)
     step.out = Stream()
