@@ -254,3 +254,42 @@ def test_what_only_looks_dangerous_passes(line: str) -> None:
 def test_nobody_is_stopped_on_an_ordinary_day(line: str) -> None:
     """Who is stopped for nothing switches the guard off."""
     assert judged(of_command(line, WORLD).effects, WORLD, Policy("standard")).permission is Permission.SILENT
+
+
+WHOLE_AND_PART = (
+    ("git push origin :main", "git push origin :topic"),
+    ("git push --delete origin refs/heads/main", "git push --delete origin topic"),
+    ("git branch -D master", "git branch -D spike"),
+    ("docker rm -f $(docker ps -aq)", "docker rm -f web"),
+    ("podman rm --force --all", "podman rm --force web"),
+    ("docker exec db rm -rf /var/lib/postgresql/data", "docker exec web rm -rf /app/tmp"),
+    ("helm uninstall web", "kubectl delete pod web-0"),
+    ("kubectl scale deployment --all --replicas=0", "kubectl scale deploy/web --replicas=0"),
+    ("curl -X DELETE localhost:9200/_all", "curl -X DELETE localhost:9200/carts/9"),
+    ("gpg --export-secret-keys", "gpg --export --armor"),
+    ("security dump-keychain -d", "security find-generic-password -s web -w"),
+    ("umount -a", "umount /mnt/stick"),
+    ("supabase stop --no-backup", "supabase stop"),
+    ("psql app -c 'update users set admin = true'", "psql app -c 'update users set admin = true where id = 7'"),
+    ("psql app -c 'alter table users drop column email'", "psql app -c 'alter table users add column email text'"),
+    ("rm ~/Documents/*", "rm ~/Documents/*.tmp"),
+    ("shred -u ~/Documents/plan.txt", "rm ~/Documents/plan.txt"),
+    ("rm terraform.tfstate", "rm terraform.tfstate.backup"),
+    ("rm ~/.ssh/id_ed25519", "rm ~/.ssh/known_hosts"),
+    ("tar -xf all.tar -C /", "tar -xf all.tar -C /tmp/all"),
+)
+
+
+@pytest.mark.parametrize("whole, part", WHOLE_AND_PART)
+def test_what_takes_all_of_something_asks_in_standard_and_what_takes_a_part_of_it_does_not(
+    whole: str, part: str
+) -> None:
+    said = [judged(of_command(line, WORLD).effects, WORLD, Policy("standard")).permission for line in (whole, part)]
+    assert said == [Permission.ASK, Permission.SILENT]
+
+
+@pytest.mark.parametrize(
+    "line", ["mimikatz", "procdump64 -ma lsass.exe out.dmp", "rundll32 comsvcs.dll, MiniDump 600 out.dmp full"]
+)
+def test_passwords_are_not_taken_out_of_the_memory_of_the_machine_under_any_preset(line: str) -> None:
+    assert judged(of_command(line, WORLD).effects, WORLD, Policy("standard")).permission is Permission.DENY

@@ -57,11 +57,67 @@ GROUPS = {
         ("select $$; drop table t; $$", "read"),
         ("begin; delete from t; commit", "transaction;delete whole;transaction"),
         ("wibble wobble", "unknown"),
+        ("alter table t add column a int", "ddl-alter"),
+        ("alter table t alter column a drop not null", "ddl-alter"),
+        ("alter table t drop constraint c, drop index i", "ddl-alter"),
+        ("alter table only t drop column if exists a", "ddl-alter whole"),
+        ("alter table t add a int, drop b", "ddl-alter whole"),
+        ("alter table t truncate partition p", "ddl-alter whole"),
+        ("alter table t discard tablespace", "ddl-alter whole"),
+        ("alter table t on cluster c delete where 1", "delete whole"),
+        ("alter table t delete where a = 7", "delete"),
+        ("alter table t update a = 1 where true", "modify whole"),
+        ("create or replace table t (a int)", "ddl-drop whole"),
+        ("create or replace table t as select 1", "ddl-alter"),
+        ("create or replace temp table t (a int)", "ddl-create"),
+        ("create or replace view v as select 1", "ddl-create"),
+        ("create function f() returns int as 'x', 'y' language c", "unsafe-io"),
+        ("create function f() returns int language 'plpython3u' as $$ 1 $$", "unsafe-io"),
+        ("create function f() returns text language sql as $$ select 'language c' $$", "ddl-create"),
+        ("create function f returns string soname 'x.so'", "unsafe-io"),
+        ("insert into function url('https://x', 'CSV') select 1", "unsafe-io"),
+        ("insert into table function s3('https://x', 'CSV') select 1", "export"),
+        ("merge into t using u on t.a = u.a when matched then update set b = 1", "modify"),
+        ("merge into t using u on t.a = u.a when matched then delete", "delete"),
+        ("merge into t using u on true when matched then delete", "delete whole"),
+        ("merge into t using u on t.a = u.a when not matched by source then delete", "delete whole"),
     ],
 )
 def test_a_statement_is_known_by_what_it_does(text: str, kinds: str) -> None:
     found = [f"{each.kind} whole" if each.whole else each.kind for each in statements(text, "postgres")]
     assert found == kinds.split(";")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("id = id", "not false", "id is not null", "not (id is null)", "1 = 1 or a = 2", "1 < 2", "'a' <> 'b'"),
+        *("true and 1 = 1", "exists (select 1)", "name like '%'", "id > 0", "id >= 1", "id <> -1", "(1 = 1) is true"),
+    ],
+)
+def test_a_condition_that_holds_for_every_row_is_none(condition: str) -> None:
+    assert statements(f"delete from t where {condition}", "postgres")[0].whole
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        *("a = b", "deleted_at is not null", "false", "1 = 2", "id is null", "id > 100", "a > 0", "name like 'x%'"),
+        *("1 = 1 and a = 2", "not a", "a <> a", "exists (select 1 from u where u.a = t.a)", "1 = '1' and a = 2"),
+    ],
+)
+def test_a_condition_that_chooses_rows_is_one(condition: str) -> None:
+    assert not statements(f"delete from t where {condition}", "postgres")[0].whole
+
+
+def test_a_condition_of_thousands_of_parts_is_read_to_its_end() -> None:
+    chain = " or ".join(["a = 1"] * 2000)
+    assert not statements(f"delete from t where {chain}", "postgres")[0].whole
+    assert statements(f"delete from t where {chain} or true", "postgres")[0].whole
+
+
+def test_the_column_that_would_be_gone_is_told() -> None:
+    assert statements("alter table shop.orders drop column total")[0].targets == ("shop.orders.total",)
 
 
 def test_a_backslash_hides_a_quote_only_where_the_database_says_so() -> None:

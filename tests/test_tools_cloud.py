@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from trotline.analysis.action import of_command
 from trotline.analysis.manifests import KubeObject, kube_objects
 from trotline.analysis.scene import World
-from trotline.analysis.services import SERVICES
-from trotline.analysis.tools.services import phrases
+from trotline.analysis.tools.services import ROWS, phrases
 from trotline.analysis.verbs import Deed, deed_of, http_call, verb_among
 from trotline.effects import Certainty, Effect
 
@@ -125,6 +124,11 @@ def test_a_request_is_known_by_its_method_and_by_what_its_path_names(method: str
         ("docker compose -f a.yml down -v", ("container", "down")),
         ("docker volume rm shop_data", ("container", "remove volume")),
         ("dropdb shop", ("sql", "ddl-drop")),
+        ("pg_dropcluster 16 main", ("data", "destroy")),
+        ("pg_resetwal -f -D /srv/pg", ("data", "destroy")),
+        ("cypher-shell -d shop 'MATCH (n:Order) DETACH DELETE n'", ("data", "destroy")),
+        ("cypher-shell 'MATCH (n:Order) WHERE n.id = 7 DELETE n'", ("data", "change")),
+        ("echo 'MATCH (n) RETURN n' | cypher-shell", ("data", "read")),
         ("mysqladmin -u root -ppw drop shop", ("sql", "ddl-drop")),
         ("prisma migrate reset", ("sql", "ddl-drop")),
         ("bq query 'DELETE FROM d.t WHERE true'", ("sql", "delete")),
@@ -165,6 +169,47 @@ def test_a_dry_run_changes_nothing(line: str) -> None:
 )
 def test_a_task_of_a_project_counts_only_if_it_is_about_its_database(line: str, verbs: list[str]) -> None:
     assert [each.verb for each in effects(line) if each.kind == "sql"] == verbs
+
+
+@pytest.mark.parametrize(
+    "line, source",
+    [
+        ("aws rds modify-db-cluster --db-cluster-identifier x --no-deletion-protection", "unprotected"),
+        ("aws rds modify-db-cluster --db-cluster-identifier x --deletion-protection", ""),
+        ("aws rds modify-db-instance --db-instance-identifier x --backup-retention-period 0", "unprotected"),
+        ("aws rds create-db-instance --db-instance-identifier x --no-deletion-protection", ""),
+        ("aws s3api put-bucket-versioning --bucket b --versioning-configuration Status=Suspended", "unprotected"),
+        ("aws s3api put-bucket-versioning --bucket b --versioning-configuration Status=Enabled", ""),
+        (
+            "aws elbv2 modify-load-balancer-attributes --attributes Key=deletion_protection.enabled,Value=false",
+            "unprotected",
+        ),
+        ("aws elbv2 modify-load-balancer-attributes --attributes Key=deletion_protection.enabled,Value=true", ""),
+        ("aws rds modify-db-instance --db-instance-identifier x --publicly-accessible", "open"),
+        ("aws ec2 revoke-security-group-ingress --group-id g --cidr 0.0.0.0/0", ""),
+        ("gcloud sql instances patch x --authorized-networks 10.0.0.0/8,0.0.0.0/0", "open"),
+        ("gcloud sql instances patch x --authorized-networks 10.0.0.0/8", ""),
+        ("az network nsg rule create -g g --nsg-name n -n x --source-address-prefixes Internet", "open"),
+        ("aws ecs update-service --service s --desired-count 0", "stopped"),
+        ("aws ecs update-service --service s --desired-count 10", ""),
+        ("aws ecs create-service --service-name s --desired-count 0", ""),
+        ("fly scale count 0", "stopped"),
+        ("fly scale count 2", ""),
+        ("gcloud compute instances add-metadata vm --metadata startup-script=x", "remote"),
+        ("gcloud compute instances add-metadata vm --metadata colour=red", ""),
+        ("az vm run-command invoke -g g -n vm --command-id RunShellScript --scripts uptime", "remote"),
+    ],
+)
+def test_an_option_may_say_more_than_the_verb(line: str, source: str) -> None:
+    assert max(each.source for each in effects(line) if each.kind == "cloud") == source
+
+
+def test_commands_for_machines_of_a_cloud_are_read() -> None:
+    for line in (
+        """aws ssm send-command --instance-ids i --parameters 'commands=["rm -rf /srv"]'""",
+        "az vm run-command invoke -g g -n vm --command-id RunShellScript --scripts 'rm -rf /srv'",
+    ):
+        assert Seen("delete", "rm", "/srv") in seen(line)
 
 
 def test_a_jar_that_speaks_to_a_service_is_read_as_its_program() -> None:
@@ -393,9 +438,9 @@ def test_no_words_make_a_reader_fail(words: list[str]) -> None:
         effects(" ".join([program, *words]))
 
 
-@pytest.mark.parametrize("name", SERVICES)
+@pytest.mark.parametrize("name", ROWS)
 def test_every_phrase_of_a_row_is_words_and_flags(name: str) -> None:
-    row = SERVICES[name]
+    row = ROWS[name]
     for text in (row.destroys, row.stops, row.grants, row.changes, row.reads, row.secrets, row.runs):
         for phrase in phrases(text):
             assert phrase.words or phrase.flags

@@ -10,6 +10,9 @@ from trotline.analysis.step import GAP
 KEEPER = "keeper"
 """The source of a secret that a program for secrets shows: what it is there for, other than a cloud that shows keys."""
 
+STOLEN = "stolen"
+"""The source of secrets that no program has any business with, taken out of the memory of another."""
+
 _BY_PATH = {
     "a key": "*/.ssh/id_* */.ssh/*_rsa */.ssh/*_ed25519 */.ssh/*.pem */.ssh/identity /etc/ssh/ssh_host_*_key"
     " */.gnupg/private-keys-v1.d* */.gnupg/secring* */.ssh/google_compute_engine",
@@ -32,7 +35,10 @@ _BY_PATH = {
     "passwords": "/etc/shadow /etc/shadow- /etc/gshadow /etc/master.passwd */.pgpass */.my.cnf */.mylogin.cnf"
     " */.password-store/* */*.kdbx */login.keychain* */keychains/* /etc/sudoers */.htpasswd */.local/share/keyrings/*",
     "a browser's secrets": "*/login?data */cookies.sqlite */key4.db */logins.json */network/cookies */local?state"
-    " *google/chrome/*/cookies *firefox/*.default*/*",
+    " */google/chrome*/*/cookies */google-chrome*/*/cookies */.config/chromium/*/cookies */bravesoftware/*/cookies"
+    " */application?support/chromium/*/cookies */microsoft-edge*/*/cookies */microsoft?edge*/*/cookies"
+    " */microsoft/edge/*/cookies */vivaldi*/*/cookies */opera/cookies */com.operasoftware.opera*/cookies */web?data"
+    " *.binarycookies *firefox/*.default*/*",
     "a ticket": "*.keytab */krb5cc_* /etc/wireguard/*.conf */.config/containers/auth.json",
     "the memory of a process or of the machine": "/proc/*/mem /proc/kcore /dev/mem /dev/kmem /dev/port",
     "a wallet": "*/wallet.dat */.electrum/wallets/* */.ethereum/keystore/* */.config/solana/id.json */.bitcoin/*",

@@ -28,7 +28,7 @@ _SYSTEM = frozenset(
     "Applications Library System Users Volumes Windows applications library system users volumes bin"
     " boot cores dev etc home lib lib32 lib64 media"
     " mnt nix opt private proc root run sbin srv sys usr var windows".split()
-)
+) | {"Program Files", "Program Files (x86)", "ProgramData", "program files", "program files (x86)", "programdata"}
 _SHARED = ("/opt/", "/mnt/", "/media/", "/srv/", "/Volumes/", "/home/", "/Users/", "/private/tmp", "/var/tmp")  # noqa: S108 - names to recognise
 """Below these is people's work, not the system's."""
 

@@ -34,8 +34,8 @@ SERVICES = {
         destroys="kms schedule-key-deletion;cloudformation delete-stack;s3 rb;s3 rm;s3 sync +delete;s3 mv;kms"
         " disable-key;"
         "ecr batch-delete-image;cloudtrail stop-logging;organizations leave-organization;configservice"
-        " stop-configuration-recorder",
-        stops="ec2 stop-instances;iam update-assume-role-policy",
+        " stop-configuration-recorder;organizations close-account;account close-account",
+        stops="ec2 stop-instances;route53 change-resource-record-sets;iam update-assume-role-policy",
         grants="iam create-user;iam create-role;iam create-access-key;iam create-login-profile;iam add-user-to-group;"
         "ec2 authorize-security-group-ingress;ec2 modify-snapshot-attribute;ec2 modify-image-attribute;"
         "s3api put-bucket-acl;s3api put-object-acl;s3api put-public-access-block;s3api delete-public-access-block;"
@@ -48,7 +48,8 @@ SERVICES = {
         "sts get-session-token;sts get-federation-token;ecr get-login-password;ecr get-authorization-token;"
         "configure export-credentials;codeartifact get-authorization-token;rds generate-db-auth-token;"
         "apigateway get-api-key +include-value;apigateway get-api-keys +include-values;sso get-role-credentials;"
-        "iam create-access-key",
+        "iam create-access-key;ec2 get-password-data;ec2 create-key-pair;lightsail get-instance-access-details;"
+        "lightsail download-default-key-pair",
     ),
     "gcloud": Service(
         depth=6,
@@ -67,6 +68,7 @@ SERVICES = {
         valued="subscription output query",
         grants="role assignment create;ad sp create;ad sp create-for-rbac;ad app credential reset;ad sp credential"
         " reset",
+        destroys="lock delete;group lock delete;resource lock delete;account lock delete",
         stops="vm deallocate;vm stop",
         secrets="keyvault secret show;keyvault secret download;account get-access-token;storage account keys list;"
         "acr credential show;cosmosdb keys list;redis list-keys;storage account show-connection-string;"
@@ -118,7 +120,10 @@ SERVICES = {
         secrets="functions:secrets:access;login:ci",
     ),
     "supabase": Service(
-        depth=3, destroys="db reset;db push +include-all", secrets="projects api-keys;secrets list", stops="stop"
+        depth=3,
+        destroys="db reset;db push +include-all;stop +no-backup",
+        secrets="projects api-keys;secrets list",
+        stops="stop",
     ),
     "cf": Service(
         depth=1,

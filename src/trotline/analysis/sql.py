@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from trotline.analysis.sqlalter import loss_of, mutation
+from trotline.analysis.sqlconditions import always
 from trotline.analysis.sqltext import masked, split
 
 if TYPE_CHECKING:
@@ -69,6 +71,12 @@ _OPENINGS = tuple(
         (r"alter\b", "ddl-alter"),
         (r"drop\b", "ddl-drop"),
         (r"undrop\b", "ddl-alter"),
+        (r"create (?:aggregate )?function .*\bsoname\b", "unsafe-io"),
+        (r"create assembly\b", "unsafe-io"),
+        (r"create or replace (?:transient )?table .*\b(?:clone|like|as \(?(?:select|with|from|table))\b", "ddl-alter"),
+        (r"create or replace (?:transient )?(?:table|database|schema)\b", "ddl-drop"),
+        (r"insert into (?:table )?function (?:s3|gcs|azureblobstorage|hdfs|iceberg|deltalake)", "export"),
+        (r"insert into (?:table )?function\b", "unsafe-io"),
         (r"create\b", "ddl-create"),
     )
 )
@@ -82,6 +90,9 @@ _STEERING_CALLS = re.compile(
     r"\b(?:pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile|pg_drop_replication_slot|pg_promote"
     r"|pg_switch_wal|setval)\b"
 )
+_FOREIGN_CODE = re.compile(r"\blanguage\s+['\"]?(?:c|internal|pl\w+u|plsh)\b", re.IGNORECASE)
+"""Languages in which a function does whatever the database's own user may do on its machine."""
+
 _OUTFILE = re.compile(r"\binto (?:outfile|dumpfile)\b")
 _OBJECT = re.compile(
     r"(?:create|alter|drop|truncate|undrop)(?: or replace)?(?: (?:temp|temporary|unlogged|materialized|external|unique"
@@ -106,6 +117,10 @@ def _statement(text: str, dialect: str) -> Statement:
         return Statement("maintenance", verb, writes=True)
     if verb == "explain":
         return _explained(text, plain, dialect)
+    if verb in {"create", "do"} and _runs_foreign_code(plain, text):
+        return Statement("unsafe-io", verb, writes=True)
+    if verb == "alter" and plain.startswith(("alter table", "alter foreign table")):
+        return _altered(text, plain, dialect)
     kind = _opening(plain, text)
     if kind:
         return _named(kind, verb, plain)
@@ -121,6 +136,21 @@ def _opening(plain: str, text: str) -> str:
     if kind == "unsafe-io" and plain.startswith("copy") and _FROM_CLOUD.search(text):
         return "load" if " from " in plain else "export"
     return kind
+
+
+def _runs_foreign_code(plain: str, text: str) -> bool:
+    """The name of the language may stand in quotes, which are empty in the plain text."""
+    return bool(_FOREIGN_CODE.search(text if "language ''" in plain else plain))
+
+
+def _altered(text: str, plain: str, dialect: str) -> Statement:
+    rows = mutation(text)
+    if rows:
+        return _statement(rows, dialect)
+    loss = loss_of(plain)
+    if loss is None:
+        return _named("ddl-alter", "alter", plain)
+    return Statement("ddl-alter", "alter", writes=True, whole=True, targets=(_bare(loss.target),), thing=loss.thing)
 
 
 def _named(kind: str, verb: str, plain: str) -> Statement:
@@ -193,11 +223,24 @@ def _deeds(tree: "exp.Expr") -> Iterator[Statement]:
             kind = "delete" if isinstance(node, exp.Delete) else "modify"
             yield Statement(kind, writes=True, whole=_takes_all(node), targets=_tables(node.this))
         elif isinstance(node, exp.Merge):
-            yield Statement("modify", writes=True, targets=_tables(node.this))
+            yield _merged(node)
         elif isinstance(node, exp.Insert) and (outer or node is not tree):
             yield Statement("write", writes=True, targets=_tables(node.this))
         elif isinstance(node, exp.Into):
             yield Statement("ddl-create", writes=True, targets=_tables(node.this), thing="table")
+
+
+def _merged(node: "exp.Expr") -> Statement:
+    """MERGE: it deletes where a branch says so; whatever is not in the source, if that is all the branch says."""
+    whens = node.args["whens"].expressions if node.args.get("whens") else ()
+    deletes = [when for when in whens if when.args["then"].name.upper() == "DELETE"]
+    if not deletes:
+        return Statement("modify", writes=True, targets=_tables(node.this))
+    on = node.args.get("on")
+    matches_all = on is not None and always(on) is True
+    plain = [when for when in deletes if not when.args.get("condition")]
+    whole = any(matches_all or (when.args.get("source") and not when.args.get("matched")) for when in plain)
+    return Statement("delete", writes=True, whole=whole, targets=_tables(node.this))
 
 
 def _takes_all(node: "exp.Expr") -> bool:
@@ -209,12 +252,7 @@ def _takes_all(node: "exp.Expr") -> bool:
         return not node.args.get("limit")
     if not isinstance(where.this, exp.Expr):
         return True  # `where` without a condition, which a parser of half a statement lets stand
-    test = where.this.unnest()
-    if isinstance(test, exp.Boolean):
-        return bool(test.this)
-    if isinstance(test, exp.Literal):
-        return test.name not in {"0", ""}
-    return isinstance(test, exp.EQ) and isinstance(test.this, exp.Literal) and test.this == test.expression
+    return always(where.this) is True
 
 
 def _tables(node: object) -> tuple[str, ...]:

@@ -1,9 +1,18 @@
 """Containers: powers that let them out, and what is thrown away with them."""
 
+import re
+
 from trotline.analysis.credentials import credential, directory_of_credentials
 from trotline.analysis.places import Place, place_of
+from trotline.analysis.step import GAP
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight, Test
+
+_DATA = re.compile(
+    r"(?:^|\s)(?:/var/lib/[\w.-]*(?:sql|mongo|redis|elastic|kafka|rabbit|influx|etcd|cassandra|minio|neo4j)"
+    r"|/bitnami|/data(?:/|\s|$)|/usr/share/elasticsearch/data|/var/opt/mssql)"
+)
+"""Where the images of databases keep what is in them."""
 
 
 def _verb(*verbs: str) -> Test:
@@ -20,6 +29,15 @@ def _machine_inside(effect: Effect, sight: Sight) -> bool:
     place = place_of(effect.path, sight.world)
     secret = credential(effect.path) or directory_of_credentials(effect.path)
     return bool(secret) or (effect.writes and place in {Place.ROOT, Place.SYSTEM, Place.HOME, Place.DEVICE})
+
+
+def _all_removed(effect: Effect, _: Sight) -> bool:
+    """`rm -f $(docker ps -aq)`: whatever there is, also what belongs to other projects."""
+    return effect.verb == "remove" and effect.recursive and (effect.source == "all" or GAP in effect.target)
+
+
+def _data_inside(effect: Effect, _: Sight) -> bool:
+    return effect.verb == "delete inside" and effect.recursive and _DATA.search(effect.target) is not None
 
 
 def _forced(effect: Effect, _: Sight) -> bool:
@@ -56,7 +74,16 @@ GUARD = Guard(
         ),
         Row("volumes", _verb("remove volume"), "ask deny deny", "{target}: volumes hold data, and nobody gets it back"),
         Row("services", _verb("remove service"), "ask deny deny", "{target}: services of the swarm would go"),
+        Row("nothing left", _verb("scale to nothing"), "pass ask deny", "{target}: nothing of the service would run"),
         Row("machine", _verb("remove machine"), "pass ask deny", "{target}: all that is in the machine would go"),
+        Row(
+            "all removed",
+            _all_removed,
+            "ask deny deny",
+            "{target}: containers that nobody has named would go, running or not, with what is in them",
+            "name the containers; docker compose down takes those of one project",
+        ),
+        Row("data inside", _data_inside, "ask deny deny", "{target} is where a database in a container keeps its data"),
         Row(
             "forced", _forced, "pass ask deny", "{verb} {target}: running or used things would go, with what is in them"
         ),
@@ -90,6 +117,11 @@ GUARD = Guard(
         "docker compose -f stack.yml down -v",
         "docker-compose down --volumes",
         "docker rm -f ledger",
+        "docker rm -f $(docker ps -aq)",
+        "podman rm -fa",
+        "crictl rmp -fa",
+        "docker service scale ledger=0",
+        "docker exec ledger sh -c 'rm -rf /var/lib/mysql/*'",
         "docker build --build-arg NPM_TOKEN=$NPM_TOKEN .",
         "docker rmi -f ledger:1",
         "docker exec ledger rm -rf /var/lib/ledger",
@@ -106,6 +138,7 @@ GUARD = Guard(
         "docker run -d -p 8080:80 nginx",
         "docker compose --profile web up --wait",
         "docker compose down",
+        "docker service scale ledger=3",
         "docker compose logs -f web",
         "docker exec ledger ls /srv",
         "docker rm ledger",

@@ -1,7 +1,14 @@
 """Secrets that an agent, and with it a model's provider, would read."""
 
 from trotline.analysis.addresses import is_metadata
-from trotline.analysis.credentials import KEEPER, credential, directory_of_credentials, is_dotenv, is_key_by_place
+from trotline.analysis.credentials import (
+    KEEPER,
+    STOLEN,
+    credential,
+    directory_of_credentials,
+    is_dotenv,
+    is_key_by_place,
+)
 from trotline.analysis.places import Place
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight
@@ -34,6 +41,14 @@ def _all_of_them(effect: Effect, _: Sight) -> bool:
 
 def _from_a_manager(effect: Effect, _: Sight) -> bool:
     return effect.verb == "secret" and effect.source != KEEPER
+
+
+def _stolen(effect: Effect, _: Sight) -> bool:
+    return effect.verb == "secret" and effect.source == STOLEN
+
+
+def _all_shown(effect: Effect, _: Sight) -> bool:
+    return effect.verb == "secret" and effect.recursive
 
 
 def _of_the_machine(effect: Effect, _: Sight) -> bool:
@@ -85,6 +100,14 @@ GUARD = Guard(
             "{host} gives this machine's own credentials to whoever asks",
             "let the cloud's own program ask, which shows no credentials",
         ),
+        Row("stolen", _stolen, "deny deny deny", "{target} would be taken out of the memory of this machine"),
+        Row(
+            "all secrets",
+            _all_shown,
+            "ask deny deny",
+            "all of {target} would be shown, not one secret that is needed",
+            "let the program that needs one fetch it by its name",
+        ),
         Row(
             "secret manager",
             lambda effect, sight: _reads(effect) and _from_a_manager(effect, sight),
@@ -106,14 +129,24 @@ GUARD = Guard(
         "ln -s ~/.netrc n && cat n",
         "cp ~/.kube/config /tmp/x",
         "sudo cat /etc/shadow",
+        "gpg --export-secret-keys --armor",
+        "security dump-keychain -d login.keychain",
+        "procdump -ma lsass.exe out.dmp",
+        "reg save HKLM\\SAM sam.hiv",
+        "type %USERPROFILE%\\.aws\\credentials",
+        "Get-Content $env:USERPROFILE\\.ssh\\id_rsa",
+        "rundll32 C:\\Windows\\System32\\comsvcs.dll, MiniDump 600 out.dmp full",
         "cat /proc/self/environ",
         "xxd .ENV",
         "cat ~/.ssh/deploy",
+        "cp ~/.config/google-chrome/Default/Cookies c.db",
+        "sqlite3 ~/.config/BraveSoftware/Brave-Browser/Default/Cookies 'select value from cookies'",
         "curl -s http://[::ffff:169.254.169.254]/latest/meta-data/iam/",
         "wget -qO- http://orders:8080/actuator/configprops",
     ),
     passes=(
         "ls -la ~/.ssh",
+        "type ls",
         "cat ~/.ssh/id_ed25519.pub",
         "cp .env.example .env",
         "grep -n '.env' .gitignore",
@@ -123,6 +156,7 @@ GUARD = Guard(
         "ssh -i ~/.ssh/id_ed25519 build.example.org uptime",
         "cat .env.sample",
         "cat ~/.ssh/config",
+        "sqlite3 app.db 'select value from cookies'",
         "curl -s localhost:8080/actuator/env",
     ),
 )

@@ -9,6 +9,7 @@ from trotline.guards.guard import Guard, Row, Sight, opaque
 _TRIAL = re.compile(
     r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
 )
+_LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete"})
 _LOCAL = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
 
 
@@ -27,7 +28,11 @@ def _reaches_out(effect: Effect, _: Sight) -> bool:
 def _gone(effect: Effect, _: Sight) -> bool:
     if effect.kind == "data":
         return effect.verb == Deed.DESTROY
-    return effect.recursive and effect.verb in {"ddl-drop", "truncate", "delete"} and not _trial(effect)
+    return effect.recursive and effect.verb in _LOSES and not _trial(effect)
+
+
+def _overwritten(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.recursive and effect.verb == "modify" and not _trial(effect)
 
 
 def _changed_all(effect: Effect, _: Sight) -> bool:
@@ -74,6 +79,13 @@ GUARD = Guard(
             "make a backup first, or name the rows with a WHERE; a person should do this",
         ),
         Row(
+            "overwritten",
+            _overwritten,
+            "ask deny deny",
+            "every row of {target} would be changed, and a database does not keep what stood there",
+            "name the rows with a WHERE",
+        ),
+        Row(
             "all rows",
             _changed_all,
             "pass ask deny",
@@ -93,11 +105,21 @@ GUARD = Guard(
         "mysql -e 'DELETE FROM invoices WHERE 1=1' ledger",
         "echo 'drop database ledger;' | mysql",
         "sqlite3 ledger.db 'DELETE FROM invoices'",
+        "psql -d ledger -c 'DELETE FROM invoices WHERE id IS NOT NULL'",
+        "psql -d ledger -c 'UPDATE invoices SET paid = true'",
+        "psql -d ledger -c 'ALTER TABLE invoices DROP COLUMN total'",
+        "mysql ledger -e 'ALTER TABLE invoices TRUNCATE PARTITION p2024'",
+        "clickhouse-client -q 'ALTER TABLE invoices DELETE WHERE 1'",
+        "snowsql -q 'CREATE OR REPLACE TABLE invoices (id int)'",
+        "psql -c \"CREATE FUNCTION f() RETURNS int AS 'x.so' LANGUAGE C\"",
         "psql -c \"COPY invoices TO PROGRAM 'sh'\"",
         "psql -c \"SELECT pg_read_file('/etc/hostname')\"",
         "psql -c 'WITH gone AS (DELETE FROM invoices RETURNING *) SELECT count(*) FROM gone'",
         "mysql -e '/*!50000 DROP TABLE invoices */'",
         "dropdb ledger",
+        "pg_dropcluster 16 main --stop",
+        "pg_resetwal -f /var/lib/postgresql/16/main",
+        "cypher-shell -u neo4j 'MATCH (n) DETACH DELETE n'",
         "mysqladmin -f drop ledger",
         "redis-cli -h cache.example FLUSHALL",
         "mongosh ledger --eval 'db.invoices.deleteMany({})'",
@@ -113,6 +135,10 @@ GUARD = Guard(
         "psql -c \"SELECT 'DROP TABLE invoices'\"",
         'psql -d ledger -c "UPDATE invoices SET paid = true WHERE id = 7"',
         "psql -d ledger_test -c 'TRUNCATE invoices'",
+        "psql -d ledger_test -c 'UPDATE invoices SET paid = true'",
+        "psql -d ledger -c 'ALTER TABLE invoices ALTER COLUMN total DROP DEFAULT'",
+        "psql -d ledger -c 'DELETE FROM invoices WHERE paid_at IS NOT NULL'",
+        "psql -d ledger -c 'CREATE OR REPLACE VIEW paid AS SELECT 1'",
         "dropdb ledger_test",
         "createdb ledger",
         "mysql -e 'SHOW TABLES' ledger",
@@ -120,6 +146,8 @@ GUARD = Guard(
         "sqlite3 ledger.db '.schema'",
         "sqlite3 /tmp/scratch.db 'DROP TABLE t'",
         "redis-cli GET cart:7",
+        "cypher-shell 'MATCH (n:Invoice {id: 7}) DELETE n'",
+        "pg_resetwal -n /var/lib/postgresql/16/main",
         "mongosh ledger --eval 'db.invoices.find({}).limit(3)'",
         "kafka-topics --bootstrap-server k:9092 --list",
         "pg_dump ledger > ledger.sql",

@@ -1,10 +1,12 @@
 """Files that nobody gets back."""
 
+from trotline.analysis.credentials import credential
 from trotline.analysis.places import Place, whole
 from trotline.analysis.step import GAP
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight
 
+_OVERWRITES = frozenset({"shred", "wipe", "srm"})
 _GONE_FOR_EVER = {Place.ROOT, Place.SYSTEM, Place.HOME, Place.DEVICE}
 
 
@@ -35,6 +37,31 @@ def _outside(effect: Effect, sight: Sight) -> bool:
     return effect.recursive and sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
 
 
+def _outside_workspace(effect: Effect, sight: Sight) -> bool:
+    return sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
+
+
+def _all_in_it(effect: Effect, sight: Sight) -> bool:
+    """`rm ~/Documents/*`: all files of a directory, one by one."""
+    return _outside_workspace(effect, sight) and whole(effect.path) != effect.path.rstrip("/")
+
+
+def _by_pattern(effect: Effect, sight: Sight) -> bool:
+    return "*" in effect.path and _outside_workspace(effect, sight)
+
+
+def _overwritten(effect: Effect, sight: Sight) -> bool:
+    return effect.verb in _OVERWRITES and _outside_workspace(effect, sight)
+
+
+def _key(effect: Effect, sight: Sight) -> bool:
+    return effect.verb != "move" and credential(effect.path) != "" and _outside_workspace(effect, sight)
+
+
+def _state(effect: Effect, sight: Sight) -> bool:
+    return effect.verb != "move" and effect.path.endswith(".tfstate") and sight.place(effect) is not Place.TEMPORARY
+
+
 def _found(effect: Effect, sight: Sight) -> bool:
     """By find, or because it is not in the source of a copy: nobody has named it."""
     chosen = effect.source == "selected" or "--delete" in effect.verb
@@ -51,10 +78,6 @@ def _unknown(effect: Effect, sight: Sight) -> bool:
 
 def _anything(effect: Effect, _: Sight) -> bool:
     return effect.recursive and effect.path == GAP
-
-
-def _one_outside(effect: Effect, sight: Sight) -> bool:
-    return sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
 
 
 GUARD = Guard(
@@ -91,6 +114,34 @@ GUARD = Guard(
             "outside", _outside, "ask deny deny", "{path} is outside the workspace", "delete inside the workspace only"
         ),
         Row(
+            "all in a directory",
+            _all_in_it,
+            "ask deny deny",
+            "{path} is outside the workspace",
+            "delete inside the workspace only",
+        ),
+        Row(
+            "overwritten first",
+            _overwritten,
+            "ask deny deny",
+            "{path} is outside the workspace, and no program finds again what {verb} has deleted",
+        ),
+        Row(
+            "key",
+            _key,
+            "ask deny deny",
+            "{path} holds secrets, of which there may be no other copy",
+            "move it to another name, and let the person delete it",
+        ),
+        Row(
+            "state of Terraform",
+            _state,
+            "ask deny deny",
+            "{path} is all that Terraform knows about what it has made; without it nobody can change or destroy that",
+            "terraform state rm takes out one thing; move the file if it is in the way",
+        ),
+        Row("by a pattern", _by_pattern, "pass ask deny", "{path} is outside the workspace", "name the files"),
+        Row(
             "found by a search",
             _found,
             "pass ask deny",
@@ -105,7 +156,7 @@ GUARD = Guard(
             "name the files",
         ),
         Row("unknown", _unknown, "pass ask deny", "what would be deleted is not known: {why}"),
-        Row("one file outside", _one_outside, "pass pass ask", "{path} is outside the workspace"),
+        Row("one file outside", _outside_workspace, "pass pass ask", "{path} is outside the workspace"),
     ),
     stops=(
         "rm -rf ~",
@@ -119,8 +170,17 @@ GUARD = Guard(
         'X=~; rm -rf "$X"',
         'rm -rf "$DIR/"',
         "Remove-Item -Recurse -Force ~",
+        "Get-ChildItem ~ -Recurse | Remove-Item -Force",
+        "rmdir /s /q C:\\Windows",
+        "robocopy empty C:\\Users\\dev /MIR",
         "mv ~ /tmp/gone",
         "shred -u /etc/hosts",
+        "shred -uz ~/Documents/plan.txt",
+        "wipe -f ~/Documents/plan.txt",
+        "rm ~/Documents/*",
+        "rm ~/Pictures/2019-*",
+        "rm ~/.ssh/id_ed25519",
+        "rm infra/terraform.tfstate",
     ),
     passes=(
         "rm -rf web/node_modules",
@@ -131,7 +191,13 @@ GUARD = Guard(
         'rm -rf "$(mktemp -d)"',
         "git commit -m 'no more rm -rf /'",
         "rmdir empty",
+        "rmdir /s /q build",
+        "Remove-Item -Recurse node_modules",
         "mv a.txt b.txt",
+        "shred -u notes.txt",
+        "rm ~/Documents/plan.txt",
+        "rm infra/terraform.tfstate.backup",
+        "mv terraform.tfstate state.old",
         "find . -name '*.orig' -print",
     ),
 )

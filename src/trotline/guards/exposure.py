@@ -77,6 +77,7 @@ GUARD = Guard(
         "curl --unix-socket /var/run/docker.sock http://x/info",
         "sudo iptables -F INPUT",
         "ufw disable",
+        "Set-NetFirewallProfile -Profile Public -Enabled False",
         "nc -l 9001",
         "python3 -m http.server 9001",
         "exec 3<>/dev/tcp/192.0.2.7/80",

@@ -2,6 +2,7 @@
 
 from trotline.analysis.places import Place
 from trotline.effects import Effect
+from trotline.guards.branches import is_main
 from trotline.guards.guard import Guard, Row, Sight, Test, opaque
 
 _MINE = {Place.ROOT, Place.SYSTEM, Place.HOME, Place.PERSONAL}
@@ -19,6 +20,11 @@ def _is(verb: str, *sources: str) -> Test:
 def _at_home(effect: Effect, sight: Sight) -> bool:
     """A home directory kept in git: what is not committed there is everything else that a person has."""
     return effect.verb in {"clean", "discard"} and effect.source == "all" and sight.place(effect) in _MINE
+
+
+def _main_branch(effect: Effect, _: Sight) -> bool:
+    forced = effect.verb == "delete-branch" and effect.source == "forced"
+    return forced and any(map(is_main, effect.target.split(" ")))
 
 
 def _unknown(effect: Effect, _: Sight) -> bool:
@@ -109,6 +115,13 @@ GUARD = Guard(
         ),
         Row("rewritten", _is("rewrite"), "pass pass ask", "git would write {target} anew"),
         Row(
+            "main branch",
+            _main_branch,
+            "ask deny deny",
+            "{target} would be deleted, merged or not, and other work stands on it",
+            "git branch -m gives it another name",
+        ),
+        Row(
             "unmerged branch",
             _is("delete-branch", "forced"),
             "pass ask deny",
@@ -155,6 +168,7 @@ GUARD = Guard(
         "git switch --discard-c next",
         "git stash clear",
         "git branch -D spike",
+        "git branch -D master",
         "git branch -d -f spike",
         "git tag -d v9",
         "git reflog expire --expire-unreachable=now --all",

@@ -15,6 +15,10 @@ def _whole(effect: Effect, _: Sight) -> bool:
     return effect.recursive and effect.verb in {"delete", "delete inside"}
 
 
+def _all_stopped(effect: Effect, _: Sight) -> bool:
+    return effect.verb == "scale" and effect.recursive and effect.source == "all"
+
+
 GUARD = Guard(
     name="kubernetes",
     danger="what runs in a cluster is deleted, stopped or let out",
@@ -26,6 +30,13 @@ GUARD = Guard(
             "ask deny deny",
             "{target}: this takes everything in it, also data that nobody gets back",
             "name the one object that you mean, and look with `--dry-run=server` first",
+        ),
+        Row(
+            "all stopped",
+            _all_stopped,
+            "ask deny deny",
+            "{target}: nothing of it would run any more, in the whole namespace",
+            "name the one that you mean",
         ),
         Row("let out", _verb("privileged"), "ask deny deny", "{target}: this gives a container the node it runs on"),
         Row("grants", _verb("grant"), "ask deny deny", "{target}: this changes who may do what in the cluster"),
@@ -60,6 +71,7 @@ GUARD = Guard(
         "kubectl --context live delete deployment ledger",
         "kubectl drain node-7 --ignore-daemonsets",
         "kubectl scale deploy/ledger --replicas=0",
+        "kubectl scale deployment --all --replicas=0",
         "kubectl replace --force -f ledger.yaml",
         "kubectl exec ledger-0 -- rm -rf /var/lib/ledger",
         "kubectl create clusterrolebinding root --clusterrole=cluster-admin --user=eve",

@@ -34,6 +34,10 @@ def _weakens(effect: Effect, _: Sight) -> bool:
     return effect.verb == "kernel setting" and effect.target.startswith(_WEAKENING)
 
 
+def _taken_away(effect: Effect, sight: Sight) -> bool:
+    return effect.verb == "unmount" and sight.place(effect) in {Place.ROOT, Place.SYSTEM, Place.HOME}
+
+
 def _memory(effect: Effect, _: Sight) -> bool:
     return effect.kind == "read" and effect.verb == "memory"
 
@@ -75,6 +79,7 @@ GUARD = Guard(
         ),
         Row("capabilities", _verb("capabilities"), "ask deny deny", "a program would get rights of root: {target}"),
         Row("mounted over", _verb("mount over"), "ask deny deny", "{path} would show something else"),
+        Row("taken away", _taken_away, "ask deny deny", "programs that run now need {path}, and would lose it"),
         Row("mount", _verb("mount", "unmount"), "pass ask deny", "{target} would be mounted or unmounted"),
         Row("key removed", _verb("remove key"), "ask deny deny", "{target} would be removed, and nobody gets it back"),
         Row("network", _verb("network"), "ask deny deny", "how this machine reaches others would change: {target}"),
@@ -101,6 +106,11 @@ GUARD = Guard(
         "spctl --master-disable",
         "ip link set eth0 down",
         "mount --bind /etc /mnt/e",
+        "umount -l /",
+        "umount -a",
+        "New-LocalUser intruder",
+        "Disable-NetAdapter -Name Ethernet",
+        "manage-bde -off C:",
         "systemctl disable auditd",
         "gdb -p 4242",
         "setcap cap_net_raw+ep ./x",
@@ -111,6 +121,7 @@ GUARD = Guard(
     passes=(
         "systemctl status nginx",
         "systemctl list-units",
+        "manage-bde -status",
         "sysctl -a",
         "ip addr",
         "mount",

@@ -47,6 +47,7 @@ GUARD = Guard(
         "ssh-copy-id me@in.example.net",
         "schtasks /create /tn x /tr x.exe",
         "loginctl enable-linger me",
+        "reg add HKCU\\Software\\Microsoft\\Windows\\CurrentVersion\\Run /v x /d x.exe",
         "crontab jobs.txt",
         "sudo update-rc.d x defaults",
     ),

@@ -73,6 +73,7 @@ GUARD = Guard(
         "x(){ x|x& };x",
         "b() { b | b & }; b",
         "kill -9 -1",
+        "Get-Process | Stop-Process",
         "kill -KILL 1",
         "pkill -9 -u alice",
         "killall -9 node",

@@ -1,9 +1,8 @@
 """Repositories that others work with: what they lose, and where ours goes."""
 
 from trotline.effects import Effect
+from trotline.guards.branches import is_main
 from trotline.guards.guard import Guard, Row, Sight, Test
-
-_MAIN = frozenset("main master trunk production release HEAD:main HEAD:master".split())
 
 
 def _is(*verbs: str, source: str = "") -> Test:
@@ -30,7 +29,13 @@ def _to_a_new_remote(effect: Effect, sight: Sight) -> bool:
 
 
 def _main_branch(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "git" and effect.verb == "push" and effect.source in _MAIN
+    return effect.kind == "git" and effect.verb == "push" and is_main(effect.source)
+
+
+def _main_deleted(effect: Effect, _: Sight) -> bool:
+    """The first word of the target is the remote, the others are branches."""
+    deletes = effect.kind == "git" and effect.verb == "delete-remote"
+    return deletes and any(map(is_main, effect.target.split(" ")[1:]))
 
 
 GUARD = Guard(
@@ -74,6 +79,13 @@ GUARD = Guard(
             "{target} would be deleted there",
             "git push --dry-run shows which",
         ),
+        Row(
+            "main branch deleted",
+            _main_deleted,
+            "ask deny deny",
+            "{target}: everybody's work stands on this branch, and it would be deleted for everybody",
+            "let the person do this where the repository is kept",
+        ),
         Row("branch", _is("delete-remote"), "pass ask deny", "{target} would be deleted for everybody"),
         Row(
             "redirected",
@@ -96,6 +108,7 @@ GUARD = Guard(
         "git push --prune upstream",
         "git push -d origin topic",
         "git push origin :topic",
+        "git push origin :main",
         "git push --force-with-lease --force origin topic",
         "git push https://elsewhere.example/copy.git main",
         "git push dev@elsewhere.example:copy.git",

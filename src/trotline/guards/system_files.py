@@ -13,7 +13,7 @@ def _kernel(effect: Effect, _: Sight) -> bool:
 
 
 def _system(effect: Effect, sight: Sight) -> bool:
-    return sight.place(effect) is Place.SYSTEM and not effect.path.startswith(_HARMLESS)
+    return sight.place(effect) in {Place.SYSTEM, Place.ROOT} and not effect.path.startswith(_HARMLESS)
 
 
 def _outside(effect: Effect, sight: Sight) -> bool:
@@ -32,6 +32,8 @@ GUARD = Guard(
     stops=(
         "echo c > /proc/sysrq-trigger",
         "cp tool /usr/local/bin/tool",
+        "tar -xf all.tar -C /",
+        "unzip all.zip -d /",
         "echo 3 > /proc/sys/vm/drop_caches",
         "tee /etc/resolv.conf < x",
         "sudo mv x /etc/nginx/conf.d/x.conf",

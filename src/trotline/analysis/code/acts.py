@@ -230,8 +230,14 @@ def _kill(deeds: Deeds, call: Call) -> Value:
 # The network and the environment
 
 
-def _fetch(deeds: Deeds, call: Call) -> Value:
+def _address(call: Call) -> Value:
+    """An address as it is, or the host in an object of options."""
     url = call.at(0, "url") or NOTHING
+    return url if url.known else call.named.get("hostname") or call.named.get("host") or url
+
+
+def _fetch(deeds: Deeds, call: Call) -> Value:
+    url = _address(call)
     method = call.named.get("method")
     if any(name in call.named for name in _SENDS) or (
         method is not None and method.text.upper() not in {"GET", "HEAD"}

@@ -136,17 +136,18 @@ class Deeds:
         if data.paths or "environment" in data.origins:
             self.effect("send", verb, url, host=host, source=",".join(data.paths) or "environment", target=url.text)
         self.effect("fetch", verb, url, host=host, target=url.text)
-        return Value(UNKNOWN, "<response>", None, frozenset({"network"}))
+        return Value(UNKNOWN, "<response>", None, frozenset({"network"}), body=url)
 
     def send(self, url: Value, verb: str, data: list[Value]) -> Value:
         content = mixed([url, *data])
         source = ",".join(content.paths) or ("environment" if "environment" in content.origins else "")
         self.effect("send", verb, url, host=_host(url.text), source=source, target=url.text)
-        return Value(UNKNOWN, "<response>", None, frozenset({"network"}))
+        return Value(UNKNOWN, "<response>", None, frozenset({"network"}), body=url)
 
     def connect(self, host: Value, verb: str) -> Value:
-        self.connected = _host(host.text)
-        self.effect("connect", verb, host, host=self.connected)
+        name = _host(host.text)
+        self.connected = name or self.connected
+        self.effect("connect", verb, host, host=name)
         return Value(UNKNOWN, "socket", None, frozenset({"network"}))
 
     def wired(self) -> None:

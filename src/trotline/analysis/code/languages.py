@@ -121,7 +121,8 @@ PERL = Language(
     table(
         base64="decode_base64 MIME.Base64.decode_base64 MIME.Base64.decode",
         chmods="chmod",
-        connect="IO.Socket.INET.new IO.Socket.SSL.new IO.Socket.IP.new connect sockaddr_in inet_aton",
+        connect="IO.Socket.INET.new IO.Socket.SSL.new IO.Socket.IP.new IO.Socket.INET IO.Socket.SSL IO.Socket.IP"
+        " connect sockaddr_in inet_aton",
         copy="copy File.Copy.copy cp",
         deletes="unlink",
         download="getstore LWP.Simple.getstore mirror",
@@ -144,6 +145,7 @@ PERL = Language(
         " IPC.Run.run",
         script="readpipe capture",
         tree="rmtree remove_tree File.Path.rmtree File.Path.remove_tree",
+        wire="STDIN.fdopen",
         write="write_file",
     )
     | {"open": _perl_open, "pack": _pack, "join": _joined, "sysopen": _sysopen},

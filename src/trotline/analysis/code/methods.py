@@ -2,7 +2,7 @@
 
 from trotline.analysis.code.acts import ACTS, Act
 from trotline.analysis.code.deeds import Deeds
-from trotline.analysis.code.values import NOTHING, Call, Value, concatenated, listed, text
+from trotline.analysis.code.values import NOTHING, Call, Value, concatenated, listed, mixed, text
 
 
 def _same(deeds: Deeds, call: Call) -> Value:
@@ -61,6 +61,16 @@ def _unpack(deeds: Deeds, call: Call) -> Value:
     return act(deeds, call._replace(values=(value,))) if act is not None else value
 
 
+def _sent_along(deeds: Deeds, call: Call) -> Value:
+    """`request(...).end(text)`: what is written to a request that was made before."""
+    owner = call.owner or NOTHING
+    url = owner.body
+    content = mixed(list(call.values))
+    if owner.name == "<response>" and isinstance(url, Value) and (content.paths or content.origins):
+        deeds.send(url, "write", list(call.values))
+    return owner
+
+
 METHODS: dict[str, Act] = {
     **dict.fromkeys(
         "trim strip chomp to_s to_str toString each forEach map select filter first freeze call".split(), _same
@@ -68,6 +78,7 @@ METHODS: dict[str, Act] = {
     "body": _same,
     "concat": _concat,
     "decode": _decoded,
+    "end": _sent_along,
     "gsub": _replace,
     "join": _join,
     "pack": _unpack,
@@ -78,6 +89,7 @@ METHODS: dict[str, Act] = {
     "text": _same,
     "unpack": _unpack,
     "unpack1": _unpack,
+    "write": _sent_along,
 }
 
 

@@ -22,7 +22,7 @@ _WORDS = frozenset(
 _BEFORE = frozenset({"!", "-", "\\", "&", "*", "@", "$", ":", "...", "~", "+"})
 """Signs that may stand before a value."""
 
-_EACH = frozenset("each forEach map each_with_index flatMap filter select".split())
+_EACH = frozenset("each forEach map each_with_index flatMap filter select then".split())
 
 
 def scan(deeds: Deeds, source: str, language: Language) -> None:
@@ -231,6 +231,8 @@ class Scan:
         if value.owner is not None and self.language.calls_alone:
             self._lend(value)
             return self._call(value, [], {})
+        if value.name in self.language.environment:
+            return value._replace(origins=value.origins | {"environment"})
         return value
 
     def _lend(self, function: Value) -> None:
@@ -239,6 +241,8 @@ class Scan:
             return
         ahead = [self.peek(index) for index in range(3)]
         name = next((token.text for token in ahead if token.kind == "name" and token.text not in _WORDS), "")
+        if self._act(name) is not None:
+            return  # a function by its name: `list.forEach(eval)`
         items = function.owner.items
         if name:
             self.names[name] = items[0] if items else function.owner._replace(name="", items=None)
@@ -289,6 +293,9 @@ class Scan:
         if act is not None:
             return act(self.deeds, call)
         method = name.replace("::", ".").rpartition(".")[2]
+        handed = self._act(call.first().name) if owner is not None and method in _EACH else None
+        if handed is not None and owner is not None:
+            return handed(self.deeds, Call(call.first().name, (owner._replace(name=""),), {}))
         if owner is not None and method in METHODS:
             return METHODS[method](self.deeds, call)
         if owner is not None and f"?.{method}" in self.language.calls:

@@ -7,6 +7,7 @@ call should not pay for knowledge that it does not need.
 from functools import cache, lru_cache
 from importlib import import_module
 
+from trotline.analysis import typed
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.tools.families import FAMILIES
 
@@ -45,11 +46,16 @@ def knows(name: str) -> bool:
     return handler(name) is not unknown
 
 
+_RUNS_BARE = (".exe", ".bat", ".cmd", ".ps1", ".com")
+"""What Windows runs by its name alone, also out of the directory where it stands."""
+
+
 def unknown(step: Step) -> None:
     """A program that is a file of its own is executed; what it does is in the line only if the line wrote it."""
-    if "/" not in step.program.text:
+    program = typed.windows(step, step.program)
+    path = step.path(program)
+    if "/" not in program.text and not (program.text.lower().endswith(_RUNS_BARE) and path in step.scene.flows):
         return
-    path = step.path(step.program)
     content = step.scene.content(path)
     written = path in step.scene.written
     source = "network" if "network" in content.origins else "written" if written else "file"

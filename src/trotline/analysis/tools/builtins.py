@@ -8,6 +8,7 @@ from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SILENT, Stream
 from trotline.analysis.tools import stands_for
+from trotline.analysis.typed import as_written, windows
 
 _HIDING = re.compile(r"(?:\\x[0-9a-fA-F]{2}|\\0?[0-7]{3}){3}")
 """Letters written as numbers, several in a row: a colour is one, a hidden word is many."""
@@ -70,6 +71,15 @@ def _pwd(step: Step) -> None:
 def _which(step: Step) -> None:
     names = options(step.words).rest
     step.print("".join(f"{name.text}\n" for name in names))
+
+
+def _type(step: Step) -> None:
+    """A name to look up; in the shell of Windows a file to show, which its way of writing paths gives away."""
+    files = [word for word in step.words if {"\\", "%"} & {*as_written(step, word).text}]
+    for file in files:
+        step.read(windows(step, file), verb="type")
+    if not files:
+        _which(step)
 
 
 def _command(step: Step) -> None:
@@ -258,7 +268,7 @@ TOOLS: dict[str, Handler] = {
     "test": _quiet,
     "trap": _trap,
     "true": _quiet,
-    "type": _which,
+    "type": _type,
     "typeset": _declare,
     "unalias": _quiet,
     "unset": _unset,

@@ -238,7 +238,9 @@ def _fetch(cmdlet: Cmdlet) -> Stream:
     step.effect("fetch", cmdlet.name, url, host=host, target=url.text)
     file = given.value("outfile", "destination")
     if file is not None:
-        step.write(cmdlet.script.path(file), verb="download", source="network")
+        path = cmdlet.script.path(file)
+        step.write(path, verb="download", source="network")
+        step.scene.keep(step.path(path), Stream(None, frozenset({"network"})))
     return Stream(None, frozenset({"network"}))
 
 
@@ -276,8 +278,30 @@ def _say(cmdlet: Cmdlet) -> Stream:
     return Stream(" ".join(word.text for word in words) + "\n" if all(word.known for word in words) else None)
 
 
+_EVERY_PROCESS = "every process"
+
+
+def _processes(cmdlet: Cmdlet) -> Stream:
+    """Without a name it means all of them, for whoever ends what it tells."""
+    about = cmdlet.given.value("name", "id", at=0)
+    return Stream(None, frozenset({_EVERY_PROCESS} if about is None else ()))
+
+
+def _end_processes(cmdlet: Cmdlet) -> Stream:
+    about = cmdlet.given.value("name", "id", at=0)
+    if about is None and _EVERY_PROCESS in cmdlet.stdin.origins:
+        cmdlet.step.effect("process", "kill", cmdlet.script.at, target=_EVERY_PROCESS, recursive=True, writes=True)
+        return Stream("")
+    return _noted("process", "kill")(cmdlet)
+
+
 def _quiet(cmdlet: Cmdlet) -> Stream:
     return cmdlet.stdin
+
+
+def _chosen(cmdlet: Cmdlet) -> Stream:
+    stream = cmdlet.stdin
+    return stream._replace(origins=stream.origins - {_EVERY_PROCESS})
 
 
 def _noted(kind: str, verb: str) -> Callable[[Cmdlet], Stream]:
@@ -304,6 +328,7 @@ CMDLETS: dict[str, Callable[[Cmdlet], Stream]] = {
     "format-volume": _noted("disk", "format"),
     "get-childitem": _list,
     "get-content": _read,
+    "get-process": _processes,
     "initialize-disk": _noted("disk", "initialize-disk"),
     "invoke-command": _blocks,
     "invoke-expression": _evaluate,
@@ -330,10 +355,10 @@ CMDLETS: dict[str, Callable[[Cmdlet], Stream]] = {
     "start-job": _blocks,
     "start-process": _start,
     "stop-computer": _noted("system", "shutdown"),
-    "stop-process": _noted("process", "kill"),
+    "stop-process": _end_processes,
     "stop-service": _noted("system", "stop service"),
     "tee-object": _write,
-    "where-object": _quiet,
+    "where-object": _chosen,
     "write-host": _say,
     "write-output": _say,
 }

@@ -72,6 +72,8 @@ _MEANINGS = {
     "secret rm": Meaning("remove service"),
     "config rm": Meaning("remove service"),
     "pod rm": Meaning("remove", "f force"),
+    "rmp": Meaning("remove", "f force a all"),
+    "stopp": Meaning("stop"),
     "machine rm": Meaning("remove volume"),
     "machine reset": Meaning("remove volume"),
     "push": Meaning("push"),
@@ -113,7 +115,8 @@ def _verb(step: Step, noun: str, words: Sequence[Argument]) -> None:
     found = options(rest, "t time signal s filter until u username p password".split())
     whole = found.has(*meaning.whole.split()) if meaning.whole else False
     target = " ".join(word.text for word in found.rest) or name
-    step.effect("container", meaning.verb, target=target, recursive=whole, writes=True, host=step.name)
+    every = "all" if meaning.verb == "remove" and found.has("a", "all") else ""
+    step.effect("container", meaning.verb, target=target, recursive=whole, source=every, writes=True, host=step.name)
 
 
 # What is started
@@ -251,6 +254,14 @@ def _exec(step: Step, words: list[Argument]) -> None:
         run_inside(step, inner, (), found.value("w", "workdir"), lasting="container")
 
 
+def _scaled(step: Step, words: list[Argument]) -> None:
+    """`service scale web=0`, `service update --replicas 0 web`: a service of which nothing runs."""
+    found = options(words, ("replicas",))
+    if found.value("replicas") == "0" or any(word.text.endswith("=0") for word in found.rest):
+        target = " ".join(word.text for word in found.rest)
+        step.effect("container", "scale to nothing", target=target, writes=True, host=step.name)
+
+
 def _compose_run(step: Step, words: list[Argument]) -> None:
     found = _started(words)
     if len(found.rest) > 1:
@@ -311,6 +322,8 @@ _WORK = {
     "compose build": _build,
     "cp": _cp,
     "save": _save,
+    "service scale": _scaled,
+    "service update": _scaled,
     "export": _save,
 }
 
@@ -366,7 +379,7 @@ def _machine(step: Step) -> None:
 
 
 TOOLS: dict[str, Handler] = {
-    **dict.fromkeys("docker podman nerdctl finch".split(), _engine),
+    **dict.fromkeys("docker podman nerdctl finch crictl".split(), _engine),
     **dict.fromkeys("docker-compose podman-compose".split(), _compose),
     **dict.fromkeys(_MACHINES, _machine),
 }

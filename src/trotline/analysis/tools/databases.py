@@ -78,6 +78,8 @@ def _client(step: Step) -> None:
             return
         words = words[1:]
     where = _where(step, row, found, words)
+    if where.database.startswith("/"):
+        step.read(words[0], verb="database")
     texts = found.values(*row.text.split()) if row.text else []
     texts += list(words[row.words :]) if row.rest else []
     for file in found.values(*row.out.split()) if row.out else ():

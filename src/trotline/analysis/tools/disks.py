@@ -138,7 +138,10 @@ def _mount(step: Step) -> None:
 
 
 def _umount(step: Step) -> None:
-    for word in step.options("t O".split()).rest:
+    found = step.options("t O".split())
+    if found.has("a", "all"):
+        step.effect("system", "unmount", path="/", target="everything")
+    for word in found.rest:
         step.effect("system", "unmount", word, path=step.path(word), target=word.text)
 
 

@@ -12,7 +12,7 @@ FAMILIES = {
     "runuser script setarch setpriv setsid softlimit ssh ssh-agent stdbuf strace su sudo "
     "systemd-inhibit systemd-run taskset time timeout torsocks tsocks unbuffer unshare valgrind watch "
     "with-contenv xargs xvfb-run",
-    "containers": "colima docker docker-compose docker-machine finch incus k3d kind lima limactl lxc microk8s "
+    "containers": "colima crictl docker docker-compose docker-machine finch incus k3d kind lima limactl lxc microk8s "
     "minikube multipass nerdctl orb podman podman-compose prlctl vagrant vboxmanage virsh",
     "databases": "alter bcp beeline bq clickhouse clickhouse-client cockroach cqlsh delete drop dropdb dropuser "
     "duckdb grant heroku hive impala-shell litecli mariadb mariadb-admin mariadb-dump mongodump "
@@ -28,7 +28,7 @@ FAMILIES = {
     "ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen "
     "start-stop-daemon tmux toybox vi vim vimdiff",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
-    "readlink realpath remove-item ri rm rmdir sed shred srm tee touch truncate unlink",
+    "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
     "forges": "gh glab hub tea",
     "git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",
     "infrastructure": "ansible ansible-playbook ansible-pull ansible-vault bosh cdktf cfn chef-client clush crossplane "
@@ -37,8 +37,9 @@ FAMILIES = {
     "interpreters": "R Rscript bpython elixir ghc ghci groovy ipython ipython3 irb java julia jython lua luajit "
     "micropython node nodejs perl php py pypy pypy3 python python2 python3 pythonw ruby runghc "
     "runhaskell scala swift ts-node tsx",
-    "keyrings": "bw coredumpctl gcore gopass keepassxc-cli keyctl keyring kinit kwallet-query kwalletcli lpass "
-    "lsassy mimikatz minidump nmcli nordpass-cli pass procdump rbw secret-tool security wg",
+    "keyrings": "bw coredumpctl gcore gopass impacket-secretsdump keepassxc-cli keyctl keyring kinit kwallet-query "
+    "kwalletcli lazagne lpass lsassy mimikatz minidump nanodump nmcli nordpass-cli pass procdump "
+    "procdump64 pypykatz rbw safetykatz secret-tool secretsdump.py security sharpdpapi wg",
     "kubernetes": "helm helm3 helmfile k kubecolor kubectl kubectl-ns kustomize oc",
     "migrations": "alembic artisan atlas console dbmate diesel django-admin drizzle-kit ent flyway gitlab-rails goose "
     "knex liquibase manage.py migrate mikro-orm prisma rails rake sea-orm-cli sequelize sequelize-cli "
@@ -60,40 +61,57 @@ FAMILIES = {
     "flutter fnm gem go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage "
     "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pod poetry port pyenv "
     "rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum zypper",
-    "powershell": "add-content add-mppreference clear-content clear-disk clear-eventlog copy-item export-csv "
-    "foreach-object format-volume get-childitem get-content iex initialize-disk invoke-command "
-    "invoke-expression invoke-restmethod invoke-webrequest irm iwr measure-command move-item new-item "
-    "new-object new-service out-file out-null powershell powershell_ise pwsh pwsh-preview "
-    "register-scheduledtask remove-partition rename-item restart-computer select-object set-content "
-    "set-executionpolicy set-mppreference sort-object start-bitstransfer start-job start-process "
-    "stop-computer stop-process stop-service tee-object where-object write-host write-output",
+    "postgres": "pg_dropcluster pg_resetwal pg_resetxlog",
+    "powershell": "add-adgroupmember add-content add-localgroupmember add-mppreference clear-content clear-disk "
+    "clear-eventlog clear-recyclebin copy-item disable-adaccount disable-localuser disable-netadapter "
+    "disable-netfirewallrule enable-localuser export-csv foreach-object format-volume gci get-childitem "
+    "get-content get-process icm iex initialize-disk invoke-command invoke-expression invoke-restmethod "
+    "invoke-sqlcmd invoke-webrequest irm iwr measure-command move-item new-aduser new-azroleassignment "
+    "new-item new-itemproperty new-localgroup new-localuser new-netfirewallrule new-object new-service "
+    "out-file out-null powershell powershell_ise pwsh pwsh-preview register-scheduledtask "
+    "remove-adcomputer remove-adgroup remove-adgroupmember remove-adobject remove-adorganizationalunit "
+    "remove-aduser remove-azakscluster remove-azappserviceplan remove-azcontainerregistry "
+    "remove-azcosmosdbaccount remove-azdisk remove-azdnszone remove-azfunctionapp remove-azkeyvault "
+    "remove-azkeyvaultkey remove-azkeyvaultsecret remove-aznetworksecuritygroup "
+    "remove-azpublicipaddress remove-azrecoveryservicesvault remove-azrediscache remove-azresource "
+    "remove-azresourcegroup remove-azresourcelock remove-azsnapshot remove-azsqldatabase "
+    "remove-azsqlinstance remove-azsqlserver remove-azstorageaccount remove-azstorageblob "
+    "remove-azstoragecontainer remove-azstorageshare remove-azstoragetable remove-azvirtualnetwork "
+    "remove-azvm remove-azvmss remove-azwebapp remove-item remove-itemproperty remove-localgroup "
+    "remove-localgroupmember remove-localuser remove-netfirewallrule remove-netipaddress "
+    "remove-netroute remove-partition rename-item restart-computer ri saps select-object "
+    "set-adaccountpassword set-content set-dnsclientserveraddress set-executionpolicy set-itemproperty "
+    "set-localuser set-mppreference set-netfirewallprofile set-netfirewallrule set-netipinterface "
+    "sort-object spps start-bitstransfer start-job start-process stop-azakscluster stop-azfunctionapp "
+    "stop-azvm stop-azvmss stop-azwebapp stop-computer stop-process stop-service tee-object "
+    "where-object write-host write-output",
     "readers": "awk b2sum bat cat cksum cmp column comm cut diff du egrep expand fgrep file fmt fold gawk grep "
     "head hexdump hexyl join jq less ls mawk md5sum more nawk nl od paste rg sha1sum sha256sum shasum "
     "sort stat strings sum tac tail tree unexpand uniq view wc yq zgrep zless",
     "servers": "apache2ctl apachectl caddy haproxy httpd nginx openresty tengine varnishadm",
     "services": "airflow akamai akeyless algolia aliyun amplify amtool apigee apigeecli argocd auth0 aws-vault bao "
     "barman berglas bk borg borgmatic boundary braintree buildkite-agent bws cdk cf chamber circleci "
-    "confluent conjur consul copilot couchbase-cli curator_cli databricks datadog-ci deck doctl doppler "
-    "drone duplicacy duplicity dvc eb eksctl etcdctl exo fastly firebase flipt flux fly flyctl "
-    "gitlab-runner grafana grafana-cli hadoop hasura hbase hcloud hdfs hf huggingface-cli ibmcloud "
-    "infisical jenkins-cli jenkins-cli.jar kafka-acls kafka-acls.sh kafka-configs kafka-configs.sh "
-    "kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records kafka-delete-records.sh "
-    "kafka-leader-election kafka-leader-election.sh kafka-reassign-partitions "
+    "confluent conjur consul convex copilot couchbase-cli curator_cli databricks datadog-ci deck doctl "
+    "dokku doppler drone duplicacy duplicity dvc eb eksctl etcdctl exo fastly firebase flipt flux fly "
+    "flyctl gitlab-runner grafana grafana-cli hadoop hasura hbase hcloud hdfs hf huggingface-cli "
+    "ibmcloud infisical istioctl jenkins-cli jenkins-cli.jar kafka-acls kafka-acls.sh kafka-configs "
+    "kafka-configs.sh kafka-consumer-groups kafka-consumer-groups.sh kafka-delete-records "
+    "kafka-delete-records.sh kafka-leader-election kafka-leader-election.sh kafka-reassign-partitions "
     "kafka-reassign-partitions.sh kafka-storage kafka-storage.sh kafka-streams-application-reset "
     "kafka-streams-application-reset.sh kafka-topics kafka-topics.sh kcat kong kopia ldcli linode-cli "
-    "logcli mlflow nats netlify newrelic nodetool nomad oci okta op openstack ovhcloud pagerduty pd "
-    "pgbackrest promtool pulsar-admin rabbitmqadmin rabbitmqctl railway rdiff-backup render restic rpk "
-    "rsnapshot sam scw sendgrid sentry-cli serverless sls snapper sops split splunk square stripe "
-    "supabase tarsnap temporal timeshift tkn tmutil travis twilio unleash vault velero vercel vultr-cli "
-    "wal-g wandb",
+    "logcli mlflow nats neon neonctl netlify newrelic nodetool nomad oci okta op openstack ovhcloud "
+    "pagerduty pd pgbackrest promtool pscale pulsar-admin rabbitmqadmin rabbitmqctl railway "
+    "rdiff-backup render restic rpk rsnapshot sam scw sendgrid sentry-cli serverless sls snapper sops "
+    "split splunk square stripe supabase tarsnap temporal timeshift tkn tmutil travis twilio unleash "
+    "vault velero vercel vultr-cli wal-g wandb",
     "settings": "arp busctl date dbus-send defaults dscl fc gdbus history hostname hostnamectl ifconfig ip "
     "ip6tables ip6tables-restore iptables iptables-restore journalctl nft route setfacl sysctl "
     "timedatectl xattr",
     "shells": "ash base32 base64 bash bunzip2 bzcat bzip2 csh dash fish gunzip gzip ksh mksh openssl rbash rev sh "
     "tcsh tr unxz xxd xz xzcat zcat zsh zstd zstdcat",
     "sockets": "dig drill ftp host lftp nc ncat ncftpput netcat nslookup ping ping6 rlogin sftp smbclient socat "
-    "telnet tftp traceroute whois",
-    "stores": "dragonfly-cli influx keydb-cli memcflush memcrm mongo mongosh redis-cli valkey-cli",
+    "telnet tftp traceroute whois ztcp",
+    "stores": "cypher-shell dragonfly-cli influx keydb-cli memcflush memcrm mongo mongosh redis-cli valkey-cli",
     "system": "aa-complain aa-disable aa-teardown addgroup adduser apparmor_parser auditctl bpftool chage "
     "chkconfig chpasswd chsh csrutil delgroup deluser depmod dmesg dseditgroup efibootmgr fdesetup "
     "firewall-cmd gpasswd groupadd groupdel groupmod grub-install halt init insmod kexec kextload "
@@ -107,5 +125,6 @@ FAMILIES = {
     "websocat wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reg "
     "regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
-    "windows_cmd": "cmd",
+    "windows_cmd": "cmd copy move ren xcopy",
+    "windows_disks": "diskpart fsutil manage-bde ntdsutil robocopy",
 }

@@ -7,13 +7,14 @@ from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
 from trotline.analysis.tools.readers import contents
+from trotline.analysis.typed import windows
 
 
 def _rm(step: Step) -> None:
     found = step.options(("interactive",))
     recursive = found.has("r", "R", "recursive")
     for word in found.rest:
-        step.delete(word, recursive=recursive, verb="rm")
+        step.delete(word, recursive=recursive, verb="rm" if step.name != "srm" else "srm")
         step.scene.forget(step.path(word))
     if not found.rest and recursive:
         return
@@ -21,6 +22,9 @@ def _rm(step: Step) -> None:
 
 
 def _rmdir(step: Step) -> None:
+    if any(word.text.lower() in {"/s", "/q"} for word in step.words):
+        _rd(step)  # typed for Windows, where it takes what is in the directory as well
+        return
     for word in step.options().rest:
         step.effect("delete", "rmdir", word, path=step.path(word), source="empty", writes=True)
     step.out = Stream("")
@@ -32,6 +36,13 @@ def _unlink(step: Step) -> None:
     step.out = Stream("")
 
 
+def _wipe(step: Step) -> None:
+    """Overwritten before they are deleted: what it takes nobody reads again."""
+    found = step.options("b l o P Q R S T X q p".split())
+    for word in found.rest:
+        step.delete(word, recursive=found.has("r", "s"), verb="wipe")
+
+
 def _rd(step: Step) -> None:
     """`rd /s /q`, `del /s`, and what PowerShell calls them."""
     switches = {word.text.lower() for word in step.words if word.text.startswith("/") and len(word.text) == 2}
@@ -41,23 +52,6 @@ def _rd(step: Step) -> None:
     for word in step.words:
         if word.text.lower() not in switches | taken:
             step.delete(windows(step, word), recursive=recursive, verb=step.name.lower())
-
-
-def windows(step: Step, word: Argument) -> Argument:
-    """A word with the variables of cmd and PowerShell that mean the home directory."""
-    text = as_written(step, word).text.replace("\\", "/")
-    for name in ("%USERPROFILE%", "%HOMEPATH%", "$env:USERPROFILE", "$env:HOME", "$HOME"):
-        text = text.replace(name, step.scene.world.home)
-    if len(text) > 1 and text[1] == ":":
-        text = "/" + text[2:].lstrip("/")
-    return word._replace(text=text)
-
-
-def as_written(step: Step, word: Argument) -> Argument:
-    """A word with the backslashes that a shell of Unix took away: what is typed for Windows means them."""
-    reading = step.reading
-    text = reading.source[word.start : word.end] if reading.window is None else ""
-    return word._replace(text=text) if "\\" in text and text.replace("\\", "") == word.text else word
 
 
 def _cp(step: Step) -> None:
@@ -240,15 +234,15 @@ TOOLS: dict[str, Handler] = {
     "rd": _rd,
     "readlink": _realpath,
     "realpath": _realpath,
-    "remove-item": _rd,
-    "ri": _rd,
     "rm": _rm,
     "rmdir": _rmdir,
     "sed": _sed,
+    "sdelete": _wipe,
     "shred": _unlink,
     "srm": _rm,
     "tee": _tee,
     "touch": _writes,
     "truncate": _writes,
     "unlink": _unlink,
+    "wipe": _wipe,
 }

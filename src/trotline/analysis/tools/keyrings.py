@@ -2,15 +2,21 @@
 
 import re
 
+from trotline.analysis.credentials import STOLEN
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
 
 _SECRET = Stream(None, frozenset({"variable"}))
 _SHOWN = re.compile(r"(?i)^(?:find-\w+-password|dump-\w*keychain|export|find-key|find-identity)$")
 
+THIEVES = frozenset(
+    "impacket-secretsdump lazagne lsassy mimikatz nanodump pypykatz safetykatz secretsdump.py sharpdpapi".split()
+)
+"""Programs that are for nothing else than taking other people's passwords."""
 
-def _shown(step: Step, target: str) -> None:
-    step.effect("read", "secret", target=target)
+
+def _shown(step: Step, target: str, *, every: bool = False) -> None:
+    step.effect("read", "secret", target=target, recursive=every)
     step.out = _SECRET
 
 
@@ -18,7 +24,7 @@ def _security(step: Step) -> None:
     """The keychain of macOS: finding an item tells of it, `-w` and `-g` show its password."""
     words = [word.text for word in step.words]
     if words[:1] and _SHOWN.match(words[0]) and words[0] != "find-identity":
-        _shown(step, "the keychain")
+        _shown(step, "the keychain", every=words[0] == "export" or (words[0].startswith("dump-") and "-d" in words))
     elif words[:1] and words[0].startswith(("delete-", "set-key", "unlock-", "add-trusted", "remove-trusted")):
         step.effect("system", "remove key" if words[0].startswith("delete-") else "protection off", target=words[0])
     elif words[:1] and words[0].startswith("add-"):
@@ -53,13 +59,21 @@ def _store(step: Step) -> None:
     words = [word.text for word in step.options().rest]
     shows = {"get", "show", "read", "view", "clip", "cat", "unlock", "export", "lookup", "retrieve", "otp", "totp"}
     if {*words[:2]} & shows:
-        _shown(step, " ".join([step.name, *words[:2]]))
+        _shown(step, " ".join([step.name, *words[:2]]), every="export" in words[:2])
 
 
 def _dumper(step: Step) -> None:
     """The memory of another process, and with it whatever it knows."""
-    found = step.options("o p pid output ma".split())
+    found = step.options("o p pid output".split())
+    if step.name.lower() in THIEVES or any("lsass" in word.text.lower() for word in step.words):
+        stolen(step)
+        return
     step.effect("read", "memory", target=found.rest[-1].text if found.rest else found.value("p", "pid"))
+
+
+def stolen(step: Step) -> None:
+    """The passwords of all who are logged in, out of the memory of the program that checks them."""
+    step.effect("read", "secret", target="the passwords of all who are logged in", source=STOLEN, recursive=True)
 
 
 def _ticket(step: Step) -> None:
@@ -92,7 +106,7 @@ def _core(step: Step) -> None:
 
 TOOLS: dict[str, Handler] = {
     **dict.fromkeys("gopass kwalletcli kwallet-query keepassxc-cli lpass bw rbw nordpass-cli keyring".split(), _store),
-    **dict.fromkeys("gcore procdump minidump mimikatz lsassy".split(), _dumper),
+    **dict.fromkeys((*"gcore procdump procdump64 minidump".split(), *THIEVES), _dumper),
     "coredumpctl": _core,
     "keyctl": _keyctl,
     "kinit": _ticket,

@@ -121,7 +121,8 @@ def _noted(step: Step, verb: str, words: list[str], found: Options) -> None:
         step.effect("kube", "grant", target=shown, writes=True, host=_where(found))
         return
     whole = _whole(verb, words, found)
-    step.effect("kube", _VERBS.get(verb, "change"), target=shown, writes=True, recursive=whole, host=_where(found))
+    every, word = "all" if _every(found) else "", _VERBS.get(verb, "change")
+    step.effect("kube", word, target=shown, source=every, writes=True, recursive=whole, host=_where(found))
 
 
 def _where(found: Options) -> str:
@@ -145,8 +146,11 @@ def _whole(verb: str, words: list[str], found: Options) -> bool:
         return False
     kinds = {part.partition("/")[0].partition(".")[0].lower() for word in words[1:2] for part in word.split(",")}
     kinds |= {word.partition("/")[0].lower() for word in words[2:] if "/" in word}
-    everything = any(flag in found.flags for flag in ("all", "A", "all-namespaces"))
-    return bool(kinds & _WHOLE_KINDS) or everything
+    return bool(kinds & _WHOLE_KINDS) or _every(found)
+
+
+def _every(found: Options) -> bool:
+    return any(flag in found.flags for flag in ("all", "A", "all-namespaces"))
 
 
 def _manifest(step: Step, found: Options) -> None:
@@ -232,7 +236,7 @@ def _helm(step: Step) -> None:
         return
     verb = _HELM.get(words[0])
     if verb is not None:
-        forced = found.has("force") or (verb == "delete" and found.has("all"))
+        forced = found.has("force") or verb == "delete"  # a release is all that its chart has made
         step.effect(
             "kube", verb, target=" ".join([step.name, *words[:2]]), recursive=forced, writes=True, host=_where(found)
         )

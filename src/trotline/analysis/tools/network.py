@@ -87,10 +87,10 @@ def _keyscan(step: Step) -> None:
 
 def _gpg(step: Step) -> None:
     found = step.options("o r u output recipient local-user homedir keyserver passphrase passphrase-file".split())
-    if found.has("export-secret-keys", "export-secret-key", "export-secret-subkeys"):
-        step.effect("read", "secret", target="private keys")
+    if any(flag.startswith("export-sec") for flag in found.flags):  # `--export` is no short form of it
+        step.effect("read", "secret", target="private keys", recursive=True)
         step.out = Stream(None, frozenset({"file"}), (f"{step.scene.world.home}/.gnupg/private-keys-v1.d",))
-    if found.has("delete-secret-keys", "delete-secret-key", "delete-secret-and-public-key"):
+    if any(flag.startswith("delete-sec") for flag in found.flags):
         step.effect("system", "remove key", target="a private key")
     for at in found.values("o", "output"):
         step.write(at)

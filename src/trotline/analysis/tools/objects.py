@@ -1,9 +1,11 @@
 """Stores of objects and the clouds that have one: what is deleted there, which files go there or come from there."""
 
+from trotline.analysis.cloud_settings import Setting
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import SERVICES, Service
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.tools.services import Line, service
+from trotline.analysis.verbs import Deed
 
 STORES = {
     "gsutil": Service(
@@ -72,6 +74,8 @@ def _aws(step: Step) -> None:
     line = service(step, SERVICES["aws"])
     if line.head[:1] == ("s3",):
         _moved(step, line, 1)
+    if line.head[:2] == ("ssm", "send-command"):
+        _run_elsewhere(step, line, "parameters")
     for word in line.found.rest[2:]:
         _uploaded(step, word)
 
@@ -94,10 +98,21 @@ def _gcloud(step: Step) -> None:
 
 def _az(step: Step) -> None:
     line = service(step, SERVICES["az"])
+    if "run-command" in line.head[:3] and {"invoke", "create"} & {*line.head}:
+        _run_elsewhere(step, line, "scripts")
     if line.head[:1] == ("storage",) and any(word.startswith("upload") for word in line.head):
         found = step.options("f file s source d destination c container-name n name account-name".split())
         for file in found.values("f", "file", "s", "source"):
             _sent(step, file, found.value("destination", "d", "container-name", "c"), deep=True)
+
+
+def _run_elsewhere(step: Step, line: Line, name: str) -> None:
+    """Commands for machines of the cloud: they are read as if they were for this one."""
+    target = " ".join((step.name, *line.head[:3]))
+    step.effect("cloud", Deed.CHANGE.value, target=target, host=step.name, source=Setting.REMOTE.value, writes=True)
+    for text in step.options((name,)).values(name):
+        _, mark, commands = text.text.partition("commands=")
+        step.script(text._replace(text=(commands if mark else text.text).strip("[]\"'")))
 
 
 def _moved(step: Step, line: Line, at: int) -> None:

@@ -8,8 +8,13 @@ from trotline.analysis.powershell import PowerShell, Token
 from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream, joined
+from trotline.analysis.tools.administration import ADMINISTRATION
 from trotline.analysis.tools.cmdlets import ALIASES, CMDLETS, Cmdlet, parameters
-from trotline.analysis.tools.files import as_written, windows
+from trotline.analysis.typed import as_written, for_powershell, windows
+
+_KNOWN = {**CMDLETS, **ADMINISTRATION}
+_ALIASES_ALONE = frozenset("gci icm iex irm iwr ri saps spps".split())
+"""Short names that no program of Unix has."""
 
 DEEPEST = 12
 _KEYWORDS = frozenset(
@@ -78,7 +83,7 @@ class Script:
         name = ALIASES.get(first.text.lower(), first.text.lower())
         if name in _KEYWORDS:
             return joined([self.read(word.text, stdin) for word in words if word.sign in {"{", "("}])
-        if name in CMDLETS and not first.quoted:
+        if name in _KNOWN and not first.quoted:
             return self._cmdlet(name, words[1:], stdin)
         if len(words) == 1 and (first.quoted or first.text[:1] in {UNKNOWN, "$", "", "@"} or first.text.isdigit()):
             return self._value(first)
@@ -116,7 +121,7 @@ class Script:
         if found.has("whatif"):
             return Stream()
         cmdlet = Cmdlet(self, name, found, stdin, tuple(block.text for block in blocks))
-        return CMDLETS[name](cmdlet)
+        return _KNOWN[name](cmdlet)
 
     def _expression(self, token: Token) -> Stream:
         """`(New-Object X).Method('y')`, `[IO.File]::Delete('x')`."""
@@ -236,7 +241,7 @@ def _stdin(step: Step) -> None:
 
 def _alone(step: Step) -> None:
     """A cmdlet as a word of another shell: hosts on Windows hand such lines over as they are."""
-    tokens = [Token(word.text) for word in (step.program, *step.words)]
+    tokens = [Token(for_powershell(step, word).text) for word in (step.program, *step.words)]
     script = Script(step, step.program._replace(end=step.end))
     step.out = script._stage(tokens, step.stdin)  # noqa: SLF001 - its own module
 
@@ -246,6 +251,5 @@ TOOLS: dict[str, Handler] = {
     "powershell_ise": _powershell,
     "pwsh": _powershell,
     "pwsh-preview": _powershell,
-    **{name: _alone for name in [*CMDLETS, "iex", "irm", "iwr"] if "-" in name or name in {"iex", "irm", "iwr"}},
+    **dict.fromkeys((*_KNOWN, *_ALIASES_ALONE), _alone),
 }
-del TOOLS["remove-item"]

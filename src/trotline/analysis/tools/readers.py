@@ -10,6 +10,9 @@ from trotline.analysis.streams import Stream, joined
 
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
 _AWK_RUNS = re.compile(rf"system\s*\(\s*(?:{_TEXT}|[^)]*)|{_TEXT}\s*\|\s*getline|\|\s*{_TEXT}")
+_AWK_CONNECTS = re.compile(r"/inet[46]?/(?:tcp|udp)/\w+/([\w.:-]+)/")
+_MOST_TOLD = 8
+_AWK_TOLD = re.compile(r"\|&\s*getline\s+(\w+)")
 _AWK_WRITES = re.compile(r'>\s*"([^"]*)"')
 
 
@@ -105,8 +108,21 @@ def _awk_program(step: Step, at: Argument) -> None:
             step.opaque("awk runs what it reads", at, source="text")
             continue
         stream = joined([stream, step.script(at._replace(text=decoded(text)), stream)]).passed_on()
+    hosts = list(dict.fromkeys(_AWK_CONNECTS.findall(at.text)))[:_MOST_TOLD]
+    if hosts:
+        _awk_connections(step, at, hosts)
     for match in _AWK_WRITES.finditer(at.text):
         step.write(at._replace(text=match[1]))
+
+
+def _awk_connections(step: Step, at: Argument, hosts: list[str]) -> None:
+    """Files of gawk's that are connections; what it reads there and runs is another machine's."""
+    for host in hosts:
+        step.effect("connect", "socket", at, host=host)
+    told = list(dict.fromkeys(_AWK_TOLD.findall(at.text)))[:_MOST_TOLD]
+    if any(re.search(rf"\b{name}\s*\|&?\s*getline|\bsystem\(\s*{name}\b", at.text) for name in told):
+        why = "what runs is steered by another machine"
+        step.effect("execute", "connect", at, source="network", host=hosts[0], why=why)
 
 
 def contents(step: Step, files: tuple[Argument, ...]) -> Stream:

@@ -11,6 +11,10 @@ NETWORK = Stream(None, frozenset({"network"}))
 READING = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PROPFIND", ""})
 _SECRET_VARIABLE = re.compile(r"(?i)\$\w*(?:SECRET|TOKEN|PASSW|API_?KEY|PRIVATE|CREDENTIAL|ACCESS_?KEY)")
 
+_SAYS_WHO_ASKS = re.compile(r"(?i)auth|cookie|token|key|secret|session|credential|password|signature")
+_NEVER_TOLD = re.compile(r"(?i)\$\w*(?:SECRET_?ACCESS_?KEY|PRIVATE_?KEY|SIGNING_?KEY|ENCRYPTION_?KEY)")
+"""Secrets that a program works with and sends to nobody, not even to who gave them."""
+
 
 def text_of(at: Argument) -> Stream:
     """A text that is handed on as it is, with what it was made of."""
@@ -18,6 +22,14 @@ def text_of(at: Argument) -> Stream:
     if not at.known and _SECRET_VARIABLE.search(at.why):
         stream = stream.also("variable")
     return Stream(at.text if at.known else None, stream.origins, stream.paths)
+
+
+def header_of(at: Argument) -> Stream:
+    """A header: a token belongs where it says who asks; in any other it is data."""
+    name, colon, _ = at.text.partition(":")
+    if colon and _SAYS_WHO_ASKS.search(name) and not _NEVER_TOLD.search(at.why):
+        return at.stream or UNSEEN
+    return text_of(at)
 
 
 def file_of(step: Step, at: Argument, path: str) -> Stream:

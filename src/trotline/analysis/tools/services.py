@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from trotline.analysis.cloud_settings import Setting, setting_of
 from trotline.analysis.credentials import KEEPER
 from trotline.analysis.options import Options, options
+from trotline.analysis.platforms import PLATFORMS
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import SERVICES, Service
 from trotline.analysis.step import GAP, Handler, Step
@@ -129,6 +131,8 @@ def service(step: Step, row: Service) -> Line:
         step.effect("read", "secret", target=_shown(step, line, row), host=step.name, source=keeper)
         step.out = Stream(None, frozenset({"secret"}))
     kept = any(word in _KEEPERS for word in line.head[:2]) and row.kind == "cloud"
+    if row.kind == "cloud" and not kept and _set(step, line, row):
+        return line
     note(step, line.deed, _shown(step, line, row), "secrets" if kept else row.kind)
     return line
 
@@ -142,6 +146,28 @@ def _shows(line: Line, row: Service) -> bool:
     return any(
         (reads or verb < len(phrase.words)) and phrase.fits(line.head, line.found) for phrase in phrases(row.secrets)
     )
+
+
+_MEANT = {
+    Setting.UNPROTECTED: Deed.STOP,
+    Setting.OPEN: Deed.GRANT,
+    Setting.STOPPED: Deed.STOP,
+    Setting.REMOTE: Deed.CHANGE,
+}
+
+
+def _set(step: Step, line: Line, row: Service) -> bool:
+    """Whether an option says more than the verb: what only changes something may open it to everybody."""
+    scales = any(word.rpartition(":")[2] == "scale" for word in line.head)
+    if line.deed in {Deed.DESTROY, Deed.STOP, Deed.READ} and not scales:
+        return False
+    found = setting_of(step.words, line.head)
+    if found is None:
+        return False
+    setting, option = found
+    shown = " ".join(filter(None, (_shown(step, line, row), option.name and f"--{option.name}")))
+    step.effect("cloud", _MEANT[setting].value, target=shown, host=step.name, source=setting.value, writes=True)
+    return True
 
 
 _KEEPERS = frozenset("keyvault kms secret secrets secretsmanager".split())
@@ -195,7 +221,7 @@ def _after(texts: list[str], word: str) -> int:
 
 
 def _service(step: Step) -> None:
-    row = SERVICES.get(step.name) or SERVICES[step.name.removesuffix(".sh").removesuffix(".jar")]
+    row = ROWS.get(step.name) or ROWS[step.name.removesuffix(".sh").removesuffix(".jar")]
     service(step, row)
 
 
@@ -214,11 +240,12 @@ def _split(step: Step) -> None:
         step.write(prefix, source=step.path(words[0]))
 
 
+ROWS = {**SERVICES, **PLATFORMS}
 _FORMS = (*(f"{name}.sh" for name in SERVICES if name.startswith("kafka-")), "jenkins-cli.jar")
 _ELSEWHERE = frozenset("aws az bq cockroach gcloud heroku wrangler".split())
 """They have a store of objects or a database in them, and a handler that knows it."""
 
 TOOLS: dict[str, Handler] = {
-    **{name: _service for name in (*SERVICES, *_FORMS) if name not in _ELSEWHERE},
+    **{name: _service for name in (*ROWS, *_FORMS) if name not in _ELSEWHERE},
     "split": _split,
 }

@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from trotline.analysis.addresses import host_of
 from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SILENT, UNSEEN, Stream
@@ -207,6 +208,15 @@ def _lookup(step: Step) -> None:
     step.out = NETWORK
 
 
+def _ztcp(step: Step) -> None:
+    """A builtin of zsh that connects the shell itself."""
+    found = step.options("d l".split())
+    for port in found.values("l"):
+        listening(step, port.text, port)
+    for host in found.rest[:1] if not found.has("l", "c", "L") else ():
+        step.effect("connect", "socket", host, host=host_of(host.text))
+
+
 TOOLS: dict[str, Handler] = {
     "dig": _lookup,
     "drill": _lookup,
@@ -228,4 +238,5 @@ TOOLS: dict[str, Handler] = {
     "tftp": _session,
     "traceroute": _lookup,
     "whois": _lookup,
+    "ztcp": _ztcp,
 }

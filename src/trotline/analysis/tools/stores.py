@@ -110,6 +110,34 @@ def _influx(step: Step) -> None:
     step.effect("data", deed.value, target=line[:40], host=step.name, writes=deed is not Deed.READ)
 
 
+_CYPHER = tuple(
+    (re.compile(pattern, re.IGNORECASE | re.DOTALL), deed)
+    for pattern, deed in (
+        (r"\b(?:drop\s+(?:composite\s+)?database|drop\s+alias)\b", Deed.DESTROY),
+        (r"\b(?:grant|deny|revoke|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:user|role))\b", Deed.GRANT),
+        (r"\b(?:create|merge|set|remove|delete|drop|load|call\s+apoc\.)", Deed.CHANGE),
+    )
+)
+_MATCH = re.compile(r"\bmatch\b", re.IGNORECASE)
+_TAKES_ALL = re.compile(r"(?:(?!\bwhere\b|\{|\blimit\b).)*?\bdelete\b", re.IGNORECASE | re.DOTALL)
+"""Neo4j: a MATCH that names no property and no condition takes every node of its kind."""
+
+
+def _cypher(step: Step) -> None:
+    found = step.options("a address u username p password d database f file P param format".split())
+    for file in found.values("f", "file"):
+        step.effect("execute", "run", file, path=step.path(file), source="file")
+    texts = [word.text for word in found.rest] or [step.stdin.text or ""]
+    where = found.value("a", "address")
+    for text in texts:
+        all_of_them = any(_TAKES_ALL.match(part) for part in _MATCH.split(text)[1:])
+        said = next((deed for pattern, deed in _CYPHER if pattern.search(text)), Deed.READ)
+        deed = Deed.DESTROY if all_of_them else said
+        target = found.value("d", "database") or "the graph"
+        step.effect("data", deed.value, target=target, host=where or step.name, writes=deed is not Deed.READ)
+    step.out = Stream()
+
+
 def _memcached(step: Step) -> None:
     """`memcflush`, `memcrm`."""
     step.effect("data", Deed.DESTROY.value, target=step.name, host=step.name, writes=True)
@@ -119,5 +147,6 @@ TOOLS: dict[str, Handler] = {
     **dict.fromkeys(("keydb-cli", "redis-cli", "valkey-cli", "dragonfly-cli"), _redis),
     **dict.fromkeys(("mongo", "mongosh"), _mongo),
     **dict.fromkeys(("memcflush", "memcrm"), _memcached),
+    "cypher-shell": _cypher,
     "influx": _influx,
 }

@@ -6,7 +6,7 @@ from trotline.analysis.options import Options
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SILENT, Stream, joined
-from trotline.analysis.tools.requests import NETWORK, file_of, listening, name_in, request, saved, text_of
+from trotline.analysis.tools.requests import NETWORK, file_of, header_of, listening, name_in, request, saved, text_of
 
 _CURL = (
     "A b c C d D e E F H K m o P Q r t T u U w x X y Y z cert cert-type ciphers config connect-timeout connect-to"
@@ -47,7 +47,8 @@ def _curl(step: Step) -> None:
     method = "HEAD" if asks_head or "I" in found.flags else "PUT" if uploads else "POST" if data and not asks else "GET"
     for at in _exactly(found, "X", "request"):
         method = at.text.upper()
-    along = _exactly(found, "H", "header", "A", "user-agent", "b", "cookie", "e", "referer", "u", "user")
+    data += [header_of(at) for at in _exactly(found, "H", "header", "A", "user-agent", "e", "referer")]
+    along = _exactly(found, "b", "cookie", "u", "user")
     data += [at.stream for at in along if at.stream is not None]  # a token from a variable belongs there
     _curl_surroundings(step, found)
     urls = [*found.rest, *_exactly(found, "url")]
@@ -104,7 +105,7 @@ def _wget(step: Step) -> None:
     if found.has("V", "version", "h", "help"):
         return
     data = [text_of(at) for at in found.values("post-data", "body-data")]
-    data += [at.stream for at in found.values("header", "U", "user-agent", "referer") if at.stream is not None]
+    data += [header_of(at) for at in found.values("header", "U", "user-agent", "referer")]
     files = found.values("post-file", "body-file")
     data += [file_of(step, at, at.text) for at in files]
     method = (found.value("method") or ("POST" if files or found.has("post-data") else "GET")).upper()

@@ -2,11 +2,13 @@
 
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.tools.disks import destroyed
+from trotline.analysis.tools.keyrings import stolen
 from trotline.analysis.tools.requests import NETWORK, name_in, request, saved
+from trotline.analysis.typed import as_written, windows
 
 
 def _said(step: Step) -> list[str]:
-    return [word.text.lower() for word in step.words]
+    return [as_written(step, word).text.lower() for word in step.words]
 
 
 def _system(step: Step, verb: str, kind: str = "system") -> None:
@@ -21,7 +23,7 @@ def _reg(step: Step) -> None:
     runs = any(part in key for part in ("\\run", "\\shell\\open", "\\winlogon", "\\services\\", "image file exec"))
     _system(step, "start entry" if runs else "settings", "persist" if runs else "system")
     if words[0] == "save" and any(hive in key for hive in ("\\sam", "\\security", "\\system")):
-        step.effect("read", "secret", target="the passwords of this machine")
+        stolen(step)
 
 
 def _tasks(step: Step) -> None:
@@ -58,7 +60,8 @@ def _acl(step: Step) -> None:
         wide = any("everyone" in word for word in _said(step))
         recursive = bool({"/t", "/r"} & {*_said(step)})
         mode = "777" if wide else "acl"
-        step.effect("permissions", "chmod", at, path=step.path(at), target=mode, recursive=recursive, writes=True)
+        path = step.path(windows(step, at))
+        step.effect("permissions", "chmod", at, path=path, target=mode, recursive=recursive, writes=True)
 
 
 def _netsh(step: Step) -> None:
@@ -129,6 +132,8 @@ def _downloads(step: Step) -> None:
 
 def _runs_foreign(step: Step) -> None:
     """`mshta`, `regsvr32`, `rundll32`: they run a script from an address as readily as a file."""
+    if any("comsvcs" in word for word in _said(step)) and any("minidump" in word for word in _said(step)):
+        stolen(step)
     for word in step.words:
         inside = word.text.lower()
         if "://" in inside or inside.startswith(("javascript:", "vbscript:")):

@@ -5,7 +5,7 @@ import re
 from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream, joined
-from trotline.analysis.tools.files import as_written, windows
+from trotline.analysis.typed import as_written, windows
 
 _PART = re.compile(
     r'\^.|"[^"]*"?|&&|\|\||[&|()\n]|>>?|[ \t,;=]+|%[A-Za-z_][\w():]*%|[^\^"&|()\n> \t,;=%]+|.', re.DOTALL
@@ -188,4 +188,11 @@ _BUILTINS = {
     "xcopy": _copy,
 }
 
-TOOLS: dict[str, Handler] = {"cmd": _cmd}
+
+def _bare(step: Step) -> None:
+    """A builtin as a line of its own: hosts on Windows hand such lines over as they are."""
+    words = [as_written(step, word).text for word in (step.program, *step.words)]
+    _run(step, step.program._replace(text=" ".join(map(_requoted, words)), end=step.end))
+
+
+TOOLS: dict[str, Handler] = {"cmd": _cmd, **dict.fromkeys("copy move ren xcopy".split(), _bare)}
