@@ -9,6 +9,7 @@ import msgspec
 
 from trotline.config.places import private_directory
 from trotline.config.stored import encoded
+from trotline.config.whole_file import put
 from trotline.errors import TrotlineError
 
 DIRECTORY = "outflow"
@@ -68,13 +69,7 @@ def note(file: Path, what: msgspec.Struct) -> None:
     """All of it or nothing, and on the disk before anybody goes on."""
     try:
         private_directory(file.parent)
-        beside = file.with_name(f"{file.name}.{os.getpid()}")
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(encoded(what, file))
-            opened.flush()
-            os.fsync(descriptor)
-        beside.replace(file)
+        put(file, encoded(what, file), lasting=True)
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise TrotlineError(f"`{file}` cannot be written: {why}", hint="look at its owner, and at the disk") from None

@@ -15,6 +15,7 @@ from trotline.cli.output import bold, dim, envelope, plural, printable, problem_
 from trotline.config.places import Roots
 from trotline.config.problems import Problem
 from trotline.config.tree import Skipped
+from trotline.config.whole_file import put
 from trotline.effects import Certainty
 from trotline.errors import TrotlineError, UsageError
 from trotline.findings import SHORT
@@ -132,12 +133,9 @@ def _known(file: Path | None, *, needed: bool) -> Baseline | None:
 
 def _accept(sweep: Sweep, file: Path) -> int:
     made = sweep.new_baseline()
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        beside.write_bytes(written(made))
-        beside.replace(file)
+        put(file, written(made), mode=None)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise UsageError(f"`{file}` cannot be written: {(error.strerror or str(error)).lower()}") from None
     click.echo(f"{plural(len(made.findings), 'finding')} accepted in {printable(str(file))}")
     return 0

@@ -7,12 +7,10 @@ nothing more. Records and backups are kept among our own files, never beside the
 """
 
 import errno
-import fcntl
 import hashlib
 import os
 import re
 import stat
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from difflib import unified_diff
@@ -27,11 +25,11 @@ from trotline.config.files import TooLargeError, content
 from trotline.config.jsonc_reader import MOST_BYTES
 from trotline.config.places import make_directories, private_directory, remove_directories
 from trotline.config.problems import Problem
+from trotline.config.whole_file import lock, put
 from trotline.errors import TrotlineError, TryAgain
 
 SCHEMA = "trotline.installation/1"
 WAIT = 10.0
-PAUSE = 0.05
 """Seconds: how long an installer waits for another one, and between two looks."""
 
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -247,7 +245,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         private_directory(self.state)
         descriptor = os.open(self.state / "install.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            _lock(descriptor)
+            try:
+                lock(descriptor, WAIT)
+            except BlockingIOError:
+                raise TryAgain("another installer is at work", hint="try again when it is done") from None
             yield
         finally:
             os.close(descriptor)
@@ -291,10 +292,8 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         return None
 
     def _remember(self, target: Path, record: Record) -> None:
-        temporary = self._drawer(target) / ".record.json"
-        temporary.unlink(missing_ok=True)
-        _write_new(temporary, msgspec.json.format(msgspec.json.encode(record)) + b"\n", 0o600)
-        temporary.replace(self._record_file(target))
+        data = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
+        put(self._record_file(target), data, lasting=True)
 
 
 def _found(path: Path) -> Found:
@@ -362,17 +361,6 @@ def _unchanged(target: Path, found: Found) -> None:
     """Editors and other installers know nothing of our lock."""
     if _found(target).data != found.data:
         raise TryAgain(f"`{target}` was changed by somebody else just now", hint="nothing was written; try again")
-
-
-def _lock(descriptor: int) -> None:
-    for _ in range(round(WAIT / PAUSE)):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(PAUSE)
-        else:
-            return
-    raise TryAgain("another installer is at work", hint="try again when it is done")
 
 
 def _digest(data: bytes) -> str:

@@ -148,15 +148,12 @@ def key_of(package: str) -> str:
 
 def write_list(roots: Roots, rows: Iterable[Row], about: dict[str, Any]) -> int:
     """Replace the person's own list, whole or not at all; how many lines it has."""
+    from trotline.config.whole_file import put  # noqa: PLC0415 - calls read the list, and write none
+
     lines = sorted({row.line for row in rows})
     body = b"".join(lines)
     head = {"schema": SCHEMA, "bytes": len(body), "lines": len(lines), **about}
     private_directory(roots.state)
     file = malicious_files(roots)[1]
-    draft = file.with_name(f"{file.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(json.dumps(head).encode() + b"\n" + body)
-        draft.replace(file)
-    finally:
-        draft.unlink(missing_ok=True)
+    put(file, json.dumps(head).encode() + b"\n" + body)
     return len(lines)

@@ -12,6 +12,7 @@ from trotline.config.jsonc_reader import read
 from trotline.config.models import ACCEPTED_HERE
 from trotline.config.places import Roots
 from trotline.config.settings import STRICTEST
+from trotline.config.whole_file import OWNER_ONLY, put
 from trotline.errors import TrotlineError
 
 
@@ -53,13 +54,8 @@ def _with(data: bytes | None, key: str, value: str, file: Path) -> bytes | None:
 
 
 def _write(target: Path, data: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-        temporary.write_bytes(data)
-        temporary.chmod(mode)
-        temporary.replace(target)
+        put(target, data, mode=target.stat().st_mode & 0o777 if target.exists() else OWNER_ONLY)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise TrotlineError(f"`{target}` cannot be written: {(error.strerror or str(error)).lower()}") from error

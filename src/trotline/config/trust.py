@@ -23,6 +23,7 @@ from trotline.config.commands import expand
 from trotline.config.configuration import LayerRead, digest_of
 from trotline.config.files import content
 from trotline.config.places import Roots, private_directory
+from trotline.config.whole_file import put
 from trotline.hooks import Hook
 
 SCHEMA = "trotline.trust/1"
@@ -237,9 +238,9 @@ class TrustStore:
         for name, digest in coverage.files.items():
             kept = _bytes(Path(coverage.root) / name, MOST_KEPT)
             if kept is not None:
-                _write(self.directory / "kept" / digest, kept)
+                put(self.directory / "kept" / digest, kept)
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
-        _write(self._path(coverage.root), msgspec.json.encode(grant))
+        put(self._path(coverage.root), msgspec.json.encode(grant))
 
     def revoke(self, root: str) -> bool:
         """Whether there was anything to take back."""
@@ -285,9 +286,3 @@ def _is_grant(path: Path) -> bool:
         return msgspec.json.decode(path.read_bytes(), type=Grant).schema == SCHEMA
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-
-
-def _write(path: Path, data: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(data)
-    temporary.replace(path)

@@ -6,11 +6,8 @@ holds: no variables, no further follow-ups.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import os
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +18,6 @@ from trotline.memory import Memory
 
 SCHEMA = "trotline.session/1"
 MOST_BYTES = 65_536
-LOCK_TRIES, LOCK_PAUSE = 400, 0.005
 MOST_CLAIMS = 16
 """Calls whose follow-up is remembered: one that is repeated comes at once, or never."""
 
@@ -94,6 +90,7 @@ class Sessions:
         if not conversation:
             return "the event names no conversation, so nothing was remembered for later ones"
         from trotline.config.stored import encoded  # noqa: PLC0415 - most calls change nothing
+        from trotline.config.whole_file import put  # noqa: PLC0415 - the same
 
         try:
             with self._locked(conversation) as path:
@@ -105,7 +102,7 @@ class Sessions:
                 data = encoded(remembered.session, path)
                 if len(data) > MOST_BYTES + reserve:
                     return f"the session would grow over {MOST_BYTES} bytes; this change was not kept"
-                replace(path, data)
+                put(path, data)
         except OSError as error:
             return f"the session could not be written: {error.strerror}"
         return ""
@@ -130,6 +127,8 @@ class Sessions:
 
     @contextlib.contextmanager
     def _locked(self, conversation: str) -> Iterator[Path]:
+        from trotline.config.whole_file import lock  # noqa: PLC0415 - as above
+
         private_directory(self.directory)
         path = self._path(conversation)
         descriptor = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
@@ -138,18 +137,6 @@ class Sessions:
             yield path
         finally:
             os.close(descriptor)
-
-
-def lock(descriptor: int) -> None:
-    """Somebody may hold the lock and sleep; we do not wait for that."""
-    for _ in range(LOCK_TRIES):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            time.sleep(LOCK_PAUSE)
-        else:
-            return
-    raise BlockingIOError(11, "somebody else holds its lock")
 
 
 def _parsed(path: Path, data: bytes, conversation: str) -> Remembered:
@@ -161,14 +148,3 @@ def _parsed(path: Path, data: bytes, conversation: str) -> Remembered:
         why = f"the session {path} was written by a newer version ({session.schema})"
         return Remembered(Session(conversation=conversation), why)
     return Remembered(session)
-
-
-def replace(path: Path, data: bytes) -> None:
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".session-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(path)
-    except OSError:
-        Path(temporary).unlink(missing_ok=True)
-        raise

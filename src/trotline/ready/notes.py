@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trotline.config.places import private_directory
-from trotline.engine.sessions import lock, replace
+from trotline.config.whole_file import lock, put
 from trotline.errors import TrotlineError
 
 MOST_BYTES = 4_000_000
@@ -43,7 +43,7 @@ class Notes:
                 raise TrotlineError(f"the notes `{path}` would grow over {MOST_BYTES} bytes", hint="remove the file")
             if not path.exists():
                 self._forget_the_oldest()
-            replace(path, data)
+            put(path, data)
 
     def _path(self, conversation: str) -> Path:
         return self.directory / f"{name_of(conversation)}.json"

@@ -10,7 +10,7 @@ from typing import Any
 
 from trotline.config.export_file import address_fault
 from trotline.config.places import private_directory
-from trotline.engine.sessions import replace
+from trotline.config.whole_file import put
 from trotline.errors import TrotlineError, UsageError
 from trotline.ids import uuid7
 from trotline.machine import clock
@@ -52,7 +52,7 @@ class Outbox:
         now = clock()
         name = uuid7(now, os.urandom(10))
         file = self.directory / f"{now:020}-{name}.json"  # ids of one millisecond are in no order
-        replace(file, json.dumps({"id": name, "at_us": now, **body}).encode())
+        put(file, json.dumps({"id": name, "at_us": now, **body}).encode())
         waiting = self._waiting()
         for file in waiting[: max(0, len(waiting) - MOST_WAITING)]:
             file.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ class Outbox:
         with locked(self.directory):
             why = self._failure()
             if why:
-                replace(self.directory / TROUBLE, why.encode("utf-8", "replace"))
+                put(self.directory / TROUBLE, why.encode("utf-8", "replace"))
             else:
                 (self.directory / TROUBLE).unlink(missing_ok=True)
         if why:

@@ -7,13 +7,13 @@ done where nobody waits: when lines are installed, and when a service begins.
 
 import importlib.util
 import marshal
-import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import trotline
+from trotline.config.whole_file import put
 from trotline.service.entrance import LIBRARIES
 
 HEAD = struct.Struct("<4sIII")
@@ -45,12 +45,7 @@ def _keep(source: Path, *, read_whole: bool) -> bool:
         return False
     code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
     target.parent.mkdir(exist_ok=True)
-    draft = target.with_name(f"{target.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(head + marshal.dumps(code))
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    put(target, head + marshal.dumps(code), mode=None)
     return True
 
 
