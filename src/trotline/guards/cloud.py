@@ -1,8 +1,15 @@
 """Things that live at a service: what is deleted there is gone for everybody."""
 
+from trotline.analysis.server_deeds import REMOVE
 from trotline.analysis.verbs import Deed
+from trotline.effects import Effect
 from trotline.guards.deeds import does
-from trotline.guards.guard import Guard, Row
+from trotline.guards.guard import Guard, Row, Sight
+
+
+def _removes(effect: Effect, _: Sight) -> bool:
+    return effect.verb == REMOVE
+
 
 GUARD = Guard(
     name="cloud",
@@ -21,6 +28,13 @@ GUARD = Guard(
             does(Deed.STOP),
             "pass ask deny",
             "`{target}` stops or takes back something at {host} that may be in use",
+        ),
+        Row(
+            "removes",
+            _removes,
+            "pass ask ask",
+            "`{target}` takes something away at {host}",
+            "say what would be gone, and let a person do it",
         ),
         Row("opens", does(Deed.GRANT), "pass ask deny", "`{target}` changes who may do what at {host}"),
         Row("changes", does(Deed.CHANGE), "pass pass ask", "`{target}` changes something at {host}"),
