@@ -1,6 +1,8 @@
 """Which family knows a program; made by scripts/generate.py from the families themselves."""
 
 FAMILIES = {
+    "agents": "aider amp claude claude-code cline cline-core codex codex-exec cursor-agent droid gemini "
+    "gemini-cli opencode opencode-ai qwen qwen-code",
     "archives": "7z 7za 7zr 7zz ar bsdtar cpio genisoimage gtar jar mksquashfs p7zip rar tar unrar unzip zip",
     "builds": "gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
     "builtins": ". : [ alias bind builtin cd chdir command complete declare echo enable eval exec export false hash "
