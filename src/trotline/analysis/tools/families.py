@@ -42,9 +42,10 @@ FAMILIES = {
     "keyrings": "bw coredumpctl gcore gopass keepassxc-cli keyctl keyring kinit kwallet-query kwalletcli lpass "
     "lsassy mimikatz minidump nmcli nordpass-cli pass procdump rbw secret-tool security wg",
     "kubernetes": "helm helm3 helmfile k kubecolor kubectl kubectl-ns kustomize oc",
-    "migrations": "alembic artisan atlas console dbmate diesel django-admin drizzle-kit ent flyway gitlab-rails goose "
-    "knex liquibase manage.py migrate mikro-orm prisma rails rake sea-orm-cli sequelize sequelize-cli "
-    "sqitch sqlx typeorm typeorm-ts-node-commonjs",
+    "migrations": "ace aerich alembic artisan atlas console dbmate diesel django-admin dotnet-ef drizzle-kit drush "
+    "ecto ent flask flyway gitlab-rails goose knex liquibase manage.py migrate mikro-orm payload phinx "
+    "prisma rails rake sea-orm-cli sequelize sequelize-cli sqitch sqlx typeorm typeorm-ts-node-commonjs "
+    "wp yii",
     "network": "age aircrack-ng amass arp-scan assetfinder beef-xss bettercap bloodhound-python bore chisel "
     "cloudflared crackmapexec darkhttpd devtunnel dirb dnsenum dnsrecon dnsx dsniff dumpcap enum4linux "
     "enum4linux-ng ettercap feroxbuster ffuf fierce fping frpc gnome-screenshot gobuster gotty gpg gpg2 "
