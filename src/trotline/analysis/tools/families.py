@@ -9,11 +9,10 @@ FAMILIES = {
     "let local mapfile popd printf pushd pwd read readarray readonly set shift source test trap true "
     "type typeset unalias unset which",
     "carriers": "arch at batch caffeinate catchsegv chronic chroot chrt crontab dbus-run-session direnv doas dotenv "
-    "eatmydata entr env fakeroot faketime firejail flock gosu hyperfine ionice linux32 linux64 ltrace "
-    "nice nohup nsenter numactl parallel pkexec printenv prlimit proxychains proxychains4 rlwrap "
-    "runuser script setarch setpriv setsid softlimit ssh ssh-agent stdbuf strace su sudo "
-    "systemd-inhibit systemd-run taskset time timeout torsocks tsocks unbuffer unshare valgrind watch "
-    "with-contenv xargs xvfb-run",
+    "eatmydata entr env fakeroot faketime firejail flock gosu ionice linux32 linux64 ltrace nice nohup "
+    "nsenter numactl parallel pkexec printenv prlimit proxychains proxychains4 rlwrap runuser script "
+    "setarch setpriv setsid softlimit ssh ssh-agent stdbuf strace su sudo systemd-inhibit systemd-run "
+    "taskset time timeout torsocks tsocks unbuffer unshare valgrind watch with-contenv xargs xvfb-run",
     "containers": "colima docker docker-compose docker-machine finch incus k3d kind lima limactl lxc microk8s "
     "minikube multipass nerdctl orb podman podman-compose prlctl vagrant vboxmanage virsh",
     "databases": "alter bcp beeline bq clickhouse clickhouse-client cockroach cqlsh delete drop dropdb dropuser "
@@ -29,6 +28,7 @@ FAMILIES = {
     "editors": "busybox cpulimit ed emacs emacsclient ex expect gdb gvim ld-linux-aarch64.so.1 "
     "ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen "
     "start-stop-daemon tmux toybox vi vim vimdiff",
+    "fd": "fd fdfind",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
     "readlink realpath remove-item ri rm rmdir sed shred srm tee touch truncate unlink",
     "forges": "gh glab hub tea",
@@ -36,7 +36,7 @@ FAMILIES = {
     "infrastructure": "ansible ansible-playbook ansible-pull ansible-vault bosh cdktf cfn chef-client clush crossplane "
     "dagger juju knife kops kubeadm nixops packer parallel-ssh pdsh pssh pulumi puppet salt salt-call "
     "salt-ssh talosctl terraform terragrunt tofu waypoint",
-    "interpreters": "R Rscript bpython elixir ghc ghci groovy ipython ipython3 irb java julia jython lua luajit "
+    "interpreters": "R Rscript bpython elixir ghc ghci groovy ipython ipython3 irb java jshell julia jython lua luajit "
     "micropython node nodejs perl php py pypy pypy3 python python2 python3 pythonw ruby runghc "
     "runhaskell scala swift ts-node tsx",
     "keyrings": "bw coredumpctl gcore gopass keepassxc-cli keyctl keyring kinit kwallet-query kwalletcli lpass "
@@ -61,8 +61,9 @@ FAMILIES = {
     "packages": "add-apt-repository apk apt apt-add-repository apt-get aptitude asdf brew bun bundle bundler bunx "
     "cabal cargo changeset choco composer conan conda cpanm dart deno dnf dotnet dpkg flatpak flit "
     "flutter fnm gem go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage "
-    "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pod poetry port pyenv "
-    "rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum zypper",
+    "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pnpx pod poetry port "
+    "pyenv rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum "
+    "zypper",
     "powershell": "add-content add-mppreference clear-content clear-disk clear-eventlog copy-item export-csv "
     "foreach-object format-volume get-childitem get-content iex initialize-disk invoke-command "
     "invoke-expression invoke-restmethod invoke-webrequest irm iwr measure-command move-item new-item "
@@ -105,7 +106,11 @@ FAMILIES = {
     "rmmod semanage service setcap setenforce setsebool shutdown skill softwareupdate spctl "
     "supervisorctl sysadminctl systemctl systemsetup tccutil telinit ufw update-rc.d useradd userdel "
     "usermod vipw visudo",
+    "tcl": "tclsh wish",
     "trees": "find gfind rsync scp",
+    "ways": "autossh bwrap cargo-watch devbox distrobox distrobox-enter dotenvx dumb-init elvish envchain fab "
+    "flatpak-spawn foreman guix honcho hyperfine ifne mosh mprocs nix nix-shell nu osh pixi pueue retry "
+    "rye sail sshpass teller tini toolbox tsp watchexec wsl xonsh ysh",
     "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m "
     "websocat wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reg "

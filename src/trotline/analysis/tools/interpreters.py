@@ -36,6 +36,7 @@ INTERPRETERS = {
     "ghci": Runs("others", "e", "package"),
     "groovy": Runs("others", "e", "cp classpath D"),
     "irb": Runs("ruby", "e", "r I"),
+    "jshell": Runs("others", "", "class-path C R feedback", "startup"),
     "julia": Runs("others", "e E eval print", "p t L project threads", "L load"),
     "lua": Runs("lua", "e", "l"),
     "luajit": Runs("lua", "e", "l"),
