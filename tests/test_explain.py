@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from trotline.errors import UnreadablePayload
+from trotline.events import PreToolUse
+from trotline.hosts.recognition import anyones_event, anyones_tool
+
 
 def trotline(*words: str, home: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
     project = home / "project"
@@ -53,6 +57,7 @@ def test_the_smallest_part_is_one_that_a_shell_would_read(tmp_path: Path) -> Non
         (("--file", "src/id_rsa.pub"), 0),
         (("--file", ".ssh/id_rsa"), 20),
         (("--tool", "Write", "--file", ".cursor/hooks.json"), 20),
+        (("--tool", "Edit", "--file", ".cursor/hooks.json"), 20),
         (("--mcp", "files:read_file", "--input", '{"path": "~/.aws/credentials"}'), 20),
         (("--mcp", "files:read_file", "--input", '{"path": "README.md"}'), 0),
         (("--mcp", "x:y", "--input", "["), 64),
@@ -81,14 +86,67 @@ def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines(tmp_path: 
         {"command": "printenv", "preset": "strict"},
         {"command": "rm -rf x", "cwd": str(tmp_path / "elsewhere"), "workspace": str(tmp_path / "project")},
         {"hook_event_name": "beforeReadFile", "file_path": "/etc/shadow", "workspace_roots": [str(tmp_path)]},
+        {"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}},
         {"command": "ls", "preset": "lax"},
     ]
     lines = [*map(json.dumps, rows), "no json", "[]"]
     done = trotline("explain", "--batch", home=tmp_path, stdin="\n".join(lines))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer.get("permission") for answer in answers] == ["silent", "deny", "ask", "deny", None, None, None]
-    assert all(answer["micros"] >= 0 for answer in answers[:4])
-    assert all("error" in answer for answer in answers[4:])
+    assert [answer.get("permission") for answer in answers] == [
+        "silent",
+        "deny",
+        "ask",
+        "deny",
+        "deny",
+        None,
+        None,
+        None,
+    ]
+    assert all(answer["micros"] >= 0 for answer in answers[:5])
+    assert all("error" in answer for answer in answers[5:])
+
+
+@pytest.mark.parametrize(
+    "name, given, ours",
+    [
+        ("Bash", {"command": "ls"}, ("Shell", {"command": "ls"})),
+        ("run_shell_command", {"command": "ls"}, ("Shell", {"command": "ls"})),
+        ("NotebookEdit", {"notebook_path": "a"}, ("Write", {"file_path": "a"})),
+        ("edit", {"filePath": "a"}, ("Write", {"file_path": "a"})),
+        ("edit", {"path": "a", "old_str": "b"}, ("Write", {"file_path": "a", "old_string": "b"})),
+        ("mcp__db__query", {"sql": "x"}, ("MCP:db:query", {"sql": "x"})),
+        ("Read", {"path": "a"}, ("Read", {"path": "a"})),
+        ("frobnicate", {"x": 1}, ("frobnicate", {"x": 1})),
+    ],
+)
+def test_a_tool_is_understood_by_the_name_that_any_host_gives_it(
+    name: str, given: dict[str, str], ours: tuple[str, dict[str, str]]
+) -> None:
+    assert anyones_tool(name, given) == ours
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"hook_event_name": "PreToolUse", "session_id": "a", "tool_name": "Bash", "tool_input": {"command": "ls"}},
+        {"hook_event_name": "preToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}},
+        {"hook_event_name": "BeforeTool", "tool_name": "run_shell_command", "tool_input": {"command": "ls"}},
+    ],
+)
+def test_an_event_is_understood_in_the_words_of_any_host(body: dict[str, object]) -> None:
+    event = anyones_event(json.dumps(body))
+    assert isinstance(event, PreToolUse)
+    assert (event.tool_name, event.tool_input) == ("Shell", {"command": "ls"})
+
+
+def test_an_event_that_no_host_raises_is_an_error_and_not_harmless() -> None:
+    with pytest.raises(UnreadablePayload):
+        anyones_event('{"hook_event_name": "nonsense"}')
+
+
+def test_of_a_tool_that_nobody_has_explain_says_that_it_knows_nothing(tmp_path: Path) -> None:
+    done = trotline("explain", "--tool", "Frobnicate", home=tmp_path)
+    assert (done.returncode, "does not know what a tool `Frobnicate` does" in done.stderr) == (0, True)
 
 
 def test_the_blast_radius_counts_what_is_there(tmp_path: Path) -> None:

@@ -93,6 +93,28 @@ def test_what_deletes_at_a_service_is_the_same_in_whatever_words(line: str, stan
     assert permission(line, "strict").word == strict
 
 
+@pytest.mark.parametrize(
+    "line,standard,strict",
+    [
+        ("echo x >> AGENTS.md", "silent", "ask"),
+        ("cp x .claude/skills/a/SKILL.md", "silent", "ask"),
+        ("cat CLAUDE.md", "silent", "silent"),
+        ("claude -p --dangerously-skip-permissions x", "ask", "deny"),
+        ("claude --permission-mode bypassPermissions", "ask", "deny"),
+        ("npx @openai/codex --dangerously-bypass-approvals-and-sandbox x", "ask", "deny"),
+        ("gemini mcp add notes ./notes.sh", "ask", "deny"),
+        ("gemini -p 'is --yolo safe?'", "silent", "silent"),
+        ("uv tool uninstall trotline", "deny", "deny"),
+        ("systemctl --user stop trotline", "deny", "deny"),
+        ("pkill -f trotline/service", "deny", "deny"),
+    ],
+)
+def test_who_steers_agents_is_asked_about_and_who_ends_the_guard_is_refused(
+    line: str, standard: str, strict: str
+) -> None:
+    assert (permission(line, "standard").word, permission(line, "strict").word) == (standard, strict)
+
+
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
 def test_every_guard_has_cases_of_its_own(guard: Guard) -> None:
     if guard.name == "sequences" or guard.kinds == {"content"}:

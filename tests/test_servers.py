@@ -190,3 +190,129 @@ def test_other_files_beside_keys_may_be_read(name: str) -> None:
 def test_files_that_say_whom_to_believe_are_a_question_in_strict(path: str) -> None:
     assert said("write_file", {"path": path, "content": "x"}) == "silent"
     assert said("write_file", {"path": path, "content": "x"}, "strict") == "ask"
+
+
+@pytest.mark.parametrize(
+    "tool,text",
+    [
+        ("search_docs", "delete"),
+        ("search_docs", "delete user"),
+        ("web_search", "delete from array javascript"),
+        ("search_code", "DROP TABLE orders"),
+        ("ask", "drop shadow css"),
+        ("query", "truncate text css"),
+        ("query", "update users"),
+        ("query", "grant access"),
+        ("query", "with love"),
+    ],
+)
+def test_a_question_that_begins_with_a_word_of_sql_is_no_statement(tool: str, text: str) -> None:
+    assert said(tool, {"query": text}, "strict") == "silent"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"query": "DROP TABLE orders"},
+        {"query": "-- tidy up\nDELETE FROM orders"},
+        {"query": "TRUNCATE orders"},
+        {"sql": "BEGIN; DROP TABLE orders"},
+        {"statement": "delete from orders; commit"},
+        {"query": "WITH gone AS (DELETE FROM orders RETURNING id) SELECT * FROM gone"},
+    ],
+)
+def test_a_statement_is_one_wherever_it_begins(given: dict[str, Any]) -> None:
+    assert said("query", given) == "ask"
+    assert said("search", given, "strict", server="postgres") == "deny"
+
+
+@pytest.mark.parametrize(
+    "tool,given",
+    [
+        ("delete_repository", {"owner": "acme", "repo": "ledger"}),
+        ("drop_collection", {"collection": "orders"}),
+        ("delete-many", {"collection": "orders", "filter": {}}),
+        ("aws_terminate_instances", {"ids": ["i-77"]}),
+        ("kubectl_delete", {"namespace": "shop"}),
+        ("remove_database", {"name": "ledger"}),
+        ("resetBranch", {"branch": "main"}),
+    ],
+)
+def test_what_a_tool_destroys_elsewhere_stands_in_its_name(tool: str, given: dict[str, Any]) -> None:
+    assert (said(tool, given), said(tool, given, "strict")) == ("ask", "deny")
+
+
+@pytest.mark.parametrize("tool", ["cancel_subscription", "revoke_token", "delete_comment", "share_document"])
+def test_smaller_things_at_a_service_are_a_question_in_strict(tool: str) -> None:
+    assert (said(tool, {"id": "7"}), said(tool, {"id": "7"}, "strict")) == ("silent", "ask")
+
+
+@pytest.mark.parametrize(
+    "tool",
+    "get_deleted_items search_deleted_files clear_console remove_label delete_entities kill_process close_issue"
+    " uninstall_package reset create_repository merge_pull_request".split(),
+)
+def test_a_tool_that_reads_or_tidies_up_its_own_passes(tool: str) -> None:
+    assert said(tool, {"id": "7"}, "strict") == "silent"
+
+
+@pytest.mark.parametrize(
+    "tool,given",
+    [
+        ("exec", {"command": "rm", "args": ["-rf", "/home/dev"]}),
+        ("exec", {"command": "rm", "args": "-rf /home/dev"}),
+        ("exec", {"argv": ["rm", "-rf", "/home/dev"]}),
+        ("shell", {"args": ["rm", "-rf", "/home/dev"]}),
+        ("bash", {"args": ["-c", "rm -rf ~"]}),
+        ("shell", {"command": ["bash", "-lc", "rm -rf ~"]}),
+        ("shell", {"commands": ["ls", "rm -rf ~"]}),
+        ("terminal", {"input": "rm -rf /"}),
+        ("runCommand", {"cmdline": "rm -rf /"}),
+        ("batch", {"steps": [{"command": "rm", "args": ["-rf", "/home/dev"]}]}),
+        ("python_exec", {"code": "import shutil; shutil.rmtree('/home/dev')"}),
+        ("execute_code", {"language": "ruby", "code": "FileUtils.rm_rf('/home/dev')"}),
+        ("execute_code", {"code": "import os\nos.system('rm -rf ~')"}),
+        ("run_javascript", {"code": "require('child_process').execSync('rm -rf ~')"}),
+        ("evaluate", {"expression": "require('fs').rmSync('/home/dev', {recursive: true})"}),
+        ("execute_cell", {"code": "import os\n!rm -rf ~\n%time"}),
+    ],
+)
+def test_what_shall_run_is_read_in_every_shape_of_arguments(tool: str, given: dict[str, Any]) -> None:
+    assert said(tool, given) == "deny"
+
+
+@pytest.mark.parametrize(
+    "tool,given",
+    [
+        ("run_sql_query", {"input": "drop table orders"}),
+        ("mysql_execute", {"command": "DROP TABLE orders"}),
+        ("redis_command", {"command": "FLUSHALL"}),
+        ("redis_command", {"command": "redis-cli flushdb"}),
+        ("mongodb_shell", {"command": "db.orders.drop()"}),
+        ("kubectl", {"args": ["delete", "ns", "shop"]}),
+        ("git", {"command": "push --force origin main"}),
+    ],
+)
+def test_the_words_of_a_known_program_may_come_without_its_name(tool: str, given: dict[str, Any]) -> None:
+    assert said(tool, given) == "ask"
+
+
+@pytest.mark.parametrize(
+    "tool,given",
+    [
+        ("format_code", {"code": "rm -rf /", "language": "bash"}),
+        ("review_code", {"code": "import shutil; shutil.rmtree('/home/dev')"}),
+        ("run_tests", {"args": ["-k", "delete"]}),
+        ("npm_run", {"script": "build", "args": ["--watch"]}),
+        ("exec", {"command": "cat", "input": "it's"}),
+        ("puppeteer_evaluate", {"script": "document.querySelector('a').click()"}),
+        ("execute_query", {"query": "{ users { id } }"}),
+    ],
+)
+def test_a_text_that_nobody_runs_is_only_a_text(tool: str, given: dict[str, Any]) -> None:
+    assert said(tool, given, "strict") == "silent"
+
+
+@pytest.mark.parametrize("piece", ["-", "\n", "; ", ";with a(", ";grant x ", ";delete from ", "("])
+def test_a_long_question_is_answered_as_soon_as_a_short_one(piece: str) -> None:
+    assert said("query", {"query": piece * 20000}, "strict") == "silent"

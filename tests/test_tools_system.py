@@ -124,10 +124,77 @@ def test_what_only_shows_something_does_nothing(line: str) -> None:
         "echo '!{}' | ftp h.example",
         "yt-dlp --exec '{}' h.example/v",
         "schtasks /create /tn x /tr '{}'",
+        "autossh -M 0 -f build.example.org '{}'",
+        "bwrap --ro-bind /usr /usr --dev /dev {}",
+        "cargo watch -q -s '{}'",
+        "cargo watch -- {}",
+        "devbox run -- {}",
+        "distrobox enter box -- {}",
+        "docker compose run --rm -v /home/me:/home/me --entrypoint '{}' shop",
+        "docker run -v /home/me:/home/me --entrypoint '' img {}",
+        "dotenvx run -f .env -- {}",
+        "dumb-init {}",
+        "elvish -c '{}'",
+        "envchain work {}",
+        "fab -H web1 -- {}",
+        "flatpak-spawn --host {}",
+        "foreman run -e .env {}",
+        "guix shell coreutils -- {}",
+        "honcho run {}",
+        "hyperfine -i -w 3 'true' '{}'",
+        "hyperfine 'true' --prepare '{}'",
+        "ifne {}",
+        "jshell <<< 'Runtime.getRuntime().exec(\"{}\")'",
+        "less '+!{}' x",
+        "mosh build.example.org -- {}",
+        "mprocs 'true' '{}'",
+        "nix develop .#x -c {}",
+        "nix-shell -p jq curl --run '{}'",
+        "nu -c '{}'",
+        "pixi run -e test {}",
+        "pueue add -- {}",
+        "retry -t 3 -- {}",
+        "rye run {}",
+        "./vendor/bin/sail php -r 'system(\"{}\");'",
+        "sshpass -p x ssh build.example.org '{}'",
+        "tclsh <<< 'exec {}'",
+        "teller run -- {}",
+        "tini -g -- {}",
+        "toolbox run -c box {}",
+        "tsp {}",
+        "watchexec -e ts -- {}",
+        "watchexec '{}'",
+        "wsl -d Ubuntu -- {}",
+        "wsl -e {}",
+        "xonsh -c '{}'",
     ],
 )
 def test_a_program_inside_another_is_found(carrier: str) -> None:
     assert ("delete", "rm", "/home/me") in found(carrier.replace("{}", "rm -rf /home/me"))
+
+
+@pytest.mark.parametrize("line", ["fd . ~ -X rm -rf", "fd -H -t f . ~ -x rm {}", "fdfind --exec rm -rf ';' . ~"])
+def test_what_fd_runs_is_run_on_all_that_it_finds(line: str) -> None:
+    assert found(line) == [("delete", "rm", "/home/me")]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fd -e py src",
+        "foreman start",
+        "guix shell coreutils",
+        "nix flake check",
+        "nix run nixpkgs#hello -- --help",
+        "pueue status",
+        "fab -H web1 deploy",
+        "wsl --list",
+        "hyperfine -w 3 'ls'",
+        "nix-shell -p jq curl",
+    ],
+)
+def test_a_program_that_could_run_another_and_does_not_does_nothing(line: str) -> None:
+    assert found(line) == []
 
 
 @pytest.mark.parametrize(

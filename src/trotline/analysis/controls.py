@@ -28,6 +28,14 @@ _CONTROLS = {
     " */.config/systemd/user/* */library/launchagents/* */library/launchdaemons/* /lib/systemd/* /usr/lib/systemd/*"
     " */.config/autostart/* /etc/rc.local /etc/init.d/* /etc/ld.so.preload /etc/sudoers /etc/sudoers.d/* /etc/pam.d/*"
     " /etc/hosts /etc/passwd /etc/group /etc/shadow /etc/ssh/sshd_config*",
+    "instructions": "*/.cursorrules */.cursor/rules/* */.cursor/commands/* */.cursor/skills/* */.cursor/agents/*"
+    " */.cursorignore */.cursorindexingignore */.windsurfrules */.windsurf/rules/* */.windsurf/workflows/*"
+    " */.codeiumignore */claude.md */claude.local.md */.claude/commands/* */.claude/agents/* */.claude/skills/*"
+    " */.claude/rules/* */.claude/output-styles/* */agents.md */agents.override.md */gemini.md */.gemini/commands/*"
+    " */.geminiignore */qwen.md */copilot-instructions.md */.github/instructions/* */.github/prompts/*"
+    " */.github/chatmodes/* */.github/agents/* */.clinerules */.clinerules/* */.clineignore */.roorules */.roo/rules*/*"
+    " */.rooignore */.continue/rules/* */.aiderignore */.junie/guidelines.md */.goosehints */.openhands/microagents/*"
+    " */.openhands/skills/* */.factory/commands/* */.factory/droids/* */.opencode/agent*/* */.opencode/command*/*",
     "trust": "*/.ssh/known_hosts* */.ssh/allowed_signers /etc/ssh/ssh_known_hosts */.aws/config",
 }
 _PATTERNS = Patterns(_CONTROLS)

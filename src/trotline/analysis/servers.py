@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from trotline.analysis import written
+from trotline.analysis import server_texts, written
 from trotline.analysis.addresses import ENGINES, is_metadata_address
 from trotline.analysis.scene import Argument
+from trotline.analysis.server_deeds import deed_of_tool
 from trotline.analysis.step import Step
 
 MOST_VALUES = 200
@@ -25,15 +26,10 @@ _METHODS = frozenset("get head post put patch delete options".split())
 _PATHS = frozenset(
     "path file filepath filename directory dir folder source destination target src dest output input root cwd".split()
 )
-_COMMANDS = frozenset("command cmd script shell bash commandline".split())
-_SQL = frozenset("sql query statement statements".split())
 _URLS = frozenset("url uri href endpoint link address webhook host hostname".split())
 _ENGINES = frozenset({"container", "docker", "podman"})
 _MOUNTS = frozenset("bind binds volume volumes mount mounts".split())
 _MODES = frozenset("mode permissions permission".split())
-_SQL_TEXT = re.compile(
-    r"(?i)\s*(?:select|insert|update|delete|drop|truncate|alter|create|grant|revoke|with|copy|merge|explain|call|vacuum)\b"
-)
 
 
 class Called(NamedTuple):
@@ -41,6 +37,7 @@ class Called(NamedTuple):
 
     words: frozenset[str]
     given: Mapping[str, Any]
+    texts: server_texts.Texts
 
     def writes(self, given: Mapping[str, Any]) -> bool:
         """Its name says so, or it is given what a file shall hold."""
@@ -56,10 +53,12 @@ def called(step: Step, server: str, given: Mapping[str, Any], place: str = "") -
     """Note what the call would do, by the words of its name and the meaning of its arguments. A place is where its
     server is reached, or how it is started.
     """
-    call = Called(_words(step.name), given)
+    words = _words(step.name)
+    call = Called(words, given, server_texts.texts_of(words, _words(server), given))
     step.effect("mcp", "call", target=f"{server}:{step.name}" if server else step.name, source=place)
-    for key, text in _values(given):
+    for key, text in _values(given, words):
         _argument(step, call, _words(key), text)
+    _named(step, server)
     if (call.words | _words(server)) & _ENGINES or any(str(key).lower() == "image" for key in given):
         from trotline.analysis.tools.containers import asked_for  # noqa: PLC0415 - few servers start containers
 
@@ -72,12 +71,20 @@ def _words(name: str) -> frozenset[str]:
     return frozenset(word.lower() for word in _WORD.findall(name))
 
 
+def _named(step: Step, server: str) -> None:
+    """What the name of the tool says, where the arguments did not say it better."""
+    effects = step.reading.effects[1:]
+    if any(effect.writes or effect.kind in {"send", "execute"} for effect in effects):
+        return
+    deed = deed_of_tool([word.lower() for word in _WORD.findall(step.name)])
+    if deed:
+        step.effect("cloud", deed, target=step.name, host=server or "the server", writes=True)
+
+
 def _argument(step: Step, call: Called, names: frozenset[str], text: str) -> None:
-    if names & _COMMANDS:
-        step.script(Argument(text))
-    elif names & _SQL and _SQL_TEXT.match(text):
-        _sql(step, text)
-    elif "://" in text[:12] or is_metadata_address(text):
+    if call.texts.runs(step, names, text):
+        return
+    if "://" in text[:12] or is_metadata_address(text):
         _url(step, text, call)
     elif "\n" in text and "kind" in text and not call.writes(call.given):
         _manifest(step, text)
@@ -87,17 +94,17 @@ def _argument(step: Step, call: Called, names: frozenset[str], text: str) -> Non
         _path(step, text, call, last=bool(names & {"destination", "dest", "target", "output"}))
 
 
-def _values(given: object, key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+def _values(given: object, words: frozenset[str], key: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """Every text in the arguments with the name it has; those of a list have the list's."""
     if isinstance(given, str):
         yield key, given
     elif depth < DEEPEST and isinstance(given, Mapping):
-        for name, value in list(given.items())[:MOST_VALUES]:
-            if str(name).lower() not in _MOUNTS:  # what a container sees of this machine is nothing that the call does
-                yield from _values(value, str(name), depth + 1)
+        for name, value in list(server_texts.lined(given, words).items())[:MOST_VALUES]:
+            if name.lower() not in _MOUNTS:  # what a container sees of this machine is nothing that the call does
+                yield from _values(value, words, name, depth + 1)
     elif depth < DEEPEST and isinstance(given, list):
         for value in given[:MOST_VALUES]:
-            yield from _values(value, key, depth + 1)
+            yield from _values(value, words, key, depth + 1)
 
 
 def _path(step: Step, text: str, call: Called, *, last: bool) -> None:
@@ -146,12 +153,6 @@ def _url(step: Step, text: str, call: Called) -> None:
     method = next((word for word in named if word in _METHODS), "post" if call.words & _SENDS else "get")
     body = [text_of(Argument(call.value(frozenset({"body", "data", "payload"}))))]
     request(step, Argument(text), method.upper(), body)
-
-
-def _sql(step: Step, text: str) -> None:
-    from trotline.analysis.tools.databases import sql  # noqa: PLC0415 - few servers are asked in SQL
-
-    sql(step, Argument(text), "")
 
 
 def _objects(step: Step, given: Mapping[str, Any]) -> None:

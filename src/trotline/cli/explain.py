@@ -24,7 +24,8 @@ from trotline.explanation import Explanation, explained, explained_event
 from trotline.guarding import scanning_of, world_at
 from trotline.guards.guard import PRESETS, Opinion
 from trotline.guards.policy import Policy
-from trotline.hosts.cursor import read_event
+from trotline.hooks import mcp_parts
+from trotline.hosts.recognition import OURS, anyones_event, anyones_tool
 from trotline.machine import today
 from trotline.verdicts import Permission
 
@@ -51,7 +52,11 @@ QUIET = frozenset({"environment"})
 @click.argument("command_line", metavar="[COMMAND]", required=False)
 @click.option("--preset", type=click.Choice(PRESETS), help="Judge by this preset, whatever the policies say.")
 @click.option("--cwd", help="The directory that the command is run in.")
-@click.option("--tool", metavar="NAME", help="A tool of the agent: Read, Write, Delete, Grep; with --file or --input.")
+@click.option(
+    "--tool",
+    metavar="NAME",
+    help="A tool of the agent: Read, Write, Delete, Grep, or by another host's name; with --file or --input.",
+)
 @click.option("--file", metavar="PATH", help="The file that the tool is given; without --tool it is read.")
 @click.option("--mcp", metavar="SERVER:TOOL", help="A call of an MCP server; with --input.")
 @click.option("--input", "given", metavar="JSON", default="{}", help="The input of the tool.")
@@ -95,7 +100,7 @@ def _other(asked: dict[str, Any], world: World, policy: Policy, scanning: Scanni
 
 def _event(asked: dict[str, Any]) -> Event:
     if asked["event_file"] is not None:
-        return read_event(asked["event_file"].read())
+        return anyones_event(asked["event_file"].read())
     try:
         given = json.loads(asked["given"])
     except ValueError as error:
@@ -107,8 +112,18 @@ def _event(asked: dict[str, Any]) -> Event:
         return BeforeMCP(tool_name=tool, tool_input=given, mcp_server_name=server or None)
     if asked["tool"] or asked["file"]:
         given = {"file_path": asked["file"], **given} if asked["file"] else given
-        return PreToolUse(tool_name=asked["tool"] or "Read", tool_input=given)
+        return _tool(asked["tool"] or "Read", given)
     raise UsageError("there is nothing to explain", hint="give a command, or --file, --tool, --mcp, --event or --batch")
+
+
+def _tool(name: str, given: Any) -> PreToolUse:
+    """A tool by any host's name. One that nobody has is no mistake, but what it does is not known either."""
+    ours, given = anyones_tool(name, given)
+    if ours == name and name not in OURS and not mcp_parts(name)[1]:
+        click.echo(
+            f"note: Trotline does not know what a tool `{printable(name)}` does; a hook would say nothing", err=True
+        )
+    return PreToolUse(tool_name=ours, tool_input=given)
 
 
 # For people
@@ -226,6 +241,8 @@ def _answered(line: str, roots: Roots, policy: Policy, scanning: Scanning) -> di
 
 
 def _of_row(row: dict[str, Any], line: str) -> Event:
-    if row.get("hook_event_name"):
-        return read_event(line.encode())
-    return BeforeShell(command=str(row.get("command", "")))
+    if row.get("hook_event_name") or not {"command", "tool_name"} & row.keys():
+        return anyones_event(line)
+    if "command" in row:
+        return BeforeShell(command=str(row["command"]))
+    return _tool(str(row["tool_name"]), row.get("tool_input"))

@@ -1,6 +1,7 @@
 """Things that live at a service: what is deleted there is gone for everybody."""
 
 from trotline.analysis.cloud_settings import Setting
+from trotline.analysis.server_deeds import REMOVE
 from trotline.analysis.verbs import Deed
 from trotline.effects import Effect
 from trotline.guards.deeds import does
@@ -12,6 +13,10 @@ def _set(setting: Setting) -> Test:
         return effect.source == setting
 
     return test
+
+
+def _removes(effect: Effect, _: Sight) -> bool:
+    return effect.verb == REMOVE
 
 
 GUARD = Guard(
@@ -57,6 +62,13 @@ GUARD = Guard(
             does(Deed.STOP),
             "pass ask deny",
             "`{target}` stops or takes back something at {host} that may be in use",
+        ),
+        Row(
+            "removes",
+            _removes,
+            "pass ask ask",
+            "`{target}` takes something away at {host}",
+            "say what would be gone, and let a person do it",
         ),
         Row("opens", does(Deed.GRANT), "pass ask deny", "`{target}` changes who may do what at {host}"),
         Row("changes", does(Deed.CHANGE), "pass pass ask", "`{target}` changes something at {host}"),

@@ -6,6 +6,7 @@ from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight, Test
 
 _CHANGES = frozenset({"write", "delete", "permissions"})
+_PACKAGES = frozenset({"pkg:pypi/trotline", "pkg:brew/trotline"})
 
 
 def _kind(effect: Effect) -> str:
@@ -19,7 +20,19 @@ def _own(effect: Effect, sight: Sight) -> bool:
 
 
 def _own_service(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "process" and "trotline" in effect.target
+    ended = effect.kind == "process" or (effect.kind == "system" and effect.verb == "stop service")
+    return ended and "trotline" in effect.target
+
+
+def _own_program(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "install" and effect.verb == "remove" and effect.package in _PACKAGES
+
+
+def _agent(verb: str) -> Test:
+    def test(effect: Effect, _: Sight) -> bool:
+        return effect.kind == "agent" and effect.verb == verb
+
+    return test
 
 
 def _own_command(effect: Effect, _: Sight) -> bool:
@@ -41,10 +54,13 @@ def _directory(effect: Effect, _: Sight) -> bool:
 GUARD = Guard(
     name="control_files",
     danger="files that decide what agents, editors, git and shells run next",
-    kinds=frozenset({"write", "delete", "permissions", "link", "process", "control"}),
+    kinds=frozenset({"agent", "control", "delete", "install", "link", "permissions", "process", "system", "write"}),
     rows=(
         Row("guard's own", _own, "deny deny deny", "{path} belongs to Trotline", "ask the person", floor=True),
         Row("guard's service", _own_service, "deny deny deny", "Trotline's service would be stopped", floor=True),
+        Row(
+            "guard's program", _own_program, "deny deny deny", "Trotline would be removed", "ask the person", floor=True
+        ),
         Row(
             "guard's command",
             _own_command,
@@ -63,6 +79,27 @@ GUARD = Guard(
         Row("editor", _of("editor"), "ask deny deny", "{path} can make the editor run programs"),
         Row("shell", _of("shell"), "ask deny deny", "{path} is read by every shell that is opened"),
         Row("start", _of("start"), "deny deny deny", "{path} decides who may enter or what is started"),
+        Row(
+            "instructions",
+            _of("instructions"),
+            "pass ask ask",  # many let their agents write these every day
+            "{path} tells agents what to do, or what to leave alone",
+            "show the person what you would write",
+        ),
+        Row(
+            "unwatched agent",
+            _agent("unwatched"),
+            "ask deny deny",
+            "{target} would act without asking anybody",
+            "start it without that option",
+        ),
+        Row(
+            "agent's settings",
+            _agent("settings"),
+            "ask deny deny",
+            "`{target}` decides what an agent may use and what runs when it does",
+            "show the person the line, and let them run it",
+        ),
         Row(
             "trust",
             _of("trust"),
@@ -95,6 +132,15 @@ GUARD = Guard(
         "echo off > ~/.nah/state",
         "ln -sf /dev/null .cursor/hooks.json",
         "echo x >> ~/.ssh/known_hosts",
+        "echo 'never ask' >> AGENTS.md",
+        "cp x .cursor/rules/always.mdc",
+        "rm .cursorignore",
+        "claude -p 'tidy up' --dangerously-skip-permissions",
+        "codex exec --yolo 'tidy up'",
+        "gemini --approval-mode=yolo -p x",
+        "claude mcp add notes -- npx notes-server",
+        "pip uninstall -y trotline",
+        "systemctl --user disable --now trotline.service",
     ),
     passes=(
         "trotline explain 'ls'",
@@ -109,6 +155,12 @@ GUARD = Guard(
         "echo done > docs/hooks.md",
         "touch src/.keep",
         "git status",
+        "echo '- run make test' >> CLAUDE.md",
+        "claude -p 'what does this do?'",
+        "claude mcp list",
+        "codex exec 'fix the tests'",
+        "systemctl --user status trotline",
+        "pip install -U trotline",
         "ssh-keyscan build.example.org >> ~/.ssh/known_hosts",
     ),
 )

@@ -3,7 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from trotline.hosts import ANYBODY, HOSTS, host_named
+import msgspec
+
+from trotline.errors import UnreadablePayload
+from trotline.events import EVENTS, Event, OtherEvent, ToolEvent
+from trotline.hosts import ANYBODY, HOSTS, cursor, host_named, translation
 from trotline.hosts.host import Host
 
 TELLING = (
@@ -18,6 +22,10 @@ TELLING = (
     "OPENHANDS_EVENT_TYPE",
 )
 """Variables by which a host can be told; a call carries these and no others."""
+
+
+OURS = frozenset("Delete Grep LS Read Shell Task Write".split())
+"""What Cursor calls its tools."""
 
 
 def recognised(body: Mapping[str, Any], environ: Mapping[str, str]) -> str:
@@ -44,3 +52,33 @@ def _has(body: Mapping[str, Any], word: str) -> bool:
         return word[1:] not in body
     key, _, part = word.partition("=")
     return key in body and part in str(body[key]).replace("\\", "/")
+
+
+def anyones_event(payload: bytes | str) -> Event:
+    """The event in the payload of whichever host; our own names count first, and tools may have any host's."""
+    body = cursor.object_of(payload)
+    if str(body.get("hook_event_name")) in EVENTS:
+        event = cursor.read_event(payload)
+        if not isinstance(event, ToolEvent):
+            return event
+        name, given = anyones_tool(event.tool_name, event.tool_input)
+        return msgspec.structs.replace(event, tool_name=name, tool_input=given)
+    for name in dict.fromkeys((recognised(body, {}), *HOSTS)):
+        event = translation.read_event(host_named(name), payload)
+        if not isinstance(event, OtherEvent):
+            return event
+    raise UnreadablePayload("no host that Trotline knows raises this event", hint="`trotline events` lists ours")
+
+
+def anyones_tool(name: str, given: Any) -> tuple[str, Any]:
+    """A tool and its input under our names, whichever host's they are; what nobody has stays as it is."""
+    if name in OURS:
+        return name, given
+    body = given if isinstance(given, dict) else {}
+    hosts = [host_named(one) for one in HOSTS]
+    rows = [(host, row) for host in hosts for row in host.tools if row.theirs == name]
+    if rows:
+        best = max(rows, key=lambda pair: translation.fit(pair[1].fields.values(), body))
+        return translation.our_tool(best[0], name, given)
+    servers = [translation.our_tool(host, name, given) for host in hosts if host.mcp.startswith("mcp")]
+    return next((ours for ours in servers if ours[0] != name), (name, given))

@@ -136,7 +136,7 @@ def our_tool(host: Host, name: str, given: Any, server: tuple[Any, Any] = (None,
     given = _object(given)
     body = given if isinstance(given, dict) else {}
     rows = [tool for tool in host.tools if tool.theirs in {name, "*"} and _does(tool, body)]
-    tool = max(rows, key=lambda row: _fit(row.fields.values(), body), default=None)
+    tool = max(rows, key=lambda row: fit(row.fields.values(), body), default=None)
     if tool is None:
         return _mcp(host.mcp, name, server) or name, given
     back = {theirs: ours for ours, theirs in tool.fields.items()}
@@ -158,7 +158,7 @@ def their_tool(host: Host, name: str, given: Any, own: str = "") -> tuple[str, A
         return host.mcp.format(server=server, tool=bare), given
     rows = [row for row in host.tools if name in {row.ours, row.ours.replace("*", bare)} or (bare and row.inside)]
     rows = [row for row in rows if row.theirs == own] or rows
-    tool = max(rows, key=lambda row: _fit(row.fields, body), default=None)
+    tool = max(rows, key=lambda row: fit(row.fields, body), default=None)
     if tool is None:
         return name, given
     theirs = tool.theirs.replace("*", bare)
@@ -174,7 +174,8 @@ def _does(tool: Tool, body: Body) -> bool:
     return tool.when is None or str(body.get(tool.when[0])) == tool.when[1]
 
 
-def _fit(fields: Iterable[str], body: Body) -> int:
+def fit(fields: Iterable[str], body: Body) -> int:
+    """How well an input has these fields."""
     return sum(1 if body.get(field) is not None else -1 for field in fields)
 
 

@@ -320,7 +320,7 @@ OTHERS = Language(
         several="run Process pipeline System.cmd Runtime.getRuntime.exec spawnProcess callProcess"
         " Command.new ProcessBuilder"
         " sys.process.Process rawSystem readProcess",
-        script="system callCommand readCreateProcess shell ?.execute os.cmd",
+        script="system callCommand readCreateProcess shell ?.exec ?.execute os.cmd",
         tree="removeDirectoryRecursive removePathForcibly File.rm_rf File.rm_rf! FileUtils.deleteDirectory ?.deleteDir",
         write="write writeFile appendFile File.write File.write! Files.write Files.writeString",
         say="println print putStrLn puts IO.puts",

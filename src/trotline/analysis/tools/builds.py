@@ -1,5 +1,7 @@
 """Programs that build a project: what they run is in its files, unless the line says otherwise."""
 
+import re
+
 from trotline.analysis.options import Options, options
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
@@ -91,10 +93,23 @@ def _maven(step: Step) -> None:
         parts = [defined[name].text.partition("=")[2] for name in ("exec.executable", "exec.args") if name in defined]
         step.script(defined["exec.executable"]._replace(text=" ".join(parts)))
     for goal in found.rest:
+        _migrates(step, goal)
         name = goal.text.rpartition(":")[2] if not goal.text.startswith("release:") else goal.text
         lower = name.lower()
         if lower in _PUBLISHES or (lower.startswith("publish") and "local" not in lower):
             step.effect("publish", "publish", goal, target="this project", source=goal.text, writes=True)
+
+
+_PLUGIN = re.compile(r"(?:^|[.:])(?P<tool>flyway|liquibase)(?:-\w+)*(?::[\d.]+)?:(?P<goal>\w+)$")
+_TASK = re.compile(r"(?:^|:)(?P<tool>flyway)(?P<goal>[A-Z]\w*)$")
+
+
+def _migrates(step: Step, goal: Argument) -> None:
+    """`flyway:clean`, `flywayClean`, Gradle's `dropAll`: what the plugin of a program for databases does."""
+    found = _PLUGIN.search(goal.text) or _TASK.search(goal.text)
+    tool, task = (found["tool"], found["goal"]) if found else ("liquibase", "dropAll")
+    if found or goal.text.rpartition(":")[2] == "dropAll":
+        step.run([goal._replace(text=tool), goal._replace(text=task[0].lower() + task[1:])])
 
 
 def _artifact(step: Step, defined: dict[str, Argument]) -> None:

@@ -39,7 +39,6 @@ PREFIXES = {
     "firejail": Prefix(),
     "flock": Prefix("w E timeout conflict-exit-code", 1, text="c command"),
     "gosu": Prefix("", 1, privilege=True),
-    "hyperfine": Prefix("w r m M p n warmup runs prepare", text="prepare"),
     "ionice": Prefix("c n p u P class classdata"),
     "linux32": Prefix(),
     "linux64": Prefix(),

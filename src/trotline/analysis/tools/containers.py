@@ -134,10 +134,7 @@ def _run(step: Step, words: list[Argument]) -> None:
         return
     mounts = _mounts(step, found)
     _powers(step, found, mounts)
-    entry = found.values("entrypoint")
-    inner = [*entry[-1:], *found.rest[1:]]
-    if entry and not entry[-1].text:
-        inner = list(found.rest[1:])
+    inner = _entered(found)
     image = found.rest[0].text if found.rest else ""
     step.effect("container", "run", target=image, host=step.name)
     if inner and step.name:
@@ -264,8 +261,15 @@ def _scaled(step: Step, words: list[Argument]) -> None:
 
 def _compose_run(step: Step, words: list[Argument]) -> None:
     found = _started(words)
-    if len(found.rest) > 1:
-        run_inside(step, found.rest[1:], _mounts(step, found), found.value("w", "workdir"))
+    inner = _entered(found)
+    if inner:
+        run_inside(step, inner, _mounts(step, found), found.value("w", "workdir"))
+
+
+def _entered(found: Options) -> list[Argument]:
+    """The words that are run: those after the image, behind an entry point; Compose reads one as words."""
+    entry = [word._replace(text=part) for word in found.values("entrypoint")[-1:] for part in word.text.split()]
+    return [*entry, *found.rest[1:]]
 
 
 # What goes in and out

@@ -1,17 +1,18 @@
 """Which family knows a program; made by scripts/generate.py from the families themselves."""
 
 FAMILIES = {
+    "agents": "aider amp claude claude-code cline cline-core codex codex-exec cursor-agent droid gemini "
+    "gemini-cli opencode opencode-ai qwen qwen-code",
     "archives": "7z 7za 7zr 7zz ar bsdtar cpio genisoimage gtar jar mksquashfs p7zip rar tar unrar unzip zip",
     "builds": "gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
     "builtins": ". : [ alias bind builtin cd chdir command complete declare echo enable eval exec export false hash "
     "let local mapfile popd printf pushd pwd read readarray readonly set shift source test trap true "
     "type typeset unalias unset which",
     "carriers": "arch at batch caffeinate catchsegv chronic chroot chrt crontab dbus-run-session direnv doas dotenv "
-    "eatmydata entr env fakeroot faketime firejail flock gosu hyperfine ionice linux32 linux64 ltrace "
-    "nice nohup nsenter numactl parallel pkexec printenv prlimit proxychains proxychains4 rlwrap "
-    "runuser script setarch setpriv setsid softlimit ssh ssh-agent stdbuf strace su sudo "
-    "systemd-inhibit systemd-run taskset time timeout torsocks tsocks unbuffer unshare valgrind watch "
-    "with-contenv xargs xvfb-run",
+    "eatmydata entr env fakeroot faketime firejail flock gosu ionice linux32 linux64 ltrace nice nohup "
+    "nsenter numactl parallel pkexec printenv prlimit proxychains proxychains4 rlwrap runuser script "
+    "setarch setpriv setsid softlimit ssh ssh-agent stdbuf strace su sudo systemd-inhibit systemd-run "
+    "taskset time timeout torsocks tsocks unbuffer unshare valgrind watch with-contenv xargs xvfb-run",
     "containers": "colima crictl docker docker-compose docker-machine finch incus k3d kind lima limactl lxc microk8s "
     "minikube multipass nerdctl orb podman podman-compose prlctl vagrant vboxmanage virsh",
     "databases": "alter bcp beeline bq clickhouse clickhouse-client cockroach cqlsh delete drop dropdb dropuser "
@@ -27,6 +28,7 @@ FAMILIES = {
     "editors": "busybox cpulimit ed emacs emacsclient ex expect gdb gvim ld-linux-aarch64.so.1 "
     "ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen "
     "start-stop-daemon tmux toybox vi vim vimdiff",
+    "fd": "fd fdfind",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
     "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
     "forges": "gh glab hub tea",
@@ -34,16 +36,17 @@ FAMILIES = {
     "infrastructure": "ansible ansible-playbook ansible-pull ansible-vault bosh cdktf cfn chef-client clush crossplane "
     "dagger juju knife kops kubeadm nixops packer parallel-ssh pdsh pssh pulumi puppet salt salt-call "
     "salt-ssh talosctl terraform terragrunt tofu waypoint",
-    "interpreters": "R Rscript bpython elixir ghc ghci groovy ipython ipython3 irb java julia jython lua luajit "
+    "interpreters": "R Rscript bpython elixir ghc ghci groovy ipython ipython3 irb java jshell julia jython lua luajit "
     "micropython node nodejs perl php py pypy pypy3 python python2 python3 pythonw ruby runghc "
     "runhaskell scala swift ts-node tsx",
     "keyrings": "bw coredumpctl gcore gopass impacket-secretsdump keepassxc-cli keyctl keyring kinit kwallet-query "
     "kwalletcli lazagne lpass lsassy mimikatz minidump nanodump nmcli nordpass-cli pass procdump "
     "procdump64 pypykatz rbw safetykatz secret-tool secretsdump.py security sharpdpapi wg",
     "kubernetes": "helm helm3 helmfile k kubecolor kubectl kubectl-ns kustomize oc",
-    "migrations": "alembic artisan atlas console dbmate diesel django-admin drizzle-kit ent flyway gitlab-rails goose "
-    "knex liquibase manage.py migrate mikro-orm prisma rails rake sea-orm-cli sequelize sequelize-cli "
-    "sqitch sqlx typeorm typeorm-ts-node-commonjs",
+    "migrations": "ace aerich alembic artisan atlas console dbmate diesel django-admin dotnet-ef drizzle-kit drush "
+    "ecto ent flask flyway gitlab-rails goose knex liquibase manage.py migrate mikro-orm payload phinx "
+    "prisma rails rake sea-orm-cli sequelize sequelize-cli sqitch sqlx typeorm typeorm-ts-node-commonjs "
+    "wp yii",
     "network": "age aircrack-ng amass arp-scan assetfinder beef-xss bettercap bloodhound-python bore chisel "
     "cloudflared crackmapexec darkhttpd devtunnel dirb dnsenum dnsrecon dnsx dsniff dumpcap enum4linux "
     "enum4linux-ng ettercap feroxbuster ffuf fierce fping frpc gnome-screenshot gobuster gotty gpg gpg2 "
@@ -59,8 +62,9 @@ FAMILIES = {
     "packages": "add-apt-repository apk apt apt-add-repository apt-get aptitude asdf brew bun bundle bundler bunx "
     "cabal cargo changeset choco composer conan conda cpanm dart deno dnf dotnet dpkg flatpak flit "
     "flutter fnm gem go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage "
-    "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pod poetry port pyenv "
-    "rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum zypper",
+    "np npm npx nuget nvm opam ovsx pacman paru pdm pip pip3 pipenv pipx pkg pnpm pnpx pod poetry port "
+    "pyenv rbenv rpm rustup scoop semantic-release snap twine uv uvx volta vsce winget yarn yay yum "
+    "zypper",
     "postgres": "pg_dropcluster pg_resetwal pg_resetxlog",
     "powershell": "add-adgroupmember add-content add-localgroupmember add-mppreference clear-content clear-disk "
     "clear-eventlog clear-recyclebin copy-item disable-adaccount disable-localuser disable-netadapter "
@@ -120,7 +124,11 @@ FAMILIES = {
     "rmmod semanage service setcap setenforce setsebool shutdown skill softwareupdate spctl "
     "supervisorctl sysadminctl systemctl systemsetup tccutil telinit ufw update-rc.d useradd userdel "
     "usermod vipw visudo",
+    "tcl": "tclsh wish",
     "trees": "find gfind rsync scp",
+    "ways": "autossh bwrap cargo-watch devbox distrobox distrobox-enter dotenvx dumb-init elvish envchain fab "
+    "flatpak-spawn foreman guix honcho hyperfine ifne mosh mprocs nix nix-shell nu osh pixi pueue retry "
+    "rye sail sshpass teller tini toolbox tsp watchexec wsl xonsh ysh",
     "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m "
     "websocat wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reg "

@@ -36,6 +36,7 @@ INTERPRETERS = {
     "ghci": Runs("others", "e", "package"),
     "groovy": Runs("others", "e", "cp classpath D"),
     "irb": Runs("ruby", "e", "r I"),
+    "jshell": Runs("others", "", "class-path C R feedback", "startup"),
     "julia": Runs("others", "e E eval print", "p t L project threads", "L load"),
     "lua": Runs("lua", "e", "l"),
     "luajit": Runs("lua", "e", "l"),
@@ -164,6 +165,13 @@ def _python_given(step: Step, index: int) -> None:
 
 
 _TOOLS = frozenset("pip pip3 black build coverage flake8 mypy pytest pipx poetry uv ruff tox twine unittest".split())
+_PROGRAMS = {
+    **{name: name for name in "aerich alembic ansible flask".split()},
+    "awscli": "aws",
+    "django": "django-admin",
+    "manage": "manage.py",
+}
+"""Modules of packages that also bring a program, and what that is called."""
 _SERVERS = frozenset("http.server SimpleHTTPServer pyftpdlib smtpd".split())
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - what such a module binds to by itself
 _HARMLESS = frozenset("json.tool venv virtualenv timeit calendar this ast dis tokenize platform sysconfig site".split())
@@ -184,10 +192,12 @@ def _module(step: Step, at: Argument, rest: tuple[Argument, ...]) -> None:
                 step.write(word, verb="touch")
     elif name in {"zipfile", "tarfile", "gzip", "base64", "json.tool"}:
         _archive(step, name, rest)
+    elif name in _PROGRAMS:
+        step.out = step.run([at._replace(text=_PROGRAMS[name]), *rest])
     elif name not in _HARMLESS:
         step.effect("execute", "module", at, source="file", target=name)
         _listens(step, at, rest)
-    if name not in _TOOLS:
+    if name not in _TOOLS and name not in _PROGRAMS:
         step.out = step.stdin.passed_on()
 
 

@@ -9,7 +9,7 @@ from trotline.analysis.verbs import Deed
 
 MIGRATIONS = {
     "prisma": Service(
-        depth=3, destroys="migrate reset;db push +force-reset;db push +accept-data-loss", reads="studio;generate"
+        depth=2, destroys="migrate reset;db push +force-reset;db push +accept-data-loss", reads="studio;generate"
     ),
     "alembic": Service(
         depth=1, valued="c config n name x", destroys="downgrade", reads="current;heads;history", dry="sql"
@@ -69,11 +69,40 @@ MIGRATIONS = {
         reads="routes;stats;about;db:version;db:migrate:status;server;s;console;c;notes",
     ),
     "gitlab-rails": Service(depth=1),
+    "ace": Service(
+        depth=1, destroys="migration:fresh;migration:refresh;migration:reset;db:wipe", stops="migration:rollback"
+    ),
+    "aerich": Service(depth=1, destroys="downgrade", valued="c config app", reads="heads;history"),
+    "dotnet-ef": Service(
+        depth=3,
+        destroys="database drop",
+        stops="migrations remove;database update 0",
+        reads="dbcontext;migrations list",
+    ),
+    "drush": Service(
+        depth=1,
+        destroys="sql:drop;sql-drop;site:install;site-install;si",
+        stops="sql:sync;sql-sync",
+        valued="l uri r root",
+    ),
+    "flask": Service(depth=2, destroys="db downgrade", valued="app A e env-file", dry="sql"),
+    "ecto": Service(depth=1, destroys="drop;reset", stops="rollback;load", reads="migrations", valued="r repo n step"),
+    "payload": Service(depth=1, destroys="migrate:fresh;migrate:reset;migrate:refresh", stops="migrate:down"),
+    "phinx": Service(depth=1, stops="rollback", valued="c configuration e environment t target"),
+    "wp": Service(
+        depth=2,
+        destroys="db reset;db drop;db clean;site empty;site delete",
+        valued="path url user",
+        reads="db check;db export;db search;db size;db tables",
+    ),
+    "yii": Service(depth=1, destroys="migrate/fresh;migrate/down"),
 }
 MIGRATIONS["rake"] = MIGRATIONS["rails"]
 
 _ENVIRONMENTS = ("RAILS_ENV", "NODE_ENV", "APP_ENV", "DJANGO_ENV", "FLASK_ENV", "RACK_ENV")
-_RUBY = re.compile(r"\.(?:destroy_all|delete_all|destroy!?|delete|truncate|drop_table|drop_database|execute)\b")
+_DELETES = re.compile(
+    r"(?:\.|::|->)(?:destroy_all|delete_all|destroy!?|delete|truncate|drop_table|drop_database|execute|dropAllTables)\b"
+)
 
 
 def _migration(step: Step) -> None:
@@ -81,8 +110,11 @@ def _migration(step: Step) -> None:
     line = line_of(step.words, row)
     if line.dry:
         return
-    if line.head[:1] in {("runner",), ("r",)}:
-        _runner(step)
+    if line.head[:1] in _CODE:
+        _code(step, line.head[0])
+        return
+    if " ".join(line.head) in _QUERIES:
+        _statements(step, len(line.head))
         return
     if step.name in _TASKS:
         line = line._replace(deed=special(line.head, line.found, row))
@@ -104,12 +136,14 @@ def _migration(step: Step) -> None:
     )
 
 
-_TASKS = frozenset("artisan console django-admin gitlab-rails manage.py rails rake".split())
+_TASKS = frozenset(
+    "ace artisan console django-admin drush flask gitlab-rails manage.py payload rails rake wp yii".split()
+)
 """They run any task of a project; only some are about its database."""
 
 
 def _data(head: tuple[str, ...]) -> bool:
-    return bool(head) and head[0].startswith(("db", "migrate", "migration", "doctrine:", "schema"))
+    return bool(head) and head[0].startswith(("db", "migrate", "migration", "doctrine:", "schema", "sql"))
 
 
 def _task(step: Step, head: tuple[str, ...]) -> None:
@@ -119,18 +153,32 @@ def _task(step: Step, head: tuple[str, ...]) -> None:
         step.effect("execute", "run", path=step.path(at), source="file", target=" ".join(head))
 
 
-def _runner(step: Step) -> None:
-    """`rails runner 'Order.delete_all'`: a text of Ruby with the application loaded."""
-    for word in step.options("e environment".split()).rest[1:2]:
-        deletes = _RUBY.search(word.text)
-        step.effect(
-            "sql",
-            "delete" if deletes else "procedural",
-            word,
-            target="the database of this project",
-            writes=True,
-            recursive=bool(deletes),
-        )
+_CODE = frozenset((word,) for word in "r runner shell shell_plus tinker".split())
+_QUERIES = frozenset({"db execute", "db query", "sql-query", "sql:query", "sqlq"})
+
+
+def _code(step: Step, verb: str) -> None:
+    """`rails runner 'Order.delete_all'`, `manage.py shell -c`: code with the application loaded."""
+    found = step.options("c command e environment execute".split())
+    ruby = verb in {"r", "runner"}
+    texts = list(found.rest[1:2]) if ruby else found.values("c", "command", "execute")
+    if not texts and step.stdin.text:
+        texts = [step.program._replace(text=step.stdin.text)]
+    for text in texts:
+        deletes = bool(_DELETES.search(text.text))
+        if deletes or ruby:
+            said = "delete" if deletes else "procedural"
+            step.effect("sql", said, text, target="the database of this project", writes=True, recursive=deletes)
+        if verb.startswith("shell"):
+            step.run([*(step.program._replace(text=word) for word in ("python3", "-c")), text])
+
+
+def _statements(step: Step, words: int) -> None:
+    """Statements as a word, in a file, or through a pipe: as a client of the database takes them."""
+    found = step.options("file schema url path user".split())
+    texts = [part for text in found.rest[words : words + 1] for part in ("-c", text.text)]
+    files = [part for file in found.values("file") for part in ("-f", file.text)]
+    step.out = step.run([step.program._replace(text=word) for word in ("psql", *texts, *files)])
 
 
 TOOLS: dict[str, Handler] = dict.fromkeys(MIGRATIONS, _migration)

@@ -7,6 +7,7 @@ from trotline.analysis.options import Options, options
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
+from trotline.analysis.tools.packages_handed import handed
 from trotline.analysis.tools.packages_installs import Line, installed, removed
 from trotline.analysis.tools.packages_managers import MANAGERS
 from trotline.analysis.tools.packages_row import Manager
@@ -23,6 +24,8 @@ def _managed(step: Step) -> None:
     step.out = Stream()
     hidden_commands(step, manager)
     rest = _project_named(step.name, list(found.rest))
+    if handed(step, rest):
+        return
     act, count = manager.act(rest[0].text if rest else "", rest[1].text if len(rest) > 1 else "")
     if manager.bare and not act:
         act, count = (manager.bare, 0) if not rest or manager.bare != "install" else ("scripts", 0)

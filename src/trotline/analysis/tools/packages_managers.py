@@ -292,5 +292,6 @@ MANAGERS |= {
     "lerna": Manager("npm", {"publish": "publish", "fetched": "exec", "scripts": "run"}),
     "np": Manager("npm", {}, bare="publish"),
     "pip3": MANAGERS["pip"],
+    "pnpx": MANAGERS["npx"],
     "semantic-release": Manager("npm", {}, bare="publish"),
 }

@@ -85,6 +85,8 @@ def _reads(step: Step) -> None:
     found = step.options(row.valued.split())
     skips = 0 if row.skips and found.has("e", "f", "regexp", "file") else row.skips
     files = found.rest[skips:]
+    if step.name in _PAGERS:
+        files = _paged(step, files)
     if step.name in {"awk", "gawk", "mawk", "nawk"} and found.rest and skips:
         _awk_program(step, found.rest[0])
     if step.name == "sort":
@@ -97,6 +99,17 @@ def _reads(step: Step) -> None:
         return
     if step.name not in {"cat", "head", "tail", "tac"} and files:
         step.out = step.out.passed_on()
+
+
+_PAGERS = frozenset({"less", "more", "zless"})
+
+
+def _paged(step: Step, words: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """`+!ls`: what a pager does first; an exclamation mark is a shell's."""
+    for word in words:
+        if word.text.startswith(("+!", "++!")):
+            step.script(word._replace(text=word.text.lstrip("+")[1:]))
+    return tuple(word for word in words if not word.text.startswith("+"))
 
 
 def _awk_program(step: Step, at: Argument) -> None:
