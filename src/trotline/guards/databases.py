@@ -9,7 +9,7 @@ from trotline.guards.guard import Guard, Row, Sight, opaque
 _TRIAL = re.compile(
     r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
 )
-_LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete"})
+_LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete", "erase"})
 _LOCAL = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
 
 
@@ -33,6 +33,18 @@ def _gone(effect: Effect, _: Sight) -> bool:
 
 def _overwritten(effect: Effect, _: Sight) -> bool:
     return effect.kind == "sql" and effect.recursive and effect.verb == "modify" and not _trial(effect)
+
+
+def _shut_down(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "stop" and effect.recursive
+
+
+def _ends(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "stop"
+
+
+def _leaves(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "send"
 
 
 def _changed_all(effect: Effect, _: Sight) -> bool:
@@ -86,6 +98,21 @@ GUARD = Guard(
             "name the rows with a WHERE",
         ),
         Row(
+            "shut down",
+            _shut_down,
+            "ask deny deny",
+            "the database would be stopped for everybody who uses it",
+            "a person should do this",
+        ),
+        Row("ends", _ends, "pass ask deny", "what others do with this database would be ended", "ask whose work it is"),
+        Row(
+            "leaves",
+            _leaves,
+            "pass ask deny",
+            "the database would copy its data to another service",
+            "write it to a file of the workspace",
+        ),
+        Row(
             "all rows",
             _changed_all,
             "pass ask deny",
@@ -129,6 +156,10 @@ GUARD = Guard(
         "psql -d ledger <<'EOF'\nDROP SCHEMA shop CASCADE;\nEOF",
         "npx prisma migrate reset --force",
         "rails db:drop",
+        "mysqladmin -h far.example shutdown",
+        "mysql -e 'PURGE BINARY LOGS BEFORE NOW()'",
+        "psql -d ledger -c \"DO \\$\\$ BEGIN EXECUTE 'DROP TABLE invoices'; END \\$\\$\"",
+        "duckdb ledger.db \"COPY invoices TO 's3://shop/invoices.parquet'\"",
     ),
     passes=(
         "psql -d ledger -c 'SELECT count(*) FROM invoices'",

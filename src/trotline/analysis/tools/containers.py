@@ -59,11 +59,11 @@ _MEANINGS = {
     "compose stop": Meaning("stop"),
     "compose push": Meaning("push"),
     "compose up": Meaning("up"),
-    "stop": Meaning("stop"),
-    "kill": Meaning("stop"),
-    "pause": Meaning("stop"),
-    "container stop": Meaning("stop"),
-    "container kill": Meaning("stop"),
+    "stop": Meaning("stop", "a all"),
+    "kill": Meaning("stop", "a all"),
+    "pause": Meaning("stop", "a all"),
+    "container stop": Meaning("stop", "a all"),
+    "container kill": Meaning("stop", "a all"),
     "stack rm": Meaning("remove service"),
     "stack down": Meaning("remove service"),
     "service rm": Meaning("remove service"),
@@ -113,7 +113,8 @@ def _verb(step: Step, noun: str, words: Sequence[Argument]) -> None:
     if meaning is None or any(word.text == "--dry-run" for word in rest):
         return
     found = options(rest, "t time signal s filter until u username p password".split())
-    whole = found.has(*meaning.whole.split()) if meaning.whole else False
+    listed = any(word.stream is not None for word in found.rest)  # whatever another program names
+    whole = listed or (found.has(*meaning.whole.split()) if meaning.whole else False)
     target = " ".join(word.text for word in found.rest) or name
     every = "all" if meaning.verb == "remove" and found.has("a", "all") else ""
     step.effect("container", meaning.verb, target=target, recursive=whole, source=every, writes=True, host=step.name)

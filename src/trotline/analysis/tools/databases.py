@@ -304,6 +304,9 @@ def _whole(step: Step, at: Argument, verb: str, thing: str, host: str = "") -> N
     )
 
 
+_ADMIN = {"flush-privileges": "privilege", "kill": "stop", "password": "privilege", "shutdown": "stop"}
+
+
 def _mysqladmin(step: Step) -> None:
     found = step.options([name for name in _MY.split() if name not in {"p", "password"}] + ["h", "host"])
     words = found.rest
@@ -316,8 +319,9 @@ def _mysqladmin(step: Step) -> None:
                 "database",
                 found.value("h", "host"),
             )
-    if any(word.text in {"shutdown", "kill", "password", "flush-privileges"} for word in words):
-        step.effect("sql", "maintenance", target=words[0].text, host=found.value("h", "host"), writes=True)
+    for verb in _ADMIN.keys() & {word.text for word in words}:
+        kind, host = _ADMIN[verb], found.value("h", "host")
+        step.effect("sql", kind, target=verb, host=host, writes=True, recursive=verb == "shutdown")
 
 
 def _dump(step: Step) -> None:
