@@ -115,6 +115,24 @@ def test_who_steers_agents_is_asked_about_and_who_ends_the_guard_is_refused(
     assert (permission(line, "standard").word, permission(line, "strict").word) == (standard, strict)
 
 
+@pytest.mark.parametrize(
+    "line,standard,strict",
+    [
+        ("docker volume rm ledger_data", "ask", "deny"),
+        ("docker compose down -v", "ask", "deny"),
+        ("docker compose rm -fsv web", "ask", "deny"),
+        ("podman system prune --all --volumes", "ask", "deny"),
+        ("docker container rm --force --volumes ledger", "ask", "deny"),
+        ("docker compose down", "silent", "silent"),
+        ("docker stop -s KILL ledger", "silent", "silent"),
+        ("docker kill $(docker ps -q)", "silent", "ask"),
+    ],
+)
+def test_volumes_that_go_with_a_container_are_volumes(line: str, standard: str, strict: str) -> None:
+    assert permission(line, "standard").word == standard
+    assert permission(line, "strict").word == strict
+
+
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
 def test_every_guard_has_cases_of_its_own(guard: Guard) -> None:
     if guard.name == "sequences" or guard.kinds == {"content"}:

@@ -23,14 +23,20 @@ class Stream(NamedTuple):
     @property
     def carried(self) -> str:
         """What goes with it when it is sent away: files and variables, as the source of an effect."""
-        return ",".join((*self.paths, *sorted(self.origins & {"environment", "variable", "clipboard", "screen"})))
+        return ",".join((*self.paths, *sorted(self.origins & _CARRIED)))
 
     def also(self, *origins: str) -> "Stream":
         return self._replace(origins=self.origins | set(origins))
 
+    def without(self, origin: str) -> "Stream":
+        return self._replace(origins=self.origins - {origin})
 
+
+_CARRIED = frozenset("clipboard environment screen secret variable".split())
 SILENT = Stream("")
 UNSEEN = Stream()
+SECRET = Stream(None, frozenset({"secret"}))
+"""What a keeper of secrets prints."""
 
 
 def joined(streams: "list[Stream]") -> Stream:

@@ -116,6 +116,8 @@ GUARD = Guard(
         "docker system prune --volumes -f",
         "docker compose -f stack.yml down -v",
         "docker-compose down --volumes",
+        "docker compose rm -fsv web",
+        "docker rm -fv ledger",
         "docker rm -f ledger",
         "docker rm -f $(docker ps -aq)",
         "podman rm -fa",

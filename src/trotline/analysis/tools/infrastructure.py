@@ -3,6 +3,7 @@
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import Service
 from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import SECRET
 from trotline.analysis.tools.services import service
 
 _TERRAFORM = Service(
@@ -95,6 +96,7 @@ def _ansible_vault(step: Step) -> None:
     verb = next((word.text for word in step.words if not word.text.startswith("-")), "")
     if verb in {"view", "decrypt", "edit"}:
         step.effect("read", "secret", target=f"ansible-vault {verb}", host=step.name)
+        step.out = SECRET
 
 
 def _salt(step: Step) -> None:

@@ -11,7 +11,7 @@ from trotline.analysis.platforms import PLATFORMS
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import SERVICES, Service
 from trotline.analysis.step import GAP, Handler, Step
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import SECRET, Stream
 from trotline.analysis.verbs import Deed, deed_of, verb_among
 
 DRY = ("dry-run", "dryrun", "what-if", "whatif", "no-execute", "simulate", "noop", "help", "generate-cli-skeleton")
@@ -129,7 +129,7 @@ def service(step: Step, row: Service) -> Line:
         line = line._replace(deed=line.deed or Deed.READ)
         keeper = KEEPER if row.kind == "secrets" else ""
         step.effect("read", "secret", target=_shown(step, line, row), host=step.name, source=keeper)
-        step.out = Stream(None, frozenset({"secret"}))
+        step.out = SECRET
     kept = any(word in _KEEPERS for word in line.head[:2]) and row.kind == "cloud"
     if row.kind == "cloud" and not kept and _set(step, line, row):
         return line
