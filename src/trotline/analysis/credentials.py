@@ -101,7 +101,7 @@ def is_key_by_place(kind: str) -> bool:
 
 def directory_of_credentials(path: str) -> bool:
     """A directory that is full of them: `~/.ssh`, `~/.aws`, `~/.gnupg`."""
-    name = posixpath.basename(path.rstrip("/*"))
+    name = posixpath.basename(path.rstrip(f"/*{GAP}"))
     return name in {".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "gcloud"}
 
 

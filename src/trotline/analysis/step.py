@@ -83,7 +83,7 @@ class Step:
             return  # a pipe of this very line
         path = self.path(at)
         if path != "/dev/null":
-            self.effect("read", verb, at, path=path, recursive=recursive)
+            self.effect("read", verb, at, path=path, recursive=recursive or self.scene.walks)
 
     def send(self, host: str, at: Argument | None = None, *, source: str = "", verb: str = "") -> None:
         self.effect("send", verb, at, host=host, source=source)

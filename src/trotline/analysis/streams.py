@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 
 class Stream(NamedTuple):
-    """Text that is known, or None; origins such as `network` or `decoded`; files whose content is in it."""
+    """Text that is known, or None; origins such as `network` or `decoded`; files whose content is in it; paths that
+    it lists, where a part that is not known may stand in them.
+    """
 
     text: str | None = None
     origins: frozenset[str] = frozenset()
     paths: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     def passed_on(self) -> "Stream":
         """What comes out of a program that works on it in a way we do not follow."""
@@ -46,4 +49,5 @@ def joined(streams: "list[Stream]") -> Stream:
         "".join(text for text in texts if text) if None not in texts else None,
         frozenset().union(*(stream.origins for stream in streams)),
         tuple(dict.fromkeys(path for stream in streams for path in stream.paths)),
+        tuple(dict.fromkeys(name for stream in streams for name in stream.names)),
     )

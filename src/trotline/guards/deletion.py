@@ -167,6 +167,9 @@ GUARD = Guard(
         "python3 -c 'import shutil; shutil.rmtree(\"/srv/ledger\")'",
         "rsync -a --delete empty/ ~/",
         "find ~ -exec rm -rf {} +",
+        "find . -name .git -exec rm -rf {} +",
+        "find / -type f | xargs rm -f",
+        "git ls-files -z | xargs -0 rm -f",
         'X=~; rm -rf "$X"',
         'rm -rf "$DIR/"',
         "Remove-Item -Recurse -Force ~",
@@ -199,5 +202,7 @@ GUARD = Guard(
         "rm infra/terraform.tfstate.backup",
         "mv terraform.tfstate state.old",
         "find . -name '*.orig' -print",
+        "find . -name __pycache__ -exec rm -rf {} +",
+        "find . -name '*.pyc' -print0 | xargs -0 rm -f",
     ),
 )

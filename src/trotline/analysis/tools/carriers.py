@@ -174,19 +174,22 @@ def _xargs(step: Step) -> None:
     rest = list(found.rest) or [step.program._replace(text="echo")]
     for file in found.values("a", "arg-file"):
         step.read(file)
-    text = step.stdin.text if not found.has("a", "arg-file") else None
+    listed = step.stdin if not found.has("a", "arg-file") else Stream()
     at = step.program
-    names = [Argument(name, at.start, at.end) for name in text.split()] if text else []
+    names = [Argument(name, at.start, at.end) for name in (listed.text or "").split()]
     if not names:
         foreign = step.stdin if step.stdin.origins & {"network", "decoded"} else None
         names = [Argument(UNKNOWN, at.start, at.end, "names come from standard input", stream=foreign)]
     _becomes_script(step, rest, names, found.value("I") or "{}")
+    scene = step.scene.copy()
+    scene.walks = scene.walks or bool(listed.names)
+    names = [Argument(name, at.start, at.end, "what is found") for name in listed.names] or names
     mark = found.value("I", "replace") or ("{}" if found.has("I", "i", "replace") else "")
     if mark:
         for name in names[:16]:
-            step.out = step.run([_replaced(word, mark, name) for word in rest], Stream())
+            step.out = step.run([_replaced(word, mark, name) for word in rest], Stream(), scene=scene)
         return
-    step.out = step.run([*rest, *names], Stream())
+    step.out = step.run([*rest, *names], Stream(), scene=scene)
 
 
 def _becomes_script(step: Step, rest: list[Argument], names: list[Argument], mark: str) -> None:
