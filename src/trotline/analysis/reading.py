@@ -278,6 +278,8 @@ class Reading:
         stdin: Stream,
         by: Step | None,
         given: dict[str, Argument] | None = None,
+        *,
+        inherited: dict[str, Argument] | None = None,
     ) -> Stream:
         """A program with its words, as they are after expansion."""
         self.count += 1
@@ -289,9 +291,9 @@ class Reading:
         self._keep(step, by)
         parent, self.parent = self.parent, step
         self.depth += 1
-        step.given = given or {}
-        if step.given:
-            self.environment(step, step.given)
+        step.given = {**(inherited or {}), **(given or {})}
+        if given:
+            self.environment(step, given)
         self._handle(step)
         self.depth -= 1
         self.parent = parent

@@ -27,7 +27,7 @@ class Step:
         self.name = program_name(words[0].text)
         self.words = list(words[1:])
         self.stdin = stdin
-        self.given: dict[str, Argument] = {}  # variables set for this program alone
+        self.given: dict[str, Argument] = {}  # variables set for this program, and for what it runs as it is
         self.out: Stream | None = None
         self.effects: list[Effect] = []
         self.inner: list[Step] = []
@@ -42,6 +42,13 @@ class Step:
 
     def options(self, valued: Iterable[str] = NONE, *, stops: bool = False, long_dash: bool = False) -> Options:
         return options(self.words, valued, stops=stops, long_dash=long_dash)
+
+    def variable(self, name: str) -> str:
+        """What the program finds in its environment, as far as the line tells."""
+        if name in self.given:
+            return self.given[name].text
+        value = self.scene.value(name) if name in self.scene.exported else None
+        return value.texts[0] if value is not None and len(value.texts) == 1 else ""
 
     # What it would do
 
@@ -97,6 +104,10 @@ class Step:
     def run(self, words: Sequence[Argument], stdin: Stream | None = None, *, scene: Scene | None = None) -> Stream:
         """Another program, with these words."""
         return self.reading.invoke(words, scene or self.scene, stdin if stdin is not None else self.stdin, self)
+
+    def carry(self, words: Sequence[Argument]) -> Stream:
+        """Another program in its place, with the variables that were set for this one."""
+        return self.reading.invoke(words, self.scene, self.stdin, self, inherited=self.given)
 
     def script(self, at: Argument, stdin: Stream | None = None, *, scene: Scene | None = None) -> Stream:
         """A text that a shell would read; in this scene if it is this shell, in a copy otherwise."""

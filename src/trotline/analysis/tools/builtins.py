@@ -143,6 +143,8 @@ def _declare(step: Step) -> None:
         if equals and name.isidentifier():
             step.scene.set(name, (value,), stream=word.stream)
             given[name] = word._replace(text=value)
+        if step.name == "export":
+            step.scene.exported |= {name}
     if given:
         step.reading.environment(step, given)
     step.out = Stream() if not step.words else SILENT

@@ -101,7 +101,7 @@ def _prefix(step: Step) -> None:
     if rest and not (texts and row.skips):
         if row.privilege and len(rest) == 1 and program_name(rest[0].text) in SHELLS:
             step.effect("privilege", "shell", step.program, target="root")
-        step.out = step.reading.invoke(rest, step.scene, step.stdin, step, given)
+        step.out = step.reading.invoke(rest, step.scene, step.stdin, step, given, inherited=step.given)
     elif row.privilege and not texts and (found.has("i", "s", "login", "shell") or not found.flags):
         step.effect("privilege", "shell", step.program, target="root")
         _shell_of(step)
@@ -114,11 +114,18 @@ def _shell_of(step: Step) -> None:
 
 def _su(step: Step) -> None:
     found = step.options("c s g G command shell group session-command".split())
-    step.effect("privilege", "su", step.program, target=found.rest[0].text if found.rest else "root")
+    users = [word.text for word in found.rest if word.text != "-"]
+    step.effect("privilege", step.name, step.program, target=users[0] if users else "root")
     for text in found.values("c", "command", "session-command"):
         step.out = step.script(text)
     if not found.has("c", "command", "session-command"):
         _shell_of(step)
+
+
+def _runuser(step: Step) -> None:
+    """With `-u` it is followed by a program; without, it is `su` by another name."""
+    as_prefix = step.options("u user g G s".split(), stops=True).has("u", "user")
+    (_prefix if as_prefix else _su)(step)
 
 
 def _env(step: Step) -> None:
@@ -134,7 +141,7 @@ def _env(step: Step) -> None:
         scene = scene.copy()
         scene.cwd = scene.absolute(directory.text)
     if rest:
-        step.out = step.reading.invoke(rest, scene, step.stdin, step, given)
+        step.out = step.reading.invoke(rest, scene, step.stdin, step, given, inherited=step.given)
         return
     if given:
         step.reading.environment(step, given)
@@ -270,7 +277,7 @@ def _ssh(step: Step) -> None:
         step.effect("connect", "way back", way, host=host, target=way.text)
     words = found.rest[1:]
     if words:
-        remote = step.scene.copy()
+        remote = step.scene.elsewhere()
         remote.cwd = remote.world.home
         text = " ".join(word.text for word in words)
         step.script(words[0]._replace(text=text, end=words[-1].end), scene=remote)
@@ -311,6 +318,7 @@ TOOLS: dict[str, Handler] = {
     "env": _env,
     "parallel": _parallel,
     "printenv": _printenv,
+    "runuser": _runuser,
     "ssh": _ssh,
     "su": _su,
     "watch": _watch,

@@ -119,16 +119,15 @@ def _where(step: Step, row: Client, found: Options, words: Sequence[Argument]) -
         return Where(fields.get("host", ""), fields.get("dbname", ""))
     if row.dialect in {"sqlite", "duckdb"} and database not in {"", ":memory:"}:
         database = step.path(words[0])
-    host = host or _variable(step, "PGHOST" if row.dialect == "postgres" else "MYSQL_HOST")
-    return Where(host, database or _variable(step, "PGDATABASE"))
-
-
-def _variable(step: Step, name: str) -> str:
-    return step.given[name].text if name in step.given else ""
+    host = host or step.variable("PGHOST" if row.dialect == "postgres" else "MYSQL_HOST")
+    return Where(host, database or step.variable("PGDATABASE"))
 
 
 def _file(step: Step, file: Argument, dialect: str, where: Where) -> None:
     path = step.path(file)
+    if file.text == "-" or path in _INPUT:
+        _piped(step, dialect, where)
+        return
     step.read(file)
     text = step.scene.written.get(path)
     if text is not None:
@@ -138,6 +137,9 @@ def _file(step: Step, file: Argument, dialect: str, where: Where) -> None:
         "sql", "file", file, path=path, host=where.host, target=where.database, writes=True, certainty=Certainty.OPAQUE,
         why=f"the statements are in {posixpath.basename(path)}",
     )  # fmt: skip
+
+
+_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 def _piped(step: Step, dialect: str, where: Where) -> None:

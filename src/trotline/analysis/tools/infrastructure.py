@@ -87,7 +87,7 @@ def _first(step: Step) -> str:
 
 def _elsewhere(step: Step, text: Argument) -> None:
     """A script that runs on other machines, where nobody knows the place it starts in."""
-    scene = step.scene.copy()
+    scene = step.scene.elsewhere()
     scene.cwd = scene.world.home
     step.script(text, scene=scene)
 
