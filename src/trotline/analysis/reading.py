@@ -6,8 +6,9 @@ from trotline.analysis.expansion import Expansion
 from trotline.analysis.scene import UNKNOWN, Argument, Scene, World
 from trotline.analysis.shell import syntax
 from trotline.analysis.shell.parser import completed
+from trotline.analysis.shell_settings import prints_settings
 from trotline.analysis.step import Step
-from trotline.analysis.streams import SILENT, UNSEEN, Stream, joined
+from trotline.analysis.streams import SETTINGS, SILENT, UNSEEN, Stream, joined
 from trotline.analysis.tools import handler, known_as, stands_for
 from trotline.effects import Effect
 
@@ -297,6 +298,8 @@ class Reading:
         self._handle(step)
         self.depth -= 1
         self.parent = parent
+        if words[0].text not in {*scene.functions, *scene.aliases} and prints_settings(step.name, words):
+            return SETTINGS
         return step.out if step.out is not None else stdin.passed_on()
 
     def _handle(self, step: Step) -> None:

@@ -100,9 +100,22 @@ _OBJECT = re.compile(
 )
 
 
+_MADE_TEMPORARY = re.compile(r"create (?:or replace )?(?:global |local )?temp(?:orary)? table\b")
+
+
 def statements(text: str, dialect: str = "") -> tuple[Statement, ...]:
     """All statements of a text, in their order."""
-    return tuple(found for part in split(text, dialect) for found in _with_inner(part, dialect))
+    found = [each for part in split(text, dialect) for each in _with_inner(part, dialect)]
+    made = {name for each in found if each.thing == _TEMPORARY for name in each.targets}
+    return tuple(_own(each) if made.issuperset(each.targets) and each.targets else each for each in found)
+
+
+_TEMPORARY = "temporary table"
+
+
+def _own(statement: Statement) -> Statement:
+    """About a table that this text made for itself, and that is gone with the session anyway."""
+    return statement if statement.thing == _TEMPORARY else Statement("session", statement.verb)
 
 
 _RUNS_TEXTS = frozenset("do execute exec prepare".split())
@@ -177,6 +190,10 @@ def _named(kind: str, verb: str, plain: str) -> Statement:
     found = _OBJECT.match(plain)
     thing, name = (found[1], found[2]) if found else ("", "")
     targets = (_bare(name),) if name else ()
+    if _MADE_TEMPORARY.match(plain):
+        thing = _TEMPORARY
+    elif kind == "ddl-alter" and verb == "comment":
+        thing = "comment"
     whole = kind == "ddl-drop" and thing in {"database", "schema", "table", "keyspace", "catalog", "warehouse"}
     whole = whole or kind == "erase" or verb in {"shutdown", "restart"}
     return Statement(kind, verb, kind not in _READS, whole, targets, thing)

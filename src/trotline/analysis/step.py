@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trotline.analysis.options import NONE, Options, options
 from trotline.analysis.scene import UNKNOWN, Argument, Scene
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import SETTINGS, Stream
 from trotline.effects import Certainty, Effect
 
 if TYPE_CHECKING:
@@ -121,6 +121,8 @@ class Step:
 
     def _unseen(self, at: Argument) -> None:
         """A script of which not one word is known: where it comes from is what counts."""
+        if at.stream == SETTINGS:
+            return
         origin = at.stream.origin if at.stream is not None else ""
         if origin in {"network", "decoded"}:
             self.effect("execute", "pipe", at, source=origin, certainty=Certainty.KNOWN, why=at.why)

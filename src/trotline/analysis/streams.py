@@ -42,6 +42,10 @@ SECRET = Stream(None, frozenset({"secret"}))
 """What a keeper of secrets prints."""
 
 
+SETTINGS = Stream(None, frozenset({"settings"}))
+"""Lines that a program prints for the shell that asked for them."""
+
+
 def joined(streams: "list[Stream]") -> Stream:
     """The output of several, one after the other."""
     texts = [stream.text for stream in streams]

@@ -52,7 +52,12 @@ def _changed_all(effect: Effect, _: Sight) -> bool:
 
 
 def _structure(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.verb in {"ddl-drop", "ddl-alter", "privilege"}
+    changes = effect.verb in {"ddl-drop", "ddl-alter", "privilege"}
+    return effect.kind == "sql" and changes and effect.source != "comment"
+
+
+def _in_memory(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.package == ":memory:"
 
 
 def _stops(effect: Effect, _: Sight) -> bool:
@@ -83,6 +88,7 @@ GUARD = Guard(
             "this statement makes the database read or write files, run programs or call other machines",
             "move data with the client's own means, from and to this machine",
         ),
+        Row("in memory", _in_memory, "pass pass pass", "{target} is gone with the program anyway"),
         Row(
             "gone",
             _gone,
@@ -120,7 +126,7 @@ GUARD = Guard(
             "name the rows with a WHERE",
         ),
         Row("structure", _structure, "pass ask deny", "this changes the structure of {target}, or who may use it"),
-        Row("stops", _stops, "pass ask deny", "`{target}` stops {host} or changes who may use it"),
+        Row("stops", _stops, "pass ask deny", "`{target}` takes data away, stops {host} or changes who may use it"),
         Row("unseen", _unseen, "pass ask deny", "what would be done to the database cannot be seen: {why}"),
         Row("far", _far, "pass ask deny", "this writes to a database on {host}"),
         Row("writes", _writes, "pass pass ask", "this writes to {target}"),
@@ -172,6 +178,8 @@ GUARD = Guard(
         "psql -d ledger -c 'CREATE OR REPLACE VIEW paid AS SELECT 1'",
         "dropdb ledger_test",
         "createdb ledger",
+        "psql -d ledger -c 'CREATE TEMP TABLE t AS SELECT 1; DROP TABLE t'",
+        "sqlite3 :memory: 'CREATE TABLE t (a); DROP TABLE t'",
         "mysql -e 'SHOW TABLES' ledger",
         "mysql -e 'EXPLAIN DELETE FROM invoices' ledger",
         "sqlite3 ledger.db '.schema'",

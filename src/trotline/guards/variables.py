@@ -57,10 +57,19 @@ def _start(effect: Effect, _: Sight) -> bool:
     return effect.kind == "environment" and effect.target in _STARTS and effect.source != ""
 
 
+_LOADING = {
+    "NODE_OPTIONS": ("--require", "-r", "--import", "--loader", "--experimental-loader", "--inspect"),
+    "RUBYOPT": ("-r", "-I", "-x", "-S"),
+}
+"""Of the options of an interpreter, those with which it runs or lets in more than it was given."""
+
+
 def _command(effect: Effect, _: Sight) -> bool:
     """Compilers and ways to reach a host are chosen so every day; what shows a text need not be any program."""
     if effect.kind != "environment" or effect.verb != "command" or not effect.source.strip():
         return False
+    if effect.target in _LOADING:
+        return any(word.startswith(_LOADING[effect.target]) for word in effect.source.split())
     chosen = effect.target in _CHOSEN and " " not in effect.source.strip()
     return not chosen and effect.source.split()[0].rpartition("/")[2] not in _SHOWS
 

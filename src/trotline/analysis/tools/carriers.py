@@ -77,6 +77,10 @@ PREFIXES = {
 }
 
 
+_ASKED = {"sudo": {"l", "list", "v", "validate", "K", "remove-timestamp", "V", "version"}}
+"""Options with which a program says something about itself and runs nothing."""
+
+
 def _prefix(step: Step) -> None:
     row = PREFIXES.get(step.name) or PREFIXES[step.name.lower()]
     words = step.words
@@ -86,6 +90,8 @@ def _prefix(step: Step) -> None:
         words = words[1:]
     found = options(words, row.valued.split(), stops=True)
     texts = found.values(*row.text.split()) if row.text else []
+    if step.name in _ASKED and found.flags.keys() & _ASKED[step.name]:
+        return
     if row.privilege:
         step.effect("privilege", step.name, step.program)
     if step.name in {"strace", "ltrace"} and found.has("p", "attach"):
@@ -115,10 +121,12 @@ def _shell_of(step: Step) -> None:
 def _su(step: Step) -> None:
     found = step.options("c s g G command shell group session-command".split())
     users = [word.text for word in found.rest if word.text != "-"]
-    step.effect("privilege", step.name, step.program, target=users[0] if users else "root")
+    alone = not found.has("c", "command", "session-command")
+    verb = "shell" if alone and step.name != "su" else step.name
+    step.effect("privilege", verb, step.program, target=users[0] if users else "root")
     for text in found.values("c", "command", "session-command"):
         step.out = step.script(text)
-    if not found.has("c", "command", "session-command"):
+    if alone:
         _shell_of(step)
 
 
@@ -287,10 +295,16 @@ def _ssh(step: Step) -> None:
 
 
 def _at(step: Step) -> None:
+    found = step.options("f q t".split())
+    if found.has("d", "r"):
+        step.effect("persist", "remove", step.program, target="jobs of at", writes=True)
+        return
+    if found.has("l", "c", "V"):  # they list and show
+        return
     step.effect("persist", step.name, step.program)
     if step.stdin.text is not None:
         step.script(step.program._replace(text=step.stdin.text))
-    for file in step.options("f q t".split()).values("f"):
+    for file in found.values("f"):
         step.effect("execute", "run", file, path=step.path(file), source="file")
 
 

@@ -25,7 +25,8 @@ MIGRATIONS = {
         depth=1,
         destroys="dropAll;drop-all",
         stops="rollback;rollback-count;rollback-to-date;rollbackCount",
-        reads="status",
+        reads="status;history;validate;diff;snapshot;update-sql;update-count-sql;rollback-sql;rollback-count-sql;"
+        "rollback-to-date-sql;future-rollback-sql",
     ),
     "goose": Service(depth=3, destroys="reset", stops="down;redo;down-to", valued="dir table"),
     "dbmate": Service(depth=1, destroys="drop", stops="rollback;down", valued="u url e env d migrations-dir"),

@@ -9,9 +9,7 @@ from trotline.analysis.verbs import Deed
 
 _REDIS = {
     Deed.DESTROY: "flushall flushdb shutdown swapdb cluster-reset script-flush function-flush xgroup-destroy",
-    Deed.STOP: "del unlink getdel ltrim xtrim xdel hdel zremrangebyscore client-kill debug failover replicaof"
-    " slaveof acl"
-    " function-delete expire",
+    Deed.STOP: "ltrim xtrim zremrangebyscore client-kill debug failover replicaof slaveof acl function-delete",
     Deed.READ: "get mget hget hgetall hmget hkeys keys scan hscan sscan zscan info ping ttl pttl exists type lrange"
     " llen"
     " smembers scard sismember zrange zcard strlen dbsize monitor memory client-list client-info config-get slowlog"
@@ -72,11 +70,11 @@ _MONGO = tuple(
             Deed.STOP,
         ),
         (
-            r"\.\s*(?:deleteMany|deleteOne|remove|findOneAndDelete|updateMany|renameCollection|dropIndex)\s*\(",
+            r"\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\(",
             Deed.STOP,
         ),
         (
-            r"\.\s*(?:insert|update|replace|save|create|bulkWrite|findOneAnd|findAndModify|aggregate)\w*\s*\(",
+            r"\.\s*(?:insert|update|replace|save|create|bulkWrite|deleteOne|findOneAnd|findAndModify|aggregate)\w*\s*\(",
             Deed.CHANGE,
         ),
     )
