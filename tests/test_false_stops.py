@@ -14,6 +14,7 @@ WORLD = World("/home/me/work", ("/home/me/work",), "/home/me", "me")
     "line,standard,strict",
     [
         ("python manage.py sqlflush", "silent", "silent"),
+        ("python manage.py sqlflush | psql shop", "ask", "deny"),
         ("python manage.py flush", "ask", "deny"),
         ("at -l", "silent", "silent"),
         ("at -c 3", "silent", "silent"),
@@ -52,6 +53,8 @@ WORLD = World("/home/me/work", ("/home/me/work",), "/home/me", "me")
         ("NODE_OPTIONS='--no-warnings --require ./x.js' npm run build", "silent", "deny"),
         ("RUBYOPT=-W0 rake spec", "silent", "silent"),
         ("redis-cli del session:7", "silent", "silent"),
+        ("redis-cli --scan --pattern 'a*' | xargs redis-cli del", "silent", "ask"),
+        ("redis-cli eval \"redis.call('del', unpack(redis.call('keys', 'a*')))\" 0", "ask", "deny"),
         ("redis-cli flushall", "ask", "deny"),
         ("mongosh shop --eval 'db.users.deleteOne({_id: 7})'", "silent", "silent"),
         ("mongosh shop --eval 'db.users.deleteMany({})'", "ask", "deny"),

@@ -66,6 +66,8 @@ GROUPS = {
         ("copy into 's3://bucket/t' from t", "send"),
         ("copy into t from 's3://bucket/t'", "load"),
         ("copy into @stage from t", "export"),
+        ("unload ('select 1') to 's3://bucket/t'", "send"),
+        ("export data options(uri='gs://bucket/*') as select 1", "send"),
         ("select $$; drop table t; $$", "read"),
         ("begin; delete from t; commit", "transaction;delete whole;transaction"),
         ("wibble wobble", "unknown"),

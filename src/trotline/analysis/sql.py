@@ -64,6 +64,7 @@ _OPENINGS = tuple(
         (r"copy .*\bto (?:stdout|stdin)\b", "export"),
         (r"copy .*\bfrom (?:stdin|stdout)\b", "load"),
         (r"copy into (?:''|@)", "export"),
+        (r"(?:export data|unload)\b", "export"),
         (r"copy into\b", "load"),
         (r"(?:purge|reset (?:master|slave|replica|binary logs))\b", "erase"),
         (r"(?:shutdown|restart|kill|stop (?:slave|replica|group_replication))\b", "stop"),

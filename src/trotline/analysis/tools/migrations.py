@@ -112,6 +112,8 @@ def _migration(step: Step) -> None:
     line = line_of(step.words, row)
     if line.dry:
         return
+    if line.head[:1] == ("sqlflush",):
+        step.print("truncate every_table;\n")
     if line.head[:1] in _CODE:
         _code(step, line.head[0])
         return

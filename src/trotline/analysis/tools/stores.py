@@ -2,7 +2,7 @@
 
 import re
 
-from trotline.analysis.scene import Argument
+from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
 from trotline.analysis.verbs import Deed
@@ -40,6 +40,17 @@ def _redis(step: Step) -> None:
     step.out = Stream()
 
 
+_ONE_BY_ONE = frozenset("del unlink getdel hdel xdel expire".split())
+"""Nothing that a program should not do to its own keys, as long as it names them."""
+
+
+def _scripted(calls: set[str]) -> Deed:
+    """What a script of Lua does: whoever asks for keys by a pattern and deletes them deletes what nobody named."""
+    if calls & _ONE_BY_ONE:
+        return Deed.DESTROY if calls & {"keys", "scan"} else Deed.STOP
+    return min((_MEANINGS.get(name, Deed.CHANGE) for name in calls), key=list(Deed).index, default=Deed.CHANGE)
+
+
 def _command(step: Step, words: list[str], host: str) -> None:
     if not words:
         return
@@ -47,8 +58,9 @@ def _command(step: Step, words: list[str], host: str) -> None:
     pair = f"{first}-{words[1].lower()}" if len(words) > 1 else first
     deed = _MEANINGS.get(pair) or _MEANINGS.get(first) or Deed.CHANGE
     if first in {"eval", "evalsha", "fcall"}:
-        calls = [_MEANINGS.get(name.lower(), Deed.CHANGE) for name in _CALL.findall(" ".join(words))]
-        deed = min(calls, key=list(Deed).index, default=Deed.CHANGE)
+        deed = _scripted({name.lower() for name in _CALL.findall(" ".join(words))})
+    elif first in _ONE_BY_ONE and any(UNKNOWN in word for word in words):
+        deed = Deed.STOP
     if (first in _REACHES or pair in _REACHES) and words[1:2] != ["no"]:
         step.effect("sql", "unsafe-io", target=" ".join(words[:2]), host=host, writes=True)
         return
