@@ -41,6 +41,8 @@ def test_the_variables_in_front_reach_the_program_that_is_meant(line: str) -> No
         "RAILS_ENV=production bundle exec rails db:drop",
         "RAILS_ENV=test; rails db:reset",  # a variable of the shell alone
         "RAILS_ENV=test true; rails db:reset",
+        "export RAILS_ENV=test; export -n RAILS_ENV; rails db:reset",
+        "export RAILS_ENV=test; RAILS_ENV=production; rails db:reset",
         "RAILS_ENV=test NODE_ENV=production rails db:drop",
         "export RAILS_ENV=test; ssh shop.example rails db:drop",
         "export RAILS_ENV=test; docker exec shop rails db:drop",

@@ -182,7 +182,7 @@ SERVICES = {
     "op": Service(
         kind="secrets",
         depth=3,
-        valued="account vault session config",
+        valued="account vault session config env-file",
         secrets="read;item get +reveal;item get +fields|otp;document get;inject;item get +share-link",
         runs="run",
         reads="signin;account add;update;completion",

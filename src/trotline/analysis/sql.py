@@ -101,22 +101,30 @@ _OBJECT = re.compile(
 )
 
 
+_DROPS_ALSO = re.compile(r" (?:cascade|restrict|purge|on|with|force|sync)\b.*|;.*|\(.*")
 _MADE_TEMPORARY = re.compile(r"create (?:or replace )?(?:global |local )?temp(?:orary)? table\b")
 
 
 def statements(text: str, dialect: str = "") -> tuple[Statement, ...]:
     """All statements of a text, in their order."""
-    found = [each for part in split(text, dialect) for each in _with_inner(part, dialect)]
-    made = {name for each in found if each.thing == _TEMPORARY for name in each.targets}
-    return tuple(_own(each) if made.issuperset(each.targets) and each.targets else each for each in found)
+    return tuple(_without_own([each for part in split(text, dialect) for each in _with_inner(part, dialect)]))
 
 
 _TEMPORARY = "temporary table"
 
 
-def _own(statement: Statement) -> Statement:
-    """About a table that this text made for itself, and that is gone with the session anyway."""
-    return statement if statement.thing == _TEMPORARY else Statement("session", statement.verb)
+def _without_own(found: list[Statement]) -> Iterator[Statement]:
+    """A table that this text made for itself is gone with the session anyway; once dropped, the name means another."""
+    made: set[str] = set()
+    for each in found:
+        drops = each.kind == "ddl-drop" and each.thing == "table" and each.targets
+        if drops and made.issuperset(each.targets):
+            made.difference_update(each.targets)
+            yield Statement("session", each.verb)
+            continue
+        if each.thing == _TEMPORARY:
+            made.update(each.targets)
+        yield each
 
 
 _RUNS_TEXTS = frozenset("do execute exec prepare".split())
@@ -190,7 +198,10 @@ def _altered(text: str, plain: str, dialect: str) -> Statement:
 def _named(kind: str, verb: str, plain: str) -> Statement:
     found = _OBJECT.match(plain)
     thing, name = (found[1], found[2]) if found else ("", "")
-    targets = (_bare(name),) if name else ()
+    targets: tuple[str, ...] = (_bare(name),) if name else ()
+    if found and kind == "ddl-drop":
+        names = _DROPS_ALSO.sub("", plain[found.start(2) :]).split(",")
+        targets = tuple(_bare(each.strip()) for each in names if each.strip())
     if _MADE_TEMPORARY.match(plain):
         thing = _TEMPORARY
     elif kind == "ddl-alter" and verb == "comment":

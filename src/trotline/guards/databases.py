@@ -21,18 +21,25 @@ def _trial(effect: Effect) -> bool:
     return any(_TRIAL.search(name.lower()) for name in names if name) or effect.package.startswith(("/tmp/", ":"))  # noqa: S108 - a name to recognise
 
 
+def _opens(sight: Sight) -> bool:
+    """Another database is opened beside the one that was named."""
+    return any(other.kind == "sql" and other.verb == "session" and other.writes for other in sight.effects)
+
+
 def _reaches_out(effect: Effect, _: Sight) -> bool:
     return effect.kind == "sql" and effect.verb == "unsafe-io"
 
 
-def _gone(effect: Effect, _: Sight) -> bool:
+def _gone(effect: Effect, sight: Sight) -> bool:
     if effect.kind == "data":
         return effect.verb == Deed.DESTROY
-    return effect.recursive and effect.verb in _LOSES and not _trial(effect)
+    whole = effect.recursive and effect.verb in _LOSES
+    return whole and (not _trial(effect) or _opens(sight))
 
 
-def _overwritten(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.recursive and effect.verb == "modify" and not _trial(effect)
+def _overwritten(effect: Effect, sight: Sight) -> bool:
+    changed = effect.kind == "sql" and effect.recursive and effect.verb == "modify"
+    return changed and (not _trial(effect) or _opens(sight))
 
 
 def _shut_down(effect: Effect, _: Sight) -> bool:
@@ -56,8 +63,8 @@ def _structure(effect: Effect, _: Sight) -> bool:
     return effect.kind == "sql" and changes and effect.source != "comment"
 
 
-def _in_memory(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.package == ":memory:"
+def _in_memory(effect: Effect, sight: Sight) -> bool:
+    return effect.kind == "sql" and effect.package == ":memory:" and not _opens(sight)
 
 
 def _stops(effect: Effect, _: Sight) -> bool:

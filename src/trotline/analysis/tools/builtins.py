@@ -140,13 +140,14 @@ def _sourced(step: Step, at: Argument, stream: Stream) -> None:
 
 def _declare(step: Step) -> None:
     given: dict[str, Argument] = {}
+    kept_back = options(step.words).has("n")
     for word in options(step.words).rest:
         name, equals, value = word.text.partition("=")
         if equals and name.isidentifier():
             step.scene.set(name, (value,), stream=word.stream)
             given[name] = word._replace(text=value)
         if step.name == "export":
-            step.scene.exported |= {name}
+            step.scene.exported = step.scene.exported - {name} if kept_back else step.scene.exported | {name}
     if given:
         step.reading.environment(step, given)
     step.out = Stream() if not step.words else SILENT

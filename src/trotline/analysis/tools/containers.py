@@ -115,7 +115,7 @@ def _verb(step: Step, noun: str, words: Sequence[Argument]) -> None:
         return
     valued = "t time signal filter until u username p password".split()
     found = options(rest, [*valued, "s"] if meaning.verb == "stop" else valued)
-    listed = any(word.stream is not None for word in found.rest)  # whatever another program names
+    listed = meaning.verb == "stop" and any(word.stream is not None for word in found.rest)  # whatever runs
     whole = listed or (found.has(*meaning.whole.split()) if meaning.whole else False)
     target = " ".join(word.text for word in found.rest) or name
     every = "all" if meaning.verb == "remove" and found.has("a", "all") else ""

@@ -224,6 +224,8 @@ def _command(step: Step, at: Argument, command: str) -> None:
         )
     elif name in _WRITES_FILE and rest:
         step.write(at._replace(text=rest.split()[0]))
+    elif name == ".open" and rest:
+        step.effect("sql", "session", at, path=step.scene.absolute(rest), target=rest, writes=True)
     elif name == ".load":
         step.effect("execute", "run", at, path=step.scene.absolute(rest), source="file")
     elif name == "\\copy":

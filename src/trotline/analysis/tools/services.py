@@ -126,7 +126,7 @@ def service(step: Step, row: Service) -> Line:
     line = line_of(step.words, row)
     if row.runs and _runs(step, line, row):
         return line
-    if line.dry or (not line.found.rest and line.found.flags.keys() & {"version", "v", "V", "h"}):
+    if line.dry or (step.words and not line.found.rest and line.found.flags.keys() <= {"version", "v", "V", "h"}):
         return line
     if _shows(line, row):
         line = line._replace(deed=line.deed or Deed.READ)
