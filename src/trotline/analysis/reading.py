@@ -99,6 +99,7 @@ class Reading:
     def _pipeline(self, pipeline: syntax.Pipeline, scene: Scene, stdin: Stream) -> Stream:
         several = len(pipeline.stages) > 1
         before = dict(scene.variables) if pipeline.connector in {"&&", "||"} else None
+        exported = scene.exported
         stream = stdin
         for index, stage in enumerate(pipeline.stages):
             if index and stream == UNSEEN:
@@ -106,6 +107,8 @@ class Reading:
             stream = self._statement(stage, scene.copy() if several else scene, stream)
         if before is not None:
             scene.may_be(before)
+        if pipeline.connector == "||":  # what follows `&&` mostly goes on with it
+            scene.exported &= exported
         return stream
 
     def _statement(self, statement: syntax.Statement, scene: Scene, stdin: Stream) -> Stream:
@@ -145,9 +148,10 @@ class Reading:
             return joined([self.script(body, scene.copy(), stdin) for body in statement.bodies])
         if len(statement.bodies) == 1:
             return self.script(statement.bodies[0], scene, stdin)
-        before = dict(scene.variables)
+        before, exported = dict(scene.variables), scene.exported
         streams = [self.script(body, scene, stdin) for body in statement.bodies]
         scene.may_be(before)
+        scene.exported &= exported
         return joined(streams)
 
     def _loop(self, loop: syntax.Loop, scene: Scene, stdin: Stream) -> Stream:
