@@ -302,7 +302,7 @@ class Reading:
         self._handle(step)
         self.depth -= 1
         self.parent = parent
-        if words[0].text not in {*scene.functions, *scene.aliases} and prints_settings(step.name, words):
+        if prints_settings(step.name, words) and words[0].text not in {*scene.functions, *scene.aliases}:
             return SETTINGS
         return step.out if step.out is not None else stdin.passed_on()
 
