@@ -90,7 +90,7 @@ GROUPS = {
         ("create function f() returns text language sql as $$ select 'language c' $$", "ddl-create"),
         ("create function f returns string soname 'x.so'", "unsafe-io"),
         ("insert into function url('https://x', 'CSV') select 1", "unsafe-io"),
-        ("insert into table function s3('https://x', 'CSV') select 1", "export"),
+        ("insert into table function s3('https://x', 'CSV') select 1", "send"),
         ("merge into t using u on t.a = u.a when matched then update set b = 1", "modify"),
         ("merge into t using u on t.a = u.a when matched then delete", "delete"),
         ("merge into t using u on true when matched then delete", "delete whole"),

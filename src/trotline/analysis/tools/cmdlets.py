@@ -310,7 +310,8 @@ def _noted(kind: str, verb: str) -> Callable[[Cmdlet], Stream]:
     def note(cmdlet: Cmdlet) -> Stream:
         about = cmdlet.given.value("name", "taskname", "driveletter", "number", "executionpolicy", "id", at=0)
         at = about or cmdlet.script.at
-        cmdlet.step.effect(kind, verb, at, target=about.text if about is not None else cmdlet.name, writes=True)
+        target = about.text if about is not None else cmdlet.name if kind == "system" else ""
+        cmdlet.step.effect(kind, verb, at, target=target, writes=True)
         return Stream("")
 
     return note
@@ -374,8 +375,8 @@ CMDLETS: dict[str, Callable[[Cmdlet], Stream]] = {
     "start-bitstransfer": _fetch,
     "start-job": _blocks,
     "start-process": _start,
-    "stop-process": _end_processes,
     "stop-computer": _noted("system", "power"),
+    "stop-process": _end_processes,
     "stop-service": _noted("system", "stop service"),
     "tee-object": _write,
     "where-object": _chosen,
