@@ -27,6 +27,8 @@ def stopped(line: str) -> bool:
         "NODE_ENV=test npx sequelize-cli db:drop",
         "rails db:reset RAILS_ENV=test",
         "php artisan migrate:fresh --env=testing",
+        "NODE_ENV=test pnpm sequelize db:drop",
+        "DJANGO_ENV=test python manage.py flush --no-input",
         "RAILS_ENV=test RACK_ENV=test rake db:drop",
         "export PGDATABASE=shop_test; psql -c 'drop table t'",
     ],
