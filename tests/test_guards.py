@@ -115,6 +115,46 @@ def test_who_steers_agents_is_asked_about_and_who_ends_the_guard_is_refused(
     assert (permission(line, "standard").word, permission(line, "strict").word) == (standard, strict)
 
 
+@pytest.mark.parametrize(
+    "line,standard,strict",
+    [
+        ("find . -name '*.pyc' -delete", "silent", "ask"),
+        ("find . -name __pycache__ -prune -exec rm -rf {} +", "silent", "ask"),
+        ("find . -name '*.pyc' -o -name .DS_Store | xargs rm -f", "silent", "ask"),
+        ("find . -name .git -prune -o -mtime +9 -delete", "silent", "ask"),
+        ("find . -name '*' -delete", "ask", "deny"),
+        ("find . -name .git -delete", "deny", "deny"),
+        ("find ~ -name '*.pyc' -delete", "ask", "deny"),
+        ("find . -type f | xargs rm", "ask", "deny"),
+        ("find /etc -name '*.conf' | xargs sed -i s/a/b/", "ask", "deny"),
+        ("git ls-files | xargs rm", "ask", "deny"),
+        ("git ls-files -o --exclude-standard | xargs rm", "silent", "ask"),
+        ("git ls-files | xargs wc -l", "silent", "silent"),
+    ],
+)
+def test_what_a_search_finds_is_known_by_where_it_looks_and_for_what(line: str, standard: str, strict: str) -> None:
+    assert permission(line, "standard").word == standard
+    assert permission(line, "strict").word == strict
+
+
+@pytest.mark.parametrize(
+    "line,standard,strict",
+    [
+        ("docker volume rm ledger_data", "ask", "deny"),
+        ("docker compose down -v", "ask", "deny"),
+        ("docker compose rm -fsv web", "ask", "deny"),
+        ("podman system prune --all --volumes", "ask", "deny"),
+        ("docker container rm --force --volumes ledger", "ask", "deny"),
+        ("docker compose down", "silent", "silent"),
+        ("docker stop -s KILL ledger", "silent", "silent"),
+        ("docker kill $(docker ps -q)", "silent", "ask"),
+    ],
+)
+def test_volumes_that_go_with_a_container_are_volumes(line: str, standard: str, strict: str) -> None:
+    assert permission(line, "standard").word == standard
+    assert permission(line, "strict").word == strict
+
+
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
 def test_every_guard_has_cases_of_its_own(guard: Guard) -> None:
     if guard.name == "sequences" or guard.kinds == {"content"}:

@@ -1,6 +1,7 @@
 """SQL by what it would do."""
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ GROUPS = {
     "schema_alter": {"ddl-alter"},
     "schema_destroy": {"ddl-drop", "truncate"},
     "unsafe_io": {"unsafe-io"},
-    "bulk_export": {"export"},
+    "bulk_export": {"export", "send"},
     "bulk_load": {"load"},
 }
 
@@ -53,7 +54,20 @@ GROUPS = {
         ("load data infile 'x' into table t", "unsafe-io"),
         ("select pg_read_file('x')", "unsafe-io"),
         ("exec xp_cmdshell 'dir'", "unsafe-io"),
-        ("select pg_terminate_backend(7)", "maintenance"),
+        ("select pg_terminate_backend(7)", "stop"),
+        ("select pg_reload_conf()", "maintenance"),
+        ("shutdown", "stop whole"),
+        ("kill 7", "stop"),
+        ("stop replica", "stop"),
+        ("purge binary logs to 'x'", "erase whole"),
+        ("reset master", "erase whole"),
+        ("reset search_path", "session"),
+        ("copy t to 's3://bucket/t'", "send"),
+        ("copy into 's3://bucket/t' from t", "send"),
+        ("copy into t from 's3://bucket/t'", "load"),
+        ("copy into @stage from t", "export"),
+        ("unload ('select 1') to 's3://bucket/t'", "send"),
+        ("export data options(uri='gs://bucket/*') as select 1", "send"),
         ("select $$; drop table t; $$", "read"),
         ("begin; delete from t; commit", "transaction;delete whole;transaction"),
         ("wibble wobble", "unknown"),
@@ -76,7 +90,7 @@ GROUPS = {
         ("create function f() returns text language sql as $$ select 'language c' $$", "ddl-create"),
         ("create function f returns string soname 'x.so'", "unsafe-io"),
         ("insert into function url('https://x', 'CSV') select 1", "unsafe-io"),
-        ("insert into table function s3('https://x', 'CSV') select 1", "export"),
+        ("insert into table function s3('https://x', 'CSV') select 1", "send"),
         ("merge into t using u on t.a = u.a when matched then update set b = 1", "modify"),
         ("merge into t using u on t.a = u.a when matched then delete", "delete"),
         ("merge into t using u on true when matched then delete", "delete whole"),
@@ -168,3 +182,25 @@ def test_statements_of_others_fall_into_the_groups_that_they_say() -> None:
         found = [each.kind for each in statements(case["sql"], case.get("dialect", "postgres"))]
         right += len(found) == len(wanted) and all(kind in group for kind, group in zip(found, wanted, strict=True))
     assert right / len(cases) >= 0.95
+
+
+@pytest.mark.parametrize(
+    "text, kinds",
+    [
+        ("do $$ begin execute 'drop table t'; end $$", ["procedural", "procedural", "ddl-drop", "transaction"]),
+        ("exec sp_MSforeachtable 'drop table ?'", ["procedural", "ddl-drop"]),
+        ("prepare s from 'truncate t'", ["session", "truncate"]),
+        ("do $$ begin for r in (select 1) loop execute 'drop table ' || r; end loop; end $$", None),
+        ("select 'drop table t'", ["read"]),
+    ],
+)
+def test_what_a_statement_runs_out_of_a_string_is_read(text: str, kinds: list[str] | None) -> None:
+    found = [each.kind for each in statements(text, "postgres")]
+    assert found == kinds if kinds is not None else "ddl-drop" in found
+
+
+def test_a_statement_that_the_parser_gives_up_on_is_written_nowhere(caplog: pytest.LogCaptureFixture) -> None:
+    """Its logger would say it to standard error, with the passwords that are in it."""
+    assert [each.kind for each in statements("replace into t values ('hunter2')", "mysql")] == ["write"]
+    assert "hunter2" not in caplog.text
+    assert logging.getLogger("sqlglot").handlers

@@ -87,11 +87,22 @@ def credential(path: str) -> str:
         return kind
     if name.endswith(_STATES):
         return "a secret"
-    if name in _NAMES or (name.endswith(_KEY_ENDINGS) and not name.startswith("public")):
+    if name in _NAMES or (name.endswith(_KEY_ENDINGS) and not _certificate(name)):
         return "a secret"
     if lower.endswith(f"/.ssh/{name}") and not name.startswith(_NO_KEYS) and not name.endswith(_NO_KEY_ENDINGS):
         return _AMONG_KEYS if set(name) - set("*.?") else ""
     return _by_pattern(name)
+
+
+_PUBLIC = re.compile(r"(?:^|[-_.])(?:fullchain|chain|ca|cacerts?|certs?|certificates?|crt|csr|bundle)[-_.\d]")
+_PRIVATE = re.compile(r"key|priv|combined")
+
+
+def _certificate(name: str) -> bool:
+    """What a server shows to everybody; a file that says `key` too may hold both."""
+    return name.startswith("public") or (
+        name.endswith(".pem") and bool(_PUBLIC.search(name)) and not _PRIVATE.search(name)
+    )
 
 
 def is_key_by_place(kind: str) -> bool:
@@ -101,7 +112,7 @@ def is_key_by_place(kind: str) -> bool:
 
 def directory_of_credentials(path: str) -> bool:
     """A directory that is full of them: `~/.ssh`, `~/.aws`, `~/.gnupg`."""
-    name = posixpath.basename(path.rstrip("/*"))
+    name = posixpath.basename(path.rstrip(f"/*{GAP}"))
     return name in {".ssh", ".aws", ".gnupg", ".azure", ".kube", ".password-store", "gcloud"}
 
 

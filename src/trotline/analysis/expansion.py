@@ -6,7 +6,7 @@ from trotline.analysis.scene import UNKNOWN, Argument, Scene
 from trotline.analysis.shell import braces
 from trotline.analysis.shell.parameters import changed
 from trotline.analysis.shell.syntax import Piece, Reckoned, Script, Substitution, Text, Variable, Word
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import Stream, joined
 
 Runs = Callable[[Script, Scene], Stream]
 """Reads a script that runs in a subshell, and gives what it prints."""
@@ -238,7 +238,7 @@ class _Field:
         self.parts.append(text)
         self.begun = True
         self.why = self.why or why
-        self.stream = self.stream or stream
+        self.stream = joined([self.stream, stream]) if self.stream and stream else self.stream or stream
 
     def argument(self, word: Word) -> Argument:
         text = "".join(self.parts)

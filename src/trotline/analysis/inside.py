@@ -28,7 +28,7 @@ def run_inside(
     """Read the words as a program inside. `lasting`: the kind of effect if what it deletes there stays deleted; in a
     container that is gone afterwards nothing is lost.
     """
-    scene = step.scene.copy()
+    scene = step.scene.elsewhere()
     scene.cwd = cwd or UNKNOWN
     scene.written = {}
     before = len(step.reading.effects)

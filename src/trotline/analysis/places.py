@@ -93,7 +93,7 @@ def _in_workspace(path: str, world: World) -> Place | None:
             return None if home or system else Place.WORKSPACE
         if _within(path, root):
             rest = path[len(root) :].strip("/")
-            return Place.GIT if rest.split("/")[0] == ".git" else Place.INSIDE
+            return Place.GIT if rest.removeprefix(f"{GAP}/").split("/")[0] == ".git" else Place.INSIDE
     return None
 
 

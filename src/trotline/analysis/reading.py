@@ -6,8 +6,9 @@ from trotline.analysis.expansion import Expansion
 from trotline.analysis.scene import UNKNOWN, Argument, Scene, World
 from trotline.analysis.shell import syntax
 from trotline.analysis.shell.parser import completed
+from trotline.analysis.shell_settings import prints_settings
 from trotline.analysis.step import Step
-from trotline.analysis.streams import SILENT, UNSEEN, Stream, joined
+from trotline.analysis.streams import SETTINGS, SILENT, UNSEEN, Stream, joined
 from trotline.analysis.tools import handler, known_as, stands_for
 from trotline.effects import Effect
 
@@ -98,6 +99,7 @@ class Reading:
     def _pipeline(self, pipeline: syntax.Pipeline, scene: Scene, stdin: Stream) -> Stream:
         several = len(pipeline.stages) > 1
         before = dict(scene.variables) if pipeline.connector in {"&&", "||"} else None
+        exported = scene.exported
         stream = stdin
         for index, stage in enumerate(pipeline.stages):
             if index and stream == UNSEEN:
@@ -105,6 +107,8 @@ class Reading:
             stream = self._statement(stage, scene.copy() if several else scene, stream)
         if before is not None:
             scene.may_be(before)
+        if pipeline.connector == "||":  # what follows `&&` mostly goes on with it
+            scene.exported &= exported
         return stream
 
     def _statement(self, statement: syntax.Statement, scene: Scene, stdin: Stream) -> Stream:
@@ -144,9 +148,10 @@ class Reading:
             return joined([self.script(body, scene.copy(), stdin) for body in statement.bodies])
         if len(statement.bodies) == 1:
             return self.script(statement.bodies[0], scene, stdin)
-        before = dict(scene.variables)
+        before, exported = dict(scene.variables), scene.exported
         streams = [self.script(body, scene, stdin) for body in statement.bodies]
         scene.may_be(before)
+        scene.exported &= exported
         return joined(streams)
 
     def _loop(self, loop: syntax.Loop, scene: Scene, stdin: Stream) -> Stream:
@@ -278,6 +283,8 @@ class Reading:
         stdin: Stream,
         by: Step | None,
         given: dict[str, Argument] | None = None,
+        *,
+        inherited: dict[str, Argument] | None = None,
     ) -> Stream:
         """A program with its words, as they are after expansion."""
         self.count += 1
@@ -289,12 +296,14 @@ class Reading:
         self._keep(step, by)
         parent, self.parent = self.parent, step
         self.depth += 1
-        step.given = given or {}
-        if step.given:
-            self.environment(step, step.given)
+        step.given = {**(inherited or {}), **(given or {})}
+        if given:
+            self.environment(step, given)
         self._handle(step)
         self.depth -= 1
         self.parent = parent
+        if prints_settings(step.name, words) and words[0].text not in {*scene.functions, *scene.aliases}:
+            return SETTINGS
         return step.out if step.out is not None else stdin.passed_on()
 
     def _handle(self, step: Step) -> None:

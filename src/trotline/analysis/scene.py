@@ -87,6 +87,7 @@ class Scene:
         self.cwd = world.cwd
         self.previous = UNKNOWN
         self.variables: dict[str, Value] = {name: Value((text,)) for name, text in world.variables}
+        self.exported: frozenset[str] = frozenset()  # variables that every program of this machine gets
         self.functions: dict[str, Statement] = {}
         self.aliases: dict[str, str] = {}
         self.walks = False  # a whole tree is gone through, one call for each file
@@ -102,6 +103,12 @@ class Scene:
         other.variables = dict(self.variables)
         other.functions = dict(self.functions)
         other.aliases = dict(self.aliases)
+        return other
+
+    def elsewhere(self) -> "Scene":
+        """For another machine, which knows nothing of the variables of this one."""
+        other = self.copy()
+        other.exported = frozenset()
         return other
 
     def set(self, name: str, texts: tuple[str, ...], *, array: bool = False, stream: Stream | None = None) -> None:

@@ -94,10 +94,19 @@ SERVICES = {
     "serverless": Service(kind="infra", depth=2),
     "sls": Service(kind="infra", depth=2),
     # Platforms
-    "fly": Service(depth=4, runs="ssh console", secrets="auth token;tokens create", destroys="secrets unset"),
-    "flyctl": Service(depth=4, runs="ssh console", secrets="auth token;tokens create", destroys="secrets unset"),
+    **dict.fromkeys(
+        "fly flyctl".split(),
+        Service(
+            depth=4,
+            valued="a app C command c config g group o org r region t access-token u user container machine",
+            runs="ssh console",
+            secrets="auth token;tokens create",
+            destroys="secrets unset",
+        ),
+    ),
     "heroku": Service(
         depth=2,
+        valued="a app e env r remote s size type team",
         destroys="pg:reset;apps:destroy;apps:delete;config:unset;addons:destroy;pg:restore;pg:backups:delete;pg:push;"
         "destroy",
         stops="maintenance:on;ps:stop;releases:rollback;rollback",
@@ -173,7 +182,7 @@ SERVICES = {
     "op": Service(
         kind="secrets",
         depth=3,
-        valued="account vault session config",
+        valued="account vault session config env-file",
         secrets="read;item get +reveal;item get +fields|otp;document get;inject;item get +share-link",
         runs="run",
         reads="signin;account add;update;completion",
@@ -182,7 +191,7 @@ SERVICES = {
     "doppler": Service(
         kind="secrets",
         depth=3,
-        valued="p project c config t token scope",
+        valued="p project c config t token scope command mount mount-format fallback",
         secrets="secrets;secrets get;secrets list;secrets download;configs tokens create",
         reads="configure;open;me;setup;login;update",
         runs="run",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from trotline.analysis.sqlalter import loss_of, mutation
 from trotline.analysis.sqlconditions import always
-from trotline.analysis.sqltext import masked, split
+from trotline.analysis.sqltext import level, masked, split, strings
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -32,8 +32,7 @@ _FIRST = {
     "session": "set reset discard use pragma prepare deallocate declare close fetch move attach detach lock unlock go"
     " print handler",
     "transaction": "begin start commit rollback savepoint release abort end",
-    "maintenance": "analyze vacuum reindex cluster checkpoint optimize repair check flush kill refresh msck compact"
-    " shutdown purge",
+    "maintenance": "analyze vacuum reindex cluster checkpoint optimize repair check flush refresh msck compact",
     "procedural": "call do execute exec perform if while",
     "notify": "listen notify unlisten",
     "privilege": "grant revoke deny reassign",
@@ -64,7 +63,11 @@ _OPENINGS = tuple(
         (r"copy .*\b(?:from|to) program\b", "unsafe-io"),
         (r"copy .*\bto (?:stdout|stdin)\b", "export"),
         (r"copy .*\bfrom (?:stdin|stdout)\b", "load"),
+        (r"copy into (?:''|@)", "export"),
+        (r"(?:export data|unload)\b", "export"),
         (r"copy into\b", "load"),
+        (r"(?:purge|reset (?:master|slave|replica|binary logs))\b", "erase"),
+        (r"(?:shutdown|restart|kill|stop (?:slave|replica|group_replication))\b", "stop"),
         (r"copy .*\b(?:from|to) ''", "unsafe-io"),
         (r"(?:load data|load xml|bulk insert|backup|restore)\b", "unsafe-io"),
         (r"comment on\b", "ddl-alter"),
@@ -86,13 +89,11 @@ _UNSAFE_CALLS = re.compile(
     r"|xp_cmdshell|xp_dirtree|xp_regread|sp_oacreate|openrowset|opendatasource|load_extension|readfile|writefile|edit"
     r"|sys_exec|sys_eval|utl_file|utl_http|dbms_scheduler|query_to_xml|pg_execute_server_program)\b"
 )
-_STEERING_CALLS = re.compile(
-    r"\b(?:pg_terminate_backend|pg_cancel_backend|pg_reload_conf|pg_rotate_logfile|pg_drop_replication_slot|pg_promote"
-    r"|pg_switch_wal|setval)\b"
-)
 _FOREIGN_CODE = re.compile(r"\blanguage\s+['\"]?(?:c|internal|pl\w+u|plsh)\b", re.IGNORECASE)
 """Languages in which a function does whatever the database's own user may do on its machine."""
 
+_STEERING_CALLS = re.compile(r"\b(?:pg_reload_conf|pg_rotate_logfile|pg_switch_wal|setval)\b")
+_STOPPING_CALLS = re.compile(r"\b(?:pg_terminate_backend|pg_cancel_backend|pg_drop_replication_slot|pg_promote)\b")
 _OUTFILE = re.compile(r"\binto (?:outfile|dumpfile)\b")
 _OBJECT = re.compile(
     r"(?:create|alter|drop|truncate|undrop)(?: or replace)?(?: (?:temp|temporary|unlogged|materialized|external|unique"
@@ -100,9 +101,48 @@ _OBJECT = re.compile(
 )
 
 
+_DROPS_ALSO = re.compile(r" (?:cascade|restrict|purge|on|with|force|sync)\b.*|;.*|\(.*")
+_MADE_TEMPORARY = re.compile(r"create (?:or replace )?(?:global |local )?temp(?:orary)? table\b")
+
+
 def statements(text: str, dialect: str = "") -> tuple[Statement, ...]:
     """All statements of a text, in their order."""
-    return tuple(_statement(part, dialect) for part in split(text, dialect))
+    return tuple(_without_own([each for part in split(text, dialect) for each in _with_inner(part, dialect)]))
+
+
+_TEMPORARY = "temporary table"
+
+
+def _without_own(found: list[Statement]) -> Iterator[Statement]:
+    """A table that this text made for itself is gone with the session anyway; once dropped, the name means another."""
+    made: set[str] = set()
+    for each in found:
+        drops = each.kind == "ddl-drop" and each.thing == "table" and each.targets
+        if drops and made.issuperset(each.targets):
+            made.difference_update(each.targets)
+            yield Statement("session", each.verb)
+            continue
+        if each.thing == _TEMPORARY:
+            made.update(each.targets)
+        yield each
+
+
+_RUNS_TEXTS = frozenset("do execute exec prepare".split())
+_BLOCK = re.compile(r".*\b(?:begin|then|else|loop)\b", re.DOTALL)
+_DEEPEST = 4
+
+
+def _with_inner(text: str, dialect: str, depth: int = 0) -> Iterator[Statement]:
+    """A statement; and those in the strings of one that runs strings: `DO`, `EXECUTE`, a procedure."""
+    outer = _statement(text, dialect)
+    yield outer
+    if outer.verb not in _RUNS_TEXTS or depth == _DEEPEST:
+        return
+    for string in strings(text, dialect):
+        for part in split(string, dialect):
+            block = _BLOCK.match(level(part, dialect).lower())
+            inner = part[block.end() :].strip() if block else part
+            yield from (found for found in _with_inner(inner, dialect, depth + 1) if found.kind != "unknown")
 
 
 def _statement(text: str, dialect: str) -> Statement:
@@ -113,6 +153,8 @@ def _statement(text: str, dialect: str) -> Statement:
     call = _UNSAFE_CALLS.search(plain)
     if call and verb not in {"grant", "revoke", "drop", "comment"}:
         return Statement("unsafe-io", verb, writes=True, targets=(call[0],))
+    if verb == "select" and _STOPPING_CALLS.search(plain):
+        return Statement("stop", verb, writes=True)
     if verb == "select" and _STEERING_CALLS.search(plain):
         return Statement("maintenance", verb, writes=True)
     if verb == "explain":
@@ -134,8 +176,8 @@ def _statement(text: str, dialect: str) -> Statement:
 def _opening(plain: str, text: str) -> str:
     kind = next((kind for pattern, kind in _OPENINGS if pattern.match(plain)), "")
     if kind == "unsafe-io" and plain.startswith("copy") and _FROM_CLOUD.search(text):
-        return "load" if " from " in plain else "export"
-    return kind
+        kind = "load" if " from " in plain else "export"
+    return "send" if kind == "export" and _FROM_CLOUD.search(text) else kind
 
 
 def _runs_foreign_code(plain: str, text: str) -> bool:
@@ -156,8 +198,16 @@ def _altered(text: str, plain: str, dialect: str) -> Statement:
 def _named(kind: str, verb: str, plain: str) -> Statement:
     found = _OBJECT.match(plain)
     thing, name = (found[1], found[2]) if found else ("", "")
-    targets = (_bare(name),) if name else ()
+    targets: tuple[str, ...] = (_bare(name),) if name else ()
+    if found and kind == "ddl-drop":
+        names = _DROPS_ALSO.sub("", plain[found.start(2) :]).split(",")
+        targets = tuple(_bare(each.strip()) for each in names if each.strip())
+    if _MADE_TEMPORARY.match(plain):
+        thing = _TEMPORARY
+    elif kind == "ddl-alter" and verb == "comment":
+        thing = "comment"
     whole = kind == "ddl-drop" and thing in {"database", "schema", "table", "keyspace", "catalog", "warehouse"}
+    whole = whole or kind == "erase" or verb in {"shutdown", "restart"}
     return Statement(kind, verb, kind not in _READS, whole, targets, thing)
 
 
@@ -200,13 +250,21 @@ def _parsed(text: str, verb: str, dialect: str) -> Statement | None:
     """By its tree: a statement inside another may write where the outer one reads."""
     if len(text) > LONGEST:
         return None
+    import logging  # noqa: PLC0415 - as below
+
     import sqlglot  # noqa: PLC0415 - big, and few lines hold SQL
     from sqlglot.errors import SqlglotError  # noqa: PLC0415 - as above
 
+    # What it does not know it would say to standard error, with the statement, in which secrets may be.
+    heard = logging.getLogger("sqlglot")
+    if not heard.handlers:
+        heard.addHandler(logging.NullHandler())
     try:
-        tree = sqlglot.parse_one(text, read=dialect or None)
+        tree = sqlglot.parse_one(text, read=dialect or None, error_message_context=0)
     except (SqlglotError, RecursionError, ValueError):
         return None
+    if isinstance(tree, sqlglot.exp.Command):
+        return None  # the parser has given up
     found = sorted(_deeds(tree), key=lambda statement: _ORDER.index(statement.kind))
     return found[0]._replace(verb=verb) if found else Statement("read", verb)
 

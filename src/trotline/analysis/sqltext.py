@@ -64,6 +64,22 @@ def split(text: str, dialect: str = "") -> list[str]:
     return [statement.strip() for statement in found if statement.strip()]
 
 
+def strings(statement: str, dialect: str = "") -> list[str]:
+    """What stands in its strings, without their quotes."""
+    found = [piece.text for piece in _pieces(statement, dialect) if piece.kind == "string"]
+    return [_DOLLAR.sub("", text) if text.startswith("$") else text.strip("'").replace("''", "'") for text in found]
+
+
+_DOLLAR = re.compile(r"^\$\w*\$|\$\w*\$$")
+
+
+def level(statement: str, dialect: str = "") -> str:
+    """The statement with blanks where its strings are, every other letter at its place."""
+    return "".join(
+        " " * len(piece.text) if piece.kind == "string" else piece.text for piece in _pieces(statement, dialect)
+    )
+
+
 def masked(statement: str, dialect: str = "") -> str:
     """The statement with every string emptied, so that its words are its own."""
     return "".join("''" if piece.kind == "string" else piece.text for piece in _pieces(statement, dialect))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from trotline.analysis.options import NONE, Options, options
 from trotline.analysis.scene import UNKNOWN, Argument, Scene
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import SETTINGS, Stream
 from trotline.effects import Certainty, Effect
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class Step:
         self.name = program_name(words[0].text)
         self.words = list(words[1:])
         self.stdin = stdin
-        self.given: dict[str, Argument] = {}  # variables set for this program alone
+        self.given: dict[str, Argument] = {}  # variables set for this program, and for what it runs as it is
         self.out: Stream | None = None
         self.effects: list[Effect] = []
         self.inner: list[Step] = []
@@ -42,6 +42,13 @@ class Step:
 
     def options(self, valued: Iterable[str] = NONE, *, stops: bool = False, long_dash: bool = False) -> Options:
         return options(self.words, valued, stops=stops, long_dash=long_dash)
+
+    def variable(self, name: str) -> str:
+        """What the program finds in its environment, as far as the line tells."""
+        if name in self.given:
+            return self.given[name].text
+        value = self.scene.value(name) if name in self.scene.exported else None
+        return value.texts[0] if value is not None and len(value.texts) == 1 else ""
 
     # What it would do
 
@@ -83,7 +90,7 @@ class Step:
             return  # a pipe of this very line
         path = self.path(at)
         if path != "/dev/null":
-            self.effect("read", verb, at, path=path, recursive=recursive)
+            self.effect("read", verb, at, path=path, recursive=recursive or self.scene.walks)
 
     def send(self, host: str, at: Argument | None = None, *, source: str = "", verb: str = "") -> None:
         self.effect("send", verb, at, host=host, source=source)
@@ -98,6 +105,10 @@ class Step:
         """Another program, with these words."""
         return self.reading.invoke(words, scene or self.scene, stdin if stdin is not None else self.stdin, self)
 
+    def carry(self, words: Sequence[Argument]) -> Stream:
+        """Another program in its place, with the variables that were set for this one."""
+        return self.reading.invoke(words, self.scene, self.stdin, self, inherited=self.given)
+
     def script(self, at: Argument, stdin: Stream | None = None, *, scene: Scene | None = None) -> Stream:
         """A text that a shell would read; in this scene if it is this shell, in a copy otherwise."""
         if not at.known and at.text.strip(UNKNOWN + " ") == "":
@@ -110,6 +121,8 @@ class Step:
 
     def _unseen(self, at: Argument) -> None:
         """A script of which not one word is known: where it comes from is what counts."""
+        if at.stream == SETTINGS:
+            return
         origin = at.stream.origin if at.stream is not None else ""
         if origin in {"network", "decoded"}:
             self.effect("execute", "pipe", at, source=origin, certainty=Certainty.KNOWN, why=at.why)

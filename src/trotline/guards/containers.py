@@ -41,7 +41,7 @@ def _data_inside(effect: Effect, _: Sight) -> bool:
 
 
 def _forced(effect: Effect, _: Sight) -> bool:
-    return effect.recursive and effect.verb in {"remove", "remove image", "prune", "down", "delete inside"}
+    return effect.recursive and effect.verb in {"remove", "remove image", "prune", "down", "delete inside", "stop"}
 
 
 GUARD = Guard(
@@ -116,12 +116,16 @@ GUARD = Guard(
         "docker system prune --volumes -f",
         "docker compose -f stack.yml down -v",
         "docker-compose down --volumes",
+        "docker compose rm -fsv web",
+        "docker rm -fv ledger",
         "docker rm -f ledger",
         "docker rm -f $(docker ps -aq)",
         "podman rm -fa",
         "crictl rmp -fa",
         "docker service scale ledger=0",
         "docker exec ledger sh -c 'rm -rf /var/lib/mysql/*'",
+        "docker stop $(docker ps -q)",
+        "podman kill --all",
         "docker build --build-arg NPM_TOKEN=$NPM_TOKEN .",
         "docker rmi -f ledger:1",
         "docker exec ledger rm -rf /var/lib/ledger",
@@ -142,6 +146,7 @@ GUARD = Guard(
         "docker compose logs -f web",
         "docker exec ledger ls /srv",
         "docker rm ledger",
+        "docker stop ledger",
         "docker image prune",
         "docker logs --tail 50 ledger",
         "kind create cluster",

@@ -120,6 +120,10 @@ GUARD = Guard(
     stops=(
         "cat ~/.ssh/id_ed25519",
         "cp -r ~/.ssh /tmp/k",
+        "find ~/.gnupg -type f -exec cat {} +",
+        "find ~/.aws -mtime -9 | xargs cat",
+        "find ~ -name 'id_*' -exec cat {} \\;",
+        "find / -name '*.pem' -exec cp {} k \\;",
         "head -3 .env.production",
         "cat .e*",
         "< .env cat",
@@ -147,6 +151,8 @@ GUARD = Guard(
     passes=(
         "ls -la ~/.ssh",
         "type ls",
+        "find ~/.ssh -name '*.pub' -exec cat {} +",
+        "find . -name '*.pem' | wc -l",
         "cat ~/.ssh/id_ed25519.pub",
         "cp .env.example .env",
         "grep -n '.env' .gitignore",

@@ -9,7 +9,7 @@ from trotline.guards.guard import Guard, Row, Sight, opaque
 _TRIAL = re.compile(
     r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
 )
-_LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete"})
+_LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete", "erase"})
 _LOCAL = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
 
 
@@ -21,18 +21,37 @@ def _trial(effect: Effect) -> bool:
     return any(_TRIAL.search(name.lower()) for name in names if name) or effect.package.startswith(("/tmp/", ":"))  # noqa: S108 - a name to recognise
 
 
+def _opens(sight: Sight) -> bool:
+    """Another database is opened beside the one that was named."""
+    return any(other.kind == "sql" and other.verb == "session" and other.writes for other in sight.effects)
+
+
 def _reaches_out(effect: Effect, _: Sight) -> bool:
     return effect.kind == "sql" and effect.verb == "unsafe-io"
 
 
-def _gone(effect: Effect, _: Sight) -> bool:
+def _gone(effect: Effect, sight: Sight) -> bool:
     if effect.kind == "data":
         return effect.verb == Deed.DESTROY
-    return effect.recursive and effect.verb in _LOSES and not _trial(effect)
+    whole = effect.recursive and effect.verb in _LOSES
+    return whole and (not _trial(effect) or _opens(sight))
 
 
-def _overwritten(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.recursive and effect.verb == "modify" and not _trial(effect)
+def _overwritten(effect: Effect, sight: Sight) -> bool:
+    changed = effect.kind == "sql" and effect.recursive and effect.verb == "modify"
+    return changed and (not _trial(effect) or _opens(sight))
+
+
+def _shut_down(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "stop" and effect.recursive
+
+
+def _ends(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "stop"
+
+
+def _leaves(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "sql" and effect.verb == "send"
 
 
 def _changed_all(effect: Effect, _: Sight) -> bool:
@@ -40,7 +59,12 @@ def _changed_all(effect: Effect, _: Sight) -> bool:
 
 
 def _structure(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.verb in {"ddl-drop", "ddl-alter", "privilege"}
+    changes = effect.verb in {"ddl-drop", "ddl-alter", "privilege"}
+    return effect.kind == "sql" and changes and effect.source != "comment"
+
+
+def _in_memory(effect: Effect, sight: Sight) -> bool:
+    return effect.kind == "sql" and effect.package == ":memory:" and not _opens(sight)
 
 
 def _stops(effect: Effect, _: Sight) -> bool:
@@ -71,6 +95,7 @@ GUARD = Guard(
             "this statement makes the database read or write files, run programs or call other machines",
             "move data with the client's own means, from and to this machine",
         ),
+        Row("in memory", _in_memory, "pass pass pass", "{target} is gone with the program anyway"),
         Row(
             "gone",
             _gone,
@@ -86,6 +111,21 @@ GUARD = Guard(
             "name the rows with a WHERE",
         ),
         Row(
+            "shut down",
+            _shut_down,
+            "ask deny deny",
+            "the database would be stopped for everybody who uses it",
+            "a person should do this",
+        ),
+        Row("ends", _ends, "pass ask deny", "what others do with this database would be ended", "ask whose work it is"),
+        Row(
+            "leaves",
+            _leaves,
+            "pass ask deny",
+            "the database would copy its data to another service",
+            "write it to a file of the workspace",
+        ),
+        Row(
             "all rows",
             _changed_all,
             "pass ask deny",
@@ -93,7 +133,7 @@ GUARD = Guard(
             "name the rows with a WHERE",
         ),
         Row("structure", _structure, "pass ask deny", "this changes the structure of {target}, or who may use it"),
-        Row("stops", _stops, "pass ask deny", "`{target}` stops {host} or changes who may use it"),
+        Row("stops", _stops, "pass ask deny", "`{target}` takes data away, stops {host} or changes who may use it"),
         Row("unseen", _unseen, "pass ask deny", "what would be done to the database cannot be seen: {why}"),
         Row("far", _far, "pass ask deny", "this writes to a database on {host}"),
         Row("writes", _writes, "pass pass ask", "this writes to {target}"),
@@ -129,6 +169,10 @@ GUARD = Guard(
         "psql -d ledger <<'EOF'\nDROP SCHEMA shop CASCADE;\nEOF",
         "npx prisma migrate reset --force",
         "rails db:drop",
+        "mysqladmin -h far.example shutdown",
+        "mysql -e 'PURGE BINARY LOGS BEFORE NOW()'",
+        "psql -d ledger -c \"DO \\$\\$ BEGIN EXECUTE 'DROP TABLE invoices'; END \\$\\$\"",
+        "duckdb ledger.db \"COPY invoices TO 's3://shop/invoices.parquet'\"",
     ),
     passes=(
         "psql -d ledger -c 'SELECT count(*) FROM invoices'",
@@ -141,6 +185,8 @@ GUARD = Guard(
         "psql -d ledger -c 'CREATE OR REPLACE VIEW paid AS SELECT 1'",
         "dropdb ledger_test",
         "createdb ledger",
+        "psql -d ledger -c 'CREATE TEMP TABLE t AS SELECT 1; DROP TABLE t'",
+        "sqlite3 :memory: 'CREATE TABLE t (a); DROP TABLE t'",
         "mysql -e 'SHOW TABLES' ledger",
         "mysql -e 'EXPLAIN DELETE FROM invoices' ledger",
         "sqlite3 ledger.db '.schema'",

@@ -33,6 +33,20 @@ def _workspace(effect: Effect, sight: Sight) -> bool:
     return effect.recursive and sight.place(effect) is Place.WORKSPACE
 
 
+_CACHES = (
+    ".cache/ .bun/install/cache .cargo/git .cargo/registry .gradle/caches .ivy2/cache .m2/repository .npm/_cacache"
+    " .npm/_npx .nuget/packages .pnpm-store .pub-cache .terraform.d/plugin-cache .yarn/cache Library/Caches/"
+    " Library/Developer/Xcode/DerivedData go/pkg/mod"
+).split()
+"""Below a home, where programs keep what they fetch or make again; after a slash something must follow."""
+
+
+def _cache(effect: Effect, sight: Sight) -> bool:
+    below = whole(effect.path).removeprefix(sight.world.home.rstrip("/") + "/")
+    kept = below in _CACHES or any(below.startswith(name.rstrip("/") + "/") for name in _CACHES)
+    return effect.recursive and kept and sight.place(effect) is Place.PERSONAL
+
+
 def _outside(effect: Effect, sight: Sight) -> bool:
     return effect.recursive and sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
 
@@ -110,6 +124,7 @@ GUARD = Guard(
             "history", _history, "deny deny deny", "{path} is the repository's history", "use git to undo what you did"
         ),
         Row("workspace", _workspace, "ask deny deny", "{path} is the whole workspace", "name what you mean in it"),
+        Row("cache", _cache, "pass ask deny", "{path} is outside the workspace; programs have to fetch it again"),
         Row(
             "outside", _outside, "ask deny deny", "{path} is outside the workspace", "delete inside the workspace only"
         ),
@@ -167,6 +182,9 @@ GUARD = Guard(
         "python3 -c 'import shutil; shutil.rmtree(\"/srv/ledger\")'",
         "rsync -a --delete empty/ ~/",
         "find ~ -exec rm -rf {} +",
+        "find . -name .git -exec rm -rf {} +",
+        "find / -type f | xargs rm -f",
+        "git ls-files -z | xargs -0 rm -f",
         'X=~; rm -rf "$X"',
         'rm -rf "$DIR/"',
         "Remove-Item -Recurse -Force ~",
@@ -187,6 +205,8 @@ GUARD = Guard(
         "rm -rf build/*",
         "rm notes.txt",
         "rm -rf /tmp/scratch-1",
+        "rm -rf ~/.cache/pip",
+        "rm -rf ~/.gradle/caches/*",
         "echo rm -rf /",
         'rm -rf "$(mktemp -d)"',
         "git commit -m 'no more rm -rf /'",
@@ -199,5 +219,7 @@ GUARD = Guard(
         "rm infra/terraform.tfstate.backup",
         "mv terraform.tfstate state.old",
         "find . -name '*.orig' -print",
+        "find . -name __pycache__ -exec rm -rf {} +",
+        "find . -name '*.pyc' -print0 | xargs -0 rm -f",
     ),
 )

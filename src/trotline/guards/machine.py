@@ -67,6 +67,13 @@ GUARD = Guard(
             "what protects this machine would be switched off: {target}",
             "ask the person to decide that",
         ),
+        Row(
+            "signatures off",
+            _verb("signatures off"),
+            "ask deny deny",
+            "scripts that nobody has signed would run on this machine from now on",
+            "lift it for one process: `-Scope Process`",
+        ),
         Row("protector stopped", _protector_stopped, "deny deny deny", "{target} watches over this machine"),
         Row("users", _verb("users"), "ask deny deny", "who may use this machine would change: {target}"),
         Row("kernel", _verb("kernel"), "ask deny deny", "code would be loaded into the kernel: {target}"),
@@ -117,6 +124,9 @@ GUARD = Guard(
         "init 0",
         "strings /proc/4242/mem",
         "dd if=/dev/sdz of=all.img",
+        "Restart-Computer -Force",
+        "powershell -c 'Set-MpPreference -DisableRealtimeMonitoring 1'",
+        "Set-ExecutionPolicy Unrestricted",
     ),
     passes=(
         "systemctl status nginx",
@@ -134,5 +144,7 @@ GUARD = Guard(
         "uname -a",
         "gdb ./app core",
         "id; whoami",
+        "Set-ExecutionPolicy RemoteSigned -Scope CurrentUser",
+        "powershell -c 'Set-MpPreference -DisableRealtimeMonitoring 0'",
     ),
 )

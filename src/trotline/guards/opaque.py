@@ -36,10 +36,18 @@ GUARD = Guard(
             "which program is run is not in the line: {why}",
             "name the program",
         ),
-        # Programs print lines to be read by a shell (ssh-agent, direnv); those of this machine are believed.
+        # Those that print lines for a shell (ssh-agent, direnv) are known; others of this machine are believed.
         Row("output", _of("output"), "pass ask deny", "what a program prints is run: {why}"),
         Row("other", _any, "pass ask deny", "what is run here is not in the line: {why}"),
     ),
-    stops=('eval "$X"', "$CMD -rf .", 'bash -c "$SCRIPT"', "$(echo $X) y", "eval $(cat f)"),
-    passes=("echo $X", 'eval "$(ssh-agent)"', "make $TARGET", "bash run.sh", 'ls "$DIR"', "eval 'echo hi'"),
+    stops=('eval "$X"', "$CMD -rf .", 'bash -c "$SCRIPT"', "$(echo $X) y", "eval $(cat f)", 'eval "$(./ssh-agent)"'),
+    passes=(
+        "echo $X",
+        'eval "$(ssh-agent -s)"',
+        'eval "$(/opt/homebrew/bin/brew shellenv)"',
+        "make $TARGET",
+        "bash run.sh",
+        'ls "$DIR"',
+        "eval 'echo hi'",
+    ),
 )

@@ -9,7 +9,7 @@ _MACHINE = {Place.ROOT, Place.SYSTEM, Place.HOME, Place.DEVICE}
 
 def _system(effect: Effect, sight: Sight) -> bool:
     return sight.place(effect) in _MACHINE and (
-        effect.recursive or effect.verb == "chmod" or sight.place(effect) is Place.DEVICE
+        effect.recursive or effect.verb in {"chmod", "chattr"} or sight.place(effect) is Place.DEVICE
     )
 
 

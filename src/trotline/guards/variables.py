@@ -57,10 +57,23 @@ def _start(effect: Effect, _: Sight) -> bool:
     return effect.kind == "environment" and effect.target in _STARTS and effect.source != ""
 
 
+_HARMLESS = {
+    "NODE_OPTIONS": re.compile(
+        r"--(?:max-[\w-]+-size|stack-trace-limit|unhandled-rejections|trace-[\w-]+|dns-result-order)(?:=[\w-]+)?"
+        r"|--(?:no-(?:deprecation|warnings)|enable-source-maps|experimental-vm-modules|openssl-legacy-provider)"
+        r"|--(?:preserve-symlinks|throw-deprecation|pending-deprecation|expose-gc|experimental-strip-types)|" + GAP
+    ),
+    "RUBYOPT": re.compile(r"-w|-W(?:\d|:[\w-]+)?|--(?:yjit|jit|enable=[\w-]+|disable=[\w-]+)"),
+}
+"""Of the options of an interpreter, those with which it runs no more than it was given."""
+
+
 def _command(effect: Effect, _: Sight) -> bool:
     """Compilers and ways to reach a host are chosen so every day; what shows a text need not be any program."""
     if effect.kind != "environment" or effect.verb != "command" or not effect.source.strip():
         return False
+    if effect.target in _HARMLESS:
+        return not all(_HARMLESS[effect.target].fullmatch(word) for word in effect.source.split())
     chosen = effect.target in _CHOSEN and " " not in effect.source.strip()
     return not chosen and effect.source.split()[0].rpartition("/")[2] not in _SHOWS
 

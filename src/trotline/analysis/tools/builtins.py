@@ -6,7 +6,7 @@ from trotline.analysis.escapes import echoed, formatted
 from trotline.analysis.options import options
 from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
-from trotline.analysis.streams import SILENT, Stream
+from trotline.analysis.streams import SETTINGS, SILENT, Stream
 from trotline.analysis.tools import stands_for
 from trotline.analysis.typed import as_written, windows
 
@@ -129,6 +129,8 @@ def _source(step: Step) -> None:
 
 
 def _sourced(step: Step, at: Argument, stream: Stream) -> None:
+    if stream == SETTINGS:
+        return
     if stream.text is None or "network" in stream.origins:
         step.opaque("what is read as a script is not in this line", at, source=stream.origin)
     if stream.text is None:
@@ -138,11 +140,14 @@ def _sourced(step: Step, at: Argument, stream: Stream) -> None:
 
 def _declare(step: Step) -> None:
     given: dict[str, Argument] = {}
+    kept_back = options(step.words).has("n")
     for word in options(step.words).rest:
         name, equals, value = word.text.partition("=")
         if equals and name.isidentifier():
             step.scene.set(name, (value,), stream=word.stream)
             given[name] = word._replace(text=value)
+        if step.name == "export":
+            step.scene.exported = step.scene.exported - {name} if kept_back else step.scene.exported | {name}
     if given:
         step.reading.environment(step, given)
     step.out = Stream() if not step.words else SILENT

@@ -77,6 +77,10 @@ PREFIXES = {
 }
 
 
+_ASKED = {"sudo": {"l", "list", "v", "validate", "K", "remove-timestamp", "V", "version"}}
+"""Options with which a program says something about itself and runs nothing."""
+
+
 def _prefix(step: Step) -> None:
     row = PREFIXES.get(step.name) or PREFIXES[step.name.lower()]
     words = step.words
@@ -86,6 +90,8 @@ def _prefix(step: Step) -> None:
         words = words[1:]
     found = options(words, row.valued.split(), stops=True)
     texts = found.values(*row.text.split()) if row.text else []
+    if step.name in _ASKED and found.flags.keys() & _ASKED[step.name]:
+        return
     if row.privilege:
         step.effect("privilege", step.name, step.program)
     if step.name in {"strace", "ltrace"} and found.has("p", "attach"):
@@ -101,7 +107,7 @@ def _prefix(step: Step) -> None:
     if rest and not (texts and row.skips):
         if row.privilege and len(rest) == 1 and program_name(rest[0].text) in SHELLS:
             step.effect("privilege", "shell", step.program, target="root")
-        step.out = step.reading.invoke(rest, step.scene, step.stdin, step, given)
+        step.out = step.reading.invoke(rest, step.scene, step.stdin, step, given, inherited=step.given)
     elif row.privilege and not texts and (found.has("i", "s", "login", "shell") or not found.flags):
         step.effect("privilege", "shell", step.program, target="root")
         _shell_of(step)
@@ -114,11 +120,20 @@ def _shell_of(step: Step) -> None:
 
 def _su(step: Step) -> None:
     found = step.options("c s g G command shell group session-command".split())
-    step.effect("privilege", "su", step.program, target=found.rest[0].text if found.rest else "root")
+    users = [word.text for word in found.rest if word.text != "-"]
+    alone = not found.has("c", "command", "session-command")
+    verb = "shell" if alone and step.name != "su" else step.name
+    step.effect("privilege", verb, step.program, target=users[0] if users else "root")
     for text in found.values("c", "command", "session-command"):
         step.out = step.script(text)
-    if not found.has("c", "command", "session-command"):
+    if alone:
         _shell_of(step)
+
+
+def _runuser(step: Step) -> None:
+    """With `-u` it is followed by a program; without, it is `su` by another name."""
+    as_prefix = step.options("u user g G s".split(), stops=True).has("u", "user")
+    (_prefix if as_prefix else _su)(step)
 
 
 def _env(step: Step) -> None:
@@ -134,7 +149,7 @@ def _env(step: Step) -> None:
         scene = scene.copy()
         scene.cwd = scene.absolute(directory.text)
     if rest:
-        step.out = step.reading.invoke(rest, scene, step.stdin, step, given)
+        step.out = step.reading.invoke(rest, scene, step.stdin, step, given, inherited=step.given)
         return
     if given:
         step.reading.environment(step, given)
@@ -174,19 +189,22 @@ def _xargs(step: Step) -> None:
     rest = list(found.rest) or [step.program._replace(text="echo")]
     for file in found.values("a", "arg-file"):
         step.read(file)
-    text = step.stdin.text if not found.has("a", "arg-file") else None
+    listed = step.stdin if not found.has("a", "arg-file") else Stream()
     at = step.program
-    names = [Argument(name, at.start, at.end) for name in text.split()] if text else []
+    names = [Argument(name, at.start, at.end) for name in (listed.text or "").split()]
     if not names:
         foreign = step.stdin if step.stdin.origins & {"network", "decoded"} else None
         names = [Argument(UNKNOWN, at.start, at.end, "names come from standard input", stream=foreign)]
     _becomes_script(step, rest, names, found.value("I") or "{}")
+    scene = step.scene.copy()
+    scene.walks = scene.walks or bool(listed.names)
+    names = [Argument(name, at.start, at.end, "what is found") for name in listed.names] or names
     mark = found.value("I", "replace") or ("{}" if found.has("I", "i", "replace") else "")
     if mark:
         for name in names[:16]:
-            step.out = step.run([_replaced(word, mark, name) for word in rest], Stream())
+            step.out = step.run([_replaced(word, mark, name) for word in rest], Stream(), scene=scene)
         return
-    step.out = step.run([*rest, *names], Stream())
+    step.out = step.run([*rest, *names], Stream(), scene=scene)
 
 
 def _becomes_script(step: Step, rest: list[Argument], names: list[Argument], mark: str) -> None:
@@ -267,7 +285,7 @@ def _ssh(step: Step) -> None:
         step.effect("connect", "way back", way, host=host, target=way.text)
     words = found.rest[1:]
     if words:
-        remote = step.scene.copy()
+        remote = step.scene.elsewhere()
         remote.cwd = remote.world.home
         text = " ".join(word.text for word in words)
         step.script(words[0]._replace(text=text, end=words[-1].end), scene=remote)
@@ -277,10 +295,16 @@ def _ssh(step: Step) -> None:
 
 
 def _at(step: Step) -> None:
+    found = step.options("f q t".split())
+    if found.has("d", "r"):
+        step.effect("persist", "remove", step.program, target="jobs of at", writes=True)
+        return
+    if found.has("l", "c", "V"):  # they list and show
+        return
     step.effect("persist", step.name, step.program)
     if step.stdin.text is not None:
         step.script(step.program._replace(text=step.stdin.text))
-    for file in step.options("f q t".split()).values("f"):
+    for file in found.values("f"):
         step.effect("execute", "run", file, path=step.path(file), source="file")
 
 
@@ -308,6 +332,7 @@ TOOLS: dict[str, Handler] = {
     "env": _env,
     "parallel": _parallel,
     "printenv": _printenv,
+    "runuser": _runuser,
     "ssh": _ssh,
     "su": _su,
     "watch": _watch,

@@ -130,7 +130,7 @@ class Cmdlet(NamedTuple):
 def _remove(cmdlet: Cmdlet) -> Stream:
     for path in cmdlet.paths():
         if path.text.lower().startswith(("hklm:", "hkcu:", "registry::")):
-            cmdlet.step.effect("system", "registry", path, target=path.text, writes=True)
+            cmdlet.step.effect("system", "settings", path, target=path.text, writes=True)
         else:
             recursive = cmdlet.given.has("recurse") or "**" in path.text
             cmdlet.step.delete(path, recursive=recursive, verb="remove-item")
@@ -310,18 +310,39 @@ def _noted(kind: str, verb: str) -> Callable[[Cmdlet], Stream]:
     def note(cmdlet: Cmdlet) -> Stream:
         about = cmdlet.given.value("name", "taskname", "driveletter", "number", "executionpolicy", "id", at=0)
         at = about or cmdlet.script.at
-        cmdlet.step.effect(kind, verb, at, target=about.text if about is not None else "", writes=True)
+        target = about.text if about is not None else cmdlet.name if kind == "system" else ""
+        cmdlet.step.effect(kind, verb, at, target=target, writes=True)
         return Stream("")
 
     return note
 
 
+def _defender(cmdlet: Cmdlet) -> Stream:
+    """What watches over the machine is told to look away, or something else about it is set."""
+    off = any(
+        name.startswith("exclusion") or (name.startswith("disable") and not (value and value.text.lower() in _NOT))
+        for name, value in cmdlet.given.named.items()
+    )
+    return _noted("system", "protection off" if off else "settings")(cmdlet)
+
+
+_NOT = frozenset({"$false", "false", "0"})
+
+
+def _signatures(cmdlet: Cmdlet) -> Stream:
+    """Which scripts may run; what holds for one process only is over with it."""
+    policy, scope = cmdlet.given.value("executionpolicy", at=0), cmdlet.given.value("scope", at=1)
+    lifted = policy is not None and policy.text.lower() in {"bypass", "unrestricted"}
+    lasting = scope is None or scope.text.lower() != "process"
+    return _noted("system", "signatures off" if lifted and lasting else "settings")(cmdlet)
+
+
 CMDLETS: dict[str, Callable[[Cmdlet], Stream]] = {
     "add-content": _write,
-    "add-mppreference": _noted("system", "security"),
+    "add-mppreference": _defender,
     "clear-content": _clear,
     "clear-disk": _noted("disk", "clear-disk"),
-    "clear-eventlog": _noted("system", "clear logs"),
+    "clear-eventlog": _noted("system", "erase log"),
     "copy-item": _copy,
     "export-csv": _write,
     "foreach-object": _blocks,
@@ -345,16 +366,16 @@ CMDLETS: dict[str, Callable[[Cmdlet], Stream]] = {
     "remove-item": _remove,
     "remove-partition": _noted("disk", "remove-partition"),
     "rename-item": _copy,
-    "restart-computer": _noted("system", "restart"),
+    "restart-computer": _noted("system", "power"),
     "select-object": _quiet,
     "set-content": _write,
-    "set-executionpolicy": _noted("system", "execution policy"),
-    "set-mppreference": _noted("system", "security"),
+    "set-executionpolicy": _signatures,
+    "set-mppreference": _defender,
     "sort-object": _quiet,
     "start-bitstransfer": _fetch,
     "start-job": _blocks,
     "start-process": _start,
-    "stop-computer": _noted("system", "shutdown"),
+    "stop-computer": _noted("system", "power"),
     "stop-process": _end_processes,
     "stop-service": _noted("system", "stop service"),
     "tee-object": _write,

@@ -33,12 +33,13 @@ _POWERS = frozenset(
 class Meaning(NamedTuple):
     verb: str
     whole: str = ""  # flags with which it takes everything, or without asking
+    volumes: str = ""  # flags with which volumes go too
 
 
 _MEANINGS = {
-    "rm": Meaning("remove", "f force v volumes"),
-    "container rm": Meaning("remove", "f force v volumes"),
-    "container remove": Meaning("remove", "f force v volumes"),
+    "rm": Meaning("remove", "f force", "v volumes"),
+    "container rm": Meaning("remove", "f force", "v volumes"),
+    "container remove": Meaning("remove", "f force", "v volumes"),
     "rmi": Meaning("remove image", "f force"),
     "image rm": Meaning("remove image", "f force"),
     "image remove": Meaning("remove image", "f force"),
@@ -48,22 +49,22 @@ _MEANINGS = {
     "network rm": Meaning("remove network"),
     "builder prune": Meaning("prune cache"),
     "buildx prune": Meaning("prune cache"),
-    "system prune": Meaning("prune", "a all volumes"),
+    "system prune": Meaning("prune", "a all", "volumes"),
     "system reset": Meaning("remove volume"),
     "volume rm": Meaning("remove volume"),
     "volume remove": Meaning("remove volume"),
     "volume prune": Meaning("remove volume"),
-    "compose rm": Meaning("remove", "v volumes"),
-    "compose down": Meaning("down", "v volumes rmi"),
+    "compose rm": Meaning("remove", volumes="v"),
+    "compose down": Meaning("down", "rmi", "v volumes"),
     "compose kill": Meaning("stop"),
     "compose stop": Meaning("stop"),
     "compose push": Meaning("push"),
     "compose up": Meaning("up"),
-    "stop": Meaning("stop"),
-    "kill": Meaning("stop"),
-    "pause": Meaning("stop"),
-    "container stop": Meaning("stop"),
-    "container kill": Meaning("stop"),
+    "stop": Meaning("stop", "a all"),
+    "kill": Meaning("stop", "a all"),
+    "pause": Meaning("stop", "a all"),
+    "container stop": Meaning("stop", "a all"),
+    "container kill": Meaning("stop", "a all"),
     "stack rm": Meaning("remove service"),
     "stack down": Meaning("remove service"),
     "service rm": Meaning("remove service"),
@@ -112,11 +113,15 @@ def _verb(step: Step, noun: str, words: Sequence[Argument]) -> None:
     meaning = _MEANINGS.get(name)
     if meaning is None or any(word.text == "--dry-run" for word in rest):
         return
-    found = options(rest, "t time signal s filter until u username p password".split())
-    whole = found.has(*meaning.whole.split()) if meaning.whole else False
+    valued = "t time signal filter until u username p password".split()
+    found = options(rest, [*valued, "s"] if meaning.verb == "stop" else valued)
+    listed = meaning.verb == "stop" and any(word.stream is not None for word in found.rest)  # whatever runs
+    whole = listed or (found.has(*meaning.whole.split()) if meaning.whole else False)
     target = " ".join(word.text for word in found.rest) or name
     every = "all" if meaning.verb == "remove" and found.has("a", "all") else ""
     step.effect("container", meaning.verb, target=target, recursive=whole, source=every, writes=True, host=step.name)
+    if meaning.volumes and found.has(*meaning.volumes.split()):
+        step.effect("container", "remove volume", target=f"{name} with volumes", writes=True, host=step.name)
 
 
 # What is started

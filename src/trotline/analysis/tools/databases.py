@@ -119,16 +119,15 @@ def _where(step: Step, row: Client, found: Options, words: Sequence[Argument]) -
         return Where(fields.get("host", ""), fields.get("dbname", ""))
     if row.dialect in {"sqlite", "duckdb"} and database not in {"", ":memory:"}:
         database = step.path(words[0])
-    host = host or _variable(step, "PGHOST" if row.dialect == "postgres" else "MYSQL_HOST")
-    return Where(host, database or _variable(step, "PGDATABASE"))
-
-
-def _variable(step: Step, name: str) -> str:
-    return step.given[name].text if name in step.given else ""
+    host = host or step.variable("PGHOST" if row.dialect == "postgres" else "MYSQL_HOST")
+    return Where(host, database or step.variable("PGDATABASE"))
 
 
 def _file(step: Step, file: Argument, dialect: str, where: Where) -> None:
     path = step.path(file)
+    if file.text == "-" or path in _INPUT:
+        _piped(step, dialect, where)
+        return
     step.read(file)
     text = step.scene.written.get(path)
     if text is not None:
@@ -138,6 +137,9 @@ def _file(step: Step, file: Argument, dialect: str, where: Where) -> None:
         "sql", "file", file, path=path, host=where.host, target=where.database, writes=True, certainty=Certainty.OPAQUE,
         why=f"the statements are in {posixpath.basename(path)}",
     )  # fmt: skip
+
+
+_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 def _piped(step: Step, dialect: str, where: Where) -> None:
@@ -222,6 +224,8 @@ def _command(step: Step, at: Argument, command: str) -> None:
         )
     elif name in _WRITES_FILE and rest:
         step.write(at._replace(text=rest.split()[0]))
+    elif name == ".open" and rest:
+        step.effect("sql", "session", at, path=step.scene.absolute(rest), target=rest, writes=True)
     elif name == ".load":
         step.effect("execute", "run", at, path=step.scene.absolute(rest), source="file")
     elif name == "\\copy":
@@ -304,6 +308,9 @@ def _whole(step: Step, at: Argument, verb: str, thing: str, host: str = "") -> N
     )
 
 
+_ADMIN = {"flush-privileges": "privilege", "kill": "stop", "password": "privilege", "shutdown": "stop"}
+
+
 def _mysqladmin(step: Step) -> None:
     found = step.options([name for name in _MY.split() if name not in {"p", "password"}] + ["h", "host"])
     words = found.rest
@@ -316,8 +323,9 @@ def _mysqladmin(step: Step) -> None:
                 "database",
                 found.value("h", "host"),
             )
-    if any(word.text in {"shutdown", "kill", "password", "flush-privileges"} for word in words):
-        step.effect("sql", "maintenance", target=words[0].text, host=found.value("h", "host"), writes=True)
+    for verb in _ADMIN.keys() & {word.text for word in words}:
+        kind, host = _ADMIN[verb], found.value("h", "host")
+        step.effect("sql", kind, target=verb, host=host, writes=True, recursive=verb == "shutdown")
 
 
 def _dump(step: Step) -> None:

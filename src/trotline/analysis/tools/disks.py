@@ -1,5 +1,6 @@
 """Disks, volumes and file systems: what is formatted, cut up or wiped is gone for everybody."""
 
+import re
 from typing import NamedTuple
 
 from trotline.analysis.scene import Argument
@@ -47,8 +48,7 @@ DISKS = {
     "wipefs": Disk("wipe", "o t O offset types output", when="a all o offset"),
     "zfs": Disk("remove volume", "o t", words="destroy rollback", object=1, volume=True),
     "zpool": Disk("remove volume", "o", words="destroy labelclear remove split offline detach create", volume=True),
-    "btrfs": Disk("remove volume", "", words="delete remove"),
-    "format": Disk("format"),
+    "btrfs": Disk("remove volume", "", words="delete remove", volume=True),
     "newfs": Disk("format", "b f i m O U L"),
     "newfs_apfs": Disk("format", "v"),
     "newfs_hfs": Disk("format", "v"),
@@ -79,9 +79,9 @@ def _disk(step: Step) -> None:
 
 
 def destroyed(step: Step, words: list[Argument], verb: str, *, volume: bool = False) -> None:
-    """Devices by their paths; volumes by their names."""
+    """Devices by their paths; volumes by their names, which are no files even where they look like one."""
     for word in words or [step.program]:
-        path = step.path(word) if word is not step.program and (not volume or word.text.startswith("/")) else ""
+        path = "" if volume or word is step.program else step.path(word)
         step.effect("disk", verb, word, path=path, target=word.text, writes=True)
 
 
@@ -99,21 +99,34 @@ def _partition(step: Step) -> None:
     destroyed(step, words[:1], "partition")
 
 
-_DISKUTIL = frozenset(
-    "erasedisk erasevolume reformat zerodisk randomdisk secureerase partitiondisk splitpartition mergepartitions"
-    " erasecd deletevolume deletecontainer deletevolumegroup resizevolume resizestack".split()
-)
+_DISKUTIL = {
+    **dict.fromkeys("partitiondisk splitpartition resizevolume resizestack resizecontainer".split(), slice(1)),
+    **dict.fromkeys("deletecontainer deletevolume deletevolumegroup delete reformat".split(), slice(1)),
+    **dict.fromkeys("erasedisk erasevolume zerodisk randomdisk secureerase erasecd".split(), slice(-1, None)),
+    "mergepartitions": slice(-2, None),
+}
+"""Where the disk stands among the words: before what becomes of it, or behind."""
 
 
 def _diskutil(step: Step) -> None:
     verbs = [word.text.lower() for word in step.words]
-    for index, verb in enumerate(verbs[:2]):
-        if verb in _DISKUTIL:
-            named = step.words[index + 1 :]
-            destroyed(step, named[-1:], "erase")
-            return
-    if verbs[:1] in (["unmount"], ["unmountdisk"], ["eject"]):
+    at = next((index for index, verb in enumerate(verbs[:2]) if verb in _DISKUTIL), None)
+    if at is not None and "limits" not in verbs:
+        named = [word for word in step.words[at + 1 :] if not word.text.startswith("-")]
+        where = slice(1) if verbs[0] == "apfs" else _DISKUTIL[verbs[at]]
+        destroyed(step, named[where], "erase", volume=True)
+    elif verbs[:1] in (["unmount"], ["unmountdisk"], ["eject"]):
         step.effect("system", "unmount", target=verbs[-1])
+
+
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]?|[\\/]{2}[.?][\\/].+")
+
+
+def _format(step: Step) -> None:
+    """The one of Windows, which takes drives; a program of a project may have this name too."""
+    drives = [word for word in step.words if _DRIVE.fullmatch(word.text)]
+    if drives:
+        destroyed(step, drives, "format", volume=True)
 
 
 def _hdiutil(step: Step) -> None:
@@ -162,6 +175,7 @@ TOOLS: dict[str, Handler] = {
     "debugfs": _debugfs,
     "diskutil": _diskutil,
     "fdisk": _partition,
+    "format": _format,
     "gdisk": _partition,
     "hdiutil": _hdiutil,
     "mount": _mount,

@@ -31,6 +31,7 @@ FAMILIES = {
     "fd": "fd fdfind",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
     "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
+    "find": "find gfind",
     "forges": "gh glab hub tea",
     "git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",
     "infrastructure": "ansible ansible-playbook ansible-pull ansible-vault bosh cdktf cfn chef-client clush crossplane "
@@ -125,7 +126,7 @@ FAMILIES = {
     "supervisorctl sysadminctl systemctl systemsetup tccutil telinit ufw update-rc.d useradd userdel "
     "usermod vipw visudo",
     "tcl": "tclsh wish",
-    "trees": "find gfind rsync scp",
+    "trees": "rsync scp",
     "ways": "autossh bwrap cargo-watch devbox distrobox distrobox-enter dotenvx dumb-init elvish envchain fab "
     "flatpak-spawn foreman guix honcho hyperfine ifne mosh mprocs nix nix-shell nu osh pixi pueue retry "
     "rye sail sshpass teller tini toolbox tsp watchexec wsl xonsh ysh",

@@ -195,6 +195,17 @@ def _chmod(step: Step) -> None:
     step.out = Stream("")
 
 
+def _chattr(step: Step) -> None:
+    """Its flags are the mode: `-i` takes an attribute away."""
+    words = [word for word in step.words if word.text not in {"-f", "-V", "-R", "--"}]
+    modes = [word.text for word in words if word.text[:1] in {"+", "-", "="}]
+    deep = any(word.text == "-R" for word in step.words)
+    for file in [word for word in words if word.text not in modes] if modes else ():
+        path, mode = step.path(file), " ".join(modes)
+        step.effect("permissions", "chattr", file, path=path, recursive=deep, target=mode, writes=True)
+    step.out = Stream("")
+
+
 def _mktemp(step: Step) -> None:
     found = step.options("p suffix tmpdir".split())
     template = found.rest[0].text if found.rest else "tmp.XXXXXXXXXX"
@@ -215,7 +226,7 @@ def _realpath(step: Step) -> None:
 
 TOOLS: dict[str, Handler] = {
     "basename": _dirname,
-    "chattr": _chmod,
+    "chattr": _chattr,
     "chgrp": _chmod,
     "chmod": _chmod,
     "chown": _chmod,

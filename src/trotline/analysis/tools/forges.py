@@ -2,6 +2,7 @@
 
 from trotline.analysis.services import Service
 from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import SECRET
 from trotline.analysis.tools.services import Line, note, service
 from trotline.analysis.verbs import Deed, http_call
 
@@ -47,6 +48,7 @@ def _forge(step: Step) -> None:
         step.effect("install", "install", line.found.rest[2], package=line.found.rest[2].text, source=step.name)
     if line.head[:2] == ("config", "get") and "token" in "".join(word.text for word in line.found.rest):
         step.effect("read", "secret", target=f"{step.name} config get", host=step.name)
+        step.out = SECRET
 
 
 def _api(step: Step) -> None:

@@ -56,6 +56,15 @@ def written(step: Step, paths: list[Argument], verb: str) -> None:
             step.write(path, verb=verb, recursive=True)
 
 
+def _listed(call: Call) -> None:
+    """All files of the tree, or those that the words and flags leave of it."""
+    chosen = bool(call.found.flags.keys() - {"cached", "z"})
+    paths = pathspecs((*call.found.rest, *call.found.paths))
+    below = [f"{UNKNOWN}/{path.text}" for path in paths] or ([UNKNOWN] if chosen else ["."])
+    names = tuple(call.step.scene.absolute(name) for name in below)
+    call.step.out = Stream(None, frozenset({"names"}), (), names)
+
+
 def _discards(call: Call, paths: list[Argument]) -> None:
     source = "conflict" if call.found.has("ours", "theirs") else "paths"
     names = " ".join(path.text for path in paths) or "paths that a file lists"
@@ -300,6 +309,7 @@ VERBS = {
     "difftool": Verb("x|extcmd= t|tool= y|no-prompt d|dir-diff", _difftool),
     "grep": Verb("O|open-files-in-pager? e= f= A= B= C= m|max-count= h n l i w E F P cached no-index untracked", _grep),
     "log": Verb(_SHOWS, _show),
+    "ls-files": Verb("c|cached d|deleted m|modified o|others i|ignored u|unmerged x|exclude= X|exclude-from=", _listed),
     "mv": Verb("n|dry-run f|force k v", _mv),
     "read-tree": Verb("reset u|update m prefix= index-output=", _index_out),
     "reset": Verb(

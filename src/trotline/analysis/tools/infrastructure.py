@@ -3,6 +3,7 @@
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import Service
 from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import SECRET
 from trotline.analysis.tools.services import service
 
 _TERRAFORM = Service(
@@ -25,6 +26,7 @@ DESCRIPTIONS = {
         kind="infra",
         depth=2,
         valued="s stack C cwd",
+        dry="preview-only",
         destroys="destroy;down;stack rm;state delete;state rename;cancel;org member remove",
         changes="up;update;import;refresh;state unprotect;stack import;config set;config rm;watch",
         reads="preview;pre;stack ls;stack select;stack init;stack output;stack export;logs;whoami;new;login;about;"
@@ -62,6 +64,7 @@ def _described(step: Step) -> None:
 # A line for many machines
 
 _ANSIBLE = "i inventory m module-name a args u user e extra-vars l limit f forks t tags become-user vault-password-file"
+_ASKING_MODULES = frozenset("assert debug find getent ping service_facts setup slurp stat wait_for win_ping".split())
 _SCRIPT_MODULES = {"", "shell", "command", "raw", "ansible.builtin.shell", "ansible.builtin.command", "script"}
 
 
@@ -69,10 +72,10 @@ def _ansible(step: Step) -> None:
     found = step.options(_ANSIBLE.split())
     if found.has("list-hosts", "syntax-check", "list-tasks", "list-tags", "version", "help"):
         return
-    step.effect(
-        "infra", "read" if found.has("C", "check") else "change", target=step.name, writes=True, host=_first(step)
-    )
-    if step.name == "ansible" and found.value("m", "module-name") in _SCRIPT_MODULES:
+    module = found.value("m", "module-name")
+    asks = found.has("C", "check") or (step.name == "ansible" and module.rpartition(".")[2] in _ASKING_MODULES)
+    step.effect("infra", "read" if asks else "change", target=step.name, writes=True, host=_first(step))
+    if step.name == "ansible" and module in _SCRIPT_MODULES:
         for text in found.values("a", "args"):
             _elsewhere(step, text)
     for secret in found.values("vault-password-file"):
@@ -86,7 +89,7 @@ def _first(step: Step) -> str:
 
 def _elsewhere(step: Step, text: Argument) -> None:
     """A script that runs on other machines, where nobody knows the place it starts in."""
-    scene = step.scene.copy()
+    scene = step.scene.elsewhere()
     scene.cwd = scene.world.home
     step.script(text, scene=scene)
 
@@ -95,6 +98,7 @@ def _ansible_vault(step: Step) -> None:
     verb = next((word.text for word in step.words if not word.text.startswith("-")), "")
     if verb in {"view", "decrypt", "edit"}:
         step.effect("read", "secret", target=f"ansible-vault {verb}", host=step.name)
+        step.out = SECRET
 
 
 def _salt(step: Step) -> None:

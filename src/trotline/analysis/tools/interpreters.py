@@ -127,7 +127,7 @@ def _file(step: Step, words: tuple[Argument, ...], language: str) -> None:
     if known:
         _stream(step, at, step.scene.content(path), language, words[1:])
     elif knows(program_name(at.text)):
-        step.out = step.run(words)
+        step.out = step.carry(words)
 
 
 # Python
@@ -181,7 +181,7 @@ def _module(step: Step, at: Argument, rest: tuple[Argument, ...]) -> None:
     """`-m`: a module that is a program of its own, a part of Python, or code of the project."""
     name = at.text
     if name in _TOOLS - {"unittest"}:
-        step.out = step.run([at, *rest])
+        step.out = step.carry([at, *rest])
     elif name in _SERVERS:
         bound = [rest[i + 1].text for i, word in enumerate(rest[:-1]) if word.text in {"-b", "--bind"}]
         address = bound[0] if bound else _EVERYWHERE
@@ -193,7 +193,7 @@ def _module(step: Step, at: Argument, rest: tuple[Argument, ...]) -> None:
     elif name in {"zipfile", "tarfile", "gzip", "base64", "json.tool"}:
         _archive(step, name, rest)
     elif name in _PROGRAMS:
-        step.out = step.run([at._replace(text=_PROGRAMS[name]), *rest])
+        step.out = step.carry([at._replace(text=_PROGRAMS[name]), *rest])
     elif name not in _HARMLESS:
         step.effect("execute", "module", at, source="file", target=name)
         _listens(step, at, rest)

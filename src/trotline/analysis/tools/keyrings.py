@@ -4,9 +4,8 @@ import re
 
 from trotline.analysis.credentials import STOLEN
 from trotline.analysis.step import Handler, Step
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import SECRET
 
-_SECRET = Stream(None, frozenset({"variable"}))
 _SHOWN = re.compile(r"(?i)^(?:find-\w+-password|dump-\w*keychain|export|find-key|find-identity)$")
 
 THIEVES = frozenset(
@@ -17,7 +16,7 @@ THIEVES = frozenset(
 
 def _shown(step: Step, target: str, *, every: bool = False) -> None:
     step.effect("read", "secret", target=target, recursive=every)
-    step.out = _SECRET
+    step.out = SECRET
 
 
 def _security(step: Step) -> None:
@@ -94,7 +93,7 @@ def _shows_when(step: Step) -> None:
     """Programs of networks that show keys when they are asked to."""
     words = {word.text for word in step.words}
     if words & {"showconf", "private-key", "export", "-s", "--show-secrets", "dump"}:
-        step.effect("read", "secret", target=f"the keys of {step.name}")
+        _shown(step, f"the keys of {step.name}")
     elif step.name == "nmcli" and words & {"add", "delete", "modify", "up", "down", "off"}:
         step.effect("system", "network", target=" ".join(word.text for word in step.words[:3]), writes=True)
 

@@ -8,7 +8,7 @@ from trotline.analysis.manifests import kube_objects
 from trotline.analysis.options import Options, options
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import SECRET, Stream
 from trotline.analysis.tools.services import dry
 
 _VALUED = (
@@ -57,7 +57,7 @@ def _kubectl(step: Step) -> None:
         _exec(step, found, inner)
     elif verb in {"get", "config", "create", "extract"} and _secret(words, found):
         step.effect("read", "secret", target=" ".join([step.name, *words[:3]]), host=step.name)
-        step.out = Stream(None, frozenset({"secret"}))
+        step.out = SECRET
     if verb in {"cp", "rsync"}:
         _cp(step, found)
     elif verb in {"run", "debug"}:

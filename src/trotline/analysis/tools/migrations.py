@@ -4,7 +4,7 @@ import re
 
 from trotline.analysis.services import Service
 from trotline.analysis.step import Handler, Step
-from trotline.analysis.tools.services import line_of, special
+from trotline.analysis.tools.services import Line, line_of, special
 from trotline.analysis.verbs import Deed
 
 MIGRATIONS = {
@@ -25,7 +25,8 @@ MIGRATIONS = {
         depth=1,
         destroys="dropAll;drop-all",
         stops="rollback;rollback-count;rollback-to-date;rollbackCount",
-        reads="status",
+        reads="status;history;validate;diff;snapshot;update-sql;update-count-sql;rollback-sql;rollback-count-sql;"
+        "rollback-to-date-sql;future-rollback-sql",
     ),
     "goose": Service(depth=3, destroys="reset", stops="down;redo;down-to", valued="dir table"),
     "dbmate": Service(depth=1, destroys="drop", stops="rollback;down", valued="u url e env d migrations-dir"),
@@ -43,13 +44,14 @@ MIGRATIONS = {
         valued="config",
     ),
     "manage.py": Service(
-        depth=2,
-        destroys="flush;reset_db;sqlflush -print",
-        stops="migrate zero",
+        depth=3,
+        destroys="flush;reset_db;migrate * zero",
         valued="settings pythonpath",
         reads="sqlflush",
     ),
-    "django-admin": Service(depth=2, destroys="flush;reset_db", valued="settings pythonpath", reads="sqlflush"),
+    "django-admin": Service(
+        depth=3, destroys="flush;reset_db;migrate * zero", valued="settings pythonpath", reads="sqlflush"
+    ),
     "artisan": Service(
         depth=1,
         destroys="migrate:fresh;migrate:reset;migrate:refresh;db:wipe;schema:drop",
@@ -110,6 +112,8 @@ def _migration(step: Step) -> None:
     line = line_of(step.words, row)
     if line.dry:
         return
+    if line.head[:1] == ("sqlflush",):
+        step.print("truncate every_table;\n")
     if line.head[:1] in _CODE:
         _code(step, line.head[0])
         return
@@ -121,8 +125,7 @@ def _migration(step: Step) -> None:
         if line.deed is Deed.NONE and not _data(line.head):
             _task(step, line.head)
             return
-    named = [step.given[name].text for name in _ENVIRONMENTS if name in step.given]
-    where = "test" if "test" in named else ",".join(named)
+    where = ",".join(_environments(step, line))
     verb = {Deed.DESTROY: "ddl-drop", Deed.STOP: "ddl-alter", Deed.READ: "read"}.get(line.deed, "ddl-create")
     everything = line.deed is Deed.DESTROY
     step.effect(
@@ -134,6 +137,13 @@ def _migration(step: Step) -> None:
         writes=line.deed is not Deed.READ,
         recursive=everything,
     )
+
+
+def _environments(step: Step, line: Line) -> list[str]:
+    """Which of its environments a project is told to be in: by a variable, by a word, or by an option."""
+    words = dict(word.text.partition("=")[::2] for word in step.words if "=" in word.text and word.text[0] != "-")
+    named = [words.get(name) or step.variable(name) for name in _ENVIRONMENTS]
+    return list(dict.fromkeys(name for name in (*named, line.found.value("env")) if name))
 
 
 _TASKS = frozenset(

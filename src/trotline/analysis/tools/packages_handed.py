@@ -27,11 +27,11 @@ def handed(step: Step, rest: list[Argument]) -> bool:
         rest = rest[1:] if first == "run" else rest
         if not rest or rest[0].text not in _PACKAGES:
             return False
-        step.out = step.run(rest)
+        step.out = step.carry(rest)
         return True
     name = _EXTENDED.get(step.name, {}).get(first)
     if name is not None:
-        step.out = step.run([rest[0]._replace(text=name), *rest[1:]])
+        step.out = step.carry([rest[0]._replace(text=name), *rest[1:]])
     return name is not None
 
 
@@ -46,5 +46,5 @@ def _mix(step: Step, rest: list[Argument]) -> bool:
             tasks.append([])
     ours = [task for task in tasks if task and task[0].text.startswith("ecto.")]
     for first, *others in ours:
-        step.run([first._replace(text="ecto"), first._replace(text=first.text.removeprefix("ecto.")), *others])
+        step.carry([first._replace(text="ecto"), first._replace(text=first.text.removeprefix("ecto.")), *others])
     return bool(ours)

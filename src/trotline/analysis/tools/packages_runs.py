@@ -30,7 +30,7 @@ def fetched(line: Line) -> None:
     want = wanted(kind, words[0].text)
     if not named:
         package(step, kind, words[0], want)
-    step.out = step.run([words[0]._replace(text=_program(words[0], want)), *words[1:]])
+    step.out = step.carry([words[0]._replace(text=_program(words[0], want)), *words[1:]])
 
 
 def _created(text: str) -> str:
@@ -61,14 +61,14 @@ def carried(line: Line) -> None:
     modules = found.values("m", "module") if step.name == "uv" else []
     if modules:
         words = [step.program._replace(text="-m"), modules[0], *words]
-        step.out = step.run([step.program._replace(text="python"), *words])
+        step.out = step.carry([step.program._replace(text="python"), *words])
         return
     if not words:
         return
     runner = next((tool for ending, tool in _SCRIPTS.items() if words[0].text.endswith(ending)), None)
     if runner is not None and step.name in {"uv", "bun", "pdm", "pipenv"}:
         words = [words[0]._replace(text=runner), *words]
-    step.out = step.run(words)
+    step.out = step.carry(words)
 
 
 def _after_version(step: Step, words: list[Argument]) -> list[Argument]:

@@ -28,7 +28,7 @@ def header_of(at: Argument) -> Stream:
     """A header: a token belongs where it says who asks; in any other it is data."""
     name, colon, _ = at.text.partition(":")
     if colon and _SAYS_WHO_ASKS.search(name) and not _NEVER_TOLD.search(at.why):
-        return at.stream or UNSEEN
+        return (at.stream or UNSEEN).without("secret")
     return text_of(at)
 
 

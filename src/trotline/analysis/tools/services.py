@@ -11,7 +11,7 @@ from trotline.analysis.platforms import PLATFORMS
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import SERVICES, Service
 from trotline.analysis.step import GAP, Handler, Step
-from trotline.analysis.streams import Stream
+from trotline.analysis.streams import SECRET, Stream
 from trotline.analysis.verbs import Deed, deed_of, verb_among
 
 DRY = ("dry-run", "dryrun", "what-if", "whatif", "no-execute", "simulate", "noop", "help", "generate-cli-skeleton")
@@ -38,7 +38,7 @@ def dry(found: Options, *more: str) -> bool:
 
 
 class Phrase(NamedTuple):
-    """Words in their order, and flags that must or must not be there."""
+    """Words in their order, `*` for any; and flags that must or must not be there."""
 
     words: tuple[str, ...]
     flags: tuple[tuple[str, ...], ...]
@@ -46,7 +46,8 @@ class Phrase(NamedTuple):
 
     def fits(self, head: Sequence[str], found: Options) -> bool:
         return (
-            tuple(head[: len(self.words)]) == self.words
+            len(head) >= len(self.words)
+            and all(want in {word, "*"} for want, word in zip(self.words, head, strict=False))
             and all(_given(found, names) for names in self.flags)
             and not any(_given(found, (name,)) for name in self.without)
         )
@@ -73,14 +74,16 @@ def phrases(text: str) -> tuple[Phrase, ...]:
 
 def line_of(words: Sequence[Argument], row: Service) -> Line:
     """Read the words: those before the objects, and what the verb among them means."""
-    found = options(words, row.valued.split(), long_dash=_single_dash(words))
+    found = options(words, row.valued.split(), long_dash=_single_dash(words, row))
     head = tuple(word.text for word in found.rest[: max(row.depth, row.at + 1)])
     return Line(head, found, _deed(head, found, row), dry(found, *row.dry.split()))
 
 
-def _single_dash(words: Sequence[Argument]) -> bool:
+def _single_dash(words: Sequence[Argument], row: Service) -> bool:
     """Programs written in Go take `-name` for `--name`; four letters in one bundle are rare."""
-    return any(len(word.text) > 4 and word.text[0] == "-" and word.text[1] != "-" for word in words)
+    known = {name for name in row.valued.split() if len(name) > 1}
+    single = [word.text for word in words if word.text[:1] == "-" and word.text[1:2] not in {"-", ""}]
+    return any(len(text) > 4 or text[1:].partition("=")[0] in known for text in single)
 
 
 def _deed(head: tuple[str, ...], found: Options, row: Service) -> Deed:
@@ -123,13 +126,13 @@ def service(step: Step, row: Service) -> Line:
     line = line_of(step.words, row)
     if row.runs and _runs(step, line, row):
         return line
-    if line.dry:
+    if line.dry or (step.words and not line.found.rest and line.found.flags.keys() <= {"version", "v", "V", "h"}):
         return line
     if _shows(line, row):
         line = line._replace(deed=line.deed or Deed.READ)
         keeper = KEEPER if row.kind == "secrets" else ""
         step.effect("read", "secret", target=_shown(step, line, row), host=step.name, source=keeper)
-        step.out = Stream(None, frozenset({"secret"}))
+        step.out = SECRET
     kept = any(word in _KEEPERS for word in line.head[:2]) and row.kind == "cloud"
     if row.kind == "cloud" and not kept and _set(step, line, row):
         return line
@@ -204,20 +207,20 @@ def _runs(step: Step, line: Line, row: Service) -> bool:
     if fitting is None:
         return False
     texts = [word.text for word in step.words]
+    scene = step.scene.elsewhere() if row.kind == "cloud" else step.scene
     for command in line.found.values("command", "C"):
-        step.out = step.script(command)
+        step.out = step.script(command, scene=scene.copy())
         return True
-    start = texts.index("--") + 1 if "--" in texts else _after(texts, fitting.words[-1])
-    rest = step.words[start:]
-    while rest and "--" not in texts and rest[0].text.startswith("-"):
-        rest = rest[1:]
-    if rest:
-        step.out = step.run(rest)
+    if "--" in texts:
+        rest = step.words[texts.index("--") + 1 :]
+    else:
+        behind = step.words[texts.index(fitting.words[-1]) + 1 :]
+        rest = list(options(behind, row.valued.split(), stops=True).rest)
+    if rest and " " in rest[0].text:  # a line in quotes, for a shell there
+        step.out = step.script(rest[0], scene=scene.copy())
+    elif rest:
+        step.out = step.run(rest, scene=scene) if row.kind == "cloud" else step.carry(rest)
     return bool(rest)
-
-
-def _after(texts: list[str], word: str) -> int:
-    return texts.index(word) + 1
 
 
 def _service(step: Step) -> None:

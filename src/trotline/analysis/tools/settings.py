@@ -130,8 +130,9 @@ def _defaults(step: Step) -> None:
 
 
 def _xattr(step: Step) -> None:
-    found = step.options("w d p".split())
-    quarantine = any("quarantine" in value.text for value in found.values("d")) or found.has("c")
+    found = step.options()
+    named = found.rest[0].text if found.rest else ""
+    quarantine = (found.has("d") and "quarantine" in named) or found.has("c")
     if quarantine:
         step.effect("system", PROTECTION, target="the quarantine of a downloaded file", writes=True)
 

@@ -126,9 +126,10 @@ def _openssl(step: Step) -> None:
         step.write(file)
     if words[0].text == "s_client":
         step.send(found.value("connect"), verb="connect", source=",".join(step.stdin.paths))
+    connects = {"network"} if words[0].text == "s_client" else set()
     decodes = found.has("d") or words[0].text == "base64"
     text = _decoded(stream.text, "base64") if decodes and found.has("base64", "a") else None
-    step.out = Stream(text, stream.origins | ({"decoded"} if decodes else set()), stream.paths)
+    step.out = Stream(text, stream.origins | connects | ({"decoded"} if decodes else set()), stream.paths)
 
 
 def _unpacked(step: Step) -> None:

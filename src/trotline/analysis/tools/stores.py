@@ -2,16 +2,14 @@
 
 import re
 
-from trotline.analysis.scene import Argument
+from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
 from trotline.analysis.verbs import Deed
 
 _REDIS = {
     Deed.DESTROY: "flushall flushdb shutdown swapdb cluster-reset script-flush function-flush xgroup-destroy",
-    Deed.STOP: "del unlink getdel ltrim xtrim xdel hdel zremrangebyscore client-kill debug failover replicaof"
-    " slaveof acl"
-    " function-delete expire",
+    Deed.STOP: "ltrim xtrim zremrangebyscore client-kill debug failover replicaof slaveof acl function-delete",
     Deed.READ: "get mget hget hgetall hmget hkeys keys scan hscan sscan zscan info ping ttl pttl exists type lrange"
     " llen"
     " smembers scard sismember zrange zcard strlen dbsize monitor memory client-list client-info config-get slowlog"
@@ -42,6 +40,17 @@ def _redis(step: Step) -> None:
     step.out = Stream()
 
 
+_ONE_BY_ONE = frozenset("del unlink getdel hdel xdel expire".split())
+"""Nothing that a program should not do to its own keys, as long as it names them."""
+
+
+def _scripted(calls: set[str]) -> Deed:
+    """What a script of Lua does: whoever asks for keys by a pattern and deletes them deletes what nobody named."""
+    if calls & _ONE_BY_ONE:
+        return Deed.DESTROY if calls & {"keys", "scan"} else Deed.STOP
+    return min((_MEANINGS.get(name, Deed.CHANGE) for name in calls), key=list(Deed).index, default=Deed.CHANGE)
+
+
 def _command(step: Step, words: list[str], host: str) -> None:
     if not words:
         return
@@ -49,8 +58,9 @@ def _command(step: Step, words: list[str], host: str) -> None:
     pair = f"{first}-{words[1].lower()}" if len(words) > 1 else first
     deed = _MEANINGS.get(pair) or _MEANINGS.get(first) or Deed.CHANGE
     if first in {"eval", "evalsha", "fcall"}:
-        calls = [_MEANINGS.get(name.lower(), Deed.CHANGE) for name in _CALL.findall(" ".join(words))]
-        deed = min(calls, key=list(Deed).index, default=Deed.CHANGE)
+        deed = _scripted({name.lower() for name in _CALL.findall(" ".join(words))})
+    elif first in _ONE_BY_ONE and any(UNKNOWN in word for word in words):
+        deed = Deed.STOP
     if (first in _REACHES or pair in _REACHES) and words[1:2] != ["no"]:
         step.effect("sql", "unsafe-io", target=" ".join(words[:2]), host=host, writes=True)
         return
@@ -72,11 +82,11 @@ _MONGO = tuple(
             Deed.STOP,
         ),
         (
-            r"\.\s*(?:deleteMany|deleteOne|remove|findOneAndDelete|updateMany|renameCollection|dropIndex)\s*\(",
+            r"\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\(",
             Deed.STOP,
         ),
         (
-            r"\.\s*(?:insert|update|replace|save|create|bulkWrite|findOneAnd|findAndModify|aggregate)\w*\s*\(",
+            r"\.\s*(?:insert|update|replace|save|create|bulkWrite|deleteOne|findOneAnd|findAndModify|aggregate)\w*\s*\(",
             Deed.CHANGE,
         ),
     )

@@ -117,7 +117,7 @@ def _acts(step: Step) -> None:
     if found.flags.keys() & shows:
         return
     for row in ROWS.get(step.name) or ROWS[step.name.lower()]:
-        at = _named(found, row.words.split())
+        at = _named(found, row.words.split()) or _whole(step.words, row.words.split())
         if at is not None or not row.words:
             target = " ".join([step.name, *(word.text for word in found.rest[:3])])
             step.effect(row.kind, row.verb, at or step.program, target=target, writes=True)
@@ -129,6 +129,11 @@ def _named(found: Options, words: list[str]) -> Argument | None:
         if flag in words:
             return next((value for value in values if value is not None), Argument(flag))
     return next((word for word in found.rest[:2] if word.text in words), None)
+
+
+def _whole(given: list[Argument], words: list[str]) -> Argument | None:
+    """Programs of macOS write a long option with one dash: `-deleteUser`."""
+    return next((word for word in given if len(word.text) > 3 and word.text.removeprefix("-") in words), None)
 
 
 _STOPS = frozenset({"stop", "kill", "disable", "mask", "unload", "bootout", "remove", "off", "force-stop"})

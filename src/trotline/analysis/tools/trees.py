@@ -1,70 +1,8 @@
-"""Programs that go through whole trees: find, and those that copy between machines."""
+"""Programs that go through whole trees: those that copy them between directories and machines."""
 
-from trotline.analysis.scene import UNKNOWN, Argument
+from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
-from trotline.analysis.streams import Stream, joined
-
-
-def _find(step: Step) -> None:
-    words = [word for word in step.words if word.text not in {"-H", "-L", "-P"}]
-    begin = next((at for at, word in enumerate(words) if word.text[:1] in {"-", "(", "!"}), len(words))
-    roots = words[:begin] or [Argument(".", step.start, step.end)]
-    tests, at = words[begin:], 0
-    narrowed = any(word.text in _NARROWING for word in tests)
-    while at < len(tests):
-        word = tests[at]
-        at += 2 if word.text in _VALUED else 1
-        if word.text == "-delete":
-            for root in roots:
-                _found(step, root, word, narrowed=narrowed)
-        elif word.text in {"-exec", "-execdir", "-ok", "-okdir"}:
-            end = next((n for n in range(at, len(tests)) if tests[n].text in {";", "+"}), len(tests))
-            _find_exec(step, roots, tests[at:end], narrowed=narrowed)
-            at = end + 1
-        elif word.text in {"-fprint", "-fls", "-fprintf", "-fprint0"} and at < len(tests):
-            step.write(tests[at])
-    step.out = Stream(None, frozenset({"names"}), tuple(step.path(root) for root in roots))
-
-
-_VALUED = frozenset(
-    "-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum"
-    " -ipath -iregex -iwholename"
-    " -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path -perm -printf -regex -regextype -samefile -size"
-    " -type -uid -used -user -wholename -xtype".split()
-)
-_NARROWING = frozenset(
-    "-name -iname -path -ipath -regex -iregex -wholename -empty -mtime -mmin -newer -size -atime"
-    " -ctime -maxdepth".split()
-)
-
-
-def _found(step: Step, root: Argument, at: Argument, *, narrowed: bool) -> None:
-    path = step.path(root) + ("/" + UNKNOWN if narrowed else "")
-    step.effect(
-        "delete",
-        "find",
-        at._replace(text=root.text, why=root.why),
-        path=path,
-        recursive=True,
-        writes=True,
-        source="selected" if narrowed else "",
-    )
-
-
-def _find_exec(step: Step, roots: list[Argument], words: list[Argument], *, narrowed: bool) -> None:
-    for root in roots[:8]:
-        text = root.text.rstrip("/") + "/" + UNKNOWN if narrowed else root.text
-        name = root._replace(text=text, why="what find will find" if narrowed else root.why)
-        scene = step.scene.copy()
-        scene.walks = True
-        step.run(
-            [
-                word._replace(text=word.text.replace("{}", name.text), why=name.why) if "{}" in word.text else word
-                for word in words
-            ],
-            Stream(),
-            scene=scene,
-        )
+from trotline.analysis.streams import joined
 
 
 def _rsync(step: Step) -> None:
@@ -124,8 +62,6 @@ def _scp(step: Step) -> None:
 
 
 TOOLS: dict[str, Handler] = {
-    "find": _find,
-    "gfind": _find,
     "rsync": _rsync,
     "scp": _scp,
 }

@@ -49,7 +49,7 @@ def _curl(step: Step) -> None:
         method = at.text.upper()
     data += [header_of(at) for at in _exactly(found, "H", "header", "A", "user-agent", "e", "referer")]
     along = _exactly(found, "b", "cookie", "u", "user")
-    data += [at.stream for at in along if at.stream is not None]  # a token from a variable belongs there
+    data += [at.stream.without("secret") for at in along if at.stream is not None]  # a token belongs there
     _curl_surroundings(step, found)
     urls = [*found.rest, *_exactly(found, "url")]
     out = joined([request(step, url, method, data) for url in urls]) if urls else SILENT

@@ -1,6 +1,7 @@
 """Programs of Windows that change the machine or bring code to it. Their switches begin with a slash or stand alone."""
 
 from trotline.analysis.step import Handler, Step
+from trotline.analysis.streams import SECRET
 from trotline.analysis.tools.disks import destroyed
 from trotline.analysis.tools.keyrings import stolen
 from trotline.analysis.tools.requests import NETWORK, name_in, request, saved
@@ -72,6 +73,7 @@ def _netsh(step: Step) -> None:
         _system(step, "network")
     elif "wlan" in words and "key=clear" in words:
         step.effect("read", "secret", target="the passwords of networks")
+        step.out = SECRET
 
 
 def _net(step: Step) -> None:
