@@ -299,11 +299,11 @@ def test_two_calls_at_once_both_leave_what_they_did(machine: Machine, monkeypatc
 
 
 def test_what_cannot_be_remembered_is_a_question(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no space left on device")
 
     assert strictest(machine.shell("cat .env")) is Permission.SILENT
-    monkeypatch.setattr("trotline.engine.sessions.replace", full)
+    monkeypatch.setattr("trotline.config.whole_file.put", full)
     heard = machine.shell("cat .env", conversation="two")
     assert strictest(heard) is Permission.ASK
     assert "cannot be remembered (secret)" in reasons(heard)
