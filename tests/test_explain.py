@@ -61,11 +61,22 @@ def test_the_smallest_part_is_one_that_a_shell_would_read(tmp_path: Path) -> Non
         (("--mcp", "files:read_file", "--input", '{"path": "~/.aws/credentials"}'), 20),
         (("--mcp", "files:read_file", "--input", '{"path": "README.md"}'), 0),
         (("--mcp", "x:y", "--input", "["), 64),
+        (("--mcp", "db:query", '{"sql": "drop table x"}'), 64),
+        (("--tool", "Write", "a"), 64),
         ((), 64),
     ],
 )
 def test_the_exit_code_is_the_verdict(tmp_path: Path, words: tuple[str, ...], code: int) -> None:
     assert trotline("explain", *words, home=tmp_path).returncode == code
+
+
+def test_what_is_wrong_with_a_policy_is_said_beside_the_answer(tmp_path: Path) -> None:
+    file = tmp_path / ".config/trotline/policy.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("preset = ")
+    done = trotline("explain", "ls", home=tmp_path)
+    assert done.returncode == 0
+    assert f"{file}:1:" in done.stderr
 
 
 def test_a_whole_event_is_explained(tmp_path: Path) -> None:
@@ -89,7 +100,7 @@ def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines(tmp_path: 
         {"tool_name": "Bash", "tool_input": {"command": "rm -rf /"}},
         {"command": "ls", "preset": "lax"},
     ]
-    lines = [*map(json.dumps, rows), "no json", "[]"]
+    lines = [*map(json.dumps, rows), "no json", "[]", '{"command": 5}']
     done = trotline("explain", "--batch", home=tmp_path, stdin="\n".join(lines))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer.get("permission") for answer in answers] == [
@@ -98,6 +109,7 @@ def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines(tmp_path: 
         "ask",
         "deny",
         "deny",
+        None,
         None,
         None,
         None,

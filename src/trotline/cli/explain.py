@@ -13,9 +13,10 @@ from trotline.analysis.scene import World
 from trotline.analysis.step import Step
 from trotline.blast import blast
 from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, printable
+from trotline.cli.output import bold, dim, envelope, paint, printable
 from trotline.config.places import Roots
 from trotline.config.policies import read_policies
+from trotline.config.problems import Severity
 from trotline.content import KIND, Content, Scanning
 from trotline.effects import Certainty, Effect
 from trotline.errors import TrotlineError, UsageError
@@ -73,6 +74,9 @@ def command(context: click.Context, /, roots: Roots, *, as_json: bool, batch: bo
         return
     world = _world(roots, asked["cwd"])
     line = asked["command_line"]
+    if line is not None and (other := [name for name in OTHERS if asked[name]]):
+        hint = "what a tool is given is --input"
+        raise UsageError(f"a command and --{other[0].removesuffix('_file')} are two questions", hint=hint)
     found = explained(line, world, policy, scanning) if line is not None else _other(asked, world, policy, scanning)
     found = found.clean
     if as_json:
@@ -83,8 +87,15 @@ def command(context: click.Context, /, roots: Roots, *, as_json: bool, batch: bo
     context.exit(EXIT[found.judgement.permission])
 
 
+OTHERS = ("tool", "mcp", "file", "event_file")
+
+
 def _policy(roots: Roots, preset: str | None) -> Policy:
-    policy = read_policies(roots, roots.projects, today=today()).policy
+    read = read_policies(roots, roots.projects, today=today())
+    for problem in read.problems:
+        told = f"{problem.code} {printable(str(problem.place))}: {printable(problem.message)}"
+        click.echo(paint(told, Severity.WARNING), err=True)
+    policy = read.policy
     return policy._replace(preset=preset, preset_layer="asked for") if preset else policy
 
 
@@ -244,5 +255,7 @@ def _of_row(row: dict[str, Any], line: str) -> Event:
     if row.get("hook_event_name") or not {"command", "tool_name"} & row.keys():
         return anyones_event(line)
     if "command" in row:
-        return BeforeShell(command=str(row["command"]))
+        if not isinstance(row["command"], str):
+            raise UsageError("a command is a text")
+        return BeforeShell(command=row["command"])
     return _tool(str(row["tool_name"]), row.get("tool_input"))
