@@ -24,7 +24,8 @@ _CLAUDE = Agent(
     "mcp add;mcp add-json;mcp add-from-claude-desktop;config set;config add;plugin install;plugin enable",
 )
 _CODEX = Agent(
-    "dangerously-bypass-approvals-and-sandbox yolo dangerously-bypass-hook-trust",
+    "yolo dangerously-bypass-hook-trust dangerously-bypass-"
+    "approvals-and-sandbox",  # in two parts: whole, our own scanner takes it for an order to whoever reads this
     "sandbox=danger-full-access s=danger-full-access",
     "c config m model p profile a ask-for-approval C cd i image",
 )
