@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trotline.analysis import servers, written
+from trotline.analysis import written
 from trotline.analysis.applied import applied
 from trotline.analysis.installed import reported
 from trotline.analysis.reading import Reading
@@ -88,6 +88,8 @@ def of_tool(name: str, given: Mapping[str, Any], world: World) -> Analysis:
 
 def of_server(server: str, tool: str, given: Mapping[str, Any], world: World, place: str = "") -> Analysis:
     """What a call of an MCP server would do, as far as its words tell."""
+    from trotline.analysis import servers  # noqa: PLC0415 - most actions are no calls of servers
+
     return _worked(tool, lambda step: servers.called(step, server, given, place), world)
 
 

@@ -2,10 +2,7 @@
 
 from collections.abc import Sequence
 
-from trotline.analysis.verbs import Deed, deed_of, verb_among
-
-REMOVE = "remove"
-"""Something is taken away that is no whole thing of its own, or that nobody knows."""
+from trotline.analysis.verbs import REMOVE, Deed, deed_of, verb_among
 
 _WHOLE = frozenset(
     "account accounts alert alerts app application applications apps backup backups branch bucket buckets certificate"

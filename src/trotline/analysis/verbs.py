@@ -18,6 +18,9 @@ class Deed(StrEnum):
     NONE = ""
 
 
+REMOVE = "remove"
+"""Something is taken away that is no whole thing of its own, or that nobody knows."""
+
 _WORDS = {
     Deed.DESTROY: "abandon clean clear decommission del delete deleted deletes dereg deregister destroy detach"
     " disassociate"

@@ -1,8 +1,7 @@
 """Things that live at a service: what is deleted there is gone for everybody."""
 
 from trotline.analysis.cloud_settings import Setting
-from trotline.analysis.server_deeds import REMOVE
-from trotline.analysis.verbs import Deed
+from trotline.analysis.verbs import REMOVE, Deed
 from trotline.effects import Effect
 from trotline.guards.deeds import does
 from trotline.guards.guard import Guard, Row, Sight, Test
