@@ -32,6 +32,7 @@ RINGS: tuple[tuple[str, ...], ...] = (
         "outcomes",
         "parts",
         "texts",
+        "toml_bounds",
         "verdicts",
     ),
     ("hosts", "scanners"),

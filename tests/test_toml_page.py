@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from trotline.config import toml_places
+from trotline import toml_bounds
 from trotline.config.jsonc_reader import MOST_BYTES
 from trotline.config.places import Roots
 from trotline.config.policies import WHEN_UNREADABLE, parsed, read_policies
 from trotline.config.toml_page import MOST_PROBLEMS, TomlPage
-from trotline.config.toml_places import LONGEST_NAME, LONGEST_WORD, MOST_DEPTH, MOST_DOTS
+from trotline.config.toml_places import LONGEST_NAME
+from trotline.toml_bounds import LONGEST_WORD, MOST_DEPTH, MOST_DOTS
 
 UNBEARABLE = {
     "a dotted key": ("preset = 'standard'\n" + "a." * 20_000 + "a = 1", 2, 2 * (MOST_DOTS + 1)),
@@ -54,7 +55,7 @@ def test_what_people_write_is_within_the_limits() -> None:
     ids=["escapes", "texts that end nowhere", "an odd one", "one long text", "quotes of both kinds"],
 )
 def test_a_text_that_does_not_end_is_looked_at_once(text: str) -> None:
-    parts = [part[0] for part in toml_places._PART.finditer(text)]
+    parts = [part[0] for part in toml_bounds.PART.finditer(text)]
     assert ("".join(parts), len(parts) <= 5) == (text, True)
 
 

@@ -290,3 +290,11 @@ def test_the_older_form_of_a_lock_file_is_read_and_nonsense_names_nothing() -> N
         assert packages_of("/w/package-lock.json", text) == ()
     pnpm = "packages:\n  /@s/a@1.0.0(b@2):\n    x: 1\n  '@s/c@3.1.0':\n"
     assert packages_of("/w/pnpm-lock.yaml", pnpm) == ("pkg:npm/%40s/a@1.0.0", "pkg:npm/%40s/c@3.1.0")
+
+
+def test_a_lock_file_that_no_parser_bears_is_read_by_its_lines() -> None:
+    lock = '[[package]]\nname = "httpx"\nversion = "0.1"\nsource = { registry = "x" }\n'
+    for name in ("uv.lock", "poetry.lock", "Cargo.lock"):
+        plain = packages_of(f"/w/{name}", lock)
+        assert plain == packages_of(f"/w/{name}", f"{lock}\n[{'a.' * 20_000}a]\n")
+        assert len(plain) == 1

@@ -14,8 +14,9 @@ from trotline.config.jsonc_reader import MOST_BYTES
 from trotline.config.page import Page
 from trotline.config.places import Roots
 from trotline.config.problems import CODES, Problem
-from trotline.config.toml_places import LONGEST_NAME, Span, beyond_reading, places
+from trotline.config.toml_places import LONGEST_NAME, places
 from trotline.hooks import Place
+from trotline.toml_bounds import Span, beyond_reading
 
 OUTWARD = ("export.toml", "alerts.toml")
 """The files about what leaves this machine."""

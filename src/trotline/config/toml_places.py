@@ -1,60 +1,15 @@
-"""Where things stand in a TOML file: the library that reads them does not say. And what it must not be given."""
+"""Where things stand in a TOML file: the library that reads them does not say."""
 
 import re
 from collections import Counter
 
-Span = tuple[int, int]
-
-MOST_DEPTH = 20
-"""Brackets inside of each other: the library recurses."""
-
-MOST_DOTS = 20
-"""In one key: the library takes their square."""
-
-LONGEST_WORD = 200
-"""Without quotes. There are no such keys, and Python refuses to write out such numbers."""
+from trotline.toml_bounds import PART, STEPS, Span
 
 LONGEST_NAME = 200
 """Of a name by which a place is known, so that many keys under a long header do not cost their product."""
 
-_PART = re.compile(
-    r"""(?P<comment>\#[^\n]*+)
-    |(?P<text>'''(?:[^']|'(?!''))*+(?:'''+)?|\"\"\"(?:[^"\\]|\\(?s:.)|"(?!""))*+(?:\"\"\"+)?)
-    |(?P<short>'[^'\n]*+'?|"(?:[^"\\\n]|\\.)*+"?)
-    |(?P<line>\n)
-    |(?P<open>[\[{])
-    |(?P<close>[\]}])
-    |(?P<dot>\.)
-    |(?P<word>[^\#'"\[\]{}.=,\s]++)
-    |(?P<space>[^\S\n]++)
-    |(?P<other>[=,])""",
-    re.VERBOSE,
-)
-"""Every character belongs to one part, also where a text never ends: nothing is looked at twice."""
-
-_STEPS = {"open": 1, "close": -1}
-_IN_A_KEY = frozenset({"word", "short", "space"})
 _HEADER = re.compile(r"[ \t]*+(\[\[?)[ \t]*+([^\]\n]++)\]")
 _KEY = re.compile(r"[ \t]*+([A-Za-z0-9_.-]++|'[^'\n]*+'|\"[^\"\n]*+\")[ \t]*+=")
-
-
-def beyond_reading(text: str) -> tuple[Span, str] | None:
-    """What nobody writes and the library would not bear, and where it stands. The work is linear in the text."""
-    depth = dots = 0
-    for part in _PART.finditer(text):
-        kind = part.lastgroup or ""
-        depth = max(0, depth + _STEPS.get(kind, 0))
-        if kind == "dot":
-            dots += 1
-        elif kind not in _IN_A_KEY:
-            dots = 0
-        if depth > MOST_DEPTH:
-            return part.span(), f"more than {MOST_DEPTH} brackets stand inside of each other"
-        if dots > MOST_DOTS:
-            return part.span(), f"the key has more than {MOST_DOTS} dots"
-        if kind == "word" and part.end() - part.start() > LONGEST_WORD:
-            return part.span(), f"the word has more than {LONGEST_WORD} characters"
-    return None
 
 
 def places(text: str) -> dict[str, Span]:
@@ -87,8 +42,8 @@ def value_start(text: str, key: Span, value: str) -> int | None:
 def _lines(text: str) -> list[int]:
     """The beginnings of lines that are inside of no value."""
     starts, depth = [0], 0
-    for part in _PART.finditer(text):
-        depth = max(0, depth + _STEPS.get(part.lastgroup or "", 0))
+    for part in PART.finditer(text):
+        depth = max(0, depth + STEPS.get(part.lastgroup or "", 0))
         if part.lastgroup == "line" and not depth:
             starts.append(part.end())
     return starts

@@ -12,12 +12,12 @@ import click
 import msgspec
 
 from trotline.config.files import content
-from trotline.config.toml_places import beyond_reading
 from trotline.errors import TrotlineError
 from trotline.events import BeforeShell
 from trotline.ready.desk import Desk, answering
 from trotline.ready.workspace import workspace_of
 from trotline.sdk import deny, on
+from trotline.toml_bounds import beyond_reading
 from trotline.verdicts import Verdict
 
 NAME = "env-files"

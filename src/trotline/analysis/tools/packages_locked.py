@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from trotline.analysis.tools.packages_manifests import packages_in
+from trotline.analysis.tools.packages_manifests import packages_in, toml_of
 from trotline.analysis.tools.packages_specs import purl
 
 
@@ -36,13 +36,18 @@ def _package_lock(text: str) -> Iterator[str]:
                 waiting.append(_table(one, "dependencies"))
 
 
+_LOCKED = re.compile(r"""^name = "([^"\n]++)"\r?\nversion = "([^"\n]++)\"""", re.MULTILINE)
+
+
 def _toml_lock(kind: str) -> Callable[[str], Iterator[str]]:
     """`[[package]]` with name and version, which three tools of Python and Cargo have in common."""
 
     def read(text: str) -> Iterator[str]:
-        import tomllib  # noqa: PLC0415 - as above
-
-        packages = tomllib.loads(text).get("package")
+        try:
+            packages = toml_of(text).get("package")
+        except ValueError:  # whoever installs by it may read what we do not
+            yield from (purl(kind, name, version) for name, version in _LOCKED.findall(text))
+            return
         for one in packages if isinstance(packages, list) else ():
             if isinstance(one, dict):
                 yield from _one(kind, str(one.get("name") or ""), one.get("version"))

@@ -236,10 +236,19 @@ def _json(text: str) -> Any:
 
 
 def _toml(text: str) -> dict[str, Any]:
-    import tomllib  # noqa: PLC0415 - only a line that writes a manifest needs it
-
     if not _HEADER.search(text):
         raise ValueError("a piece of a manifest")  # its lines may be TOML, but nobody knows of which table
+    return toml_of(text)
+
+
+def toml_of(text: str) -> dict[str, Any]:
+    """A page that somebody else wrote; one that the library would not bear is none."""
+    import tomllib  # noqa: PLC0415 - only a line that writes a manifest needs it
+
+    from trotline.toml_bounds import beyond_reading  # noqa: PLC0415 - as above
+
+    if (beyond := beyond_reading(text)) is not None:
+        raise ValueError(beyond[1])
     return tomllib.loads(text)
 
 
