@@ -32,7 +32,7 @@ WORDS = "build deploy tests cart price total invoice parser branch merge release
 SECOND = 1_000_000
 BEGUN = 1_790_000_000 * SECOND
 BATCH = 500
-ROUNDS = 9
+ROUNDS = 25
 THROUGH_THE_SPOOL = 50_000
 
 PROCESSES, EACH = 64, 100
@@ -123,9 +123,12 @@ BARE = (
     " LEFT JOIN entries d ON d.id = records.id AND d.kind = 'detail'"
     " WHERE own = 0 AND {where} ORDER BY records.seq DESC LIMIT 20"
 )
+DURING = "records.seq IN (SELECT seq FROM records WHERE at_us >= {})"
 FACT = "records.seq IN (SELECT seq FROM facts WHERE kind = '{}' AND {})"
 FACT_OF_IT = "EXISTS (SELECT 1 FROM facts WHERE facts.seq = records.seq AND kind = '{}' AND {})"
 ANY_PATH, ONE_PATH = (f"(name GLOB '{path}' OR name GLOB '*/{path}')" for path in ("src/**", "cart/price_7.py"))
+EXECUTE = "name = 'execute'"
+FOUND_IN_IT = "EXISTS (SELECT 1 FROM words WHERE words MATCH '\"{}\"' AND rowid = records.seq)"
 FOUND = "records.seq IN (SELECT rowid FROM words WHERE words MATCH '{}' {})"
 BY_GUARD = (
     "SELECT name, count(*) FROM facts JOIN records ON records.seq = facts.seq"
@@ -135,7 +138,7 @@ BY_GUARD = (
 
 def questions(count: int) -> dict[str, tuple[Query, str]]:
     """Every question of `trotline log`, and what one would write by hand for it, knowing what is in the trail."""
-    late = BEGUN + (count - 7200) * SECOND
+    late, just_now = (BEGUN + (count - seconds) * SECOND for seconds in (7200, 5))
     talk = f"0b6f7c1e-{count // 400:08x}"
     ask = Query(limit=20)
 
@@ -145,6 +148,8 @@ def questions(count: int) -> dict[str, tuple[Query, str]]:
     return {
         "newest": asked("1"),
         "--since 2h": asked(f"at_us >= {late}", since_us=late),
+        "--since 5s": asked(DURING.format(just_now), since_us=just_now),
+        "--since, none": asked(DURING.format(just_now + 3600 * SECOND), since_us=just_now + 3600 * SECOND),
         "--event stop": asked("event = 'stop'", event="stop"),
         "--event, none": asked("event = 'workspaceOpen'", event="workspaceOpen"),
         "--host codex": asked("host = 'codex'", host="codex"),
@@ -162,6 +167,18 @@ def questions(count: int) -> dict[str, tuple[Query, str]]:
             FOUND.format('"cart"', "") + f" AND at_us < {BEGUN + 5000 * SECOND}",
             text="cart",
             until_us=BEGUN + 5000 * SECOND,
+        ),
+        "--since 5s --effect": asked(
+            f"{DURING.format(just_now)} AND {FACT_OF_IT.format('effect', EXECUTE)}", since_us=just_now, effect="execute"
+        ),
+        "--since 5s --path": asked(
+            f"{DURING.format(just_now)} AND {FACT_OF_IT.format('path', ANY_PATH)}", since_us=just_now, path="src/**"
+        ),
+        "denied --effect": asked(
+            f"verdict = 'deny' AND {FACT_OF_IT.format('effect', EXECUTE)}", verdict="deny", effect="execute"
+        ),
+        "--conversation --text": asked(
+            f"conversation = '{talk}' AND {FOUND_IN_IT.format('cart')}", conversation=talk, text="cart"
         ),
         "--count": (Query(by="all"), "SELECT 'all', count(*) FROM records WHERE own = 0"),
         "--by host": (Query(by="host"), "SELECT host, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"),
@@ -185,7 +202,7 @@ def ask(store: SqliteStore, count: int) -> None:
         if [row[0] for row in by_hand] != [one.get("seq", one.get("what")) for one in found]:
             print(f"{name}: the answers differ")
         floor, here = statistics.median(bare), statistics.median(ours)
-        print(f"{name:<22} {floor:>9.2f} {here:>9.2f} {here / floor:>7.2f}  {len(found)}")
+        print(f"{name:<22} {floor:>9.3f} {here:>9.3f} {here / floor:>7.2f}  {len(found)}")
     db.close()
 
 

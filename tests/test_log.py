@@ -238,7 +238,11 @@ def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spo
     anchor = tmp_path / "elsewhere"
     assert "unanchored" in log(world, "verify", "--anchor", str(anchor)).stdout
     assert "it holds; anchored up to entry 7" in log(world, "verify", "--anchor", str(anchor)).stdout
-    edit(world, "DELETE FROM entries WHERE seq > 4; DELETE FROM checkpoints; DELETE FROM records WHERE seq > 4")
+    edit(
+        world,
+        "DELETE FROM entries WHERE seq > 4; DELETE FROM checkpoints; DELETE FROM records WHERE seq > 4;"
+        "UPDATE spans SET last_us = (SELECT max(at_us) FROM records)",
+    )
     assert log(world, "verify").returncode == 0
     before = anchor.read_bytes()
     done = log(world, "verify", "--anchor", str(anchor))
@@ -399,7 +403,8 @@ def test_an_older_trail_learns_which_questions_were_refusals(world: World, spool
     with sqlite3.connect(world.roots().state / "trail.db") as db:
         db.execute("UPDATE records SET verdict = 'ask'")
         db.execute("UPDATE facts SET kind = 'let' WHERE kind = 'refused'")
-        db.execute("DELETE FROM versions WHERE number = 3")
+        db.execute("DELETE FROM versions WHERE number >= 3")
+        db.execute("DROP TABLE spans")
     db.close()
     assert "denied" in log(world, "--verdict", "denied").stdout
     assert log(world, "verify").returncode == 0

@@ -237,7 +237,9 @@ def test_a_trail_of_an_older_version_gets_the_steps_that_it_has_not_had(world: W
     fill(state, 0, 3)
     log(world)
     db = sqlite3.connect(state / NAME, isolation_level=None)
-    db.executescript("DELETE FROM versions WHERE number >= 2; DROP INDEX records_event; DROP INDEX records_host")
+    db.executescript(
+        "DELETE FROM versions WHERE number >= 2; DROP INDEX records_event; DROP INDEX records_host; DROP TABLE spans"
+    )
     db.close()
     assert log(world, "--event", "beforeShellExecution", "--count").stdout == "3\n"
     db = sqlite3.connect(state / NAME)

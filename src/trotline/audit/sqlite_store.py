@@ -12,18 +12,19 @@ from typing import Any, Self
 
 import msgspec
 
+from trotline.audit import spans
 from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
 from trotline.audit.alarms import Alarm, alarms_in
-from trotline.audit.asking import RECENT, asked, is_worth_two_looks
+from trotline.audit.asking import asked
 from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head, entry_after, spans_of
 from trotline.audit.columns import Columns, columns_of, facts_of, words_of
+from trotline.audit.complaints import Complaints
 from trotline.audit.migrations import migrate
 from trotline.audit.query import Query
 from trotline.audit.records import DETAIL
 from trotline.audit.records import SCHEMA as RECORD
 from trotline.audit.store import Forgetting, Line, Unread
 from trotline.config.places import private_directory
-from trotline.errors import TrotlineError, TryAgain
 from trotline.ids import uuid7
 
 NAME = "trail.db"
@@ -56,7 +57,8 @@ class SqliteStore:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        with self._told():
+        self._complaints = Complaints(file)
+        with self._complaints:
             _private_file(file)
             self._db = sqlite3.connect(  # whoever shares it between threads lets one of them in at a time
                 file, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False
@@ -95,23 +97,20 @@ class SqliteStore:
                     touched[line.body["id"]] = None
             for id_ in touched:
                 self._index(id_)
+            spans.widen(self._db, begun)
             self._checkpoint(head)
             return head.seq - begun
 
     def search(self, query: Query) -> Iterator[dict[str, Any]]:
-        with self._told():
-            for row in self._newest(query) or self._db.execute(*asked(query)):
+        statements, values = asked(query)
+        with self._complaints:
+            newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
+            enough = newest and len(newest) == query.limit
+            for row in newest if enough else self._db.execute(statements.whole, values):
                 yield {"what": row[0], "count": row[1]} if query.by else joined(*row)
 
-    def _newest(self, query: Query) -> list[Any]:
-        """All that is wanted, if the newest entries have it."""
-        if not is_worth_two_looks(query):
-            return []
-        found = self._db.execute(*asked(query, max(0, self.head().seq - RECENT))).fetchall()
-        return found if len(found) == query.limit else []
-
     def fetch(self, id_: str) -> dict[str, Any] | None:
-        with self._told():
+        with self._complaints:
             bodies = {
                 kind: (seq, body)
                 for seq, kind, body in self._db.execute("SELECT seq, kind, body FROM entries WHERE id = ?", (id_,))
@@ -133,11 +132,12 @@ class SqliteStore:
             gone = sorted(seq for id_ in ids for seq in self._take_out(id_))
             if not gone:
                 return 0
+            spans.renew(self._db)
             id_ = uuid7(now_us, os.urandom(10))
             body = {"schema": FORGETTING, "id": id_, "at_us": now_us, "why": what.why, "entries": spans_of(gone)}
             self._checkpoint(self._add(self.head(), FORGOTTEN, id_, as_text(body)))
             self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        with self._told():
+        with self._complaints:
             self._db.execute("VACUUM")  # what was forgotten is in no page of the file, nor in its journal
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(ids)
@@ -167,7 +167,7 @@ class SqliteStore:
 
     def size(self) -> int:
         """Bytes of the file, without pages that are free."""
-        with self._told():
+        with self._complaints:
             pages, free, each = (
                 self._db.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count", "page_size")
@@ -176,33 +176,33 @@ class SqliteStore:
 
     def oldest_us(self) -> int:
         """The time of the record that is next to be forgotten by age; 0 if there is none."""
-        with self._told():
+        with self._complaints:
             return int(self._db.execute("SELECT min(at_us) FROM records").fetchone()[0] or 0)
 
     def head(self) -> Head:
-        with self._told():
+        with self._complaints:
             row = self._db.execute("SELECT seq, digest FROM entries ORDER BY seq DESC LIMIT 1").fetchone()
         return Head(*row) if row else BEGINNING
 
     def entries(self) -> Iterator[Entry]:
         """The whole chain, in its order."""
-        with self._told():
+        with self._complaints:
             columns = ", ".join(Entry._fields)
             for row in self._db.execute(f"SELECT {columns} FROM entries ORDER BY seq"):  # noqa: S608 - names of ours
                 yield Entry(*row)
 
     def damage(self) -> str:
         """What the database itself finds wrong with its pages."""
-        with self._told():
+        with self._complaints:
             found = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
         return "" if found == "ok" else " ".join(found.split())
 
     def checkpoints(self) -> dict[int, str]:
-        with self._told():
+        with self._complaints:
             return dict(self._db.execute("SELECT seq, digest FROM checkpoints"))
 
     def unread(self) -> list[Unread]:
-        with self._told():
+        with self._complaints:
             return [Unread(*row) for row in self._db.execute("SELECT place, why, line FROM unread ORDER BY place")]
 
     def steps(self, newest: int) -> Iterator[Step]:
@@ -214,7 +214,7 @@ class SqliteStore:
             f" FROM records LEFT JOIN facts ON facts.seq = records.seq AND kind IN ({kinds})"
             f" WHERE records.seq > ? AND own = 0 AND (kind IS NOT NULL OR event IN ({turns})) ORDER BY records.seq"
         )
-        with self._told():
+        with self._complaints:
             for seq, id_, host, talk, event, kind, name, verdict in self._db.execute(
                 statement, (*STEPS, after, *TURNS)
             ):
@@ -229,18 +229,19 @@ class SqliteStore:
         step = step_of(record)
         if step is None or not step[1] or step[0] == RAN:
             return []
-        with self._told():
+        with self._complaints:
             found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ? ORDER BY seq"
             return [row[0] for row in self._db.execute(found, (RAN, step[1], record["seq"]))]
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
         """Records that would not be found by what is in them, and what is found without being a record."""
-        with self._told():
+        with self._complaints:
             listed = {row[0]: row[1:] for row in self._db.execute(f"SELECT {COLUMNS} FROM records")}  # noqa: S608 - ours
         for record in self._all():
             if listed.pop(record["seq"], None) != tuple(columns_of(record)) or not self._has_facts(record):
                 yield record["seq"], str(record["id"])
         yield from ((seq, row[0]) for seq, row in listed.items())
+        yield from spans.astray(self._db)
 
     def _all(self) -> Iterator[dict[str, Any]]:
         statement = (
@@ -248,7 +249,7 @@ class SqliteStore:
             " ON detail.id = record.id AND detail.kind = 'detail'"
             " WHERE record.kind = 'record' AND record.body IS NOT NULL ORDER BY record.seq"
         )
-        with self._told():
+        with self._complaints:
             yield from (joined(*row) for row in self._db.execute(statement))
 
     def _has_facts(self, record: dict[str, Any]) -> bool:
@@ -306,7 +307,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._told():
+        with self._complaints:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -315,24 +316,6 @@ class SqliteStore:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-    @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
-        """What the database says becomes a sentence, with what to do about it."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            what = getattr(error, "sqlite_errorname", "")
-            if what.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-                raise TryAgain(f"another process is writing to `{self.file}`", hint="try again in a moment") from None
-            step = "look at its owner, its mode, the space on the disk"
-            if what.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-                step = f"`mv {self.file} {self.file}.broken` sets it aside, and a new one is begun"
-            hint = f"{step}; records wait in the spool until it can be used"
-            raise TrotlineError(f"the trail `{self.file}` cannot be used: {error}", hint=hint) from None
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise TrotlineError(f"the trail `{self.file}` cannot be used: {why}", hint="look at its owner") from None
 
 
 def why_unread(body: dict[str, Any]) -> str:
