@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jsonschema_rs
+import msgspec
 import pytest
 
 from trotline.contracts import Ask, Contract, Family, Fires, Subject, Surface
 from trotline.errors import UnreadablePayload
 from trotline.events import EVENTS, NULLABLE, Event, OtherEvent
 from trotline.fields import sample
+from trotline.hosts import cursor
 from trotline.hosts.cursor import read_event, write_event
 from trotline.parts import Attachment, Edit, ModelParam, Range, TabEdit
 from trotline.schemas import payload_schema
@@ -334,6 +336,38 @@ def test_a_number_in_quotes_is_still_a_number(field: str, value: Any, meant: int
 @pytest.mark.parametrize("value, meant", [("true", True), ("false", False), (1, True), (0, False)])
 def test_a_truth_in_quotes_is_still_a_truth(value: Any, meant: bool) -> None:
     assert read("sessionStart", is_background_agent=value).is_background_agent is meant
+
+
+ODD: list[Any] = [None, True, 0, 3.5, "", "7", "text", [], ["a", 1], {}, {"a": []}, 2**70, "\ud83d", [{"type": 5}]]
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_an_event_is_read_at_once_as_it_is_read_field_by_field(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stands in any one of its fields."""
+    bodies = [{**payload(name), field: odd} for field in EVENTS[name].__struct_fields__ for odd in ODD]
+    at_once = [outcome_of(body) for body in bodies]
+    monkeypatch.setattr(cursor, "msgspec", ByField)
+    assert at_once == [outcome_of(body) for body in bodies]
+
+
+def outcome_of(body: dict[str, Any]) -> Event | str:
+    try:
+        return read_event(json.dumps(body))
+    except UnreadablePayload as error:
+        return error.message
+
+
+class ByField:
+    """msgspec that reads no event at once."""
+
+    ValidationError = msgspec.ValidationError
+    structs = msgspec.structs
+
+    @staticmethod
+    def convert(value: Any, type_: Any, *, strict: bool) -> Any:
+        if isinstance(type_, type) and issubclass(type_, Event):
+            raise msgspec.ValidationError
+        return msgspec.convert(value, type_, strict=strict)
 
 
 def test_half_an_emoji_is_kept_wherever_it_stands() -> None:

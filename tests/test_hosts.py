@@ -27,7 +27,7 @@ from trotline.hosts.host import Answer, Host, Power, Quirk, Tool, settled, versi
 from trotline.hosts.translation import our_tool, read_event, their_tool, write_event
 from trotline.outcomes import Call, Loss
 from trotline.schemas import reply_schema
-from trotline.verdicts import Permission, Verdict
+from trotline.verdicts import SILENCE, Decision, Permission, Verdict, merge
 from worlds import patient
 
 ALLOW, ASK, DENY = Permission.ALLOW, Permission.ASK, Permission.DENY
@@ -407,6 +407,14 @@ def test_silence_is_the_answer_that_no_host_takes_for_anything(name: str, theirs
     answers: list[dict[str, Any]] = [{"permission": "allow"}, {"continue": True}, {}]
     assert (said.answer.exit_code, said.answer.stderr, said.losses) == (0, "", ())
     assert said.answer.stdout == "" if name == "windsurf" else json.loads(said.answer.stdout) in answers
+
+
+@pytest.mark.parametrize("name,theirs", PAIRS)
+def test_silence_is_settled_at_once_as_it_is_the_long_way(name: str, theirs: str) -> None:
+    host = now(name)
+    contract = EVENTS[host.events[theirs]].contract
+    assert settled(host, contract, SILENCE) == settled(host, contract, Verdict()) == (Verdict(), ())
+    assert merge([]) == Decision()
 
 
 def test_the_tables_here_have_every_host() -> None:

@@ -5,6 +5,7 @@ import socket
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib.util import cache_from_source
@@ -30,7 +31,7 @@ from trotline.service.entrance import SELDOM
 from trotline.service.server import Service
 from trotline.service.watch import Watch
 
-MOST_FUNCTION_CALLS = {"afterShellExecution": 310, "beforeShellExecution": 1210}
+MOST_FUNCTION_CALLS = {"afterShellExecution": 160, "beforeShellExecution": 1080}
 """Of a call that nobody has an opinion on, ours and Python's; before things were found once, the first was 890."""
 
 SYSTEM = {"posix", "socket", "_socket", "select", "_signal"}
@@ -137,6 +138,12 @@ def served(home: Path, calls: int) -> Counted:
 
 def calling(home: Path, number: int) -> socket.socket:
     """A caller who has said everything."""
+    caller = connected(home)
+    caller.sendall(said_by(home, number))
+    return caller
+
+
+def said_by(home: Path, number: int) -> bytes:
     known = a_call(home, number)
     cwd, code = home.stat(), SERVICE.stat()
     header = wire.Header(
@@ -147,10 +154,13 @@ def calling(home: Path, number: int) -> socket.socket:
         code=str(SERVICE),
         code_identity=(code.st_dev, code.st_ino),
     )
+    return wire.packed_call(header, known.payload)
+
+
+def connected(home: Path) -> socket.socket:
     caller = socket.socket(socket.AF_UNIX)
     caller.settimeout(20)
     caller.connect(str(state_of(home) / "run" / "s"))
-    caller.sendall(wire.packed_call(header, known.payload))
     return caller
 
 
@@ -170,6 +180,27 @@ def test_a_warm_call_asks_the_kernel_for_little(tmp_path: Path, monkeypatch: pyt
         first, rest = served(Path(one), 1).system, served(Path(many), 11).system
     each = {name: (rest[name] - first[name]) / 10 for name in rest if rest[name] != first[name]}
     assert each == WARM_CALL
+
+
+def test_who_speaks_late_is_answered_by_what_is_true_then() -> None:
+    """Our configuration is looked at when somebody comes, and once more if it has to be waited for."""
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        roots = roots_of(home)
+        (roots.state / "run").mkdir(parents=True)
+        roots.config.mkdir(parents=True)
+        service = Service(roots, Watch(roots), os.getuid())
+        listener = server.listening(roots.state / "run" / "s")
+        ended: list[str] = []
+        serving = threading.Thread(target=lambda: ended.append(service.serve(listener, 20)))
+        serving.start()
+        caller = connected(Path(home))
+        while not service._callers:
+            time.sleep(0.001)
+        (roots.config / "settings.json").write_text("{}")
+        caller.sendall(said_by(Path(home), 1))
+        assert heard(caller)[4:5] == wire.COLD
+        serving.join()
+    assert ended == ["code or configuration has changed"]
 
 
 class Looking(Watch):

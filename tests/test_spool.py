@@ -88,3 +88,11 @@ def test_a_directory_that_is_gone_is_made_again(spool: Spool) -> None:
     assert spool.append({"id": "2"}) == ""
     assert spool.directory.stat().st_mode & 0o777 == 0o700
     assert [record["id"] for record in spool.read().records] == ["2"]
+
+
+@pytest.mark.parametrize("odd", ["half a pair: \ud83d", 2**80, "größer", "a\nb"], ids=repr)
+def test_whatever_a_host_says_is_one_line(spool: Spool, odd: object) -> None:
+    assert spool.append({**RECORD, "odd": odd}) == ""
+    assert spool.append({"id": "2"}) == ""
+    assert [record.get("odd") for record in spool.read().records] == [odd, None]
+    assert spool.file.read_bytes().count(b"\n") == 4

@@ -2,6 +2,7 @@
 get here; all of them end in this one function.
 """
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,12 +31,14 @@ from trotline.outcomes import (
     verdict_of,
 )
 from trotline.texts import texts_of
-from trotline.verdicts import Decision, Permission, Spoken, Verdict, merge
+from trotline.verdicts import SILENCE, Decision, Permission, Spoken, Verdict, merge
 
 US = "trotline"
 """Who speaks when a failure is ours."""
 
 LONGEST_NAME = 80
+NOBODY = Decision()
+"""What is decided when nobody has said anything."""
 
 
 class Seat(NamedTuple):
@@ -89,7 +92,7 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
         withheld=_withheld(decision.verdict, spoken) if seat.monitors else (),
         sent=_as_sent(sent, said),
     )
-    return sent._replace(losses=losses), outcome
+    return sent._replace(losses=losses) if losses else sent, outcome
 
 
 def unjudged(call: Call, host: Host, theirs: str, failure: Failure, *, monitors: bool) -> tuple[Answer, Outcome]:
@@ -173,6 +176,8 @@ def _withheld(decided: Verdict, spoken: Verdict) -> tuple[str, ...]:
 
 def _decide(event: Event, voices: Sequence[Voice]) -> Decision:
     """One decision of all voices; failures decide by the newest contract, whatever the host's own fail mode is."""
+    if not voices:
+        return NOBODY
     newest = edition(NEWEST)
     refusable = event.contract.refusable
     spoken = [Spoken(voice.author, voice.rank, verdict_of(voice, event.contract, newest)) for voice in voices]
@@ -209,7 +214,15 @@ def _as_follow_up(voice: Voice) -> Voice:
 
 def _spoken(host: Host, got: Received, said: Verdict) -> Answer:
     event = got.event
+    if said is SILENCE and got.theirs in host.events:
+        return _silence(host, got.theirs, event.wire_name)
     if said.edited_input is not None and isinstance(event, PreToolUse | PostToolUse):
         _, given = their_tool(host, event.tool_name, said.edited_input, got.tool)
         said = msgspec.structs.replace(said, edited_input=given)
     return host.form(host, got.theirs, event.wire_name, said)
+
+
+@functools.lru_cache(maxsize=256)
+def _silence(host: Host, theirs: str, ours: str) -> Answer:
+    """What most calls are answered with."""
+    return host.form(host, theirs, ours, SILENCE)

@@ -82,7 +82,8 @@ def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tupl
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
         failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {error!r}")
         return failed(call, failure, begun, host)
-    return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
+    remarks = _remarks(sent, outcome, unwritten)
+    return sent._replace(stderr="\n".join(remarks)) if remarks else sent, outcome
 
 
 def failed(call: Call, failure: Failure, begun: int, host: Host | None = None) -> tuple[Answer, Outcome]:
@@ -159,6 +160,11 @@ def seat_of(host: Host, words: Words, handlers: Sequence[Function], *, guarded: 
 
 def words_of(argv: Sequence[str]) -> Words:
     """Options of the installed line; what it does not know is left to others."""
+    return _words(tuple(argv))
+
+
+@functools.lru_cache(maxsize=64)
+def _words(argv: tuple[str, ...]) -> Words:
     given = dict(zip(argv[::2], argv[1::2], strict=False))
     return Words(given.get("--host", ""), given.get("--event", ""), given.get("--home", ""))
 
@@ -237,6 +243,8 @@ def _only_monitors(home: str) -> bool:
 
 def _remarks(sent: Answer, outcome: Outcome, unwritten: str) -> list[str]:
     """What the host shows of a refusal, and what a person who looks at the log should see."""
+    if not (sent.losses or sent.stderr or outcome.voices or outcome.alarms or outcome.withheld or unwritten):
+        return []
     lost = [f"{loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
     failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
     warned = [f"{voice.name}: {warning}" for voice in outcome.voices for warning in voice.warnings]

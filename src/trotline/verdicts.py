@@ -21,7 +21,10 @@ class Permission(IntEnum):
 
     @property
     def word(self) -> str:
-        return self.name.lower()
+        return WORDS[self]
+
+
+WORDS = tuple(permission.name.lower() for permission in Permission)
 
 
 class MergeRule(StrEnum):

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from trotline.audit.records import DETAIL
 from trotline.config.places import private_directory
 
@@ -49,7 +51,7 @@ class Spool:
 
     def append(self, record: dict[str, Any]) -> str:
         """Write it; the sentence that comes back says why it could not be, and is empty when it is there."""
-        data = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()
+        data = _encoded(record)
         line = b"\n%08x %s\n" % (zlib.crc32(data), data)
         try:
             for _ in range(MOST_TRIES):
@@ -114,6 +116,13 @@ class Spool:
     def lines(self) -> list[dict[str, Any] | None]:
         """Everything in it, oldest first; None for what is torn."""
         return [line for file in (*asides(self.directory), self.file) for line in _lines_of(file)]
+
+
+def _encoded(record: dict[str, Any]) -> bytes:
+    try:
+        return msgspec.json.encode(record)
+    except (UnicodeEncodeError, OverflowError):
+        return json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode()  # half a pair, or a huge number
 
 
 def aside(directory: Path, number: int) -> Path:

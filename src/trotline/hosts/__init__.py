@@ -1,5 +1,6 @@
 """One file per product that raises events. A product is named in its own file and in this table, nowhere else."""
 
+import functools
 from importlib import import_module
 
 from trotline.errors import UsageError
@@ -24,6 +25,7 @@ ANYBODY = "generic"
 """Whoever is not recognised."""
 
 
+@functools.cache
 def host_named(name: str) -> Host:
     """The product of this name; its file is read when it is asked for."""
     if name not in HOSTS:

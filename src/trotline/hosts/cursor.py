@@ -64,7 +64,7 @@ def object_of(payload: bytes | str) -> dict[str, Any]:
     """The object that a payload must be; whatever else it is, it is no event."""
     try:
         text = payload if isinstance(payload, str) else payload.decode("utf-8")
-        body = json.loads(text.removeprefix("\ufeff"), parse_constant=_no_constant, parse_float=_finite)
+        body = STRICT.decode(text.removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise UnreadablePayload(
             f"the payload is not UTF-8: byte {error.start} is `0x{payload[error.start]:02x}`"
@@ -86,6 +86,9 @@ def _finite(digits: str) -> float | None:
     """A number beyond all bounds is null, as Node would send it on: no hook could read anything else."""
     number = float(digits)
     return number if isfinite(number) else None
+
+
+STRICT = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 
 
 def _modern(body: dict[str, Any], name: str) -> dict[str, Any]:
@@ -116,17 +119,25 @@ def _attachment(item: Any) -> Any:
 def _parsed(text: str) -> Any:
     """The object in a text, where there is one; `5` and `hello` stay the text they are."""
     try:
-        value = json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+        value = STRICT.decode(text)
     except (ValueError, RecursionError):
         return text
     return value if isinstance(value, (dict, list)) else text
 
 
 def _convert(body: dict[str, Any], cls: type[Event], fixed: dict[str, Any]) -> Event:
-    """A field whose value cannot be read goes to `raw`; only a required one makes the payload unreadable."""
     fields = _fields(cls)
     known = {key: value for key, value in body.items() if key in fields and key != "raw" and value is not None}
     raw = {key: value for key, value in body.items() if key not in fields or key == "raw"}
+    try:
+        return msgspec.convert({**known, **fixed, "raw": raw}, cls, strict=False)
+    except (msgspec.ValidationError, UnicodeError):
+        return _by_field(known, raw, cls, fixed)
+
+
+def _by_field(known: dict[str, Any], raw: dict[str, Any], cls: type[Event], fixed: dict[str, Any]) -> Event:
+    """A field whose value cannot be read goes to `raw`; only a required one makes the payload unreadable."""
+    fields = _fields(cls)
     for key, value in list(known.items()):
         try:
             known[key] = msgspec.convert(value, fields[key].type, strict=False)

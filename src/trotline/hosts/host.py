@@ -16,7 +16,7 @@ import msgspec
 from trotline.contracts import Contract
 from trotline.hosts.wiring import Wiring
 from trotline.outcomes import Loss
-from trotline.verdicts import EMPTY, Permission, Verdict
+from trotline.verdicts import EMPTY, SILENCE, Permission, Verdict
 
 
 class Power(StrEnum):
@@ -160,6 +160,8 @@ def _at(host: Host, version: str, believing: frozenset[Power]) -> Host:
 
 def settled(host: Host, contract: Contract, verdict: Verdict) -> tuple[Verdict, tuple[Loss, ...]]:
     """The part of a verdict that this host hears at this event, and what is lost of it."""
+    if verdict is SILENCE:
+        return SILENCE, ()
     losses: list[Loss] = []
     permission, follow_up = _permission(host, contract, verdict, losses)
     refused = permission is Permission.DENY

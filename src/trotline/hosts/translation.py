@@ -5,7 +5,7 @@ What the tables do not name is kept: unknown keys of a payload go to `raw`, unkn
 
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -82,7 +82,7 @@ def write_event(host: Host, event: Event) -> bytes:
     return json.dumps(body).encode()
 
 
-def _said(host: Host, event: Event, fields: Body) -> Body:
+def _said(host: Host, event: Event, fields: Mapping[str, str]) -> Body:
     """The fields that hold something, the tool as the host calls it, and its directory for our workspace."""
     built = json.loads(json.dumps(msgspec.to_builtins(event)))
     said = {
@@ -100,19 +100,29 @@ def _said(host: Host, event: Event, fields: Body) -> Body:
     return said
 
 
-def fields_of(host: Host, event: str) -> dict[str, str]:
+@functools.cache
+def fields_of(host: Host, event: str) -> Mapping[str, str]:
     """Our field -> where it stands in the payload of this event."""
     return {**host.fields.get("*", {}), **host.fields.get(event, {})}
 
 
+@functools.cache
+def _moved(host: Host, event: str) -> tuple[tuple[str, str], ...]:
+    """Those of them that are looked at; others stand where they belong, or do not belong to this event."""
+    known = EVENTS[event].__struct_fields__
+    fields = fields_of(host, event).items()
+    return tuple(
+        (ours, places)
+        for ours, places in fields
+        if (places != ours or ours in MADE) and (ours in known or ours in LOOSE)
+    )
+
+
 def _ours(host: Host, rest: Body, event: str) -> Body:
     """The body under our names; what has one is taken out of the rest, which is nobody else's."""
-    known = EVENTS[event].__struct_fields__
     fields = fields_of(host, event)
     taken: Body = {**host.constants.get(event, {})}
-    for ours, places in fields.items():
-        if (places == ours and ours not in MADE) or (ours not in known and ours not in LOOSE):
-            continue  # it stands where it belongs, or does not belong to this event
+    for ours, places in _moved(host, event):
         if ours in TEXT and not isinstance(value := _look(rest, places), str | None):
             taken[ours] = _plain(value, host.texts)
         elif (value := _take(rest, places)) is not None:
@@ -122,7 +132,7 @@ def _ours(host: Host, rest: Body, event: str) -> Body:
         taken["tool_name"], taken["tool_input"] = our_tool(
             host, str(taken["tool_name"]), taken.get("tool_input"), named
         )
-    if not {"workspace_roots"} & (fields.keys() | rest.keys()):
+    if "workspace_roots" not in fields and "workspace_roots" not in rest:
         cwd = taken.get("cwd") or _take(rest, fields.get("cwd", ""))
         taken["workspace_roots"] = [cwd] if cwd else []
     for key in host.event_key.split("|"):

@@ -15,7 +15,6 @@ import resource
 import selectors
 import signal
 import socket
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -34,6 +33,7 @@ from trotline.outcomes import MOST_PAYLOAD, Outcome
 from trotline.outward import Sender
 from trotline.program import answered, remember, words_of
 from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
+from trotline.service.peer import has_hung_up, peer_uid
 from trotline.service.reply import Reply, reply_of
 from trotline.service.watch import Watch
 from trotline.service.wire import (
@@ -70,6 +70,9 @@ QUIET = 0.05
 MOST_UNWRITTEN = 1024
 """Calls whose words wait to be written down, beside the same number of bytes: beyond, the next caller waits for one."""
 
+MOST_GARBAGE = 50_000
+"""New objects that are let lie before somebody waits for them to be looked through: between calls there is time."""
+
 WAITING = 128  # connections that the kernel keeps for us before it refuses them
 PIECE = 1 << 18
 SECONDS_TO_SEND = 1.0
@@ -87,6 +90,7 @@ class Caller:
         self.data = bytearray()
         self.payload = 0  # bytes that it has announced
         self.waits = False  # in the selector
+        self.is_outdated: bool | None = None  # whether what we know has changed, if that was just looked at
 
 
 class Words(NamedTuple):
@@ -163,6 +167,7 @@ class Service:
         ready = self._selector.select(min(pause, idle or pause))
         if likely and not ready:
             self._watch.look()
+            gc.collect()
         elif not ready and not self._callers:
             self._drain()
         if self._sender.is_wanted and not ready and not self._callers:
@@ -198,9 +203,11 @@ class Service:
             self._send_away(caller, BUSY)
         else:
             self._callers.add(caller)
+            caller.is_outdated = self._watch.changed()  # while it still writes
             self._feed(caller)  # most calls have come by now, and need no place in the selector
 
     def _wait_for(self, caller: Caller) -> None:
+        caller.is_outdated = None
         if not caller.waits:
             caller.waits = True
             self._selector.register(caller.connection, selectors.EVENT_READ, caller)
@@ -236,7 +243,7 @@ class Service:
             self._wait_for(caller)
 
     def _hear(self, caller: Caller, head: bytes, payload: bytes) -> None:
-        if _has_hung_up(caller.connection):
+        if has_hung_up(caller.connection):
             self._leave(caller)
             return
         try:
@@ -246,7 +253,7 @@ class Service:
             return
         if header.ask:
             self._take(caller, self._status)
-        elif self._watch.changed():
+        elif self._watch.changed() if caller.is_outdated is None else caller.is_outdated:
             self._send_away(caller, COLD)
             raise Ended("code or configuration has changed")
         elif self._is_ours(header):
@@ -335,28 +342,6 @@ def _inode(path: Path) -> int:
         return 0
 
 
-def peer_uid(connection: socket.socket) -> int:
-    """The user at the other end, as the kernel says it; -1 when it does not."""
-    try:
-        if sys.platform == "darwin":
-            found = connection.getsockopt(0, 1, 8)  # LOCAL_PEERCRED: a version, the user, and more
-        else:
-            found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # process, user, group
-    except OSError:
-        return -1
-    return int.from_bytes(found[4:8], sys.byteorder)
-
-
-def _has_hung_up(connection: socket.socket) -> bool:
-    """Whether a caller has lost its patience: it is answered cold by now, and must not be judged twice."""
-    try:
-        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True
-
-
 def _is_limited() -> bool:
     """Whether somebody allowed us less than our files need: records that a new process could write would be lost."""
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
@@ -383,6 +368,7 @@ def run(roots: Roots, watch: Watch, idle: float = IDLE) -> str:
     guards()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(MOST_GARBAGE)
     service = Service(roots, watch, os.getuid())
     directory.log("started", f"digest {watch.digest}")  # before anybody can reach it: who does finds the line
     try:

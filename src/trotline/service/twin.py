@@ -117,7 +117,7 @@ def _own_home() -> str:
 
 
 def _peer(service: _socket.socket) -> int:
-    """The user at the other end, as server.peer_uid."""
+    """The user at the other end, as peer.peer_uid."""
     try:
         if sys.platform == "darwin":
             data = service.getsockopt(0, 1, 8)
