@@ -31,6 +31,7 @@ RINGS: tuple[tuple[str, ...], ...] = (
         "memory",
         "outcomes",
         "parts",
+        "pattern",
         "texts",
         "toml_bounds",
         "verdicts",

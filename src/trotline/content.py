@@ -3,7 +3,6 @@
 A found value is in neither. It is kept here only as long as an answer is made, to take it out of what others say.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,7 @@ import msgspec
 
 from trotline.effects import Certainty, Effect
 from trotline.findings import Finding
+from trotline.pattern import pattern
 from trotline.texts import ARGUMENTS, COMMAND, NAME, OUTPUT, PROMPT, READ, RESPONSE, WRITE, Text
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _some(more: int) -> str:
 
 # What a command must have before scanners are read for it: a cold call would wait twice as long
 
-LONG = re.compile(r"[0-9A-Za-z_+=~\-]{16,}")
+LONG = pattern(r"[0-9A-Za-z_+=~\-]{16,}")
 TELLING = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "bearer", "basic")
 TELLING_PLACES = ("hooks.", ":5432:", ":5433:", ":6432:", "\x1b")
 TOGETHER = (("://", "@"), ("curl", "-u"), ("curl", "--user"))

@@ -25,6 +25,7 @@ from trotline.events import (
     SubagentStart,
     SubagentStop,
 )
+from trotline.pattern import pattern
 
 PROMPT, READ, WRITE, OUTPUT = "prompt", "read", "write", "output"
 COMMAND, ARGUMENTS, NAME, RESPONSE = "command", "arguments", "name", "response"
@@ -86,7 +87,7 @@ def _tool(event: PreToolUse) -> Iterator[Text]:
 WITHOUT_TEXT = frozenset({"Read", "Grep", "Delete"})
 """Tools that are given no more than a path and what to look for."""
 
-ADDED = re.compile(r"^\+(?!\+\+ )(.*)$", re.MULTILINE)
+ADDED = pattern(r"^\+(?!\+\+ )(.*)$", re.MULTILINE)
 
 
 def _written(given: dict[str, Any]) -> Iterator[Text]:

@@ -1,9 +1,10 @@
 """Hosts in addresses: whose they are, as far as a name tells."""
 
 import ipaddress
-import re
 
-_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+from trotline.pattern import pattern
+
+_SCHEME = pattern(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _LOCAL = ("localhost", "ip6-localhost", "host.docker.internal", "::1", "::", "0.0.0.0")  # noqa: S104 - names to recognise
 _METADATA = frozenset({"metadata", "instance-data"})
 _METADATA_NUMBERS = frozenset(
@@ -13,8 +14,8 @@ _FOR_THE_OLDER = frozenset({0, 0xFFFF, 0x64FF9B << 64, 0xFFFF << 16})
 """What stands before an IPv4 address in an IPv6 address."""
 
 _SHOWN = tuple(
-    (re.compile(pattern), what)
-    for pattern, what in (
+    (pattern(text), what)
+    for text, what in (
         (r"/actuator/(?:env|heapdump|configprops|threaddump)/", "the settings and the memory of a running program"),
         (r"/api/v1/(?:namespaces/[^/]+/)?secrets/", "the secrets of a cluster"),
         (r"/v1/(?:secret|kv)/", "secrets of a keeper"),

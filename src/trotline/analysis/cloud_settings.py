@@ -3,12 +3,12 @@
 They are the same in all verbs that change something, so they are known by the name of the option and what it is given.
 """
 
-import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 from trotline.analysis.scene import Argument
+from trotline.pattern import pattern
 
 
 class Setting(StrEnum):
@@ -66,11 +66,11 @@ _TABLE = {
     for names, values in rows.items()
     for name in names.split()
 }
-_PARTS = re.compile(r"[\s,;\"'{}\[\]()]+")
+_PARTS = pattern(r"[\s,;\"'{}\[\]()]+")
 _MAKES = ("create", "run", "deploy", "register", "launch")
 """Who makes something anew without protection or without a machine takes nothing away from anybody."""
 
-_ENDS_EMPTY = re.compile(r"[\w-]+[=:]0|0")
+_ENDS_EMPTY = pattern(r"[\w-]+[=:]0|0")
 
 
 def given(words: Sequence[Argument]) -> list[Given]:

@@ -2,10 +2,10 @@
 
 import fnmatch
 import posixpath
-import re
 
 from trotline.analysis.patterns import Patterns
 from trotline.analysis.step import GAP
+from trotline.pattern import pattern
 
 KEEPER = "keeper"
 """The source of a secret that a program for secrets shows: what it is there for, other than a cloud that shows keys."""
@@ -70,7 +70,7 @@ _NO_KEYS = (
 _NO_KEY_ENDINGS = (".conf", ".txt", ".md", ".log", ".sock")
 """How the names of files begin and end that lie beside keys and are none."""
 
-_ROOT_OF_A_PROCESS = re.compile(r"^/proc/[0-9a-z]+/(?:root|cwd)(?=/)")
+_ROOT_OF_A_PROCESS = pattern(r"^/proc/[0-9a-z]+/(?:root|cwd)(?=/)")
 _PATTERNS = Patterns(_BY_PATH)
 
 
@@ -94,8 +94,8 @@ def credential(path: str) -> str:
     return _by_pattern(name)
 
 
-_PUBLIC = re.compile(r"(?:^|[-_.])(?:fullchain|chain|ca|cacerts?|certs?|certificates?|crt|csr|bundle)[-_.\d]")
-_PRIVATE = re.compile(r"key|priv|combined")
+_PUBLIC = pattern(r"(?:^|[-_.])(?:fullchain|chain|ca|cacerts?|certs?|certificates?|crt|csr|bundle)[-_.\d]")
+_PRIVATE = pattern(r"key|priv|combined")
 
 
 def _certificate(name: str) -> bool:

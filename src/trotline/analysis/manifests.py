@@ -8,6 +8,8 @@ No YAML library: it would be a dependency for a few questions that lines answer.
 import re
 from typing import NamedTuple
 
+from trotline.pattern import pattern
+
 
 class KubeObject(NamedTuple):
     """One object of a manifest."""
@@ -29,14 +31,14 @@ class KubeObject(NamedTuple):
         return f"{' '.join(filter(None, (self.kind, self.name)))}: {', '.join(self.powers)}"
 
 
-_FIELD = re.compile(r"[\"']?([A-Za-z]+)[\"']?[ \t]*:[ \t]*[\"']?([^\s\"',}\]#]*)")
-_DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+_FIELD = pattern(r"[\"']?([A-Za-z]+)[\"']?[ \t]*:[ \t]*[\"']?([^\s\"',}\]#]*)")
+_DOCUMENT = pattern(r"^---(?=\s|$)", re.MULTILINE)
 _HOST = "hostPID|hostNetwork|hostIPC|privileged|allowPrivilegeEscalation"
 _SAYS = r"[\"']?\s*:\s*(?:[&!][^\s,]*\s+)*[\"']?(?i:true|yes|on|y|\*)"
-_POWER = re.compile(rf"(?<![\w/-])({_HOST}){_SAYS}")
-_PATCHED = re.compile(rf"/({_HOST}|hostPath)(?![\w-])")
-_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
-_COMMENT = re.compile(r"^[ \t]*#.*$|^([^\"'\n#]*)[ \t]#.*$", re.MULTILINE)
+_POWER = pattern(rf"(?<![\w/-])({_HOST}){_SAYS}")
+_PATCHED = pattern(rf"/({_HOST}|hostPath)(?![\w-])")
+_ESCAPE = pattern(r"\\(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2}))")
+_COMMENT = pattern(r"^[ \t]*#.*$|^([^\"'\n#]*)[ \t]#.*$", re.MULTILINE)
 _TEXTS = frozenset({"ConfigMap", "Secret", "CustomResourceDefinition"})
 """Kinds that run nothing, and often hold texts about those that do."""
 
@@ -88,10 +90,10 @@ def _object(text: str) -> KubeObject | None:
 # Kustomize
 
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-_ITEM = re.compile(r"^[ \t]*-[ \t]+[\"']?([^\s\"':{}\[\]]+(?:://[^\s\"']+)?)[\"']?[ \t]*$", re.MULTILINE)
-_NAMED = re.compile(r"^[ \t-]*(?:path|target)[ \t]*:[ \t]*[\"']?([^\s\"'/][^\s\"']*)[\"']?[ \t]*$", re.MULTILINE)
-_ELSEWHERE = re.compile(r"://|^git@|^github\.com/|^gitlab\.com/|^bitbucket\.org/|[?&]ref=")
-_CHARTS = re.compile(r"^helmChart(?:s|InflationGenerator)\s*:", re.MULTILINE)
+_ITEM = pattern(r"^[ \t]*-[ \t]+[\"']?([^\s\"':{}\[\]]+(?:://[^\s\"']+)?)[\"']?[ \t]*$", re.MULTILINE)
+_NAMED = pattern(r"^[ \t-]*(?:path|target)[ \t]*:[ \t]*[\"']?([^\s\"'/][^\s\"']*)[\"']?[ \t]*$", re.MULTILINE)
+_ELSEWHERE = pattern(r"://|^git@|^github\.com/|^gitlab\.com/|^bitbucket\.org/|[?&]ref=")
+_CHARTS = pattern(r"^helmChart(?:s|InflationGenerator)\s*:", re.MULTILINE)
 
 
 class Parts(NamedTuple):
@@ -112,7 +114,7 @@ def parts_of(text: str) -> Parts:
 
 # Compose
 
-_COMPOSE = re.compile(
+_COMPOSE = pattern(
     r"^[ \t]*(?:-[ \t]*)?(?:(privileged:[ \t]*true)|((?:pid|ipc|userns_mode|uts):[ \t]*[\"']?host)|"
     r"(?:source:[ \t]*)?[\"']?([^\s\"':]{0,200}(?:docker|containerd|podman|crio)\.sock)\b|[\"']?(/):/)",
     re.MULTILINE,

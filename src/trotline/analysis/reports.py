@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from trotline.pattern import pattern
+
 MALICIOUS = "listed as malicious"
 PERHAPS = "some versions are listed as malicious"
 UNREADABLE = "the list of malicious packages cannot be read"
@@ -12,7 +14,7 @@ ALL = "*"
 UNKNOWN_VERSIONS = "?"
 MOST_SHOWN = 5
 
-_PARTS = re.compile(r"\d+|[a-z]+")
+_PARTS = pattern(r"\d+|[a-z]+")
 _EARLY = ("dev", "a", "alpha", "b", "beta", "c", "pre", "preview", "rc")
 
 

@@ -1,10 +1,10 @@
 """What a word of a service's command line means: it destroys, stops, grants, changes or only reads."""
 
-import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from trotline.analysis.addresses import path_of
+from trotline.pattern import pattern
 
 
 class Deed(StrEnum):
@@ -74,9 +74,9 @@ _ALSO_NOUNS = frozenset(
 _PREFIXES = frozenset("admin async batch begin bulk do force gs mass multi permanently schedule".split())
 """What may stand in front of the verb in a compound."""
 
-_COMPOUND = re.compile(r"[-_:]")
-_CAMEL = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
-_VERB = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[-_:][A-Za-z0-9]+)*")
+_COMPOUND = pattern(r"[-_:]")
+_CAMEL = pattern(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
+_VERB = pattern(r"[A-Za-z][A-Za-z0-9]*(?:[-_:][A-Za-z0-9]+)*")
 
 _GRANTS = ("policy", "permission", "permissions", "grant", "acl", "ingress", "binding", "access", "profile", "role")
 """Who creates or sets one of these says who may do what."""
@@ -139,7 +139,7 @@ _DESTROYING_CALLS = frozenset(
     "delete destroy dodelete purge flush truncate drop wipe remove revoke terminate shutdown".split()
 )
 _STEERING = frozenset("_cluster _shutdown shutdown _nodes".split())
-_PART = re.compile(r"[/_:?&.-]+")
+_PART = pattern(r"[/_:?&.-]+")
 
 
 def http_call(method: str, url: str) -> Deed:

@@ -14,6 +14,7 @@ from trotline.analysis.reading import Reading
 from trotline.analysis.scene import Argument, Scene
 from trotline.analysis.step import Step
 from trotline.analysis.streams import SILENT
+from trotline.pattern import pattern
 
 LONGEST = 100_000
 LONGEST_LOCK = 2_000_000
@@ -22,14 +23,14 @@ MOST_PACKAGES = 300
 
 _MORE = "there is more in the file than Trotline reads"
 MOST_SOURCES = 4
-_COMPOSE = re.compile(r"(?:docker-)?compose(?:[.-][\w.-]*)?\.ya?ml")
+_COMPOSE = pattern(r"(?:docker-)?compose(?:[.-][\w.-]*)?\.ya?ml")
 _OLD = frozenset("oldstring oldstr oldtext oldcontent search".split())
 _NEW = frozenset(
     "newstring newstr newtext newcontent replace content contents filetext filecontent text data body codeedit"
     " inserttext replacement".split()
 )
-_HUNK = re.compile(r"^\*\*\* (?:Add|Update) File: (.+)$", re.MULTILINE)
-_TYPE = re.compile(r"[^a-z]")
+_HUNK = pattern(r"^\*\*\* (?:Add|Update) File: (.+)$", re.MULTILINE)
+_TYPE = pattern(r"[^a-z]")
 
 Reader = Callable[[Step, Argument, str, str], None]
 

@@ -4,19 +4,19 @@ Nothing in it was written by the agent or by its tools: no command, no path, no 
 which is redacted first. What the host calls things by is in it, and is no longer than a name.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 from trotline.findings import SHORT
 from trotline.outcomes import Outcome, Run, Voice
+from trotline.pattern import pattern
 
 SCHEMA = "trotline.record/1"
 DETAIL = "trotline.detail/1"
 """What stands first in a record, and in the words that are kept beside one."""
 MOST_FINDINGS = 50
 LONGEST_NAME = 256
-PLAIN = re.compile(
+PLAIN = pattern(
     r"(?=.{0,64}\Z)(?:MCP:)?[A-Za-z](?:[A-Za-z]{0,24}[0-9]{0,3}(?:[-_]{1,2}|\Z))*"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
 )

@@ -1,14 +1,13 @@
 """Containers: powers that let them out, and what is thrown away with them."""
 
-import re
-
 from trotline.analysis.credentials import credential, directory_of_credentials
 from trotline.analysis.places import Place, place_of
 from trotline.analysis.step import GAP
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight, Test
+from trotline.pattern import pattern
 
-_DATA = re.compile(
+_DATA = pattern(
     r"(?:^|\s)(?:/var/lib/[\w.-]*(?:sql|mongo|redis|elastic|kafka|rabbit|influx|etcd|cassandra|minio|neo4j)"
     r"|/bitnami|/data(?:/|\s|$)|/usr/share/elasticsearch/data|/var/opt/mssql)"
 )

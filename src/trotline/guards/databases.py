@@ -1,14 +1,11 @@
 """Data in databases, stores and queues: dropped or emptied, or used to reach the machine they run on."""
 
-import re
-
 from trotline.analysis.verbs import Deed
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight, opaque
+from trotline.pattern import pattern
 
-_TRIAL = re.compile(
-    r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
-)
+_TRIAL = pattern(r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])")
 _LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete", "erase"})
 _LOCAL = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
 

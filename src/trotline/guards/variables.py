@@ -1,12 +1,11 @@
 """Variables: all of them shown at once, or set so that other code runs or the guard looks elsewhere."""
 
-import re
-
 from trotline.analysis.step import GAP
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight
+from trotline.pattern import pattern
 
-_SECRET_NAME = re.compile(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
+_SECRET_NAME = pattern(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
 _MOVES = frozenset(
     "HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_RUNTIME_DIR CLAUDE_CONFIG_DIR CODEX_HOME GIT_CONFIG_GLOBAL"
     " GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS".split()
@@ -58,12 +57,12 @@ def _start(effect: Effect, _: Sight) -> bool:
 
 
 _HARMLESS = {
-    "NODE_OPTIONS": re.compile(
+    "NODE_OPTIONS": pattern(
         r"--(?:max-[\w-]+-size|stack-trace-limit|unhandled-rejections|trace-[\w-]+|dns-result-order)(?:=[\w-]+)?"
         r"|--(?:no-(?:deprecation|warnings)|enable-source-maps|experimental-vm-modules|openssl-legacy-provider)"
         r"|--(?:preserve-symlinks|throw-deprecation|pending-deprecation|expose-gc|experimental-strip-types)|" + GAP
     ),
-    "RUBYOPT": re.compile(r"-w|-W(?:\d|:[\w-]+)?|--(?:yjit|jit|enable=[\w-]+|disable=[\w-]+)"),
+    "RUBYOPT": pattern(r"-w|-W(?:\d|:[\w-]+)?|--(?:yjit|jit|enable=[\w-]+|disable=[\w-]+)"),
 }
 """Of the options of an interpreter, those with which it runs no more than it was given."""
 

@@ -13,6 +13,7 @@ from trotline.contracts import Ask, Contract
 from trotline.editions import Edition
 from trotline.hosts import claude_code
 from trotline.outcomes import Failure, FailureKind, Loss
+from trotline.pattern import pattern
 from trotline.verdicts import EMPTY, SILENCE, Permission, Verdict
 
 
@@ -162,9 +163,9 @@ def _no_constant(word: str) -> None:
 
 NO_DOCUMENT = object()
 DECODER = json.JSONDecoder(parse_constant=_no_constant)
-OBJECT_ON_ITS_LINE = re.compile(r"(?m)^[ \t]*+(?=\{)")
-NEXT_OBJECT = re.compile(r"(?m)(?:^|(?<=\}))[ \t]*+(?=\{)")
-OBJECT_AFTER_NOISE = re.compile(r"(?m)^[^{\n]*+(?=\{)")
+OBJECT_ON_ITS_LINE = pattern(r"(?m)^[ \t]*+(?=\{)")
+NEXT_OBJECT = pattern(r"(?m)(?:^|(?<=\}))[ \t]*+(?=\{)")
+OBJECT_AFTER_NOISE = pattern(r"(?m)^[^{\n]*+(?=\{)")
 
 
 def _next_object(text: str, at: int, opening: re.Pattern[str]) -> int | None:

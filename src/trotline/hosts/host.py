@@ -5,7 +5,6 @@ left is put into the host's own words.
 """
 
 import functools
-import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -16,6 +15,7 @@ import msgspec
 from trotline.contracts import Contract
 from trotline.hosts.wiring import Wiring
 from trotline.outcomes import Loss
+from trotline.pattern import pattern
 from trotline.verdicts import EMPTY, SILENCE, Permission, Verdict
 
 
@@ -96,7 +96,7 @@ def version_key(version: str) -> tuple[int, ...]:
     return (1 if numbers[0] >= FIRST_DATED else 0, *numbers)
 
 
-VERSION = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){0,4})")
+VERSION = pattern(r"v?(\d{1,6}(?:\.\d{1,6}){0,4})")
 LONGEST_VERSION = 35
 """Characters that are ever looked at; what a payload says besides must not stay in memory."""
 

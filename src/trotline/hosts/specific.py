@@ -27,6 +27,7 @@ from trotline.events import (
 )
 from trotline.hooks import mcp_parts
 from trotline.parts import Edit
+from trotline.pattern import pattern
 
 SHARED = (
     "conversation_id",
@@ -38,8 +39,8 @@ SHARED = (
     "user_email",
     "raw",
 )
-PATCHED = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
-ABSOLUTE = re.compile(r"[/\\~]|[A-Za-z]:")
+PATCHED = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+ABSOLUTE = pattern(r"[/\\~]|[A-Za-z]:")
 LAST_WORDS = "last_assistant_message"
 """Where a `stop` has what the assistant said last, on hosts that have no event for that."""
 

@@ -2,7 +2,9 @@
 
 import re
 
-_ESCAPE = re.compile(
+from trotline.pattern import pattern
+
+_ESCAPE = pattern(
     r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{1,4})|U([0-9A-Fa-f]{1,8})|([0-7]{1,3})|c(.)|(.))",
     re.DOTALL,
 )

@@ -1,13 +1,12 @@
 """Brace expansion: `{a,b}` and `{1..3}`, on the pieces of a word, before anything else is expanded."""
 
-import re
-
 from trotline.analysis.shell.syntax import Piece, Text
+from trotline.pattern import pattern
 
 MOST_WORDS = 256
 
-_LETTER = re.compile(r"[A-Za-z]")
-_NUMBER = re.compile(r"[-+]?[0-9]+")
+_LETTER = pattern(r"[A-Za-z]")
+_NUMBER = pattern(r"[-+]?[0-9]+")
 
 Atom = str | Piece
 """One unquoted character, or a piece that braces do not look into."""

@@ -1,15 +1,14 @@
 """A command with its assignments, words and redirections, and the documents that follow its line."""
 
-import re
-
 from trotline.analysis.shell.lexer import PLAIN, Lexer
 from trotline.analysis.shell.syntax import Assignment, Command, Piece, Redirect, Script, Text, Word
+from trotline.pattern import pattern
 
-_REDIRECT = re.compile(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&|<|>>\||>>|>\||>&|>|&>>|&>)")
-_ASSIGNED = re.compile(r"([A-Za-z_]\w*)(\[[^]]*\])?(\+?)=")
+_REDIRECT = pattern(r"(\d+|\{[A-Za-z_]\w*\})?(<<<|<<-|<<|<>|<&|<|>>\||>>|>\||>&|>|&>>|&>)")
+_ASSIGNED = pattern(r"([A-Za-z_]\w*)(\[[^]]*\])?(\+?)=")
 
 _DECLARES = frozenset({"declare", "export", "local", "readonly", "typeset"})
-_PLAIN_WORD = re.compile(rf"[ \t]+({PLAIN.pattern})(?=[ \t])")
+_PLAIN_WORD = pattern(rf"[ \t]+({PLAIN.pattern})(?=[ \t])")
 
 
 class CommandReader(Lexer):

@@ -15,16 +15,17 @@ from trotline.analysis.shell.syntax import (
     Variable,
     Word,
 )
+from trotline.pattern import pattern
 
-PLAIN = re.compile(r"[A-Za-z0-9_./:=,@%+-]+")
-_BARE = re.compile(r"(?:[^\s|&;()<>'\"\\$`?*+@!]|[?*+@!](?!\())+")
-_IN_QUOTES = re.compile(r"[^\"\\$`]+")
-_IN_DOCUMENT = re.compile(r"[^\\$`]+")
-_IN_BRACES = re.compile(r"[^}'\"\\$`]+")
-_IN_SUBSCRIPT = re.compile(r"[^\]\\$`]+")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
-_BLANKS = re.compile(r"(?:[ \t\r]|\\\r?\n)*(?:#[^\n]*)?")
-_INNER_BLANKS = re.compile(r"(?:[ \t\r]|\\\r?\n)*")
+PLAIN = pattern(r"[A-Za-z0-9_./:=,@%+-]+")
+_BARE = pattern(r"(?:[^\s|&;()<>'\"\\$`?*+@!]|[?*+@!](?!\())+")
+_IN_QUOTES = pattern(r"[^\"\\$`]+")
+_IN_DOCUMENT = pattern(r"[^\\$`]+")
+_IN_BRACES = pattern(r"[^}'\"\\$`]+")
+_IN_SUBSCRIPT = pattern(r"[^\]\\$`]+")
+_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
+_BLANKS = pattern(r"(?:[ \t\r]|\\\r?\n)*(?:#[^\n]*)?")
+_INNER_BLANKS = pattern(r"(?:[ \t\r]|\\\r?\n)*")
 ENDS_WORD = frozenset(" \t\r\n|&;()<>")
 DEEPEST = 40
 

@@ -1,11 +1,12 @@
 """`${name operator operand}`: what becomes of a value that is known."""
 
 import fnmatch
-import re
 from collections.abc import Callable
 
+from trotline.pattern import pattern
+
 LONGEST = 4096
-_SLICE = re.compile(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?")
+_SLICE = pattern(r"\s*(-?\d+)\s*(?::\s*(-?\d+)\s*)?")
 
 
 def changed(text: str, operator: str, operand: str) -> str | None:

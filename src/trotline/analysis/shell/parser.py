@@ -10,17 +10,18 @@ from collections.abc import Callable
 from trotline.analysis.shell.commands import CommandReader
 from trotline.analysis.shell.lexer import DEEPEST, Unreadable
 from trotline.analysis.shell.syntax import Function, Group, Loop, Pipeline, Script, Statement, Test, Text, Word
+from trotline.pattern import pattern
 
 MOST_CHARACTERS = 256_000
 MOST_STATEMENTS = 20_000
 MOST_CLOSERS = 4
 
-_RESERVED = re.compile(
+_RESERVED = pattern(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|esac|function|time|coproc|[{}!]|\[\[)(?=[\s;|&()<>]|$)"
 )
-_FUNCTION = re.compile(r"([^\s|&;()<>'\"\\$`=]+)[ \t]*\([ \t]*\)")
-_HEADER = re.compile(r"(?:for|select)\s+([A-Za-z_]\w*)(?:[ \t\n]+in\b)?")
-_NAME_ONLY = re.compile(r"[ \t]*([^\s|&;()<>'\"\\$`={]+)[ \t]*(?:\([ \t]*\))?")
+_FUNCTION = pattern(r"([^\s|&;()<>'\"\\$`=]+)[ \t]*\([ \t]*\)")
+_HEADER = pattern(r"(?:for|select)\s+([A-Za-z_]\w*)(?:[ \t\n]+in\b)?")
+_NAME_ONLY = pattern(r"[ \t]*([^\s|&;()<>'\"\\$`={]+)[ \t]*(?:\([ \t]*\))?")
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 
 
