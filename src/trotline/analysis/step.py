@@ -56,7 +56,8 @@ class Step:
         """Note an effect. `at` is the word that names its object; without one the whole program is meant."""
         start, end = self.reading.window or ((at.start, at.end) if at is not None else (self.start, self.end))
         last = len(self.reading.source)  # a line that was read as if it were closed is longer than what was written
-        if at is not None and not at.known and "certainty" not in fields:
+        found_only = kind == "execute" and at is not None and at.why  # a place is known, not what in it is run
+        if at is not None and (not at.known or found_only) and "certainty" not in fields:
             fields |= {"certainty": Certainty.OPAQUE, "why": at.why}
         plain: dict[str, Any] = {
             name: value.replace(UNKNOWN, GAP) if type(value) is str else value for name, value in fields.items()

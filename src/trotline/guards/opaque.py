@@ -40,7 +40,15 @@ GUARD = Guard(
         Row("output", _of("output"), "pass ask deny", "what a program prints is run: {why}"),
         Row("other", _any, "pass ask deny", "what is run here is not in the line: {why}"),
     ),
-    stops=('eval "$X"', "$CMD -rf .", 'bash -c "$SCRIPT"', "$(echo $X) y", "eval $(cat f)", 'eval "$(./ssh-agent)"'),
+    stops=(
+        'eval "$X"',
+        "$CMD -rf .",
+        'bash -c "$SCRIPT"',
+        "$(echo $X) y",
+        "eval $(cat f)",
+        'eval "$(./ssh-agent)"',
+        "find tools -type f | xargs sh",
+    ),
     passes=(
         "echo $X",
         'eval "$(ssh-agent -s)"',
@@ -49,5 +57,6 @@ GUARD = Guard(
         "bash run.sh",
         'ls "$DIR"',
         "eval 'echo hi'",
+        "find . -name '*.sh' | xargs shellcheck",
     ),
 )

@@ -146,6 +146,8 @@ def _declare(step: Step) -> None:
         if equals and name.isidentifier():
             step.scene.set(name, (value,), stream=word.stream)
             given[name] = word._replace(text=value)
+        if kept_back:
+            step.effect("environment", "unset", word, target=name)
         if step.name == "export":
             step.scene.exported = step.scene.exported - {name} if kept_back else step.scene.exported | {name}
     if given:

@@ -144,6 +144,8 @@ def _env(step: Step) -> None:
     if bare:
         rest.pop(0)
     given = _assignments(rest)
+    for name in found.values("u", "unset"):
+        step.effect("environment", "unset", name, target=name.text)
     scene = step.scene
     for directory in found.values("C", "chdir"):
         scene = scene.copy()
