@@ -155,7 +155,7 @@ class Expansion:
             field.add(piece.value)
         elif isinstance(piece, Variable):
             text, why = self._variable(piece)
-            value = self.scene.variables.get(piece.name)
+            value = self.scene.value(piece.name)
             field.add(text, why, value.stream if value is not None else None)
         elif isinstance(piece, Reckoned):
             for body in piece.bodies:
@@ -215,7 +215,7 @@ class Expansion:
             return " ".join(word.text for word in words)
         number = int(name)
         if not number:
-            return "bash"
+            return self.scene.zero
         return words[number - 1].text if number <= len(words) else ""
 
 

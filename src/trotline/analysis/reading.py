@@ -1,23 +1,23 @@
 """A script is read as a shell would run it, without running anything: each program becomes a step with its effects."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from trotline.analysis.expansion import Expansion
+from trotline.analysis.redirections import into, redirected
 from trotline.analysis.scene import UNKNOWN, Argument, Scene, World
 from trotline.analysis.shell import syntax
 from trotline.analysis.shell.parser import completed
 from trotline.analysis.shell_settings import prints_settings
 from trotline.analysis.step import Step
 from trotline.analysis.streams import SETTINGS, SILENT, UNSEEN, Stream, joined
+from trotline.analysis.subscripts import subscript
 from trotline.analysis.tools import handler, known_as, stands_for
 from trotline.effects import Effect
 
 MOST_STEPS = 2000
 DEEPEST = 24
 MOST_TURNS = 16
-SOCKETS = ("/dev/tcp/", "/dev/udp/")
-"""Files that bash itself makes connections of."""
-_CONNECTION = Stream(None, frozenset({"network"}))
 _TOO_MUCH = "more than Trotline follows in one line"
 GAP_NAME = "__trotline_gap"
 """A variable that no line sets: what is unknown in a text stays unknown when the text is read."""
@@ -85,16 +85,20 @@ class Reading:
         self.depth -= 1
         return joined(streams)
 
-    def _overflow(self, at: int) -> None:
-        """Said once: what follows is not looked at any more."""
+    def has_room(self, at: int) -> bool:
+        """Whether one more step is followed. That none is, is said once: what comes then is not looked at any more."""
+        self.count += 1
+        if self.count <= MOST_STEPS and self.depth <= DEEPEST:
+            return True
         if not self.overflowed:
             self.overflowed = True
             self._unreadable(_TOO_MUCH, at)
+        return False
 
     def _unreadable(self, why: str, at: int, source: str = "line") -> None:
         step = Step(self, Scene(self.world), [Argument("?", at, at + 1)], Stream())
         step.opaque(f"Trotline cannot read the line: {why}", source=source)
-        self._keep(step)
+        self.keep(step)
 
     def _pipeline(self, pipeline: syntax.Pipeline, scene: Scene, stdin: Stream) -> Stream:
         several = len(pipeline.stages) > 1
@@ -104,7 +108,9 @@ class Reading:
         for index, stage in enumerate(pipeline.stages):
             if index and stream == UNSEEN:
                 stream = stream.also("output")
-            stream = self._statement(stage, scene.copy() if several else scene, stream)
+            last = index == len(pipeline.stages) - 1
+            inner = (scene.copy() if last else scene.apart()) if several else scene
+            stream = self._statement(stage, inner, stream)
         if before is not None:
             scene.may_be(before)
         if pipeline.connector == "||":  # what follows `&&` mostly goes on with it
@@ -114,13 +120,15 @@ class Reading:
     def _statement(self, statement: syntax.Statement, scene: Scene, stdin: Stream) -> Stream:
         if isinstance(statement, syntax.Command):
             return self._command(statement, scene, stdin)
+        if isinstance(statement, syntax.Coprocess):
+            return self._beside(statement, scene)
         if isinstance(statement, syntax.Function):
             scene.functions[statement.name] = statement.body
             verb = _calling_itself(statement)
             if verb:
                 step = Step(self, scene, [Argument(statement.name)], stdin)
                 step.effect("process", verb, target=statement.name)
-                self._keep(step)
+                self.keep(step)
             elif stands_for(statement.name):
                 inner = scene.copy()
                 inner.words = (Argument(UNKNOWN, why="what it will be called with"),)
@@ -128,22 +136,31 @@ class Reading:
                 self._statement(statement.body, inner, Stream())
             return SILENT
         if statement.redirects:
-            stdin, outputs = self._redirected(statement.redirects, scene, stdin)
+            stdin, outputs = redirected(self, statement.redirects, scene, stdin)
         else:
             outputs = []
         stream = self._compound(statement, scene, stdin)
-        return self._into(outputs, stream, scene)
+        return into(self, outputs, stream, scene)
+
+    def _beside(self, coprocess: syntax.Coprocess, scene: Scene) -> Stream:
+        """A program whose input and output are two descriptors, under the name of an array."""
+        body = syntax.Script((syntax.Pipeline((coprocess.body,)),))
+        printed = self.script(body, scene.apart(), SILENT)
+        scene.set(coprocess.name, (scene.open("", printed), scene.open(scene.sink(body), SILENT)), array=True)
+        return SILENT
 
     def _compound(self, statement: syntax.Group | syntax.Loop | syntax.Test, scene: Scene, stdin: Stream) -> Stream:
         if isinstance(statement, syntax.Test):
-            self._expansion(scene).arguments(statement.words)
+            words = self.expansion(scene).arguments(statement.words)
+            for flag, word in pairwise(words):
+                self._on_the_way(subscript(word) if flag.text == "-v" else None, scene)
             return SILENT
         if isinstance(statement, syntax.Loop):
             return self._loop(statement, scene, stdin)
         if statement.endless and _floods(statement.bodies[-1]):
             step = Step(self, scene, [Argument("while")], stdin)
             step.effect("process", "fork bomb", target="the loop")
-            self._keep(step)
+            self.keep(step)
         if statement.subshell:
             return joined([self.script(body, scene.copy(), stdin) for body in statement.bodies])
         if len(statement.bodies) == 1:
@@ -155,7 +172,7 @@ class Reading:
         return joined(streams)
 
     def _loop(self, loop: syntax.Loop, scene: Scene, stdin: Stream) -> Stream:
-        words = self._expansion(scene).arguments(loop.words)
+        words = self.expansion(scene).arguments(loop.words)
         if not loop.words:
             words = list(scene.words or [Argument(UNKNOWN)])
         streams = []
@@ -169,26 +186,28 @@ class Reading:
 
     # Commands
 
-    def _expansion(self, scene: Scene) -> Expansion:
+    def expansion(self, scene: Scene) -> Expansion:
         return Expansion(scene, self._substituted)
 
     def _substituted(self, body: syntax.Script, scene: Scene) -> Stream:
-        return self.script(body, scene.copy(), Stream())
+        return self.script(body, scene.apart(), Stream())
 
     def _command(self, command: syntax.Command, scene: Scene, stdin: Stream) -> Stream:
         expansion = Expansion(scene, self._substituted, lambda body, inner: self.script(body, inner.copy(), stdin))
         words = expansion.arguments(command.words)
         given = self._assigned(command, scene, keep=not words)
-        stdin, outputs = self._redirected(command.redirects, scene, stdin)
+        stdin, outputs = redirected(self, command.redirects, scene, stdin)
         if not words:
-            return self._into(outputs, SILENT if not command.redirects else stdin, scene)
+            return into(self, outputs, SILENT if not command.redirects else stdin, scene)
         stream = self.invoke(words, scene, stdin, self.parent, given)
-        return self._into(outputs, stream, scene)
+        if outputs and [word.text for word in words] == ["exec"]:
+            scene.onto = outputs  # from here on
+        return into(self, outputs or scene.onto, stream, scene)
 
     def _assigned(self, command: syntax.Command, scene: Scene, *, keep: bool) -> dict[str, Argument]:
         """Variables of the scene, or of the one program that follows."""
         given: dict[str, Argument] = {}
-        expansion = self._expansion(scene)
+        expansion = self.expansion(scene)
         for assignment in command.assignments:
             name = assignment.name
             for body in assignment.bodies:
@@ -199,6 +218,7 @@ class Reading:
                 scene.set(name, (*before.texts, *added) if before is not None else added, array=True)
                 continue
             value = expansion.text(assignment.values[0]) if assignment.values else Argument("")
+            self._on_the_way(subscript(value), scene)  # an expression that names the variable works it out
             old = scene.value(name)
             text = (old.texts[0] if old else UNKNOWN) + value.text if assignment.appends else value.text
             given[name] = value._replace(text=text, start=assignment.start, end=assignment.end)
@@ -208,73 +228,17 @@ class Reading:
             step = Step(self, scene, [Argument("export", command.start, command.end)], Stream())
             self.environment(step, given)
             if step.effects or step.inner:
-                self._keep(step)
+                self.keep(step)
         return given
+
+    def _on_the_way(self, script: Argument | None, scene: Scene) -> None:
+        if script is not None:
+            self.text(script, scene.copy(), SILENT, None)
 
     def environment(self, step: Step, given: dict[str, Argument]) -> None:
         from trotline.analysis.tools.variables import assigned  # noqa: PLC0415 - few lines assign
 
         assigned(step, given)
-
-    def _redirected(
-        self, redirects: Sequence[syntax.Redirect], scene: Scene, stdin: Stream
-    ) -> tuple[Stream, list[tuple[str, bool]]]:
-        """What standard input is then, and the files that the output goes to."""
-        outputs: list[tuple[str, bool]] = []
-        for redirect in redirects:
-            target = self._expansion(scene).text(redirect.target)
-            if redirect.document is not None:
-                texts = [self._expansion(scene).text(document) for document in redirect.document]
-                stdin = self._flowing(texts[0] if texts else Argument(""))
-            elif redirect.operator == "<<<":
-                stdin = self._flowing(target)
-            elif redirect.operator in {"<&", ">&"} and (target.text == "-" or target.text.isdigit()):
-                stdin = self._same(redirect, target.text, scene, stdin, outputs)
-            else:
-                stdin = self._file(redirect, target, scene, stdin, outputs)
-        return stdin, outputs
-
-    def _same(
-        self, redirect: syntax.Redirect, fd: str, scene: Scene, stdin: Stream, outputs: list[tuple[str, bool]]
-    ) -> Stream:
-        """`<&3`, `>&3`, `0>&1`: a descriptor under another number."""
-        if fd == "1" and redirect.fd in {"0", ""} and any(path.startswith(SOCKETS) for path, _ in outputs):
-            return _CONNECTION
-        path, stream = scene.descriptors.get(fd, ("", stdin))
-        if path and redirect.operator == ">&" and redirect.fd in {"", "1"}:
-            outputs.append((path, True))
-        return stream if redirect.operator == "<&" and redirect.fd in {"", "0"} else stdin
-
-    def _flowing(self, target: Argument) -> Stream:
-        origin = target.stream or Stream()
-        return Stream(target.text, origin.origins, origin.paths)
-
-    def _file(
-        self, redirect: syntax.Redirect, target: Argument, scene: Scene, stdin: Stream, outputs: list[tuple[str, bool]]
-    ) -> Stream:
-        self.count += 1
-        if self.count > MOST_STEPS:
-            self._overflow(target.start)
-            return stdin
-        step = Step(self, scene, [Argument(redirect.operator, target.start, target.end)], stdin)
-        path = step.path(target)
-        if path.startswith(SOCKETS):
-            step.effect("connect", "socket", target, host=path.split("/")[3])
-            outgoing = redirect.operator in {">", ">>", ">|", ">&", "&>", "&>>"}
-            stream = stdin if outgoing and redirect.fd in {"", "1", "2"} else _CONNECTION
-        elif redirect.operator in {"<", "<>", "<&"} and target.pipe is not None:
-            stream = target.pipe
-        elif redirect.operator in {"<", "<>", "<&"}:
-            step.read(target)
-            stream = scene.content(path) if path != "/dev/null" else SILENT
-        else:
-            step.write(target)
-            stream = stdin
-        if step.effects:
-            self._keep(step)
-        if redirect.fd in {"", "1"} and redirect.operator not in {"<", "<>", "<&"}:
-            outputs.append((path, redirect.operator in {">>", "&>>"}))
-        return stdin if _opened(redirect.fd, path, stream, scene) else stream
 
     def invoke(
         self,
@@ -287,13 +251,10 @@ class Reading:
         inherited: dict[str, Argument] | None = None,
     ) -> Stream:
         """A program with its words, as they are after expansion."""
-        self.count += 1
-        if self.count > MOST_STEPS or self.depth > DEEPEST or not words:
-            if words:
-                self._overflow(words[0].start)
+        if not words or not self.has_room(words[0].start):
             return Stream()
         step = Step(self, scene, words, stdin)
-        self._keep(step, by)
+        self.keep(step, by)
         parent, self.parent = self.parent, step
         self.depth += 1
         step.given = {**(inherited or {}), **(given or {})}
@@ -311,11 +272,8 @@ class Reading:
         scene = step.scene
         body = scene.functions.get(text)
         if body is not None:
-            inner = scene.copy()
-            inner.words = tuple(step.words)
-            del inner.functions[text]  # one turn is enough
-            step.out = self._statement(body, inner, step.stdin)
-            scene.variables.update(inner.variables)
+            with scene.called(text, tuple(step.words)):
+                step.out = self._statement(body, scene, step.stdin)
             return
         if text in scene.aliases:
             alias = step.program._replace(text=scene.aliases[text])
@@ -324,7 +282,7 @@ class Reading:
             expanded = [alias._replace(text=part) for part in alias.text.split()]
             step.out = step.run([*expanded, *step.words], scene=inner)
             return
-        if not step.program.known:
+        if not step.program.known or _is_chosen(step.program, scene):
             foreign = step.program.stream.origin if step.program.stream is not None else ""
             source = foreign if foreign in {"network", "decoded"} else "name"
             step.opaque(step.program.why or "the name of the program is not known", step.program, source=source)
@@ -332,33 +290,18 @@ class Reading:
         step.name = known_as(step.name)
         handler(step.name)(step)
 
-    def _into(self, outputs: list[tuple[str, bool]], stream: Stream, scene: Scene) -> Stream:
-        """What goes on after redirections: nothing, where it went to a file."""
-        for path, appends in outputs:
-            if path.startswith(SOCKETS):
-                step = Step(self, scene, [Argument(">")], stream)
-                if stream.carried:
-                    step.send(path.split("/")[3], source=stream.carried)
-                    self._keep(step)
-                continue
-            before = scene.content(path) if appends and path in scene.written else SILENT
-            scene.keep(path, joined([before, stream]))
-        return SILENT if outputs else stream
-
-    def _keep(self, step: Step, by: Step | None = None) -> None:
+    def keep(self, step: Step, by: Step | None = None) -> None:
         owner = by or self.parent
         (owner.inner if owner is not None else self.steps).append(step)
 
 
-def _opened(fd: str, path: str, stream: Stream, scene: Scene) -> bool:
-    """Whether it is a descriptor of its own, which the line may name later; `{name}` puts its number in a variable."""
-    if fd.startswith("{"):
-        scene.set(fd.strip("{}"), (str(10 + len(scene.descriptors)),))
-        fd = str(10 + len(scene.descriptors))
-    if fd in {"", "0", "1", "2"}:
+def _is_chosen(program: Argument, scene: Scene) -> bool:
+    """`/bin/r?`: which program it is depends on what is in a directory; those of the project are the project's."""
+    directory, _, name = program.text.rpartition("/")
+    if not program.pattern or name in {"[", "[["} or not any(sign in name for sign in "*?["):
         return False
-    scene.descriptors[fd] = (path, stream)
-    return True
+    place = f"{scene.absolute(directory)}/"
+    return not directory or not any(place.startswith(f"{root.rstrip('/')}/") for root in scene.world.roots)
 
 
 def _floods(body: syntax.Script) -> bool:

@@ -1,10 +1,11 @@
 """What a line knows while it is read: where it stands, its variables, functions and aliases."""
 
+import contextlib
 import posixpath
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple, Protocol
 
-from trotline.analysis.shell.syntax import Statement
+from trotline.analysis.shell.syntax import Script, Statement
 from trotline.analysis.streams import UNSEEN, Stream
 
 UNKNOWN = "\0"
@@ -12,6 +13,10 @@ UNKNOWN = "\0"
 
 MOST_VALUES = 16
 MOST_ITEMS = 1024
+MOST_REFERENCES = 8
+
+Outputs = list[tuple[str, bool]]
+"""Files that output goes to, and whether it is added to what is there."""
 
 
 class Reports(Protocol):
@@ -92,8 +97,13 @@ class Scene:
         self.aliases: dict[str, str] = {}
         self.walks = False  # a whole tree is gone through, one call for each file
         self.words: tuple[Argument, ...] | None = None  # of the function or script that is read
+        self.zero = "bash"  # what the script that is read is called
+        self.references: dict[str, str] = {}  # names that stand for another name: `declare -n`
+        self.locals: dict[str, Value | None] | None = None  # in a function: its own variables, and what they were
         self.written: dict[str, str | None] = {}  # files that the line itself wrote, with their text if known
         self.descriptors: dict[str, tuple[str, Stream]] = {}  # files and pipes that `exec 3<` opened
+        self.sinks: dict[str, Script] = {}  # programs that read what is written to a pipe of the line
+        self.onto: Outputs = []  # where the output of every command goes: `exec >`
         self.flows: dict[str, Stream] = {}  # where the content of these files comes from
 
     def copy(self) -> "Scene":
@@ -103,7 +113,34 @@ class Scene:
         other.variables = dict(self.variables)
         other.functions = dict(self.functions)
         other.aliases = dict(self.aliases)
+        other.references = dict(self.references)
         return other
+
+    def apart(self) -> "Scene":
+        """For a subshell whose output goes somewhere else."""
+        other = self.copy()
+        other.onto = []
+        return other
+
+    @contextlib.contextmanager
+    def called(self, function: str, words: tuple["Argument", ...]) -> Iterator[None]:
+        """While the body of a function is read; what it changes stays, but for its own variables."""
+        body = self.functions.pop(function)  # one turn is enough
+        before = self.words, self.locals, dict(self.references)
+        self.words, self.locals = words, {}
+        yield
+        for name, value in self.locals.items():
+            if value is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = value
+        self.words, self.locals, self.references = before
+        self.functions.setdefault(function, body)
+
+    def own(self, name: str) -> None:
+        """In a function a variable of this name is its own."""
+        if self.locals is not None:
+            self.locals.setdefault(name, self.variables.get(name))
 
     def elsewhere(self) -> "Scene":
         """For another machine, which knows nothing of the variables of this one."""
@@ -112,7 +149,25 @@ class Scene:
         return other
 
     def set(self, name: str, texts: tuple[str, ...], *, array: bool = False, stream: Stream | None = None) -> None:
-        self.variables[name] = Value(_bounded(texts, MOST_ITEMS if array else MOST_VALUES) or ("",), array, stream)
+        value = Value(_bounded(texts, MOST_ITEMS if array else MOST_VALUES) or ("",), array, stream)
+        self.variables[self._meant(name)] = value
+
+    def _meant(self, name: str) -> str:
+        for _ in range(MOST_REFERENCES):
+            name = self.references.get(name, name)
+        return name
+
+    def sink(self, body: Script) -> str:
+        """The name of a pipe that this reads."""
+        path = f"pipe:[{len(self.sinks)}]"
+        self.sinks[path] = body
+        return path
+
+    def open(self, path: str, stream: Stream) -> str:
+        """The number of a new descriptor."""
+        number = str(10 + len(self.descriptors))
+        self.descriptors[number] = (path, stream)
+        return number
 
     def content(self, path: str) -> Stream:
         """What is in a file, as far as this line tells: its text, and what it was made of."""
@@ -149,6 +204,7 @@ class Scene:
 
     def value(self, name: str) -> Value | None:
         """What a variable is known to hold; None if it comes from elsewhere."""
+        name = self._meant(name) if self.references else name
         if name in self.variables:
             return self.variables[name]
         if name == "PWD":

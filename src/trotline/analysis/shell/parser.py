@@ -4,12 +4,22 @@ It is strict where a shell is: what it cannot read is said to be unreadable, wit
 is kept, because a shell would have run that.
 """
 
-import re
 from collections.abc import Callable
 
 from trotline.analysis.shell.commands import CommandReader
 from trotline.analysis.shell.lexer import DEEPEST, Unreadable
-from trotline.analysis.shell.syntax import Function, Group, Loop, Pipeline, Script, Statement, Test, Text, Word
+from trotline.analysis.shell.syntax import (
+    Coprocess,
+    Function,
+    Group,
+    Loop,
+    Pipeline,
+    Script,
+    Statement,
+    Test,
+    Text,
+    Word,
+)
 from trotline.pattern import pattern
 
 MOST_CHARACTERS = 256_000
@@ -21,6 +31,7 @@ _RESERVED = pattern(
 )
 _FUNCTION = pattern(r"([^\s|&;()<>'\"\\$`=]+)[ \t]*\([ \t]*\)")
 _HEADER = pattern(r"(?:for|select)\s+([A-Za-z_]\w*)(?:[ \t\n]+in\b)?")
+_COPROCESS = pattern(r"([A-Za-z_]\w*)[ \t]+(?=[({]|while\b|until\b|for\b|if\b|case\b)")
 _NAME_ONLY = pattern(r"[ \t]*([^\s|&;()<>'\"\\$`={]+)[ \t]*(?:\([ \t]*\))?")
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 
@@ -213,12 +224,12 @@ class Parser(CommandReader):
         while word == "time" and self.text.startswith(("-p ", "-- "), self.i):
             self.i += 3
             self.blanks()
-        if word == "coproc":
-            match = re.compile(r"[A-Za-z_]\w*[ \t]+(?=[({]|while\b|until\b|for\b|if\b|case\b)").match(self.text, self.i)
-            self.i = match.end() if match else self.i
+        name = _COPROCESS.match(self.text, self.i) if word == "coproc" else None
+        self.i = name.end() if name else self.i
         if self.i >= len(self.text) or self.text[self.i] in ";\n&|)":
             return Group(())
-        return self._statement()
+        statement = self._statement()
+        return Coprocess(name[1] if name else "COPROC", statement) if word == "coproc" else statement
 
     def _function(self, name: str, end: int) -> Function:
         self.i = end

@@ -104,7 +104,14 @@ class Function(NamedTuple):
     body: Statement
 
 
-Statement = Command | Group | Loop | Test | Function
+class Coprocess(NamedTuple):
+    """`coproc name body`: beside the rest, with pipes to it and from it."""
+
+    name: str
+    body: Statement
+
+
+Statement = Command | Group | Loop | Test | Function | Coprocess
 
 
 class Pipeline(NamedTuple):

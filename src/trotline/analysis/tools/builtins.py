@@ -1,12 +1,14 @@
 """Commands of the shell itself: they change the scene, print what is known, or read another text as a script."""
 
 import re
+from itertools import pairwise
 
 from trotline.analysis.escapes import echoed, formatted
 from trotline.analysis.options import options
 from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SETTINGS, SILENT, Stream
+from trotline.analysis.subscripts import reckoned, subscript
 from trotline.analysis.tools import stands_for
 from trotline.analysis.typed import as_written, windows
 
@@ -46,6 +48,7 @@ def _echo(step: Step) -> None:
 def _printf(step: Step) -> None:
     words = step.words
     if words and words[0].text == "-v" and len(words) > 2:
+        _name(step, words[1])
         step.scene.set(words[1].text, (formatted(words[2].text, [word.text for word in words[3:]]),))
         step.out = SILENT
         return
@@ -138,12 +141,26 @@ def _sourced(step: Step, at: Argument, stream: Stream) -> None:
     step.out = step.script(at._replace(text=stream.text), scene=step.scene)
 
 
+def _name(step: Step, word: Argument) -> None:
+    """A word that is taken for the name of a variable."""
+    script = subscript(word)
+    if script is not None:
+        step.script(script, SILENT)
+
+
 def _declare(step: Step) -> None:
     given: dict[str, Argument] = {}
-    kept_back = options(step.words).has("n")
-    for word in options(step.words).rest:
+    found = options(step.words)
+    is_export = step.name in {"export", "readonly"}
+    kept_back = is_export and found.has("n")
+    for word in found.rest:
+        _name(step, word)
         name, equals, value = word.text.partition("=")
-        if equals and name.isidentifier():
+        if not is_export and not found.has("g"):
+            step.scene.own(name)
+        if equals and found.has("n") and not is_export:
+            step.scene.references[name] = value
+        elif equals and name.isidentifier():
             step.scene.set(name, (value,), stream=word.stream)
             given[name] = word._replace(text=value)
         if kept_back:
@@ -159,6 +176,7 @@ def _declare(step: Step) -> None:
 
 def _unset(step: Step) -> None:
     for word in options(step.words).rest:
+        _name(step, word)
         step.scene.variables.pop(word.text, None)
         step.scene.functions.pop(word.text, None)
         step.effect("environment", "unset", word, target=word.text)
@@ -167,11 +185,13 @@ def _unset(step: Step) -> None:
 
 def _read(step: Step) -> None:
     found = step.options({"p", "d", "n", "t", "u", "a", "N", "i"})
-    lines = step.stdin.text.splitlines() if step.stdin.text is not None else None
+    _, source = step.scene.descriptors.get(found.value("u"), ("", step.stdin))
+    lines = source.text.splitlines() if source.text is not None else None
     first = lines[0] if lines else UNKNOWN
     for name in found.rest or (Argument("REPLY"),):
         texts = tuple(lines) if lines and len(found.rest) == 1 else (first,)
-        step.scene.set(name.text, texts, stream=step.stdin if step.stdin.origins else None)
+        _name(step, name)
+        step.scene.set(name.text, texts, stream=source if source.origins else None)
     step.out = SILENT
 
 
@@ -183,6 +203,7 @@ def _mapfile(step: Step) -> None:
         for line in lines[:16] or [UNKNOWN]:
             step.script(at._replace(text=f"{at.text} 0 {line}"), Stream())
     for name in found.rest[:1]:
+        _name(step, name)
         stream = step.stdin if step.stdin.origins else None
         step.scene.set(name.text, tuple(lines) or (UNKNOWN,), array=True, stream=stream)
     step.out = SILENT
@@ -236,14 +257,39 @@ def _set(step: Step) -> None:
 
 
 def _shift(step: Step) -> None:
-    step.scene.words = (step.scene.words or ())[1:]
+    count = step.words[0].text if step.words else "1"
+    step.scene.words = (step.scene.words or ())[int(count) if count.isdecimal() else 1 :]
+    step.out = SILENT
+
+
+def _let(step: Step) -> None:
+    for word in step.words:
+        script = reckoned(word)
+        if script is not None:
+            step.script(script, SILENT)
+    step.out = SILENT
+
+
+def _test(step: Step) -> None:
+    for before, word in pairwise(step.words):
+        if before.text == "-v":
+            _name(step, word)
+    step.out = SILENT
+
+
+def _hash(step: Step) -> None:
+    """`hash -p` says which file a name means."""
+    found = step.options(("p",))
+    for file in found.values("p"):
+        for name in found.rest:
+            step.scene.aliases[name.text] = file.text
     step.out = SILENT
 
 
 TOOLS: dict[str, Handler] = {
     ".": _source,
     ":": _quiet,
-    "[": _quiet,
+    "[": _test,
     "alias": _alias,
     "bind": _calls_later,
     "builtin": _command,
@@ -258,8 +304,8 @@ TOOLS: dict[str, Handler] = {
     "exec": _exec,
     "export": _declare,
     "false": _quiet,
-    "hash": _quiet,
-    "let": _quiet,
+    "hash": _hash,
+    "let": _let,
     "local": _declare,
     "mapfile": _mapfile,
     "popd": _popd,
@@ -272,7 +318,7 @@ TOOLS: dict[str, Handler] = {
     "set": _set,
     "shift": _shift,
     "source": _source,
-    "test": _quiet,
+    "test": _test,
     "trap": _trap,
     "true": _quiet,
     "type": _type,

@@ -98,9 +98,11 @@ def _prefix(step: Step) -> None:
         step.effect("read", "memory", target=found.value("p", "attach"))
     if any(flag.startswith("on-") for flag in found.flags) and step.name == "systemd-run":
         step.effect("persist", "timer", step.program, writes=True)
+    rest = list(found.rest[row.skips :])
+    if row.text and row.skips and len(rest) > 1 and rest[0].text.lstrip("-") in row.text.split():
+        texts = [rest[1]]  # `flock FILE -c SCRIPT`
     for text in texts:
         step.out = step.script(text)
-    rest = list(found.rest[row.skips :])
     given = _assignments(rest) if step.name in {"sudo", "doas"} else {}
     if not texts and rest and rest[0].text == "--":
         rest.pop(0)
@@ -138,7 +140,7 @@ def _runuser(step: Step) -> None:
 
 def _env(step: Step) -> None:
     found = step.options("u C S P unset chdir split-string".split(), stops=True)
-    rest = [text._replace(text=part) for text in found.values("S", "split-string") for part in text.text.split()]
+    rest = [text._replace(text=part) for text in found.values("S", "split-string") for part in _split(text.text)]
     rest += found.rest
     bare = bool(rest) and rest[0].text == "-"  # the same as -i
     if bare:
@@ -157,6 +159,16 @@ def _env(step: Step) -> None:
         step.reading.environment(step, given)
     if not bare and not found.has("i", "ignore-environment"):
         _all_variables(step)
+
+
+def _split(text: str) -> list[str]:
+    """As `env -S` does, which knows quotes."""
+    import shlex  # noqa: PLC0415 - few lines have it
+
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
 
 
 def _assignments(words: list[Argument]) -> dict[str, Argument]:
@@ -193,7 +205,8 @@ def _xargs(step: Step) -> None:
         step.read(file)
     listed = step.stdin if not found.has("a", "arg-file") else Stream()
     at = step.program
-    names = [Argument(name, at.start, at.end) for name in (listed.text or "").split()]
+    by_line = found.has("I", "i", "replace")
+    names = [Argument(name, at.start, at.end) for name in _listed(listed.text or "", by_line=by_line)]
     if not names:
         foreign = step.stdin if step.stdin.origins & {"network", "decoded"} else None
         names = [Argument(UNKNOWN, at.start, at.end, "names come from standard input", stream=foreign)]
@@ -207,6 +220,10 @@ def _xargs(step: Step) -> None:
             step.out = step.run([_replaced(word, mark, name) for word in rest], Stream(), scene=scene)
         return
     step.out = step.run([*rest, *names], Stream(), scene=scene)
+
+
+def _listed(text: str, *, by_line: bool) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()] if by_line else text.split()
 
 
 def _becomes_script(step: Step, rest: list[Argument], names: list[Argument], mark: str) -> None:

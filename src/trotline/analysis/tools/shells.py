@@ -18,6 +18,7 @@ def _shell(step: Step) -> None:
         if found.rest:
             scene = step.scene.copy()
             scene.words = found.rest[2:]
+            scene.zero = found.rest[1].text if len(found.rest) > 1 else step.name
             step.out = step.script(found.rest[0], scene=scene)
         return
     if found.rest and not found.has("s"):
