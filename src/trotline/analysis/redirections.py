@@ -32,7 +32,8 @@ def redirected(
 
 def into(reading: Reading, outputs: Outputs, stream: Stream, scene: Scene) -> Stream:
     """What goes on after redirections: nothing, where it went to a file."""
-    for path, appends in outputs:
+    for target, appends in outputs:
+        path = scene.opened(target)
         if path in scene.sinks:
             reading.script(scene.sinks[path], scene.apart(), stream)
         elif path.startswith(SOCKETS):

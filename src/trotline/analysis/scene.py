@@ -179,10 +179,18 @@ class Scene:
 
     def descriptor(self, path: str) -> Stream | None:
         """What flows in a descriptor that the line opened, where a path names it: `/dev/fd/3`, `/proc/self/fd/3`."""
+        found = self._descriptor(path)
+        return found[1] if found is not None else None
+
+    def opened(self, path: str) -> str:
+        """What a path leads to, where it names a descriptor that the line opened."""
+        found = self._descriptor(path)
+        return found[0] if found is not None and found[0] else path
+
+    def _descriptor(self, path: str) -> tuple[str, Stream] | None:
         head, _, number = path.rpartition("/")
-        if number in self.descriptors and (head == "/dev/fd" or (head.startswith("/proc/") and head.endswith("/fd"))):
-            return self.descriptors[number][1]
-        return None
+        named = head == "/dev/fd" or (head.startswith("/proc/") and head.endswith("/fd"))
+        return self.descriptors.get(number) if named else None
 
     def keep(self, path: str, stream: Stream) -> None:
         """The line writes this into a file."""

@@ -203,7 +203,7 @@ def _xargs(step: Step) -> None:
     rest = list(found.rest) or [step.program._replace(text="echo")]
     for file in found.values("a", "arg-file"):
         step.read(file)
-    listed = step.stdin if not found.has("a", "arg-file") else Stream()
+    listed = _named_in(step, tuple(found.values("a", "arg-file")))
     at = step.program
     by_line = found.has("I", "i", "replace")
     names = [Argument(name, at.start, at.end) for name in _listed(listed.text or "", by_line=by_line)]
@@ -220,6 +220,14 @@ def _xargs(step: Step) -> None:
             step.out = step.run([_replaced(word, mark, name) for word in rest], Stream(), scene=scene)
         return
     step.out = step.run([*rest, *names], Stream(), scene=scene)
+
+
+def _named_in(step: Step, files: tuple[Argument, ...]) -> Stream:
+    if not files:
+        return step.stdin
+    from trotline.analysis.tools.readers import contents  # noqa: PLC0415 - few lines have a file of arguments
+
+    return contents(step, files)
 
 
 def _listed(text: str, *, by_line: bool) -> list[str]:

@@ -159,7 +159,8 @@ def sql(step: Step, at: Argument, dialect: str, where: Where = Where()) -> None:
     plain: list[str] = []
     for line in at.text.splitlines():
         command = line.strip()
-        if command.startswith(("\\", ".")) and not command.startswith(("./", "..")):
+        of_mysql = step.name in _MYSQL and command.lower().startswith(("system ", "source "))
+        if of_mysql or (command.startswith(("\\", ".")) and not command.startswith(("./", ".."))):
             _command(step, at, command)
         else:
             plain.append(line)
@@ -196,7 +197,8 @@ def _inside(database: str, name: str, thing: str) -> str:
     return name if whole else f"{database}.{name}"
 
 
-_SHELLS = ("\\!", ".shell", ".system", "system ")
+_SHELLS = ("\\!", ".shell", ".system", "system")
+_MYSQL = frozenset({"mysql", "mariadb", "mycli"})
 _READS_FILE = ("\\i", "\\ir", "\\include", ".read", "source", "\\.")
 _WRITES_FILE = ("\\o", "\\out", ".output", ".once", ".backup", ".save", "\\w", ".excel")
 

@@ -8,6 +8,7 @@ from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
 from trotline.analysis.tools.readers import contents
 from trotline.analysis.typed import windows
+from trotline.pattern import pattern
 
 
 def _rm(step: Step) -> None:
@@ -69,7 +70,7 @@ def _remember(step: Step, sources: tuple[Argument, ...], targets: tuple[Argument
     """A copy is its original by another name, as long as the line lasts."""
     for target in targets[:1]:
         for source in sources:
-            content = step.scene.content(step.path(source))
+            content = contents(step, (source,))
             inside = f"{step.path(target)}/{posixpath.basename(step.path(source))}"
             step.scene.keep(inside, content)  # where the target is a directory
             step.scene.keep(step.path(target), content)
@@ -149,8 +150,9 @@ def _dd(step: Step) -> None:
         if name == "if":
             step.read(word._replace(text=value))
         elif name == "of":
-            source = next((other.text[3:] for other in step.words if other.text.startswith("if=")), "")
-            step.write(word._replace(text=value), source=source)
+            sources = [other._replace(text=other.text[3:]) for other in step.words if other.text.startswith("if=")]
+            step.write(word._replace(text=value), source=sources[0].text if sources else "")
+            step.scene.keep(step.path(word._replace(text=value)), contents(step, tuple(sources[:1])))
     step.out = step.stdin.passed_on()
 
 
@@ -165,7 +167,22 @@ def _sed(step: Step) -> None:
             step.write(file, verb="edit")
     for script in scripts or list(found.rest[:1]):
         _sed_script(step, script)
-    step.out = contents(step, files).passed_on() if not in_place else Stream("")
+    before = contents(step, files)
+    step.out = before.passed_on() if not in_place else Stream("")
+    if before.text is not None and len(found.rest) - len(files) == 1 and not in_place:
+        step.out = before._replace(text=_substituted(before.text, found.rest[0].text))
+
+
+LONGEST_EXCHANGE = 200
+_LITERAL = pattern(r"s([/|#,:@!])([\w ./=:,@%+-]*)\1([\w ./=:,@%+-]*)\1(g?)")
+
+
+def _substituted(text: str, script: str) -> str | None:
+    """What becomes of a text, where the script only exchanges words; what else becomes of it is not known."""
+    match = _LITERAL.fullmatch(script) if len(script) < LONGEST_EXCHANGE else None
+    if match is None or "." in match[2] or not match[2]:
+        return None
+    return "\n".join(line.replace(match[2], match[3], -1 if match[4] else 1) for line in text.split("\n"))
 
 
 def _sed_script(step: Step, at: Argument) -> None:

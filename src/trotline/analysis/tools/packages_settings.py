@@ -29,6 +29,8 @@ def setting(line: Line) -> None:
 
 def _set(line: Line, key: str, at: Argument, value: str) -> None:
     step = line.step
+    if key.startswith("scripts."):
+        step.script(at._replace(text=value))  # what `run` will run
     name = key.rpartition(".")[2].lower()
     host = foreign(line.manager.kind, value)
     if loosens(name, value):

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from trotline.analysis.scene import Argument
+from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.shell.ansi import decoded
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream, joined
@@ -92,13 +92,37 @@ def _reads(step: Step) -> None:
     if step.name == "sort":
         for file in found.values("o"):
             step.write(file)
+            step.scene.keep(step.path(file), contents(step, files))
     for file in files:
         step.read(file, verb=step.name if row.prints else "look", recursive=found.has(*row.deep.split()))
     step.out = contents(step, files) if row.prints else Stream()
-    if not row.prints:
+    lists = _listed(step, files) if step.name in _LISTS and found.has(*_LISTS[step.name]) else ()
+    if lists:
+        step.out = Stream(None, frozenset({"names"}), (), lists)
+    if not row.prints or lists:
         return
     if step.name not in {"cat", "head", "tail", "tac"} and files:
         step.out = step.out.passed_on()
+
+
+_STANDARD_INPUT = frozenset({"-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
+_LISTING = ("l", "L", "files-with-matches", "files-without-match", "files")
+_LISTS = dict.fromkeys(("grep", "egrep", "fgrep", "rg"), _LISTING)
+"""Options with which a program prints names of files, and not what is in them."""
+
+
+def _listed(step: Step, files: tuple[Argument, ...]) -> tuple[str, ...]:
+    """Some of what is there."""
+    return tuple(f"{step.path(place).rstrip('/')}/{UNKNOWN}" for place in files[:8] or (Argument("."),))
+
+
+def _ls(step: Step) -> None:
+    """The names of everything here, or of what a pattern says; of another directory they lead nowhere."""
+    _reads(step)
+    files = [word for word in step.words if not word.text.startswith("-")]
+    if not files or any(word.pattern for word in files):
+        names = tuple(step.path(word) for word in files[:8]) or (f"{step.scene.cwd.rstrip('/')}/*",)
+        step.out = Stream(None, frozenset({"names"}), (), names)
 
 
 _PAGERS = frozenset({"less", "more", "zless"})
@@ -144,7 +168,7 @@ def contents(step: Step, files: tuple[Argument, ...]) -> Stream:
         return step.stdin
     streams = []
     for file in files:
-        if file.text == "-":
+        if file.text in _STANDARD_INPUT:
             streams.append(step.stdin)
         elif file.pipe is not None:
             streams.append(file.pipe)
@@ -153,4 +177,4 @@ def contents(step: Step, files: tuple[Argument, ...]) -> Stream:
     return joined(streams)
 
 
-TOOLS: dict[str, Handler] = {**dict.fromkeys(READERS, _reads)}
+TOOLS: dict[str, Handler] = {**dict.fromkeys(READERS, _reads), "ls": _ls}

@@ -14,6 +14,8 @@ def _shell(step: Step) -> None:
     found = step.options({*_VALUED}, stops=True)
     if found.has("n"):
         return  # read, not run
+    for file in found.values("rcfile", "init-file"):
+        _file(step, (file,))
     if found.has("c"):
         if found.rest:
             scene = step.scene.copy()
@@ -42,8 +44,11 @@ def _file(step: Step, words: tuple[Argument, ...]) -> None:
     elif path not in step.scene.written:
         step.effect("execute", "run", at, path=path, source="file")
     else:
+        content = step.scene.content(path)
         step.effect("execute", "run", at, path=path, source="written")
-        _piped(step, at, step.scene.content(path), words[1:])
+        if content.text is None and content.origin == "file":
+            step.opaque("a shell reads what a program of this line wrote", at, source="output")
+        _piped(step, at, content, words[1:])
 
 
 def _piped(step: Step, at: Argument, stream: Stream, words: tuple[Argument, ...] = ()) -> None:

@@ -44,11 +44,14 @@ WAYS = {
         lines=True,
     ),
     "ifne": Way(),
+    "incus": Way("t mode T user group cwd env project", "exec", marked=True),
+    "lxc": Way("t mode T user group cwd env project", "exec", marked=True),
     "mprocs": Way("c config s server ctl names", lines=True),
     "nix": Way("I A f file expr override-input inputs-from", "develop shell run", words="c command", bare=False),
     "nix-shell": Way("p packages I A attr E expr i", text="run command", bare=False),
     "nu": Way("config env-config I include-path", text="c commands e execute", bare=False),
     "osh": Way(text="c", bare=False),
+    "perf": Way("e event o output F freq p pid t tid C cpu g r repeat c count", "stat record trace ftrace kvm mem"),
     "pixi": Way("e environment manifest-path s spec c channel p platform w with", "run exec x"),
     "pueue": Way("d delay g group l label w working-directory a after o priority", "add", joined=True),
     "retry": Way("t times d delay m min x max u until w while"),
@@ -64,6 +67,8 @@ WAYS = {
         " filter-file delay-run poll map-signal",
         joined=True,
     ),
+    "wine": Way(),
+    "wine64": Way(),
     "wsl": Way("d distribution u user cd shell-type", words="e exec"),
     "xonsh": Way("D", text="c", bare=False),
     "ysh": Way(text="c", bare=False),
@@ -149,11 +154,20 @@ def _cargo_watch(step: Step) -> None:
     _way(step)
 
 
+def _hg(step: Step) -> None:
+    """`--config alias.x='!...'`, `--config hooks.y=...`: as `git -c`."""
+    for setting in step.options(("config", "R", "cwd")).values("config"):
+        key, _, value = setting.text.partition("=")
+        if value.startswith("!") or key.startswith("hooks."):
+            step.script(setting._replace(text=value.removeprefix("!")))
+
+
 TOOLS: dict[str, Handler] = {
     **dict.fromkeys(WAYS, _way),
     "autossh": _autossh,
     "bwrap": _bwrap,
     "cargo-watch": _cargo_watch,
+    "hg": _hg,
     "mosh": _mosh,
     "sail": _sail,
 }
