@@ -555,3 +555,20 @@ def test_a_quotation_is_one_line_of_plain_signs_that_means_the_same(value: Any) 
 def test_whatever_a_model_says_is_understood_or_a_failure(text: str) -> None:
     answer = understood(text)
     assert isinstance(answer, Failure) or isinstance(answer[0], bool)
+
+
+@pytest.mark.parametrize("said", [{"ok": False, "reason": "{}"}, {"no": "{}"}], ids=["a reason", "another object"])
+def test_what_a_model_says_at_length_is_cut_between_two_words(said: dict[str, Any]) -> None:
+    """Half of a secret is one that nobody recognises and takes out."""
+    words = [f"word{number:06}" for number in range(1000)]
+    text = json.dumps(said).replace("{}", " ".join(words))
+    found = understood(text)
+    shown = found[1] if isinstance(found, tuple) else found.detail
+    kept = re.findall(r"word\d+", shown)
+    assert kept
+    assert kept == words[: len(kept)]
+    assert len(kept) < len(words)
+
+
+def test_one_endless_word_of_a_model_is_not_shown_in_part() -> None:
+    assert understood(json.dumps({"ok": False, "reason": "x" * 5000})) == (False, "")

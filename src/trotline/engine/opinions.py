@@ -54,7 +54,7 @@ def understood(text: str) -> tuple[bool, str] | Failure:
     reason = answer.get("reason") or ""
     if not isinstance(reason, str):
         return Failure(kind=FailureKind.MISFIT, detail=f"gave a reason that is no text: {_short(text)}")
-    return answer["ok"], reason.strip()[:LONGEST_REASON]
+    return answer["ok"], _cut(reason.strip(), LONGEST_REASON)
 
 
 def _heard(hook: Hook, opinion: Opinion, contract: Contract) -> Heard:
@@ -80,4 +80,9 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return f"`{line[:117]}...`" if len(line) > 120 else f"`{line}`"
+    return f"`{_cut(line, 117)}...`" if len(line) > 120 else f"`{line}`"
+
+
+def _cut(text: str, most: int) -> str:
+    """Between two words: half of a secret is one that nobody recognises and takes out."""
+    return text if len(text) <= most else text[: most + 1].rpartition(" ")[0]
