@@ -1,5 +1,7 @@
 """Ways in which a shell runs something that a reader of its words may miss; and harmless lines of the same shapes."""
 
+import shlex
+
 import pytest
 
 from trotline.analysis.action import of_command
@@ -380,6 +382,121 @@ STOPPED = (
     "diskutil eraseDisk JHFS+ x disk0",
 )
 
+CODE = {
+    "python3 -c": (
+        "__import__('os').system('rm -rf /')",
+        "import os; getattr(os,'sys'+'tem')('rm -rf /')",
+        "import os; os.popen('rm -rf /')",
+        "import subprocess; subprocess.Popen(['rm','-rf','/'])",
+        "import subprocess; subprocess.run('rm -rf /',shell=True)",
+        "import subprocess as s; s.check_output(['rm','-rf','/'])",
+        "from subprocess import call; call(['rm','-rf','/'])",
+        "from os import system as s; s('rm -rf /')",
+        "import shutil; shutil.rmtree(chr(47))",
+        "import shutil; shutil.rmtree('/', ignore_errors=True)",
+        "import os; [os.remove(os.path.join(r,x)) for r,d,f in os.walk('/') for x in f]",
+        "import os; os.execvp('rm',['rm','-rf','/'])",
+        "import os; os.spawnlp(os.P_WAIT,'rm','rm','-rf','/')",
+        "import pty; pty.spawn(['rm','-rf','/'])",
+        "import asyncio; asyncio.run(asyncio.create_subprocess_shell('rm -rf /'))",
+        "import importlib; importlib.import_module('os').system('rm -rf /')",
+        "open('/dev/sda','wb').write(b'0'*512)",
+        "import ctypes; ctypes.CDLL(None).system(b'rm -rf /')",
+        "import sys; sys.modules['os'].system('rm -rf /')",
+        "import os; os.system(f\"{'rm'} -rf /\")",
+        "import os; os.system(''.join(['r','m',' -rf /']))",
+        "import os; os.system('/ fr- mr'[::-1])",
+        "import os; os.system('rX -rf /'.replace('X','m'))",
+        "import os; os.system('%s -rf /' % 'rm')",
+        "import os; os.system('rm -rf {}'.format('/'))",
+        "import os,base64; os.system(base64.b64decode('cm0gLXJmIC8='))",
+        "import os,codecs; os.system(codecs.decode('ez -es /','rot13'))",
+        "import os; os.system(bytes([114,109,32,45,114,102,32,47]).decode())",
+        "import os; os.system(chr(114)+chr(109)+' -rf /')",
+        "exec(bytes.fromhex('696d706f7274206f733b6f732e73797374656d2827726d202d7266202f2729'))",
+        "eval(\"__import__('os').system('rm -rf /')\")",
+        "exec(\"import os\nos.system('rm -rf /')\")",
+        "exec(compile(\"import os; os.system('rm -rf /')\",'x','exec'))",
+        "import os; c='rm'; c+=' -rf /'; os.system(c)",
+        "import os; d={'a':'rm -rf /'}; os.system(d['a'])",
+        "import os; l=['rm -rf /']; os.system(l[0])",
+        "import os; f=os.system; f('rm -rf /')",
+        "import os; (lambda x: os.system(x))('rm -rf /')",
+        "def f(x):\n import os\n os.system(x)\nf('rm -rf /')",
+        "import os; os.system(*['rm -rf /'])",
+        "import os; list(map(os.system,['rm -rf /']))",
+        "import os; any(os.system(c) for c in ['rm -rf /'])",
+        "import os; os.system(command='rm -rf /')",
+        "from pathlib import Path; import shutil; shutil.rmtree(Path.home())",
+        "from pathlib import Path; [p.unlink() for p in Path('/').rglob('*')]",
+        "import os; os.removedirs('/etc')",
+        "import os; os.rename('/etc','/tmp/x')",
+        "import shutil; shutil.move('/etc','/tmp')",
+        "import shutil; shutil.rmtree(__import__('os').path.expanduser('~'))",
+        "import os; os.chdir('/'); os.system('rm -rf *')",
+        "import os; os.truncate('/dev/sda',0)",
+        "import subprocess; subprocess.run(['bash','-c','rm -rf /'])",
+        "import subprocess; subprocess.run(['sh'],input=b'rm -rf /')",
+        "import subprocess; subprocess.run('sh',input='rm -rf /',text=True)",
+        "import multiprocessing as m,os; m.Process(target=os.system,args=('rm -rf /',)).start()",
+        "import threading,os; threading.Thread(target=os.system,args=('rm -rf /',)).start()",
+        "import runpy; open('x.py','w').write(\"import os; os.system('rm -rf /')\"); runpy.run_path('x.py')",
+        "import timeit; timeit.timeit(\"__import__('os').system('rm -rf /')\",number=1)",
+        "import cProfile; cProfile.run(\"__import__('os').system('rm -rf /')\")",
+        "import code; code.InteractiveInterpreter().runsource(\"import os; os.system('rm -rf /')\")",
+        "import os; os.environ['X']='rm -rf /'; os.system('$X')",
+        "import sys; exec(sys.argv[1])",
+        "import send2trash,shutil; shutil.rmtree('/home')",
+    ),
+    "node -e": (
+        "require('child_process').exec('rm -rf /')",
+        "require('child_process').spawnSync('rm',['-rf','/'])",
+        "const {execSync:e}=require('child_process'); e('rm -rf /')",
+        "require('fs').rmSync('/',{recursive:true,force:true})",
+        "require('fs').rmdirSync('/',{recursive:true})",
+        "process.binding('spawn_sync'); require('child_process')['ex'+'ec']('rm -rf /')",
+        "eval(\"require('child_process').execSync('rm -rf /')\")",
+        "new Function(\"require('child_process').execSync('rm -rf /')\")()",
+        "require('child_process').execSync(Buffer.from('cm0gLXJmIC8=','base64').toString())",
+        "require('child_process').execSync(String.fromCharCode(114,109)+' -rf /')",
+        "require('child_process').execSync(['rm','-rf','/'].join(' '))",
+        "require('child_process').execSync(`rm -rf ${'/'}`)",
+        "const cp=require('node:child_process');cp.execFileSync('rm',['-rf','/'])",
+        "require('vm').runInThisContext(\"process.mainModule.require('child_process').execSync('rm -rf /')\")",
+        "global.process.mainModule.require('child_process').execSync('rm -rf /')",
+        "require('fs').promises.rm('/',{recursive:true})",
+        "require('rimraf').sync('/')",
+        "require('fs-extra').removeSync('/')",
+        "setTimeout(()=>require('child_process').execSync('rm -rf /'),10)",
+        "Bun.spawnSync(['rm','-rf','/'])",
+    ),
+    "perl -e": (
+        'system("rm","-rf","/")',
+        'exec "rm -rf /"',
+        "`rm -rf /`",
+        "qx{rm -rf /}",
+        'use File::Path; rmtree("/")',
+        'unlink glob "/*"',
+        'eval "system(q(rm -rf /))"',
+        'my $c="rm"; system("$c -rf /")',
+        'system(join(" ","rm","-rf","/"))',
+        'system(pack("H*","726d202d7266202f"))',
+        'system(reverse "/ fr- mr")',
+    ),
+    "ruby -e": (
+        'system("rm -rf /")',
+        'exec("rm","-rf","/")',
+        "%x(rm -rf /)",
+        'IO.popen("rm -rf /")',
+        'require "fileutils"; FileUtils.rm_rf("/")',
+        "eval(\"system('rm -rf /')\")",
+        'spawn("rm -rf /")',
+        'Open3.capture2("rm -rf /")',
+        'Dir.glob("/*").each{|f| FileUtils.rm_rf(f)}',
+        'system(["cm0gLXJmIC8="].pack("H*")); system("rm -rf /".reverse.reverse)',
+    ),
+}
+
 PASSED = (
     "exec > >(tee build.log) 2>&1; make",
     "make 2> >(grep -v warning >&2)",
@@ -451,6 +568,11 @@ def permission(command: str, preset: str) -> Permission:
 @pytest.mark.parametrize("command", STOPPED)
 def test_what_a_shell_would_run_is_found(command: str) -> None:
     assert permission(command, "standard") >= Permission.ASK
+
+
+@pytest.mark.parametrize("program,code", [(program, code) for program, codes in CODE.items() for code in codes])
+def test_what_code_would_do_is_found(program: str, code: str) -> None:
+    assert permission(f"{program} {shlex.quote(code)}", "standard") >= Permission.ASK
 
 
 @pytest.mark.parametrize("command", PASSED)

@@ -161,12 +161,12 @@ def _script(deeds: Deeds, call: Call) -> Value:
 
 def _program(deeds: Deeds, call: Call) -> Value:
     """A list is a program with its words; a text is read by a shell, or split by blanks."""
-    what = call.at(0, "args", "command") or NOTHING
+    what, given = call.at(0, "args", "command") or NOTHING, call.named.get("input")
     if what.items is None:
-        return deeds.script(what)
+        return deeds.script(what, given)
     if call.true("shell") and what.items:
-        return deeds.script(what.items[0])
-    return deeds.run(list(what.items))
+        return deeds.script(what.items[0], given)
+    return deeds.run(list(what.items), given)
 
 
 def _several(deeds: Deeds, call: Call) -> Value:

@@ -69,8 +69,8 @@ class Deeds:
 
     # Programs
 
-    def script(self, value: Value) -> Value:
-        """A text that a shell reads."""
+    def script(self, value: Value, given: Value | None = None) -> Value:
+        """A text that a shell reads, and what is given to it then."""
         if value.origins & {"network", "decoded"}:
             self._foreign(value, "a shell reads it")
         self._maybe_wired(value)
@@ -78,10 +78,10 @@ class Deeds:
             if not value.origins & {"network", "decoded"}:
                 self.step.opaque("the code works out what a shell reads", self.at, source="text")
             return NOTHING
-        return self._output(self.step.script(self.argument(value)))
+        return self._output(self.step.script(self.argument(value), _flowing(given)))
 
-    def run(self, values: list[Value]) -> Value:
-        """A program with its words."""
+    def run(self, values: list[Value], given: Value | None = None) -> Value:
+        """A program with its words, and what it is given to read."""
         if not values:
             return NOTHING
         words = [self.argument(value) for value in values]
@@ -89,7 +89,7 @@ class Deeds:
         if not words[0].known:
             self.step.opaque("the code works out which program it runs", self.at, source="name")
             return NOTHING
-        return self._output(self.step.run(words))
+        return self._output(self.step.run(words, _flowing(given)))
 
     def _output(self, stream: Stream) -> Value:
         self.printed.append(stream)
@@ -170,6 +170,12 @@ class Deeds:
 
     def output(self) -> Stream:
         return joined(self.printed) if self.printed else Stream("")
+
+
+def _flowing(given: Value | None) -> Stream | None:
+    if given is None:
+        return None
+    return Stream(given.text if given.known else None, given.origins, given.paths)
 
 
 def _of(stream: Stream) -> Value:

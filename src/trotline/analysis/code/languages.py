@@ -95,6 +95,7 @@ JAVASCRIPT = Language(
     aliases=(
         ("node:", ""),
         ("globalThis.", ""),
+        ("global.", ""),
         ("window.", ""),
         ("process.mainModule.require", "require"),
         ("fs/promises", "fs"),

@@ -267,6 +267,13 @@ class Python(Expressions):
         found = [self._invoked(function, Call(function.name, (value,), {}, function.owner)) for value in values]
         return mixed(found)._replace(items=tuple(found))
 
+    def on_later(self, call: Call) -> Value:
+        """`Thread(target=..., args=...)` and its kin: a function, and what it is called with."""
+        function, given = call.at(1, "target", "function"), call.at(2, "args") or NOTHING
+        if function is not None:
+            self._invoked(function, Call(function.name, tuple(given.flat()), {}, function.owner))
+        return NOTHING
+
     def on_socket(self, _: Call) -> Value:
         return Value(UNKNOWN, "socket")
 
@@ -286,8 +293,11 @@ _SPECIAL: dict[str, Callable[[Python, Call], Value]] = {
     "importlib.__import__": Python.on_module,
     "importlib.import_module": Python.on_module,
     "map": Python.on_map,
+    "multiprocessing.Process": Python.on_later,
     "operator.attrgetter": Python.on_getattr,
     "socket.socket": Python.on_socket,
+    "threading.Thread": Python.on_later,
+    "threading.Timer": Python.on_later,
     "vars": Python.on_vars,
 }
 

@@ -141,6 +141,11 @@ def query(deeds: Deeds, call: Call) -> Value:
     return owner
 
 
+def _of_a_library(deeds: Deeds, call: Call) -> Value:
+    """`CDLL(None).system`: C has the same."""
+    return deeds.script(call.values[0]) if call.values else NOTHING
+
+
 def _tempfile(deeds: Deeds, call: Call) -> Value:
     del call
     return Value(f"{deeds.step.scene.world.temporary[0]}/scratch", "<file>")
@@ -156,7 +161,8 @@ CALLS = table(
     delete="os.remove os.unlink Path.unlink send2trash.send2trash",
     download="urllib.request.urlretrieve urllib.urlretrieve wget.download",
     empty="os.truncate",
-    eval="exec eval compile runpy.run_string execfile code.InteractiveInterpreter.runsource types.FunctionType",
+    eval="exec eval compile runpy.run_string execfile code.InteractiveInterpreter.runsource types.FunctionType"
+    " timeit.timeit timeit.repeat cProfile.run profile.run trace.Trace.run",
     exec="os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.spawnl os.spawnle"
     " os.spawnlp os.spawnv os.spawnve os.spawnvp os.spawnvpe os.posix_spawn os.posix_spawnp",
     expand="os.path.expanduser",
@@ -192,6 +198,7 @@ CALLS = table(
     wire="os.dup2",
 )
 CALLS |= {
+    "?.system": _of_a_library,
     "bytes.decode": _decode,
     "chr": _characters,
     "bytes": _characters,

@@ -105,6 +105,8 @@ class Expressions:
         owner, index = self.value(node.value), self.value(node.slice)
         if owner.name == "os.environ":
             return self.deeds.variable(index)
+        if owner.name == "sys.modules":
+            return Value(UNKNOWN, index.text)
         if owner.name.endswith(".__dict__"):
             return self.member(Value(UNKNOWN, owner.name.removesuffix(".__dict__")), index.text)
         if isinstance(node.slice, ast.Slice):
