@@ -60,7 +60,9 @@ def families_page() -> str:
     for module in pkgutil.iter_modules(tools.__path__):
         programs = getattr(importlib.import_module(f"{tools.__name__}.{module.name}"), "TOOLS", None)
         if programs:
-            rows = textwrap.wrap(" ".join(sorted(programs)), 98, break_on_hyphens=False, break_long_words=False)
+            whole = " ".join(sorted(programs))
+            fits = len(f'    "{module.name}": "{whole}",') <= 120  # the formatter joins what fits in a line
+            rows = [whole] if fits else textwrap.wrap(whole, 98, break_on_hyphens=False, break_long_words=False)
             texts = [f'"{row}{" " if row is not rows[-1] else ""}"' for row in rows]
             lines += [f'    "{module.name}": ' + "\n    ".join(texts) + ","]
     return "\n".join([*lines, "}", ""])

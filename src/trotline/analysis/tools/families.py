@@ -4,7 +4,7 @@ FAMILIES = {
     "agents": "aider amp claude claude-code cline cline-core codex codex-exec cursor-agent droid gemini "
     "gemini-cli opencode opencode-ai qwen qwen-code",
     "archives": "7z 7za 7zr 7zz ar bsdtar cpio genisoimage gtar jar mksquashfs p7zip rar tar unrar unzip zip",
-    "builds": "gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
+    "builds": "c++ cc clang clang++ g++ gcc gfortran gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
     "builtins": ". : [ alias bind builtin cd chdir command complete declare echo enable eval exec export false hash "
     "let local mapfile popd printf pushd pwd read readarray readonly set shift source test trap true "
     "type typeset unalias unset which",
@@ -93,6 +93,7 @@ FAMILIES = {
     "readers": "awk b2sum bat cat cksum cmp column comm cut diff du egrep expand fgrep file fmt fold gawk grep "
     "head hexdump hexyl join jq less ls mawk md5sum more nawk nl od paste rg sha1sum sha256sum shasum "
     "sort stat strings sum tac tail tree unexpand uniq view wc yq zgrep zless",
+    "rewriters": "chrpath codesign fallocate install_name_tool llvm-objcopy llvm-strip objcopy patch patchelf strip",
     "servers": "apache2ctl apachectl caddy haproxy httpd nginx openresty tengine varnishadm",
     "services": "airflow akamai akeyless algolia aliyun amplify amtool apigee apigeecli argocd auth0 aws-vault bao "
     "barman berglas bk borg borgmatic boundary braintree buildkite-agent bws cdk cf chamber circleci "
