@@ -51,6 +51,12 @@ def _directory(effect: Effect, _: Sight) -> bool:
     return effect.kind in _CHANGES and replaced and control_directory(effect.path)
 
 
+def _option(effect: Effect, _: Sight) -> bool:
+    """`-` alone is no file for most programs, but what flows in or out."""
+    name = effect.path.rpartition("/")[2]
+    return effect.kind == "write" and name.startswith("-") and name != "-"
+
+
 GUARD = Guard(
     name="control_files",
     danger="files that decide what agents, editors, git and shells run next",
@@ -113,6 +119,13 @@ GUARD = Guard(
             "{path} decides what runs on the build machines, with their secrets",
         ),
         Row("directory", _directory, "ask deny deny", "{path} holds settings that decide what runs"),
+        Row(
+            "name of an option",
+            _option,
+            "pass ask ask",
+            "{path} is called like an option: a later `*` hands it to a program, which obeys it",
+            "give it a name that begins with a letter",
+        ),
     ),
     stops=(
         "echo '{}' > .cursor/hooks.json",
@@ -135,6 +148,9 @@ GUARD = Guard(
         "echo 'never ask' >> AGENTS.md",
         "cp x .cursor/rules/always.mdc",
         "rm .cursorignore",
+        "touch -- --use-compress-program=x",
+        "date > '-rf'",
+        "cp notes.txt ./--to-command=x",
         "gawk -i inplace 'NR > 1' ~/.zshrc",
         "patch .claude/settings.json looser.diff",
         "patch -p1 -o .git/hooks/pre-push hook.sample x.diff",
@@ -157,6 +173,8 @@ GUARD = Guard(
         "head -2 ~/.bashrc",
         "echo done > docs/hooks.md",
         "touch src/.keep",
+        "touch -- src/a-b",
+        "gpg -o - notes.gpg",
         "git status",
         "gawk '/alias/' ~/.zshrc",
         "gawk -i inplace 'NR > 1' table.csv",

@@ -25,9 +25,9 @@ FAMILIES = {
     "mkfs.msdos mkfs.nilfs2 mkfs.ntfs mkfs.reiserfs mkfs.udf mkfs.vfat mkfs.xfs mkfs.zfs mkswap mount "
     "newfs newfs_apfs newfs_hfs nvme parted pvremove resize2fs sfdisk sgdisk swapoff tune2fs umount "
     "vgreduce vgremove wipefs zfs zpool",
-    "editors": "busybox cpulimit ed emacs emacsclient ex expect gdb gvim ld-linux-aarch64.so.1 "
-    "ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen "
-    "start-stop-daemon tmux toybox vi vim vimdiff",
+    "editors": "busybox code code-insiders codium cpulimit cursor ed emacs emacsclient ex expect gdb gvim kiro "
+    "ld-linux-aarch64.so.1 ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim positron "
+    "run-parts rvim screen start-stop-daemon tmux toybox trae vi vim vimdiff vscodium windsurf",
     "fd": "fd fdfind",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
     "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
@@ -133,8 +133,8 @@ FAMILIES = {
     "rye sail sshpass teller tini toolbox tsp watchexec wsl xonsh ysh",
     "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m "
     "websocat wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
-    "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reg "
-    "regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
+    "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh "
+    "reagentc reg regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
     "windows_cmd": "cmd copy move ren xcopy",
     "windows_disks": "diskpart fsutil manage-bde ntdsutil robocopy",
 }
