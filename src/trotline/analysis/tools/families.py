@@ -59,7 +59,7 @@ FAMILIES = {
     "whatweb windapsearch wireshark wl-copy wl-paste wpscan xclip xsel zmap zrok",
     "npm_programs": "concurrently cross-env cross-env-shell del-cli nodemon rimraf shx",
     "objects": "aws az azcopy b2 gcloud gsutil mc rclone s3cmd s5cmd",
-    "own": "agentshield cc-safety-net dcg gryph nah omamori rampart tirith trotline",
+    "own": "agentshield cc-safety-net cupcake dcg gryph nah omamori rampart tirith trotline",
     "packages": "add-apt-repository apk apt apt-add-repository apt-get aptitude asdf brew bun bundle bundler bunx "
     "cabal cargo changeset choco composer conan conda cpanm dart deno dnf dotnet dpkg flatpak flit "
     "flutter fnm gem go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage "
