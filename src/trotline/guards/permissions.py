@@ -85,5 +85,6 @@ GUARD = Guard(
         "chmod --reference=a b",
         "find src -name '*.sh' -exec chmod u+x {} +",
         "find docs -type f | xargs chmod 644",
+        "git ls-files 'bin/*' | xargs chmod +x",
     ),
 )

@@ -60,7 +60,7 @@ def _listed(call: Call) -> None:
     """All files of the tree, or those that the words and flags leave of it."""
     chosen = bool(call.found.flags.keys() - {"cached", "z"})
     paths = pathspecs((*call.found.rest, *call.found.paths))
-    below = [f"{UNKNOWN}/{path.text}" for path in paths] or ([UNKNOWN] if chosen else ["."])
+    below = [f"./{UNKNOWN}/{path.text}" for path in paths] or ([f"./{UNKNOWN}"] if chosen else ["."])
     names = tuple(call.step.scene.absolute(name) for name in below)
     call.step.out = Stream(None, frozenset({"names"}), (), names)
 
