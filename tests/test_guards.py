@@ -130,6 +130,10 @@ def test_who_steers_agents_is_asked_about_and_who_ends_the_guard_is_refused(
         ("git ls-files | xargs rm", "ask", "deny"),
         ("git ls-files -o --exclude-standard | xargs rm", "silent", "ask"),
         ("git ls-files | xargs wc -l", "silent", "silent"),
+        ("git ls-files 'bin/*' | xargs chmod +x", "silent", "silent"),
+        ("find . -type f -exec chmod 644 {} +", "silent", "silent"),
+        ("find ~ -name '*.sh' -exec chown me {} +", "silent", "ask"),
+        ("find /usr/lib -exec chown me {} +", "deny", "deny"),
     ],
 )
 def test_what_a_search_finds_is_known_by_where_it_looks_and_for_what(line: str, standard: str, strict: str) -> None:

@@ -230,6 +230,35 @@ def test_archivers_read_what_they_pack_and_write_what_they_unpack(line: str, exp
 
 
 @pytest.mark.parametrize(
+    "line, written",
+    [
+        ("gawk -i inplace -f tidy.awk a b", ["a", "b"]),
+        ("patch a x.diff", ["a"]),
+        ("patch -o c a x.diff", ["c"]),
+        ("patch -d sub -i x.diff a", ["sub/a"]),
+        ("patch -p1 <<< '+++ b/src/a'", ["src/a"]),
+        ("strip -R .comment a b", ["a", "b"]),
+        ("strip -o c a", ["c"]),
+        ("objcopy --strip-all a", ["a"]),
+        ("llvm-objcopy --rename-section .x=.y a c", ["c"]),
+        ("patchelf --replace-needed x.so y.so a b", ["a", "b"]),
+        ("patchelf --set-rpath lib --output c a", ["c"]),
+        ("chrpath -r lib a", ["a"]),
+        ("install_name_tool -change x y -id z a", ["a"]),
+        ("codesign --sign - --force a", ["a"]),
+        ("codesign --remove-signature a", ["a"]),
+        ("fallocate -l 1M a", ["a"]),
+        ("patch --dry-run a x.diff", []),
+        ("chrpath a", []),
+        ("codesign --verify a", []),
+        ("patchelf --print-needed a", []),
+    ],
+)
+def test_what_rewrites_a_file_writes_the_one_that_is_changed(line: str, written: list[str]) -> None:
+    assert [path for kind, _, path in found(line) if kind == "write"] == [f"/home/me/work/{name}" for name in written]
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "alias git='rm -rf /home/me'",

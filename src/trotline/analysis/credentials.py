@@ -15,7 +15,8 @@ STOLEN = "stolen"
 
 _BY_PATH = {
     "a key": "*/.ssh/id_* */.ssh/*_rsa */.ssh/*_ed25519 */.ssh/*.pem */.ssh/identity /etc/ssh/ssh_host_*_key"
-    " */.gnupg/private-keys-v1.d* */.gnupg/secring* */.ssh/google_compute_engine",
+    " */.gnupg/private-keys-v1.d* */.gnupg/secring* */.ssh/google_compute_engine"
+    " */.config/age/keys.txt */.config/sops/age/keys.txt */application?support/sops/age/keys.txt",
     "a cloud's credentials": "*/.aws/credentials */.aws/sso/* */.aws/cli/cache/* */.azure/accesstokens.json"
     " */.azure/msal_token_cache* */.config/gcloud/* */.oci/config */.oci/*.pem */.config/doctl/config.yaml"
     " */.bluemix/config.json */.aliyun/config.json */.config/hcloud/cli.toml */.linode-cli */.fly/config.yml"
@@ -31,7 +32,8 @@ _BY_PATH = {
     " */.config/hub */.yarnrc.yml */.circleci/cli.yml */.config/netlify/config.json */.heroku/credentials"
     " */.huggingface/token */.cache/huggingface/token */.databrickscfg */.snowsql/config */.boto"
     " */.s3cfg */.rclone.conf"
-    " */.config/rclone/rclone.conf */.claude/.credentials.json */.codex/auth.json */.gemini/oauth_creds.json",
+    " */.config/rclone/rclone.conf */.claude/.credentials.json */.codex/auth.json */.gemini/oauth_creds.json"
+    " */.config/*/token */.comet.config",
     "passwords": "/etc/shadow /etc/shadow- /etc/gshadow /etc/master.passwd */.pgpass */.my.cnf */.mylogin.cnf"
     " */.password-store/* */*.kdbx */login.keychain* */keychains/* /etc/sudoers */.htpasswd */.local/share/keyrings/*",
     "a browser's secrets": "*/login?data */cookies.sqlite */key4.db */logins.json */network/cookies */local?state"
@@ -71,6 +73,11 @@ _NO_KEY_ENDINGS = (".conf", ".txt", ".md", ".log", ".sock")
 """How the names of files begin and end that lie beside keys and are none."""
 
 _ROOT_OF_A_PROCESS = pattern(r"^/proc/[0-9a-z]+/(?:root|cwd)(?=/)")
+_TOKENS = pattern(
+    r"(?:/home/[^/]+|/users/[^/]+|/root)/\.(?:local/share/)?[^/]+/(?:[^/]+/)?(?:tokens?|[\w-]+_tokens)\.json$"
+)
+"""What programs keep for a person in a directory of their own; in a project, tokens are colours as often."""
+
 _PATTERNS = Patterns(_BY_PATH)
 
 
@@ -85,6 +92,8 @@ def credential(path: str) -> str:
     kind = _PATTERNS.kind(lower)
     if kind:
         return kind
+    if _TOKENS.match(lower):
+        return "a token"
     if name.endswith(_STATES):
         return "a secret"
     if name in _NAMES or (name.endswith(_KEY_ENDINGS) and not _certificate(name)):

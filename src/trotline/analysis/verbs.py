@@ -21,6 +21,9 @@ class Deed(StrEnum):
 REMOVE = "remove"
 """Something is taken away that is no whole thing of its own, or that nobody knows."""
 
+SIDE_DOOR = "download by the side door"
+"""Something is fetched by a program that is there for something else."""
+
 _WORDS = {
     Deed.DESTROY: "abandon clean clear decommission del delete deleted deletes dereg deregister destroy detach"
     " disassociate"

@@ -2,10 +2,13 @@
 
 from trotline.analysis.controls import control, control_directory
 from trotline.analysis.places import Place
+from trotline.analysis.step import GAP
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight, Test
+from trotline.pattern import pattern
 
 _CHANGES = frozenset({"write", "delete", "permissions"})
+_FOR_LATER = pattern(r"\$GITHUB_(?:ENV|PATH)\b")
 _PACKAGES = frozenset({"pkg:pypi/trotline", "pkg:brew/trotline"})
 
 
@@ -49,6 +52,18 @@ def _of(*kinds: str) -> Test:
 def _directory(effect: Effect, _: Sight) -> bool:
     replaced = effect.kind == "delete" or effect.verb in {"link", "move"} or effect.recursive
     return effect.kind in _CHANGES and replaced and control_directory(effect.path)
+
+
+def _later_steps(effect: Effect, _: Sight) -> bool:
+    """The files that a pipeline takes variables and the search path of its later steps from; only it knows where."""
+    told = effect.kind == "write" and effect.path == GAP and _FOR_LATER.search(effect.why) is not None
+    return told or _kind(effect) == "later steps"
+
+
+def _option(effect: Effect, _: Sight) -> bool:
+    """`-` alone is no file for most programs, but what flows in or out."""
+    name = effect.path.rpartition("/")[2]
+    return effect.kind == "write" and name.startswith("-") and name != "-"
 
 
 GUARD = Guard(
@@ -112,7 +127,35 @@ GUARD = Guard(
             "pass ask deny",
             "{path} decides what runs on the build machines, with their secrets",
         ),
+        Row(
+            "later steps",
+            _later_steps,
+            "pass ask deny",
+            "what later steps of the pipeline find and run would change",
+            "set it for the one command that needs it",
+        ),
+        Row(
+            "servers",
+            _of("servers"),
+            "pass ask deny",  # wherever it lies: an agent may be told to look there
+            "{path} names programs that an agent starts as its servers",
+            "show the person what you would change",
+        ),
+        Row(
+            "programs",
+            _of("programs"),
+            "pass ask deny",
+            "{path} is obeyed by every program of its kind that starts from now on",
+            "give the option on the one line that needs it",
+        ),
         Row("directory", _directory, "ask deny deny", "{path} holds settings that decide what runs"),
+        Row(
+            "name of an option",
+            _option,
+            "pass ask ask",
+            "{path} is called like an option: a later `*` hands it to a program, which obeys it",
+            "give it a name that begins with a letter",
+        ),
     ),
     stops=(
         "echo '{}' > .cursor/hooks.json",
@@ -135,6 +178,25 @@ GUARD = Guard(
         "echo 'never ask' >> AGENTS.md",
         "cp x .cursor/rules/always.mdc",
         "rm .cursorignore",
+        "echo insecure > ~/.curlrc",
+        "echo check_certificate=off | tee -a ~/.wgetrc",
+        "cp gems.yml ~/.gemrc",
+        "cp x.timer ~/.local/share/systemd/user/x.timer",
+        "echo 'import x' > .venv/lib/python3.13/site-packages/x.pth",
+        "sed -i s/root/me/ .devcontainer/devcontainer.json",
+        'echo ./bin >> "$GITHUB_PATH"',
+        "echo NODE_OPTIONS=-rx | tee -a $GITHUB_ENV",
+        "cp x ~/Library/Application\\ Support/Claude/claude_desktop_config.json",
+        "echo '{}' > tools/mcp.json",
+        "cp servers.json ~/.config/agent/mcp_config.json",
+        "sed -i s/ask/auto/ ~/.config/gemini/settings.json",
+        "echo off > ~/.config/cupcake/state",
+        "touch -- --use-compress-program=x",
+        "date > '-rf'",
+        "cp notes.txt ./--to-command=x",
+        "gawk -i inplace 'NR > 1' ~/.zshrc",
+        "patch .claude/settings.json looser.diff",
+        "patch -p1 -o .git/hooks/pre-push hook.sample x.diff",
         "claude -p 'tidy up' --dangerously-skip-permissions",
         "codex exec --yolo 'tidy up'",
         "gemini --approval-mode=yolo -p x",
@@ -154,7 +216,19 @@ GUARD = Guard(
         "head -2 ~/.bashrc",
         "echo done > docs/hooks.md",
         "touch src/.keep",
+        "cat ~/.curlrc ~/.wgetrc",
+        "ls .venv/lib/python3.13/site-packages/*.pth",
+        "jq .image .devcontainer/devcontainer.json",
+        "wc -l $GITHUB_ENV",
+        "echo size=3 >> $GITHUB_OUTPUT",
+        "jq .servers tools/mcp.json",
+        "touch -- src/a-b",
+        "gpg -o - notes.gpg",
         "git status",
+        "gawk '/alias/' ~/.zshrc",
+        "gawk -i inplace 'NR > 1' table.csv",
+        "patch -p1 < fix.diff",
+        "patch --dry-run .claude/settings.json looser.diff",
         "echo '- run make test' >> CLAUDE.md",
         "claude -p 'what does this do?'",
         "claude mcp list",

@@ -39,6 +39,11 @@ GUARD = Guard(
         "sh /var/tmp/x",
         "bash /dev/shm/x",
         "sh /dev/fd/3",
+        "scp -qo ProxyCommand=/tmp/way notes.txt build.example.org:",
+        "sftp -qvoKnownHostsCommand=/tmp/keys build.example.org",
+        "rsync -ne 'ssh -o LocalCommand=/var/tmp/x' src build.example.org:src",
+        "gcc -O2 -fplugin=/tmp/passes.so main.c",
+        "clang -fpass-plugin=/var/tmp/passes.so -c main.c",
     ),
     passes=(
         "bash scripts/setup.sh",
@@ -47,5 +52,8 @@ GUARD = Guard(
         "sh build.sh",
         "bin/tool",
         "./gradlew test",
+        "scp -o BatchMode=yes notes.txt build.example.org:",
+        "rsync -e 'ssh -p 2222' -a src build.example.org:src",
+        "gcc -fplugin=build/passes.so main.c",
     ),
 )

@@ -64,6 +64,10 @@ def _other_source(effect: Effect, _: Sight) -> bool:
     return effect.kind == "install" and effect.verb == "source" and bool(effect.host)
 
 
+def _extension(effect: Effect, sight: Sight) -> bool:
+    return _is("install", source="path", target="user")(effect, sight) and effect.path.lower().endswith(".vsix")
+
+
 def _as_root(effect: Effect, sight: Sight) -> bool:
     """A language's package with the rights of the machine's owner: its scripts run with them too."""
     privileged = any(other.kind == "privilege" for other in sight.effects)
@@ -147,6 +151,13 @@ GUARD = Guard(
         Row("removed", _is("remove"), "pass ask deny", "{package} would be removed"),
         Row("as root", _as_root, "pass ask deny", "{package} would be installed with the rights of root"),
         Row("system package", _is("install", target="system"), "pass ask deny", "this machine would get {package}"),
+        Row(
+            "extension from a file",
+            _extension,
+            "pass ask deny",
+            "{path} is code that the editor would run; no registry has seen it",
+            "install it from the registry by its name",
+        ),
         Row("forced versions", _is("unlock"), "pass ask deny", "versions would change beyond what the project allows"),
         Row(
             "for the person", _is("install", target="user"), "pass pass ask", "{package} would be there in all projects"
@@ -185,6 +196,8 @@ GUARD = Guard(
         "npm audit fix --force",
         "sed -i s/abc/def/ web/yarn.lock",
         "cp /tmp/mine.lock uv.lock",
+        "cursor --install-extension build/theme.vsix",
+        "codium --force --install-extension=/tmp/theme.vsix",
         "npm config set ignore-scripts false",
         "echo reqeusts >> requirements.txt",
         'cat > package.json <<\'END\'\n{"dependencies": {"lefty": "https://elsewhere.example/l.tgz"}}\nEND',
@@ -212,6 +225,8 @@ GUARD = Guard(
         "yarn build",
         "bundle exec rspec",
         "brew install jq",
+        "windsurf --install-extension acme.theme@1.2.0",
+        "code --list-extensions --show-versions",
         "apt list --installed",
         "apt-get install -s nginx",
         "pip list",

@@ -68,6 +68,9 @@ GUARD = Guard(
         "chmod -R 000 /etc/ssl",
         "chmod o+w x",
         "chgrp -R staff /var",
+        "find / -xdev -exec chown nobody {} +",
+        "find . -type d -exec chmod o+w {} +",
+        "find /srv/shop -type f -print0 | xargs -0 chgrp staff",
     ),
     passes=(
         "chmod +x run.sh",
@@ -80,5 +83,8 @@ GUARD = Guard(
         "chgrp staff x",
         "chmod 600 .env",
         "chmod --reference=a b",
+        "find src -name '*.sh' -exec chmod u+x {} +",
+        "find docs -type f | xargs chmod 644",
+        "git ls-files 'bin/*' | xargs chmod +x",
     ),
 )

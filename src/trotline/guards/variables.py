@@ -1,5 +1,6 @@
 """Variables: all of them shown at once, or set so that other code runs or the guard looks elsewhere."""
 
+from trotline.analysis.controls import OTHER_GUARDS
 from trotline.analysis.step import GAP
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight
@@ -11,6 +12,7 @@ _MOVES = frozenset(
     " GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS".split()
 )
 _OURS = "TROTLINE_"
+_THEIRS = tuple(f"{name.upper().replace('-', '_')}_" for name in OTHER_GUARDS)
 _AGENTS = ("CLAUDECODE", "CLAUDE_CODE", "CURSOR_", "CODEX_", "GEMINI_CLI", "COPILOT_AGENT", "OPENCODE")
 _STARTS = frozenset("BASH_ENV ENV PROMPT_COMMAND PS0 PS4 PYTHONSTARTUP INPUTRC".split())
 _CHOSEN = frozenset("CC BROWSER GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS".split())
@@ -81,9 +83,20 @@ def _agent(effect: Effect, _: Sight) -> bool:
     return effect.kind == "environment" and effect.target.startswith(_AGENTS)
 
 
-def _tls_off(effect: Effect, _: Sight) -> bool:
-    off = {"NODE_TLS_REJECT_UNAUTHORIZED": "0", "GIT_SSL_NO_VERIFY": "1", "PYTHONHTTPSVERIFY": "0"}
-    return effect.kind == "environment" and off.get(effect.target) == effect.source.lower().replace("true", "1")
+def _other_guard(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "environment" and effect.target.startswith(_THEIRS)
+
+
+_UNVERIFIED = pattern(
+    r"(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)=0|GIT_SSL_NO_VERIFY=(?:1|true)"
+    r"|DOCKER_CONTENT_TRUST=(?:0|false)|COSIGN_\w*SKIP\w*=(?:1|true)"
+    r"|GOSUMDB=off|GO(?:INSECURE|NOSUMCHECK|NOSUMDB)=.+|GOFLAGS=(?:.*\s)?-insecure(?:[\s=].*)?"
+)
+"""Settings with which a program takes what it gets from whoever answers, or without asking whether it was changed."""
+
+
+def _unverified(effect: Effect, _: Sight) -> bool:
+    return effect.kind == "environment" and bool(_UNVERIFIED.fullmatch(f"{effect.target}={effect.source.lower()}"))
 
 
 GUARD = Guard(
@@ -103,6 +116,13 @@ GUARD = Guard(
         ),
         Row("code loaded", _loads, "ask deny deny", "{target} loads code into every program that is started"),
         Row("guard's", _ours, "deny deny deny", "{target} is a variable of the guard, which obeys none", floor=True),
+        Row(
+            "another guard's",
+            _other_guard,
+            "pass ask deny",
+            "{target} is a variable of another guard that people run beside this one",
+            "leave it alone",
+        ),
         Row("place moved", _moves, "pass ask deny", "{target} decides where programs look for their settings"),
         Row("start of shells", _start, "ask deny deny", "{target} is run by every shell that starts"),
         Row(
@@ -113,7 +133,12 @@ GUARD = Guard(
         ),
         Row("command in a variable", _command, "pass deny deny", "{target} is a command that another program runs"),
         Row("agent's", _agent, "pass ask deny", "{target} tells programs that an agent runs them", "leave it alone"),
-        Row("no verification", _tls_off, "pass ask deny", "{target} switches off the check of who answers"),
+        Row(
+            "no verification",
+            _unverified,
+            "pass ask deny",
+            "{target} switches off the check of who answers, or of what comes",
+        ),
     ),
     stops=(
         "printenv",
@@ -122,6 +147,14 @@ GUARD = Guard(
         "LD_PRELOAD=./x.so ls",
         "TROTLINE_OFF=1 make",
         "declare -p",
+        "NAH_MODE=quiet make",
+        "export CC_SAFETY_NET_LEVEL=0",
+        "env -u OMAMORI_HOME npm test",
+        "DOCKER_CONTENT_TRUST=0 docker build .",
+        "GOFLAGS='-v -insecure' go mod download",
+        "export GOSUMDB=off",
+        "GOINSECURE=git.example.net go mod tidy",
+        "COSIGN_SKIP_VERIFY=true make image",
         "HOME=/tmp/h git push",
         "env -u CLAUDECODE claude",
         "export -n CURSOR_TRACE_ID",
@@ -137,6 +170,9 @@ GUARD = Guard(
         "export PATH=$PATH:./bin",
         "NODE_ENV=test npm test",
         "set -e",
+        "DOCKER_CONTENT_TRUST=1 docker build .",
+        "GOFLAGS=-mod=mod go mod tidy",
+        "NAHUATL=1 make",
         "LD_LIBRARY_PATH=./lib ./app",
         "PYTHONPATH=src pytest",
         "FOO=1 make",

@@ -1,6 +1,7 @@
 """Programs that build a project: what they run is in its files, unless the line says otherwise."""
 
 import re
+from itertools import pairwise
 
 from trotline.analysis.options import Options, options
 from trotline.analysis.scene import Argument
@@ -131,7 +132,24 @@ def _artifact(step: Step, defined: dict[str, Argument]) -> None:
         )
 
 
+_PLUGINS = ("-fplugin=", "-fpass-plugin=")
+_COMPILERS = "c++ cc clang clang++ g++ gcc gfortran".split()
+
+
+def _compiler(step: Step) -> None:
+    """It loads a plugin as it is, and does what that says; what it compiles it does not run."""
+    words = [word for word in step.words if word.text != "-Xclang"]
+    plugins = [word._replace(text=word.text.partition("=")[2]) for word in words if word.text.startswith(_PLUGINS)]
+    plugins += [word for before, word in pairwise(words) if before.text in {"-load", "-fplugin", "-fpass-plugin"}]
+    for plugin in plugins:
+        path = step.path(plugin)
+        made = step.scene.content(path).origins
+        source = "network" if "network" in made else "written" if path in step.scene.written else "file"
+        step.effect("execute", "load", plugin, path=path, source=source)
+
+
 TOOLS: dict[str, Handler] = {
+    **dict.fromkeys(_COMPILERS, _compiler),
     **dict.fromkeys(_FILES, _make),
     **dict.fromkeys(("gradle", "gradlew", "lein", "mvn", "mvnw", "sbt"), _maven),
 }

@@ -7,6 +7,7 @@ from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.shell.parser import parsed
 from trotline.analysis.step import Handler, Step, program_name
 from trotline.analysis.streams import Stream
+from trotline.analysis.tools.ssh_options import started
 
 SHELLS = frozenset("ash bash csh dash fish ksh sh tcsh zsh".split())
 
@@ -298,10 +299,7 @@ SSH_VALUED = "B b c D E e F I i J L l m O o p Q R S W w".split()
 
 def _ssh(step: Step) -> None:
     found = step.options(SSH_VALUED, stops=True)
-    for option in found.values("o"):
-        name, _, value = option.text.replace("=", " ", 1).partition(" ")
-        if name.lower() in {"proxycommand", "localcommand", "knownhostscommand"}:
-            step.script(option._replace(text=value))
+    started(step, found.values("o"))
     for key in found.values("i"):
         step.effect("read", "authenticate", key, path=step.path(key))
     if not found.rest:

@@ -6,6 +6,7 @@ from trotline.analysis.options import options
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
+from trotline.analysis.tools.packages_specs import purl
 
 _BANG = re.compile(r"^[\s:]*(?:%|\d+,\d+|[rw]\s*)?!(.*)$", re.DOTALL)
 _CALLS = re.compile(r"""(?:call\s+)?(?:system|systemlist|termopen|jobstart)\s*\(\s*(["'])(.*?)\1""")
@@ -203,7 +204,20 @@ def _loader(step: Step) -> None:
         step.out = step.run(found.rest)
 
 
+def _extended(step: Step) -> None:
+    """Extensions are code that the editor runs as the person: from its registry, or a file that none has seen."""
+    found = step.options("install-extension extensions-dir user-data-dir profile g goto".split())
+    for at in found.values("install-extension"):
+        if at.text.lower().endswith(".vsix"):
+            fields = {"package": at.text, "path": step.path(at), "source": "path"}
+        else:
+            name, _, version = at.text.partition("@")
+            fields = {"package": purl("vscode", name, version), "source": "registry"}
+        step.effect("install", "install", at, target="user", writes=True, **fields)
+
+
 TOOLS: dict[str, Handler] = {
+    **dict.fromkeys("code code-insiders codium cursor kiro positron trae vscodium windsurf".split(), _extended),
     **dict.fromkeys("vim vi nvim ex ed rvim gvim vimdiff".split(), _vim),
     **dict.fromkeys("emacs emacsclient".split(), _emacs),
     **dict.fromkeys("busybox toybox lvm".split(), _applet),

@@ -4,7 +4,7 @@ FAMILIES = {
     "agents": "aider amp claude claude-code cline cline-core codex codex-exec cursor-agent droid gemini gemini-cli "
     "opencode opencode-ai qwen qwen-code",
     "archives": "7z 7za 7zr 7zz ar bsdtar cpio genisoimage gtar jar mksquashfs p7zip rar tar unrar unzip zip",
-    "builds": "gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
+    "builds": "c++ cc clang clang++ g++ gcc gfortran gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
     "builtins": ". : [ alias bind builtin cd chdir command complete declare echo enable eval exec export false hash "
     "let local mapfile popd printf pushd pwd read readarray readonly set shift source test trap true type typeset "
     "unalias unset which",
@@ -24,9 +24,9 @@ FAMILIES = {
     "mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.f2fs mkfs.fat mkfs.jfs mkfs.minix mkfs.msdos mkfs.nilfs2 mkfs.ntfs "
     "mkfs.reiserfs mkfs.udf mkfs.vfat mkfs.xfs mkfs.zfs mkswap mount newfs newfs_apfs newfs_hfs nvme parted "
     "pvremove resize2fs sfdisk sgdisk swapoff tune2fs umount vgreduce vgremove wipefs zfs zpool",
-    "editors": "busybox cpulimit ed emacs emacsclient ex expect gdb gvim ld-linux-aarch64.so.1 ld-linux-x86-64.so.2 "
-    "ld-linux.so ld.so lldb logsave lvm m4 man nvim run-parts rvim screen start-stop-daemon tmux toybox vi vim "
-    "vimdiff",
+    "editors": "busybox code code-insiders codium cpulimit cursor ed emacs emacsclient ex expect gdb gvim kiro "
+    "ld-linux-aarch64.so.1 ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim positron run-parts "
+    "rvim screen start-stop-daemon tmux toybox trae vi vim vimdiff vscodium windsurf",
     "fd": "fd fdfind",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
     "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
@@ -57,7 +57,7 @@ FAMILIES = {
     "zrok",
     "npm_programs": "concurrently cross-env cross-env-shell del-cli nodemon rimraf shx",
     "objects": "aws az azcopy b2 gcloud gsutil mc rclone s3cmd s5cmd",
-    "own": "agentshield cc-safety-net dcg gryph nah omamori rampart tirith trotline",
+    "own": "agentshield cc-safety-net cupcake dcg gryph nah omamori rampart tirith trotline",
     "packages": "add-apt-repository apk apt apt-add-repository apt-get aptitude asdf brew bun bundle bundler bunx "
     "cabal cargo changeset choco composer conan conda cpanm dart deno dnf dotnet dpkg flatpak flit flutter fnm gem "
     "go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage np npm npx nuget nvm opam "
@@ -88,6 +88,7 @@ FAMILIES = {
     "readers": "awk b2sum bat cat cksum cmp column comm cut diff du egrep expand fgrep file fmt fold gawk grep head "
     "hexdump hexyl join jq less ls mawk md5sum more nawk nl od paste rg sha1sum sha256sum shasum sort stat strings "
     "sum tac tail tree unexpand uniq view wc yq zgrep zless",
+    "rewriters": "chrpath codesign fallocate install_name_tool llvm-objcopy llvm-strip objcopy patch patchelf strip",
     "servers": "apache2ctl apachectl caddy haproxy httpd nginx openresty tengine varnishadm",
     "services": "airflow akamai akeyless algolia aliyun amplify amtool apigee apigeecli argocd auth0 aws-vault bao "
     "barman berglas bk borg borgmatic boundary braintree buildkite-agent bws cdk cf chamber circleci confluent "
@@ -123,8 +124,8 @@ FAMILIES = {
     "retry rye sail sshpass teller tini toolbox tsp watchexec wine wine64 wsl xonsh ysh",
     "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m websocat "
     "wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
-    "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reg "
-    "regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
+    "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reagentc "
+    "reg regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
     "windows_cmd": "cmd copy move ren xcopy",
     "windows_disks": "diskpart fsutil manage-bde ntdsutil robocopy",
 }

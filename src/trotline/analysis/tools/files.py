@@ -200,7 +200,7 @@ def _sed_script(step: Step, at: Argument) -> None:
 
 def _chmod(step: Step) -> None:
     found = step.options(("reference",))
-    recursive = found.has("R", "recursive")
+    recursive = found.has("R", "recursive") or step.scene.walks
     if step.name == "chmod":
         words = [word for word in step.words if not (word.text.startswith("-") and set(word.text[1:]) <= set("Rcfv"))]
         words = [word for word in words if not word.text.startswith("--")]
@@ -216,7 +216,7 @@ def _chattr(step: Step) -> None:
     """Its flags are the mode: `-i` takes an attribute away."""
     words = [word for word in step.words if word.text not in {"-f", "-V", "-R", "--"}]
     modes = [word.text for word in words if word.text[:1] in {"+", "-", "="}]
-    deep = any(word.text == "-R" for word in step.words)
+    deep = step.scene.walks or any(word.text == "-R" for word in step.words)
     for file in [word for word in words if word.text not in modes] if modes else ():
         path, mode = step.path(file), " ".join(modes)
         step.effect("permissions", "chattr", file, path=path, recursive=deep, target=mode, writes=True)

@@ -60,7 +60,7 @@ def _listed(call: Call) -> None:
     """All files of the tree, or those that the words and flags leave of it."""
     chosen = bool(call.found.flags.keys() - {"cached", "z"})
     paths = pathspecs((*call.found.rest, *call.found.paths))
-    below = [f"{UNKNOWN}/{path.text}" for path in paths] or ([UNKNOWN] if chosen else ["."])
+    below = [f"./{UNKNOWN}/{path.text}" for path in paths] or ([f"./{UNKNOWN}"] if chosen else ["."])
     names = tuple(call.step.scene.absolute(name) for name in below)
     call.step.out = Stream(None, frozenset({"names"}), (), names)
 
@@ -201,11 +201,12 @@ def _apply(call: Call) -> None:
         step.read(patch, verb="patch")
         texts.append(step.scene.written.get(step.path(patch)))
     for text in texts:
-        for name in _patched(text or ""):
+        for name in patched(text or ""):
             step.write(step.program._replace(text=name), verb="patch")
 
 
-def _patched(text: str) -> list[str]:
+def patched(text: str) -> list[str]:
+    """The files that a patch changes."""
     names = [line[4:].split("\t")[0].strip() for line in text.splitlines() if line.startswith("+++ ")]
     return [name[2:] if name.startswith(("b/", "a/")) else name for name in names if name != "/dev/null"]
 

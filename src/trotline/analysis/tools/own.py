@@ -1,8 +1,9 @@
 """Trotline itself, and other guards that people run beside it: an agent may look, and may not change its own guard."""
 
+from trotline.analysis.controls import OTHER_GUARDS
 from trotline.analysis.step import Handler, Step
 
-GUARDS = frozenset("agentshield cc-safety-net dcg gryph nah omamori rampart tirith trotline".split())
+GUARDS = (*OTHER_GUARDS, "trotline")
 CHANGES = frozenset(
     "add allow apply clear delete disable edit enable fix forget grant import init install kill off"
     " override pause remove"
@@ -21,4 +22,4 @@ def _guard(step: Step) -> None:
         step.effect("control", words[0], target=" ".join([step.name, *words[:2]]))
 
 
-TOOLS: dict[str, Handler] = {**dict.fromkeys(sorted(GUARDS), _guard)}
+TOOLS: dict[str, Handler] = {**dict.fromkeys(GUARDS, _guard)}

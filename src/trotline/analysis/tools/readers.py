@@ -26,7 +26,7 @@ class Reads(NamedTuple):
 
 
 READERS = {
-    "awk": Reads("F v f", 1),
+    "awk": Reads("F v f i include", 1),
     "b2sum": Reads(prints=False),
     "bat": Reads("l r H language line-range", deep=""),
     "cat": Reads(),
@@ -43,7 +43,7 @@ READERS = {
     "file": Reads(prints=False),
     "fmt": Reads("w"),
     "fold": Reads("w"),
-    "gawk": Reads("F v f", 1),
+    "gawk": Reads("F v f i include", 1),
     "grep": Reads("e f A B C m include exclude exclude-dir max-count regexp context color", 1),
     "head": Reads("n c lines bytes"),
     "hexdump": Reads("n s e"),
@@ -89,6 +89,9 @@ def _reads(step: Step) -> None:
         files = _paged(step, files)
     if step.name in {"awk", "gawk", "mawk", "nawk"} and found.rest and skips:
         _awk_program(step, found.rest[0])
+    if any(value.text in _IN_PLACE for value in found.values("i", "include")):
+        for file in files:
+            step.write(file, verb="edit")
     if step.name == "sort":
         for file in found.values("o"):
             step.write(file)
@@ -125,6 +128,7 @@ def _ls(step: Step) -> None:
         step.out = Stream(None, frozenset({"names"}), (), names)
 
 
+_IN_PLACE = frozenset({"inplace", "inplace.awk"})  # a library of gawk's
 _PAGERS = frozenset({"less", "more", "zless"})
 
 

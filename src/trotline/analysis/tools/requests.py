@@ -72,9 +72,9 @@ def _asks(url: str, data: list[Stream]) -> bool:
     return last == "graphql" and bool(texts) and not any("mutation" in text or not text for text in texts)
 
 
-def saved(step: Step, at: Argument, content: Stream = NETWORK) -> None:
+def saved(step: Step, at: Argument, content: Stream = NETWORK, *, verb: str = "download") -> None:
     """What was fetched goes into a file."""
-    step.write(at, verb="download", source="network")
+    step.write(at, verb=verb, source="network")
     step.scene.keep(step.path(at), content)
 
 

@@ -8,6 +8,7 @@ from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SILENT, UNSEEN, Stream
 from trotline.analysis.tools.requests import NETWORK, connected, file_of, listening, saved
+from trotline.analysis.tools.ssh_options import started
 
 _NC = "c e g G i I m O p P q s T V w W x X exec sh-exec lua-exec proxy proxy-type source-port source wait idle-timeout"
 
@@ -181,6 +182,14 @@ def _session(step: Step) -> None:
     step.out = NETWORK
 
 
+def _sftp(step: Step) -> None:
+    found = step.options("B b c D F i J l o P R S s X".split())
+    started(step, found.values("o"))
+    for program in found.values("S"):  # in the place of ssh
+        step.script(program)
+    _session(step)
+
+
 def _said(step: Step, words: list[str], host: str) -> None:
     if not words:
         return
@@ -231,7 +240,7 @@ TOOLS: dict[str, Handler] = {
     "ping": _lookup,
     "ping6": _lookup,
     "rlogin": _telnet,
-    "sftp": _session,
+    "sftp": _sftp,
     "smbclient": _session,
     "socat": _socat,
     "telnet": _telnet,

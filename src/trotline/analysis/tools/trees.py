@@ -3,16 +3,17 @@
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import joined
+from trotline.analysis.tools.ssh_options import started
 
 
 def _rsync(step: Step) -> None:
     found = step.options(
         "e f T B M rsh exclude include filter files-from exclude-from rsync-path chown log-file".split()
     )
+    for shell in found.values("e", "rsh"):  # for a dry run too: the other side is asked
+        step.script(shell)
     if found.has("n", "dry-run"):
         return
-    for shell in found.values("e", "rsh"):
-        step.script(shell)
     sources, targets = found.rest[:-1], found.rest[-1:]
     for source in sources:
         if _remote(source.text):
@@ -47,7 +48,10 @@ def _sent(step: Step, target: Argument, sources: tuple[Argument, ...]) -> None:
 
 
 def _scp(step: Step) -> None:
-    found = step.options("c F i J l o P S".split())
+    found = step.options("c D F i J l o P S X".split())
+    started(step, found.values("o"))
+    for program in found.values("S"):  # in the place of ssh
+        step.script(program)
     sources, targets = found.rest[:-1], found.rest[-1:]
     for source in sources:
         if _remote(source.text):

@@ -6,6 +6,7 @@ from trotline.analysis.tools.disks import destroyed
 from trotline.analysis.tools.keyrings import stolen
 from trotline.analysis.tools.requests import NETWORK, name_in, request, saved
 from trotline.analysis.typed import as_written, windows
+from trotline.analysis.verbs import SIDE_DOOR
 
 
 def _said(step: Step) -> list[str]:
@@ -40,6 +41,12 @@ def _tasks(step: Step) -> None:
 
 def _boot(step: Step) -> None:
     if any(word.startswith("/") and word not in {"/enum", "/?", "/export"} for word in _said(step)):
+        _system(step, "power")
+
+
+def _recovery(step: Step) -> None:
+    """What the machine starts from when it cannot start any more."""
+    if "/disable" in _said(step):
         _system(step, "power")
 
 
@@ -127,7 +134,7 @@ def _downloads(step: Step) -> None:
     for url in urls:
         content = request(step, url)
         after = step.words[step.words.index(url) + 1 :]
-        saved(step, after[0] if after else name_in(url), content)
+        saved(step, after[0] if after else name_in(url), content, verb=SIDE_DOOR)
     if step.name == "certutil" and "-decode" in _said(step) and len(step.words) > 2:
         step.write(step.words[-1])
 
@@ -164,6 +171,7 @@ TOOLS: dict[str, Handler] = {
     "net": _net,
     "net1": _net,
     "netsh": _netsh,
+    "reagentc": _recovery,
     "reg": _reg,
     "regsvr32": _runs_foreign,
     "rundll32": _runs_foreign,
