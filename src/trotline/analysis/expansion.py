@@ -106,16 +106,22 @@ class Expansion:
         if texts is None:
             self._add_whole(piece, fields[-1])
             return
+        stream = self._stream(piece)
         for index, text in enumerate(texts):
             if index:
                 fields.append(_Field())
-            fields[-1].add(text)
+            fields[-1].add(text, "", stream)
+
+    def _stream(self, piece: Piece) -> Stream | None:
+        """Where the items of an array come from."""
+        value = self.scene.value(piece.name) if isinstance(piece, Variable) else None
+        return value.stream if value is not None else None
 
     def _add_split(self, piece: Piece, fields: list["_Field"]) -> None:
         inner = _Field()
         texts = self._several(piece) if isinstance(piece, Variable) else None
         if texts is not None:
-            inner.add(" ".join(texts))
+            inner.add(" ".join(texts), "", self._stream(piece))
         else:
             self._add_whole(piece, inner)
         text = inner.argument(Word((), 0, 0))

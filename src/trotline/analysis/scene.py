@@ -105,6 +105,7 @@ class Scene:
         self.sinks: dict[str, Script] = {}  # programs that read what is written to a pipe of the line
         self.onto: Outputs = []  # where the output of every command goes: `exec >`
         self.flows: dict[str, Stream] = {}  # where the content of these files comes from
+        self.unpacked: list[str] = []  # directories into which the line unpacked what came from another machine
 
     def copy(self) -> "Scene":
         """For a subshell: what it changes stays in it; what it writes is written."""
@@ -191,6 +192,9 @@ class Scene:
         head, _, number = path.rpartition("/")
         named = head == "/dev/fd" or (head.startswith("/proc/") and head.endswith("/fd"))
         return self.descriptors.get(number) if named else None
+
+    def is_unpacked(self, path: str) -> bool:
+        return path not in self.flows and any(path.startswith(f"{place.rstrip('/')}/") for place in self.unpacked)
 
     def keep(self, path: str, stream: Stream) -> None:
         """The line writes this into a file."""

@@ -33,7 +33,7 @@ def _variable(effect: Effect, _: Sight) -> bool:
 
 def _own_machine(effect: Effect, _: Sight) -> bool:
     """A copy to a machine that knows the person."""
-    return effect.verb in {"scp", "rsync"}
+    return effect.verb in {"scp", "rsync", "ssh"}
 
 
 def _system_elsewhere(effect: Effect, sight: Sight) -> bool:

@@ -59,6 +59,7 @@ def unknown(step: Step) -> None:
     content = step.scene.content(path)
     written = path in step.scene.written
     source = "network" if "network" in content.origins else "written" if written else "file"
+    source = "unpacked" if step.scene.is_unpacked(path) else source
     step.effect("execute", "run", step.program, path=path, source=source)
     first = (content.text or "").partition("\n")[0]
     if content.text and (not first.startswith("#!") or first.rstrip().endswith("sh")):

@@ -33,6 +33,7 @@ def _tar(step: Step) -> None:
         else:
             at = (found.values("C", "directory") or [Argument(".", step.start, step.end)])[-1]
             step.write(at, verb="unpack", recursive=True, source=stream.carried)
+            _unpacked(step, stream, scene.cwd)
             step.out = SILENT
     elif found.has("t", "list", "d", "diff"):
         _unpacked_from(step, archives)
@@ -100,6 +101,11 @@ def _archive(step: Step, at: Argument, content: Stream) -> None:
         step.write(at, verb="pack", source=content.carried)
         step.scene.keep(step.path(at), content)
         step.out = SILENT
+
+
+def _unpacked(step: Step, stream: Stream, directory: str) -> None:
+    if "network" in stream.origins:
+        step.scene.unpacked.append(directory)
 
 
 def _unpacked_from(step: Step, archives: list[Argument]) -> Stream:

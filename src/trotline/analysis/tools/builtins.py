@@ -170,8 +170,9 @@ def _declare(step: Step) -> None:
     if given:
         step.reading.environment(step, given)
     step.out = Stream() if not step.words else SILENT
-    if not given and (not step.words or step.words[0].text in {"-p", "-x"}):
+    if not found.rest and (not step.words or step.words[0].text in {"-p", "-x"}):
         step.effect("read", "environment", target="environment")
+        step.out = Stream(None, frozenset({"environment"}))
 
 
 def _unset(step: Step) -> None:

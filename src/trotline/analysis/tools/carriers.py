@@ -309,6 +309,8 @@ def _ssh(step: Step) -> None:
     for way in found.values("R", "D", "w"):
         step.effect("connect", "way back", way, host=host, target=way.text)
     words = found.rest[1:]
+    if words and step.stdin.carried:
+        step.send(host, found.rest[0], source=step.stdin.carried, verb="ssh")
     if words:
         remote = step.scene.elsewhere()
         remote.cwd = remote.world.home

@@ -175,6 +175,8 @@ def sql(step: Step, at: Argument, dialect: str, where: Where = Where()) -> None:
 
 
 def _noted(step: Step, at: Argument, statement: Statement, where: Where) -> None:
+    if statement.writes and where.database.startswith("/"):  # a database that is a file
+        step.effect("write", "database", at, path=where.database, writes=True)
     names = [name.replace("__unknown__", GAP) for name in statement.targets]
     step.effect(
         "sql",

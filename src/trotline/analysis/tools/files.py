@@ -60,7 +60,7 @@ def _cp(step: Step) -> None:
     sources, targets = _sources(found)
     for source in sources:
         step.read(source, verb="copy", recursive=found.has("r", "R", "a", "recursive", "archive"))
-    for target in targets:
+    for target in _inside(step, sources, targets):
         step.write(target, verb="copy", source=",".join(step.path(source) for source in sources))
     _remember(step, sources, targets)
     step.out = Stream("")
@@ -76,6 +76,14 @@ def _remember(step: Step, sources: tuple[Argument, ...], targets: tuple[Argument
             step.scene.keep(step.path(target), content)
 
 
+def _inside(step: Step, sources: tuple[Argument, ...], targets: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """What is written: in a directory that is called one, each file under its own name."""
+    if not targets or not targets[0].text.endswith("/") or not targets[0].known:
+        return targets
+    names = (posixpath.basename(step.path(source)) for source in sources[:MOST_FILES] if source.known)
+    return tuple(targets[0]._replace(text=targets[0].text + name) for name in names) or targets
+
+
 def _sources(found: Options) -> tuple[tuple[Argument, ...], tuple[Argument, ...]]:
     into = tuple(found.values("t", "target-directory"))
     return (found.rest, into) if into else (found.rest[:-1], found.rest[-1:])
@@ -87,7 +95,7 @@ def _mv(step: Step) -> None:
     for source in sources:
         where = step.path(targets[0]) if targets else ""
         step.effect("delete", "move", source, path=step.path(source), target=where, recursive=True, writes=True)
-    for target in targets:
+    for target in _inside(step, sources, targets):
         step.write(target, verb="move", source=",".join(step.path(source) for source in sources))
     _remember(step, sources, targets)
     step.out = Stream("")
@@ -138,7 +146,7 @@ def _install(step: Step) -> None:
         sources, targets = found.rest[:0], found.rest
     for source in sources:
         step.read(source, verb="copy")
-    for target in targets:
+    for target in _inside(step, sources, targets):
         step.write(target, verb="copy", source=",".join(step.path(source) for source in sources))
     if sources:
         _remember(step, sources, targets)
@@ -174,6 +182,7 @@ def _sed(step: Step) -> None:
 
 
 LONGEST_EXCHANGE = 200
+MOST_FILES = 16
 _LITERAL = pattern(r"s([/|#,:@!])([\w ./=:,@%+-]*)\1([\w ./=:,@%+-]*)\1(g?)")
 
 

@@ -229,6 +229,9 @@ def interpreter(step: Step) -> None:
     verb = words[0].text if words and words[0].text in row.verbs.split() else ""
     found = _options(step, row)
     _loaded(step, found, row)
+    if row.language == "php" and found.has("S"):
+        address, _, port = found.value("S").rpartition(":")
+        step.effect("connect", "listen", host=address, target=port)
     codes = found.values(*row.code.split()) if row.code else []
     files = found.rest[1:] if verb else found.rest
     if verb == "eval":

@@ -42,7 +42,8 @@ def _file(step: Step, words: tuple[Argument, ...]) -> None:
     if opened is not None:
         _piped(step, at, opened)
     elif path not in step.scene.written:
-        step.effect("execute", "run", at, path=path, source="file")
+        source = "unpacked" if step.scene.is_unpacked(path) else "file"
+        step.effect("execute", "run", at, path=path, source=source)
     else:
         content = step.scene.content(path)
         step.effect("execute", "run", at, path=path, source="written")
