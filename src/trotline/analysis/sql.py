@@ -127,7 +127,9 @@ def _without_own(found: list[Statement]) -> Iterator[Statement]:
         yield each
 
 
+_WHOLE = frozenset("database schema table keyspace catalog warehouse owned".split())
 _RUNS_TEXTS = frozenset("do execute exec prepare".split())
+_PREPARED = re.compile(r"(?is)\s*prepare\s+[^\s(]+(?:\s*\([^)]*\))?\s+as\s(.*)")
 _BLOCK = re.compile(r".*\b(?:begin|then|else|loop)\b", re.DOTALL)
 _DEEPEST = 4
 
@@ -138,6 +140,9 @@ def _with_inner(text: str, dialect: str, depth: int = 0) -> Iterator[Statement]:
     yield outer
     if outer.verb not in _RUNS_TEXTS or depth == _DEEPEST:
         return
+    prepared = _PREPARED.match(text) if outer.verb == "prepare" else None
+    if prepared:
+        yield from _with_inner(prepared[1], dialect, depth + 1)
     for string in strings(text, dialect):
         for part in split(string, dialect):
             block = _BLOCK.match(level(part, dialect).lower())
@@ -206,7 +211,7 @@ def _named(kind: str, verb: str, plain: str) -> Statement:
         thing = _TEMPORARY
     elif kind == "ddl-alter" and verb == "comment":
         thing = "comment"
-    whole = kind == "ddl-drop" and thing in {"database", "schema", "table", "keyspace", "catalog", "warehouse"}
+    whole = kind == "ddl-drop" and thing in _WHOLE
     whole = whole or kind == "erase" or verb in {"shutdown", "restart"}
     return Statement(kind, verb, kind not in _READS, whole, targets, thing)
 

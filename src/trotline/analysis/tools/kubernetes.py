@@ -205,6 +205,7 @@ def _powers(step: Step, text: str, words: list[str]) -> None:
     node = words[0] == "debug" and any(word.startswith("node/") for word in words[1:2])
     if (
         node
+        or any(word.text in {"--privileged", "--privileged=true"} for word in step.words)
         or '"privileged":true' in text.replace(" ", "")
         or '"hostPID":true' in text.replace(" ", "")
         or text == "sysadmin"

@@ -32,12 +32,15 @@ def _redis(step: Step) -> None:
         step.write(file)
     for file in found.values("eval"):
         step.effect("execute", "run", file, path=step.path(file), source="file")
-    if found.rest:
-        _command(step, [word.text for word in found.rest], host)
+    words = [word.text for word in found.rest]
+    if words:
+        _command(step, words, host)
     elif step.stdin.text:
         for line in step.stdin.text.splitlines()[:64]:
             _command(step, line.split(), host)
-    step.out = Stream()
+    lists = found.has("scan", "bigkeys") or words[:1] in (["keys"], ["KEYS"])
+    named = found.value("pattern") or (words[1] if len(words) > 1 else "*")
+    step.out = Stream(None, frozenset({"names"}), (), (named,)) if lists else Stream()
 
 
 _ONE_BY_ONE = frozenset("del unlink getdel hdel xdel expire".split())
@@ -59,7 +62,9 @@ def _command(step: Step, words: list[str], host: str) -> None:
     deed = _MEANINGS.get(pair) or _MEANINGS.get(first) or Deed.CHANGE
     if first in {"eval", "evalsha", "fcall"}:
         deed = _scripted({name.lower() for name in _CALL.findall(" ".join(words))})
-    elif first in _ONE_BY_ONE and any(UNKNOWN in word for word in words):
+    elif first in _ONE_BY_ONE and "*" in words:
+        deed = Deed.DESTROY
+    elif first in _ONE_BY_ONE and any(UNKNOWN in word or "*" in word for word in words):
         deed = Deed.STOP
     if (first in _REACHES or pair in _REACHES) and words[1:2] != ["no"]:
         step.effect("sql", "unsafe-io", target=" ".join(words[:2]), host=host, writes=True)
