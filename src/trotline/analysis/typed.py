@@ -30,6 +30,15 @@ def windows(step: Step, word: Argument) -> Argument:
     return word._replace(text=text)
 
 
+def parted(step: Step) -> list[Argument]:
+    """The words as Windows has them: `C:\\ /r` is two there, and one to a shell for which the blank is quoted."""
+    found: list[Argument] = []
+    for word in step.words:
+        parts = as_written(step, word).text.split("\\ ")
+        found += [word._replace(text=part + ("\\" if part is not parts[-1] else "")) for part in parts if part]
+    return found
+
+
 def _source(step: Step, word: Argument) -> str:
     reading = step.reading
     return reading.source[word.start : word.end] if reading.window is None else ""

@@ -124,8 +124,8 @@ FAMILIES = {
     "retry rye sail sshpass teller tini toolbox tsp watchexec wine wine64 wsl xonsh ysh",
     "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m websocat "
     "wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
-    "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript icacls msbuild mshta msiexec net net1 netsh reagentc "
-    "reg regsvr32 rundll32 sc schtasks takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
+    "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript forfiles icacls msbuild mshta msiexec net net1 netsh "
+    "reagentc reg regsvr32 rundll32 sc schtasks start takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
     "windows_cmd": "cmd copy move ren xcopy",
     "windows_disks": "diskpart fsutil manage-bde ntdsutil robocopy",
 }

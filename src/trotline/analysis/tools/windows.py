@@ -1,11 +1,13 @@
 """Programs of Windows that change the machine or bring code to it. Their switches begin with a slash or stand alone."""
 
+from itertools import pairwise
+
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SECRET
 from trotline.analysis.tools.disks import destroyed
 from trotline.analysis.tools.keyrings import stolen
 from trotline.analysis.tools.requests import NETWORK, name_in, request, saved
-from trotline.analysis.typed import as_written, windows
+from trotline.analysis.typed import as_written, parted, windows
 from trotline.analysis.verbs import SIDE_DOOR
 
 
@@ -62,11 +64,12 @@ def _event_log(step: Step) -> None:
 
 
 def _acl(step: Step) -> None:
-    words = [word for word in step.words if not word.text.startswith("/")]
-    changes = {"/grant", "/grant:r", "/deny", "/remove", "/reset", "/setowner", "/inheritance:r", "/f"} & {*_said(step)}
+    said = [word.text.lower() for word in parted(step)]
+    words = [word for word in parted(step) if not word.text.startswith("/")]
+    changes = {"/grant", "/grant:r", "/deny", "/remove", "/reset", "/setowner", "/inheritance:r", "/f"} & {*said}
     for at in words[:1] if changes or step.name == "takeown" else ():
-        wide = any("everyone" in word for word in _said(step))
-        recursive = bool({"/t", "/r"} & {*_said(step)})
+        wide = any("everyone" in word for word in said)
+        recursive = bool({"/t", "/r"} & {*said})
         mode = "777" if wide else "acl"
         path = step.path(windows(step, at))
         step.effect("permissions", "chmod", at, path=path, target=mode, recursive=recursive, writes=True)
@@ -157,6 +160,24 @@ def _cmdkey(step: Step) -> None:
         step.effect("system", "users", target="stored passwords", writes=True)
 
 
+def _forfiles(step: Step) -> None:
+    """`/c` is what is run for each file that is found below `/p`."""
+    given = {flag.text.lower(): word for flag, word in pairwise(parted(step))}
+    everything = windows(step, given["/p"]).text.rstrip("/") + "/*" if "/p" in given else "*"
+    if "/c" in given:
+        script = given["/c"].text.replace("@file", everything).replace("@path", everything)
+        step.script(given["/c"]._replace(text=script))
+
+
+def _start(step: Step) -> None:
+    """Switches and a title in quotes may stand before the program."""
+    rest = [word for word in step.words if not word.text.startswith("/")]
+    if rest and " " in rest[0].text and len(rest) > 1:
+        rest = rest[1:]
+    if rest:
+        step.out = step.run(rest)
+
+
 TOOLS: dict[str, Handler] = {
     "bcdedit": _boot,
     "bitsadmin": _downloads,
@@ -164,6 +185,7 @@ TOOLS: dict[str, Handler] = {
     "cipher": _cipher,
     "cmdkey": _cmdkey,
     "cscript": _runs_foreign,
+    "forfiles": _forfiles,
     "icacls": _acl,
     "msbuild": _runs_foreign,
     "mshta": _runs_foreign,
@@ -175,6 +197,7 @@ TOOLS: dict[str, Handler] = {
     "reg": _reg,
     "regsvr32": _runs_foreign,
     "rundll32": _runs_foreign,
+    "start": _start,
     "sc": _sc,
     "schtasks": _tasks,
     "takeown": _acl,
