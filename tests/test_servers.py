@@ -316,3 +316,89 @@ def test_a_text_that_nobody_runs_is_only_a_text(tool: str, given: dict[str, Any]
 @pytest.mark.parametrize("piece", ["-", "\n", "; ", ";with a(", ";grant x ", ";delete from ", "("])
 def test_a_long_question_is_answered_as_soon_as_a_short_one(piece: str) -> None:
     assert said("query", {"query": piece * 20000}, "strict") == "silent"
+
+
+STOPPED = [
+    ("fs:delete_file", {"path": "/etc/passwd"}),
+    ("fs:write_file", {"path": "~/.ssh/authorized_keys", "content": "x"}),
+    ("fs:write_file", {"path": ".cursor/hooks.json", "content": "{}"}),
+    ("fs:move_file", {"source": "/etc", "destination": "/tmp/x"}),
+    ("fs:remove_directory", {"path": "/home/dev", "recursive": True}),
+    ("fs:read_file", {"path": "/home/dev/.ssh/id_rsa"}),
+    ("shell:run", {"command": "rm -rf /"}),
+    ("shell:exec", {"cmd": ["rm", "-rf", "/"]}),
+    ("terminal:execute_command", {"command": "bash", "args": ["-c", "rm -rf /"]}),
+    ("desktop:start_process", {"command": "rm -rf ~"}),
+    ("db:query", {"sql": "drop table users"}),
+    ("pg:execute_sql", {"query": "delete from users"}),
+    ("supabase:execute_sql", {"query": "truncate users"}),
+    ("mongo:delete-many", {"collection": "users", "filter": {}}),
+    ("mongo:drop-database", {"database": "prod"}),
+    ("github:delete_repository", {"owner": "o", "repo": "r"}),
+    ("github:delete_branch", {"owner": "o", "repo": "r", "branch": "main"}),
+    ("aws:call", {"cli_command": "aws s3 rb s3://b --force"}),
+    ("aws:terminate_instances", {"ids": ["i-1"]}),
+    ("k8s:kubectl_delete", {"resourceType": "namespace", "name": "prod"}),
+    ("k8s:kubectl", {"args": ["delete", "ns", "prod"]}),
+    ("k8s:kubectl_generic", {"command": "delete ns prod"}),
+    ("docker:remove_volume", {"name": "data"}),
+    ("docker:run_container", {"image": "x", "volumes": ["/:/h"], "privileged": True}),
+    ("gmail:delete_emails", {"ids": ["*"]}),
+    ("gdrive:delete_file", {"id": "x"}),
+    ("fetch:fetch", {"url": "http://169.254.169.254/latest/meta-data/iam/security-credentials/"}),
+    ("python:run_code", {"code": "import shutil; shutil.rmtree('/')"}),
+    ("node:run_js", {"code": "require('child_process').execSync('rm -rf /')"}),
+    ("jupyter:execute", {"code": "!rm -rf /"}),
+    ("git:git_reset", {"mode": "hard"}),
+    ("ssh:exec", {"host": "h", "command": "rm -rf /"}),
+    ("vercel:delete_project", {"id": "x"}),
+    ("linear:delete_issue", {"id": "x"}),
+    ("notion:delete_block", {"id": "x"}),
+    ("cloudflare:purge_zone", {"zone": "x"}),
+    ("azure:group_delete", {"name": "x"}),
+    ("gcp:delete_bucket", {"name": "x"}),
+    ("firebase:delete_collection", {"path": "/users"}),
+    ("elastic:delete_index", {"index": "*"}),
+    ("kafka:delete_topic", {"topic": "x"}),
+    ("rabbit:purge_queue", {"queue": "x"}),
+]
+
+PASSED = [
+    ("fs:read_file", {"path": "src/a.py"}),
+    ("fs:list_directory", {"path": "src"}),
+    ("fs:write_file", {"path": "src/a.py", "content": "x = 1"}),
+    ("db:query", {"sql": "select * from users limit 5"}),
+    ("github:get_issue", {"owner": "o", "repo": "r", "issue_number": 1}),
+    ("github:create_issue", {"owner": "o", "repo": "r", "title": "x"}),
+    ("github:search_code", {"q": "x"}),
+    ("slack:list_channels", {}),
+    ("fetch:fetch", {"url": "https://example.com"}),
+    ("puppeteer:navigate", {"url": "https://example.com"}),
+    ("browser:click", {"selector": "#a"}),
+    ("context7:get-docs", {"library": "react"}),
+    ("k8s:kubectl_get", {"resourceType": "pods"}),
+    ("docker:list_containers", {}),
+    ("linear:list_issues", {}),
+    ("notion:search", {"query": "delete user flow"}),
+    ("shell:run", {"command": "npm test"}),
+    ("python:run_code", {"code": "print(1)"}),
+    ("git:git_status", {}),
+    ("jira:get_issue", {"key": "A-1"}),
+    ("sentry:list_issues", {}),
+    ("figma:get_file", {"key": "x"}),
+    ("time:now", {}),
+    ("memory:search_nodes", {"query": "drop table"}),
+    ("sequential:thinking", {"thought": "then rm -rf / would be bad"}),
+]
+
+
+@pytest.mark.parametrize("name,given", STOPPED, ids=lambda one: one if isinstance(one, str) else "")
+def test_what_a_server_would_lose_or_give_away_is_found(name: str, given: dict[str, Any]) -> None:
+    server, tool = name.split(":")
+    assert said(tool, given, "strict", server) in {"ask", "deny"}
+
+
+@pytest.mark.parametrize("name,given", PASSED, ids=lambda one: one if isinstance(one, str) else "")
+def test_what_servers_do_all_day_passes(name: str, given: dict[str, Any]) -> None:
+    server, tool = name.split(":")
+    assert said(tool, given, "strict", server) in {"silent", "allow"}

@@ -16,6 +16,12 @@ _WHOLE = frozenset(
 )
 """What others rely on, or nobody can write anew."""
 
+_BY_ITSELF = frozenset("destroy flushall flushdb nuke wipe".split())
+"""What a tool is called that takes all there is, and needs no name for it."""
+
+_SECRETS = frozenset("apikey credential credentials password passwords secret secrets".split())
+_LISTS = frozenset("count describe list metadata names search".split())
+
 _MANY = frozenset("all bulk everything many".split())
 
 _HERE = frozenset(
@@ -35,6 +41,8 @@ def deed_of_tool(words: Sequence[str]) -> str:
     if deed is not Deed.READ:
         deed = verb_among(words)[1]
     things = [word for word, one in zip(words, known, strict=True) if one is not deed]
+    if not things and _BY_ITSELF.intersection(words):
+        return deed.value
     if deed not in {Deed.DESTROY, Deed.STOP, Deed.GRANT} or not things:
         return ""
     if _MANY.intersection(things):
@@ -43,3 +51,9 @@ def deed_of_tool(words: Sequence[str]) -> str:
     if thing in _WHOLE or (deed is Deed.GRANT and not thing):
         return deed.value
     return REMOVE if deed is Deed.DESTROY and not thing else ""
+
+
+def shows_secret(words: Sequence[str]) -> bool:
+    """Whether a tool gives what a keeper of secrets keeps, and not only says what there is."""
+    named = {*words}
+    return bool(named & _SECRETS) and not named & _LISTS and verb_among(words)[1] is Deed.READ

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from trotline.analysis import server_texts, written
 from trotline.analysis.addresses import ENGINES, is_metadata_address
+from trotline.analysis.credentials import KEEPER
 from trotline.analysis.scene import Argument
-from trotline.analysis.server_deeds import deed_of_tool
+from trotline.analysis.server_deeds import deed_of_tool, shows_secret
 from trotline.analysis.step import Step
 
 MOST_VALUES = 200
@@ -24,8 +25,10 @@ _READS = frozenset("read get list search find grep view show cat open query look
 _SENDS = frozenset("post send upload publish email message share submit notify".split())
 _METHODS = frozenset("get head post put patch delete options".split())
 _PATHS = frozenset(
-    "path file filepath filename directory dir folder source destination target src dest output input root cwd".split()
+    "path file filepath filename directory dir folder source destination target src dest output input root cwd"
+    " paths files filepaths filenames directories dirs folders sources".split()
 )
+_GIT = frozenset("branch checkout clean push rebase reset restore stash".split())
 _URLS = frozenset("url uri href endpoint link address webhook host hostname".split())
 _ENGINES = frozenset({"container", "docker", "podman"})
 _MOUNTS = frozenset("bind binds volume volumes mount mounts".split())
@@ -58,6 +61,7 @@ def called(step: Step, server: str, given: Mapping[str, Any], place: str = "") -
     step.effect("mcp", "call", target=f"{server}:{step.name}" if server else step.name, source=place)
     for key, text in _values(given, words):
         _argument(step, call, _words(key), text)
+    _git(step, call, _words(server))
     _named(step, server)
     if (call.words | _words(server)) & _ENGINES or any(str(key).lower() == "image" for key in given):
         from trotline.analysis.tools.containers import asked_for  # noqa: PLC0415 - few servers start containers
@@ -76,9 +80,23 @@ def _named(step: Step, server: str) -> None:
     effects = step.reading.effects[1:]
     if any(effect.writes or effect.kind in {"send", "execute"} for effect in effects):
         return
-    deed = deed_of_tool([word.lower() for word in _WORD.findall(step.name)])
-    if deed:
+    words = [word.lower() for word in _WORD.findall(step.name)]
+    deed = deed_of_tool(words)
+    if shows_secret(words):
+        step.effect("read", "secret", target=step.name, source=KEEPER)
+    elif deed:
         step.effect("cloud", deed, target=step.name, host=server or "the server", writes=True)
+
+
+def _git(step: Step, call: Called, server: frozenset[str]) -> None:
+    """What git itself would be told: `{"force": true}`, `{"mode": "hard"}`."""
+    verb = next((word for word in (*_WORD.findall(step.name.lower()),) if word in _GIT), "")
+    if "git" not in call.words | server or not verb:
+        return
+    flags = [f"--{key}" for key, value in call.given.items() if value is True]
+    flags += [f"--{call.given['mode']}"] if call.given.get("mode") in {"hard", "merge", "keep"} else []
+    if flags:
+        step.run([Argument(word) for word in ("git", verb, *flags)])
 
 
 def _argument(step: Step, call: Called, names: frozenset[str], text: str) -> None:
