@@ -14,6 +14,11 @@ OWN = ("/home/dev/.local/state/trotline", "/home/dev/.config/trotline")
 WORLD = World("/home/dev/project", ("/home/dev/project",), "/home/dev", "dev", own=OWN)
 
 STOPPED = (
+    "tee /dev/fd/3 3> >(bash) <<< 'rm -rf /'",
+    "awk '{print > \"x.sh\"}' <<< 'rm -rf /'; sh x.sh",
+    "adb shell rm -rf /",
+    "qemu-x86_64 /bin/rm -rf /",
+    "elixir -e 'File.rm_rf!(\"/\")'",
     "typeset -n x=payload; payload='rm -rf /'; $x",
     "declare -n r=x; x='rm -rf /'; eval \"$r\"",
     "f(){ local -n v=$1; v='rm -rf /'; }; f c; eval \"$c\"",

@@ -209,6 +209,8 @@ class Scan:
             if token.kind == "sign" and token.text in self.language.members and self.peek(1).kind == "name":
                 self.i += 2
                 value = self._member(value, self.peek(-1).text)
+            elif token.text == "!" and "!" in self.language.members and self.peek(1).text == "(" and value.name:
+                self.i += 1  # `File.rm!(...)` does what `File.rm(...)` does, or fails
             elif token.kind == "sign" and token.text == "(" and (value.name or value.body):
                 self._lend(value)
                 values, named = self._arguments(")")

@@ -119,9 +119,10 @@ FAMILIES = {
     "useradd userdel usermod vipw visudo",
     "tcl": "tclsh wish",
     "trees": "rsync scp",
-    "ways": "autossh bwrap cargo-watch devbox distrobox distrobox-enter dotenvx dumb-init elvish envchain fab "
+    "ways": "adb autossh bwrap cargo-watch devbox distrobox distrobox-enter dotenvx dumb-init elvish envchain fab "
     "flatpak-spawn foreman guix hg honcho hyperfine ifne incus lxc mosh mprocs nix nix-shell nu osh perf pixi pueue "
-    "retry rye sail sshpass teller tini toolbox tsp watchexec wine wine64 wsl xonsh ysh",
+    "qemu-aarch64 qemu-arm qemu-i386 qemu-x86_64 retry rye sail sshpass teller tini toolbox tsp watchexec wine "
+    "wine64 wsl xonsh ysh",
     "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m websocat "
     "wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript forfiles icacls msbuild mshta msiexec net net1 netsh "

@@ -3,6 +3,7 @@
 import posixpath
 
 from trotline.analysis.options import Options
+from trotline.analysis.redirections import into
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
@@ -115,7 +116,7 @@ def _tee(step: Step) -> None:
     found = step.options()
     for file in found.rest:
         step.write(file, source=",".join(step.stdin.paths))
-        step.scene.keep(step.path(file), step.stdin)
+        into(step.reading, [(step.path(file), found.has("a", "append"))], step.stdin, step.scene)
     step.out = step.stdin
 
 

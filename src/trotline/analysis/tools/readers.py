@@ -154,6 +154,7 @@ def _awk_program(step: Step, at: Argument) -> None:
         _awk_connections(step, at, hosts)
     for match in _AWK_WRITES.finditer(at.text):
         step.write(at._replace(text=match[1]))
+        step.scene.keep(step.path(at._replace(text=match[1])), step.stdin)
 
 
 def _awk_connections(step: Step, at: Argument, hosts: list[str]) -> None:

@@ -23,7 +23,10 @@ class Way(NamedTuple):
 
 _BOX = Way("n name c container d distro r release a additional-flags", "enter run exec", words="e exec", marked=True)
 
+_MACHINE = Way("L E U cpu R B s")
+
 WAYS = {
+    "adb": Way("s t H P L", "shell", joined=True),
     "cargo-watch": Way("w watch i ignore d delay E env C workdir features", text="s shell"),
     "devbox": Way("c config e env env-file", "run"),
     "distrobox": _BOX,
@@ -54,6 +57,10 @@ WAYS = {
     "perf": Way("e event o output F freq p pid t tid C cpu g r repeat c count", "stat record trace ftrace kvm mem"),
     "pixi": Way("e environment manifest-path s spec c channel p platform w with", "run exec x"),
     "pueue": Way("d delay g group l label w working-directory a after o priority", "add", joined=True),
+    "qemu-aarch64": _MACHINE,
+    "qemu-arm": _MACHINE,
+    "qemu-i386": _MACHINE,
+    "qemu-x86_64": _MACHINE,
     "retry": Way("t times d delay m min x max u until w while"),
     "rye": Way("pyproject", "run"),
     "sshpass": Way("p f d P"),
