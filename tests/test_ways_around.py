@@ -14,6 +14,8 @@ OWN = ("/home/dev/.local/state/trotline", "/home/dev/.config/trotline")
 WORLD = World("/home/dev/project", ("/home/dev/project",), "/home/dev", "dev", own=OWN)
 
 STOPPED = (
+    "$X/rm -rf /",
+    "$(dirname $Y)/rm -rf /",
     "tee /dev/fd/3 3> >(bash) <<< 'rm -rf /'",
     "awk '{print > \"x.sh\"}' <<< 'rm -rf /'; sh x.sh",
     "adb shell rm -rf /",
@@ -978,6 +980,11 @@ CODE = {
 }
 
 PASSED = (
+    "$VENV/bin/python setup.py develop",
+    '"$JAVA_HOME/bin/java" -version',
+    'exec "$SHELL"',
+    "npm pkg set funding=https://example.com",
+    "export PS4='+(${BASH_SOURCE}:${LINENO}): '",
     "redis-cli del cart:9",
     "redis-cli keys 'user:*'",
     "psql -c 'prepare x as select 1; execute x'",

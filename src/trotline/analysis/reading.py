@@ -282,7 +282,7 @@ class Reading:
             expanded = [alias._replace(text=part) for part in alias.text.split()]
             step.out = step.run([*expanded, *step.words], scene=inner)
             return
-        if not step.program.known or _is_chosen(step.program, scene):
+        if UNKNOWN in text.rpartition("/")[2] or text.endswith("/") or _is_chosen(step.program, scene):
             foreign = step.program.stream.origin if step.program.stream is not None else ""
             source = foreign if foreign in {"network", "decoded"} else "name"
             step.opaque(step.program.why or "the name of the program is not known", step.program, source=source)

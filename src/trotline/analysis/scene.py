@@ -227,6 +227,8 @@ class Scene:
             return Value((self.world.home,))
         if name in {"USER", "LOGNAME"}:
             return Value((self.world.user,))
+        if name == "SHELL":
+            return Value(("/bin/bash",))
         if name == "TMPDIR":
             return Value((self.world.temporary[0],))
         return Value((" \t\n",)) if name == "IFS" else None

@@ -58,8 +58,15 @@ def _of_the_machine(effect: Effect, _: Sight) -> bool:
 def _copied_over(effect: Effect, sight: Sight) -> bool:
     """Keys and passwords of others are replaced. The memory of the machine is a device, and for others."""
     kind = _kind(effect)
-    new = is_dotenv(kind) or is_key_by_place(kind) or kind == "a token"
+    new = is_dotenv(kind) or is_key_by_place(kind) or kind == "a token" or _is_new(effect.path, sight)
     return effect.kind == "write" and kind != "" and not new and sight.place(effect) is not Place.DEVICE
+
+
+def _is_new(path: str, sight: Sight) -> bool:
+    """Where somebody looks at the disk, and nothing of that name is there."""
+    directory, _, name = path.rpartition("/")
+    there = sight.world.names(directory or "/")
+    return there is not None and name not in there
 
 
 def _reads(effect: Effect) -> bool:

@@ -2,6 +2,7 @@
 
 from trotline.analysis.controls import OTHER_GUARDS
 from trotline.analysis.step import GAP
+from trotline.analysis.tools.variables import PROMPTS
 from trotline.effects import Effect
 from trotline.guards.guard import Guard, Row, Sight
 from trotline.pattern import pattern
@@ -55,7 +56,8 @@ def _searched(effect: Effect, sight: Sight) -> bool:
 
 
 def _start(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "environment" and effect.target in _STARTS and effect.source != ""
+    prompt = effect.target in PROMPTS and not any(sign in effect.source for sign in ("$(", "`", GAP))
+    return effect.kind == "environment" and effect.target in _STARTS and effect.source != "" and not prompt
 
 
 _HARMLESS = {
@@ -178,6 +180,7 @@ GUARD = Guard(
         "FOO=1 make",
         "unset FOO",
         "env -u NODE_ENV npm test",
+        "export PS4='+ line $LINENO: '",
         "export LANG=C",
         "ps -ef",
         "ps aux",

@@ -29,7 +29,7 @@ _POPULAR = {
     " create-react-app cross-env cross-spawn css-loader cypress d3 date-fns dayjs debug deepmerge discord.js dotenv ejs"
     " electron emotion enzyme esbuild eslint eslint-config-prettier eslint-plugin-import eslint-plugin-prettier"
     " eslint-plugin-react event-stream execa express express-session fastify file-loader firebase formik"
-    " framer-motion fs-extra glob graphql gulp handlebars helmet html-webpack-plugin http-proxy"
+    " framer-motion fs-extra gaxios glob graphql gulp handlebars helmet html-webpack-plugin http-proxy"
     " http-proxy-middleware http-server husky i18next immer immutable inquirer ioredis jest jquery js-yaml jsdom"
     " jsonwebtoken karma knex koa leaflet lerna less lint-staged lodash lodash-es luxon mini-css-extract-plugin"
     " minimatch minimist mkdirp mobx mocha moment mongodb mongoose morgan multer mysql mysql2 nanoid next"

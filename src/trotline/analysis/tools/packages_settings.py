@@ -31,6 +31,9 @@ def _set(line: Line, key: str, at: Argument, value: str) -> None:
     step = line.step
     if key.startswith("scripts."):
         step.script(at._replace(text=value))  # what `run` will run
+    if any(word.text == "pkg" for word in step.words[:2]):
+        step.effect("install", "setting", at, target=key, source=value, writes=True)
+        return  # a field of the project's own file
     name = key.rpartition(".")[2].lower()
     host = foreign(line.manager.kind, value)
     if loosens(name, value):

@@ -2,6 +2,7 @@
 
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Step
+from trotline.analysis.subscripts import reckoned
 
 COMMANDS = frozenset(
     "BASH_ENV BROWSER CC EDITOR ENV FCEDIT GIT_ASKPASS GIT_EDITOR GIT_EXTERNAL_DIFF GIT_PAGER GIT_PROXY_COMMAND"
@@ -10,6 +11,9 @@ COMMANDS = frozenset(
     " VISUAL".split()
 )
 """Their value is run, sooner or later."""
+
+PROMPTS = frozenset("PS0 PS1 PS2 PS4".split())
+"""They are printed; what is substituted in them is run."""
 
 LOADERS = frozenset(
     "DYLD_INSERT_LIBRARIES DYLD_LIBRARY_PATH LD_AUDIT LD_LIBRARY_PATH LD_PRELOAD PERL5LIB PERL5OPT"
@@ -22,7 +26,9 @@ LOADERS = frozenset(
 def assigned(step: Step, given: dict[str, Argument]) -> None:
     """What it means that these are set."""
     for name, value in given.items():
-        kind = "command" if name in COMMANDS else "loader" if name in LOADERS else "set"
+        script = reckoned(value) if name in PROMPTS else value
+        runs = name in COMMANDS and script is not None
+        kind = "command" if runs else "loader" if name in LOADERS else "set"
         step.effect("environment", kind, value, target=name, source=value.text)
-        if kind == "command" and value.text.strip() and name not in {"PS1", "PS2", "NODE_OPTIONS", "RUBYOPT"}:
-            step.script(value)
+        if runs and script is not None and value.text.strip() and name not in {"NODE_OPTIONS", "RUBYOPT"}:
+            step.script(script)
