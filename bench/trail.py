@@ -21,9 +21,11 @@ from msgspec.structs import replace
 
 from trotline.audit import trail
 from trotline.audit.drain import drain
-from trotline.audit.query import Query
+from trotline.audit.query import By, Query
 from trotline.audit.spool import Spool
 from trotline.audit.sqlite_store import NAME, SqliteStore
+from trotline.audit.statistics import among
+from trotline.audit.statistics import statistics as statistics_of
 from trotline.audit.store import Line
 
 HOSTS = ("cursor", "cursor", "cursor", "claude-code", "codex")
@@ -32,7 +34,7 @@ WORDS = "build deploy tests cart price total invoice parser branch merge release
 SECOND = 1_000_000
 BEGUN = 1_790_000_000 * SECOND
 BATCH = 500
-ROUNDS = 25
+ROUNDS, FEWEST, ENOUGH_MS = 25, 3, 10_000
 THROUGH_THE_SPOOL = 50_000
 
 PROCESSES, EACH = 64, 100
@@ -45,9 +47,9 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
     said = " ".join(chance.choices(WORDS, k=30)) + (" needle" if number % 50_000 == 7 else "")
     path = f"/srv/shop/src/{chance.choice(WORDS)}/{chance.choice(WORDS)}_{chance.randrange(500)}.py"
     command = f"npm run {chance.choice(WORDS)} -- --shard={chance.randrange(90)}"
-    voices = (
-        [{"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 310}] if denied else []
-    )
+    hook = {"author": f"hook-{number % 3}", "layer": "user", "said": "silent", "failure": None}
+    guard = {"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 310}
+    voices = [{**hook, "micros": int(chance.lognormvariate(9, 0.7))}, *([guard] if denied else [])]
     record = {
         "schema": "trotline.record/1",
         "id": id_,
@@ -71,7 +73,7 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
         "alarms": 0,
         "sent_exit": 0,
         "sent_bytes": 40,
-        "micros": 900,
+        "micros": int(chance.lognormvariate(7, 0.5)),
     }
     payload = {
         "command": command,
@@ -89,10 +91,18 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
         "reasons": [],
         "effects": effects,
         "reply": "{}",
-        "measures": {"duration_ms": 12.5},
+        "measures": measures(event, chance),
         "action": f"{number // 2:032x}",
     }
     return record, detail
+
+
+def measures(event: str, chance: random.Random) -> dict[str, int | str]:
+    if event == "afterFileEdit":
+        return {"lines_added": chance.randrange(1, 40), "lines_removed": chance.randrange(20)}
+    if event in ("afterShellExecution", "postToolUse"):
+        return {"duration_ms": int(chance.lognormvariate(5, 2)) + 1, "output_bytes": chance.randrange(1, 9000)}
+    return {"status": "completed"} if event == "stop" else {}
 
 
 def lines(first: int, last: int) -> Iterator[Line]:
@@ -130,20 +140,44 @@ ANY_PATH, ONE_PATH = (f"(name GLOB '{path}' OR name GLOB '*/{path}')" for path i
 EXECUTE = "name = 'execute'"
 FOUND_IN_IT = "EXISTS (SELECT 1 FROM words WHERE words MATCH '\"{}\"' AND rowid = records.seq)"
 FOUND = "records.seq IN (SELECT rowid FROM words WHERE words MATCH '{}' {})"
+BY_HOST = "SELECT host, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"
+BY_HOUR = (
+    "SELECT strftime('%Y-%m-%dT%H:00Z', at_us / 1000000, 'unixepoch'), count(*)"
+    " FROM records WHERE own = 0 GROUP BY 1 ORDER BY 1 DESC"
+)
+BY_TALK = (
+    "SELECT conversation, host, count(*), min(at_us), max(at_us), sum(verdict = 'deny'),"
+    " sum(event = 'beforeShellExecution'), sum(event = 'afterFileEdit'), max(CASE WHEN event = 'stop' THEN seq END)"
+    " FROM records WHERE own = 0 GROUP BY 1, 2 ORDER BY max(seq) DESC LIMIT 20"
+)
+VERDICTS = "SELECT verdict, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"
+SUMS = (
+    "SELECT kind, name, count(*), sum(amount) FROM figures WHERE kind NOT IN ('took', 'lasted', 'said') GROUP BY 1, 2"
+)
+SHARES = (
+    "WITH ranked AS (SELECT kind, name, amount, row_number() OVER (PARTITION BY kind, name ORDER BY amount) AS at,"
+    " count(*) OVER (PARTITION BY kind, name) AS calls FROM figures WHERE kind IN ('took', 'lasted', 'said'))"
+    " SELECT kind, name, calls, min(CASE WHEN at * 100 >= calls * 50 THEN amount END),"
+    " min(CASE WHEN at * 100 >= calls * 95 THEN amount END), min(CASE WHEN at * 100 >= calls * 99 THEN amount END)"
+    " FROM ranked GROUP BY 1, 2"
+)
 BY_GUARD = (
     "SELECT name, count(*) FROM facts JOIN records ON records.seq = facts.seq"
     " WHERE kind = 'guard' AND own = 0 GROUP BY 1 ORDER BY 2 DESC"
 )
 
 
-def questions(count: int) -> dict[str, tuple[Query, str]]:
+def questions(count: int) -> dict[str, tuple[Query | None, tuple[str, ...]]]:
     """Every question of `trotline log`, and what one would write by hand for it, knowing what is in the trail."""
     late, just_now = (BEGUN + (count - seconds) * SECOND for seconds in (7200, 5))
     talk = f"0b6f7c1e-{count // 400:08x}"
     ask = Query(limit=20)
 
-    def asked(where: str, **given: Any) -> tuple[Query, str]:
-        return replace(ask, **given), BARE.format(where=where)
+    def asked(where: str, **given: Any) -> tuple[Query, tuple[str, ...]]:
+        return replace(ask, **given), (BARE.format(where=where),)
+
+    def together(by: By, statement: str, limit: int = 0) -> tuple[Query, tuple[str, ...]]:
+        return Query(by=by, limit=limit), (statement,)
 
     return {
         "newest": asked("1"),
@@ -180,40 +214,53 @@ def questions(count: int) -> dict[str, tuple[Query, str]]:
         "--conversation --text": asked(
             f"conversation = '{talk}' AND {FOUND_IN_IT.format('cart')}", conversation=talk, text="cart"
         ),
-        "--count": (Query(by="all"), "SELECT 'all', count(*) FROM records WHERE own = 0"),
-        "--by host": (Query(by="host"), "SELECT host, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"),
-        "--by guard": (
-            Query(by="guard"),
-            BY_GUARD,
-        ),
+        "--count": together("all", "SELECT 'all', count(*) FROM records WHERE own = 0"),
+        "--by host": together("host", BY_HOST),
+        "--by guard": together("guard", BY_GUARD),
+        "--by hour": together("hour", BY_HOUR),
+        "show": asked(f"records.seq = {count + 1}", after_seq=count, until_seq=count + 2),
+        "conversations": together("conversation", BY_TALK, limit=20),
+        "stats": (None, (VERDICTS, SUMS, SHARES)),
     }
 
 
 def ask(store: SqliteStore, count: int) -> None:
     db = sqlite3.connect(store.file)
     print(f"{'question':<22} {'bare, ms':>9} {'ours, ms':>9} {'ratio':>7}  answers")
-    for name, (query, statement) in questions(count).items():
-        ours, bare = [], []
-        for _ in range(ROUNDS):
-            took, by_hand = spent(by_sql, db, statement)
+    for name, (query, statements) in questions(count).items():
+        ours: list[float] = []
+        bare: list[float] = []
+        while len(ours) < ROUNDS and (len(ours) < FEWEST or sum(ours) < ENOUGH_MS):
+            took, by_hand = spent(by_sql, db, statements)
             bare.append(took)
-            took, found = spent(by_query, store, query)
+            took, found = spent(by_query if query else by_statistics, store, query)
             ours.append(took)
-        if [row[0] for row in by_hand] != [one.get("seq", one.get("what")) for one in found]:
+        if by_hand != found:
             print(f"{name}: the answers differ")
         floor, here = statistics.median(bare), statistics.median(ours)
         print(f"{name:<22} {floor:>9.3f} {here:>9.3f} {here / floor:>7.2f}  {len(found)}")
     db.close()
 
 
-def by_sql(db: sqlite3.Connection, statement: str) -> list[tuple[Any, ...]]:
-    """The rows, with their bodies read as JSON: nobody can do with less."""
-    rows = db.execute(statement).fetchall()
-    return [(row[0], *(json.loads(body) for body in row[1:] if isinstance(body, str))) for row in rows]
+def by_sql(db: sqlite3.Connection, statements: tuple[str, ...]) -> list[Any]:
+    """What the first rows begin with. Bodies are read as JSON: nobody can do with less."""
+    first, *_ = [db.execute(statement).fetchall() for statement in statements]
+    for row in first:
+        for text in row:
+            if isinstance(text, str) and text.startswith("{"):
+                json.loads(text)
+    return [row[0] for row in first]
 
 
-def by_query(store: SqliteStore, query: Query) -> list[dict[str, Any]]:
-    return list(store.search(query))
+def by_query(store: SqliteStore, query: Query) -> list[Any]:
+    return [one.get("seq", one.get("what")) for one in store.search(query)]
+
+
+def by_statistics(store: SqliteStore, _: None) -> list[Any]:
+    """All that `trotline log stats` tells."""
+    found = statistics_of(store, Query(), {})
+    among(store, Query(), store.alarms())
+    return list(found["verdicts"])
 
 
 def spent(call: Callable[..., Any], *given: Any) -> tuple[float, Any]:

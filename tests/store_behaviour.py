@@ -134,6 +134,8 @@ def test_calls_that_only_tried_the_lines_are_left_out_unless_asked_for(store: St
         ("host", {"somebody": 2, "another": 1}),
         ("hour", {"1970-01-01T01:00Z": 1, "1970-01-01T02:00Z": 2}),
         ("guard", {"deletion": 2, "remotes": 1}),
+        ("verdict", {"silent": 3}),
+        ("conversation", {"c1": 2, "c2": 1}),
     ],
 )
 def test_counts_are_asked_for_by_the_same_question(store: Store, by: Any, counts: dict[str, int]) -> None:
@@ -141,9 +143,72 @@ def test_counts_are_asked_for_by_the_same_question(store: Store, by: Any, counts
         store,
         record(1, deciders=["deletion"]),
         record(2, deciders=["deletion", "remotes"]),
-        record(3, at_us=2 * HOUR + 1, host="another"),
+        record(3, at_us=2 * HOUR + 1, host="another", conversation="c2"),
     )
     assert {one["what"]: one["count"] for one in store.search(Query(by=by))} == counts
+
+
+def test_conversations_come_newest_first_with_what_each_came_to(store: Store) -> None:
+    keep(
+        store,
+        record(1, asked="deny"),
+        record(2, conversation="c2", event="afterFileEdit"),
+        record(3, conversation="c2", event="stop"),
+        {**detail(3), "measures": {"status": "aborted"}},
+        record(4, conversation="c2", event="sessionEnd"),
+        record(5),
+        record(6, host="another"),
+        record(7, conversation="", event="stop"),
+        record(8, conversation="trotline-prove"),
+    )
+    common = {"host": "somebody", "denied": 0, "commands": 0, "edits": 0, "ended": ""}
+    unnamed = {**common, "what": "", "count": 1, "first_us": 7 * HOUR, "last_us": 7 * HOUR, "ended": "stop"}
+    another = {**common, "what": "c1", "count": 1, "first_us": 6 * HOUR, "last_us": 6 * HOUR, "commands": 1}
+    first = {**common, "what": "c1", "count": 2, "first_us": HOUR, "last_us": 5 * HOUR, "denied": 1, "commands": 2}
+    second = {**common, "what": "c2", "count": 3, "first_us": 2 * HOUR, "last_us": 4 * HOUR, "edits": 1}
+    found = list(store.search(Query(by="conversation")))
+    assert found == [unnamed, {**another, "host": "another"}, first, {**second, "ended": "sessionEnd"}]
+    assert list(store.search(Query(by="conversation", limit=1))) == [unnamed]
+    before = {**second, "count": 2, "last_us": 3 * HOUR, "ended": "aborted"}
+    assert list(store.search(Query(by="conversation", conversation="c2", until_us=4 * HOUR))) == [before]
+    assert len(list(store.search(Query(by="conversation", own=True)))) == 5
+
+
+def test_figures_are_added_up(store: Store) -> None:
+    voices = [{"author": "h1", "micros": 5, "failure": "timeout"}, {"author": "h2", "micros": 7, "failure": None}]
+    keep(
+        store,
+        record(1, asked="deny", deciders=["h1", "deletion"], voices=voices, losses=[["ask", "why"]]),
+        {**detail(1), "hooks": {"h1": "./check.sh"}},
+        record(2, asked="deny", deciders=["deletion"], host="another"),
+        record(3, deciders=["deletion"]),
+        record(4, asked="deny", deciders=["deletion"], conversation="trotline-prove"),
+    )
+    sums = {(one["kind"], one["what"]): one["sum"] for one in store.search(Query(by="figure"))}
+    assert sums == {
+        ("denied", "./check.sh"): 1,
+        ("denied", "deletion"): 2,
+        ("lost", "ask"): 1,
+        ("broken", "./check.sh: timeout"): 1,
+    }
+    (one,) = store.search(Query(by="figure", host="another"))
+    assert one == {"kind": "denied", "what": "deletion", "count": 1, "sum": 1}
+
+
+def test_what_so_many_do_not_exceed_is_asked_for_by_the_same_question(store: Store) -> None:
+    keep(store, *(record(number, micros=number) for number in range(1, 101)), record(101, micros=9999, event="stop"))
+    (one,) = store.search(Query(by="spread", event="beforeShellExecution"))
+    assert one == {"kind": "took", "what": "every call", "count": 100, "p50": 50, "p95": 95, "p99": 99}
+    (one,) = store.search(Query(by="spread"))
+    assert (one["count"], one["p50"], one["p99"]) == (101, 51, 100)
+
+
+@pytest.mark.parametrize("by", ["all", "figure", "spread", "conversation"])
+def test_what_is_forgotten_counts_no_more(store: Store, by: Any) -> None:
+    keep(store, record(1, deciders=["deletion"], asked="deny"), record(2, conversation="c2", host="another"))
+    store.forget(Forgetting(conversation="c1"), now_us=9)
+    found = list(store.search(Query(by=by)))
+    assert sum(one["count"] for one in found) == (0 if by == "figure" else 1)
 
 
 def test_what_is_forgotten_is_found_by_nothing(store: Store) -> None:
@@ -201,12 +266,22 @@ def test_what_is_no_record_of_ours_is_no_entry(store: Store, odd: dict[str, Any]
         {"deciders": "everybody"},
         {"deciders": [None, 1, ["x"]]},
         {"detail": "words"},
+        {"voices": "many", "losses": 3, "micros": "long"},
+        {"voices": [None, {"author": ["x"], "micros": 1e400, "failure": 1}], "losses": [None, [], ["\ud83d"]]},
+        {
+            "micros": -1,
+            "event": "afterFileEdit",
+            "detail": {"measures": {"lines_added": "x", "lines_removed": 1 << 90}},
+        },
+        {"event": "postToolUse", "tool": ["x"], "detail": {"measures": {"duration_ms": float("nan")}, "hooks": []}},
     ],
     ids=ascii,
 )
 def test_a_record_of_an_odd_shape_is_kept_all_the_same(store: Store, odd: dict[str, Any]) -> None:
     assert keep(store, record(1, **odd)) == 1
     assert ids(store) == ["id-1"]
+    assert len(list(store.search(Query(by="conversation")))) == 1
+    assert all(isinstance(one["sum"], int) for one in store.search(Query(by="figure")))
 
 
 def test_what_cannot_be_read_is_no_record_and_stops_nobody(store: Store) -> None:

@@ -1,6 +1,5 @@
 """A time is a place in the trail, in whatever order records came."""
 
-import sqlite3
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store_behaviour import detail, ids, keep, record
-from trotline.audit.asking import asked
+from trails import age, steps_of
 from trotline.audit.query import Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
@@ -82,21 +81,6 @@ def test_of_what_is_older_nothing_is_looked_at(file: Path, asked_for: dict[str, 
     assert steps[1] <= steps[0] + 1500
 
 
-def steps_of(store: SqliteStore, query: Query) -> int:
-    taken = 0
-
-    def step() -> int:
-        nonlocal taken
-        taken += 1
-        return 0
-
-    statements, values = asked(query)
-    store._db.set_progress_handler(step, 1)
-    store._db.execute(statements.whole, values).fetchall()
-    store._db.set_progress_handler(None, 1)
-    return taken
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -120,9 +104,7 @@ def test_a_span_of_nothing_is_found(file: Path) -> None:
 def test_a_trail_that_has_none_yet_gets_them(file: Path) -> None:
     clocks = [(9, 150), (3, 150), (20, 40)]
     filled(file, clocks).close()
-    db = sqlite3.connect(file)
-    db.executescript("DROP TABLE spans; DELETE FROM versions WHERE number >= 4")
-    db.close()
+    age(file, 4)
     with SqliteStore(file) as store:
         assert list(store.misindexed()) == []
         assert len(ids(store, since_us=9)) == 190

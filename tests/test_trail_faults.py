@@ -17,6 +17,7 @@ import pytest
 
 from soak_trail import Soaked, soak
 from store_behaviour import HOUR, detail, ids, record
+from trails import age
 from trotline.audit import trail
 from trotline.audit.chain import breaks_in
 from trotline.audit.query import Query
@@ -236,11 +237,7 @@ def test_a_trail_of_an_older_version_gets_the_steps_that_it_has_not_had(world: W
     state = world.roots().state
     fill(state, 0, 3)
     log(world)
-    db = sqlite3.connect(state / NAME, isolation_level=None)
-    db.executescript(
-        "DELETE FROM versions WHERE number >= 2; DROP INDEX records_event; DROP INDEX records_host; DROP TABLE spans"
-    )
-    db.close()
+    age(state / NAME, 2)
     assert log(world, "--event", "beforeShellExecution", "--count").stdout == "3\n"
     db = sqlite3.connect(state / NAME)
     assert {"records_event", "records_host"} <= {row[0] for row in db.execute("SELECT name FROM sqlite_master")}

@@ -2,10 +2,14 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
+from trotline.audit.query import Query
+from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.trail import spool_of
 from trotline.outcomes import Call
 from trotline.program import answered, remember
@@ -41,3 +45,35 @@ def called(world: World, payload: dict[str, Any], number: int, host: str = "curs
     outcome = answered(made, (), guarded=True)[1]
     assert outcome is not None
     remember(outcome, str(world.home))
+
+
+MADE = {
+    2: "DROP INDEX records_event; DROP INDEX records_host",
+    3: "",
+    4: "DROP TABLE spans",
+    5: "DROP TABLE figures; DROP INDEX records_own",
+}
+"""What each step of the trail's tables made, taken back."""
+
+
+def age(file: Path, step: int) -> None:
+    """A trail as it was before this step."""
+    db = sqlite3.connect(file)
+    for number in range(max(MADE), step - 1, -1):
+        db.executescript(f"{MADE[number]}; DELETE FROM versions WHERE number = {number}")
+    db.close()
+
+
+def steps_of(store: SqliteStore, query: Query) -> int:
+    """How many the database takes to answer: the same on every machine."""
+    taken = 0
+
+    def step() -> int:
+        nonlocal taken
+        taken += 1
+        return 0
+
+    store._db.set_progress_handler(step, 1)
+    assert list(store.search(query))
+    store._db.set_progress_handler(None, 1)
+    return taken

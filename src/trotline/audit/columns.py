@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from trotline.audit.actions import step_of, verdict_of
 from trotline.audit.own import is_our_own
+from trotline.audit.shapes import dict_of, list_of, text_of
 
-LONGEST = 4_096
 MOST_WORDS = 65_536
-"""Characters of one column, and of all the words of a record, that are looked through."""
+"""Characters of all the words of a record that are looked through."""
 
 PATHS = ("file_path", "path", "notebook_path")
 GREATEST = 1 << 62
@@ -31,26 +31,26 @@ class Columns(NamedTuple):
 def columns_of(record: dict[str, Any]) -> Columns:
     at = record.get("at_us")
     return Columns(
-        id=_text(record.get("id")),
+        id=text_of(record.get("id")),
         at_us=at if isinstance(at, int) and 0 <= at < GREATEST else 0,
-        host=_text(record.get("host")),
-        event=_text(record.get("event")),
-        conversation=_text(record.get("conversation")),
-        verdict=_text(verdict_of(record)),
-        command=_text(_given(record, "command")),
+        host=text_of(record.get("host")),
+        event=text_of(record.get("event")),
+        conversation=text_of(record.get("conversation")),
+        verdict=text_of(verdict_of(record)),
+        command=text_of(_given(record, "command")),
         own=int(is_our_own(record)),
     )
 
 
 def facts_of(record: dict[str, Any]) -> set[tuple[str, str]]:
     """Of what there may be several: who decided, what it would do, to which paths, and what became of it."""
-    found = {("guard", _text(name)) for name in _list(record.get("deciders"))}
-    for effect in _list(_detail(record).get("effects")):
+    found = {("guard", text_of(name)) for name in list_of(record.get("deciders"))}
+    for effect in list_of(_detail(record).get("effects")):
         if isinstance(effect, list) and len(effect) == 3:
-            found |= {("effect", _text(effect[0])), ("path", _text(effect[2]))}
-    found |= {("path", _text(_given(record, name))) for name in PATHS}
+            found |= {("effect", text_of(effect[0])), ("path", text_of(effect[2]))}
+    found |= {("path", text_of(_given(record, name))) for name in PATHS}
     step = step_of(record)
-    found |= {(step[0], _text(step[1]))} if step else set()
+    found |= {(step[0], text_of(step[1]))} if step else set()
     return {(kind, name) for kind, name in found if name}
 
 
@@ -68,13 +68,13 @@ def words_of(record: dict[str, Any]) -> str:
         left -= len(text) + 1
         if left <= 0:
             break
-    return _text("\n".join(words), MOST_WORDS)
+    return text_of("\n".join(words), MOST_WORDS)
 
 
 def subject_of(record: dict[str, Any]) -> str:
     """What the call was about: its command, its file, its prompt."""
     found = next((given for name in SUBJECTS if (given := _given(record, name))), "")
-    return _text(found)
+    return text_of(found)
 
 
 SUBJECTS = ("command", *PATHS, "prompt", "url", "query", "text", "status", "reason")
@@ -90,17 +90,7 @@ def _given(record: dict[str, Any], name: str) -> str:
 
 
 def _detail(record: dict[str, Any]) -> dict[str, Any]:
-    detail = record.get("detail")
-    return detail if isinstance(detail, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _text(value: Any, most: int = LONGEST) -> str:
-    """A text that a database takes: half a surrogate pair, which JSON may hold, is none."""
-    return str(value if value is not None else "")[:most].encode("utf-8", "replace").decode()
+    return dict_of(record.get("detail"))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -1,8 +1,11 @@
 """The numbered steps from an empty file to the tables of today. A step that is out is never changed again."""
 
+import json
 import sqlite3
 from pathlib import Path
 
+from trotline.audit.bodies import joined
+from trotline.audit.figures import figures_of
 from trotline.errors import TrotlineError
 
 STEPS = Path(__file__).parent / "schema"
@@ -13,6 +16,7 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
     steps = {int(step.name.split("_")[0]): step for step in STEPS.glob("*.sql")}
     if _version(connection) == max(steps):
         return
+    connection.create_function("figures_of", 2, _figures, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")  # of many that open a new file, one makes the tables
     try:
         connection.execute("CREATE TABLE IF NOT EXISTS versions (number INTEGER PRIMARY KEY)")
@@ -26,6 +30,11 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
     except BaseException:
         connection.execute("ROLLBACK")
         raise
+
+
+def _figures(record: str, detail: str | None) -> str:
+    """What tables have that no SQL can make out of bodies."""
+    return json.dumps(figures_of(joined(0, record, detail)))
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -1,10 +1,10 @@
 """Of many times or sizes, what so many in a hundred do not exceed."""
 
-
-def percentiles(values: list[int]) -> dict[str, int]:
-    return {"calls": len(values), **{f"p{share}": percentile(values, share) for share in (50, 95, 99)}}
+SHARES = {"p50": 50, "p95": 95, "p99": 99}
 
 
-def percentile(values: list[int], share: int) -> int:
-    """The least of them that so many in a hundred do not exceed."""
-    return sorted(values)[max(0, -(-len(values) * share // 100) - 1)]
+def percentiles(amounts: list[int]) -> dict[str, int]:
+    """The least of them that so many do not exceed."""
+    listed = sorted(amounts)
+    shares = {name: listed[-(-len(listed) * share // 100) - 1] for name, share in SHARES.items()}
+    return {"count": len(listed), **shares}

@@ -7,7 +7,9 @@ import msgspec
 VERDICTS = {"denied": "deny", "asked": "ask", "allowed": "allow", "silent": "silent"}
 """What became of an action, in a person's words, and as a record says it."""
 
-By = Literal["", "all", "hour", "host", "guard"]
+By = Literal["", "all", "hour", "host", "guard", "verdict", "conversation", "figure", "spread"]
+"""Instead of records: how many there are, of all or for each; conversations, the newest first; figures, added up, or
+what so many in a hundred do not exceed (`audit/figures.py`)."""
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,4 +29,4 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""  # all of these words, in any order
     own: bool = False  # also calls that were made to try the lines
     limit: int = 0
-    by: By = ""  # counts instead of records: of all, or by hour, host, or the guard that decided
+    by: By = ""

@@ -10,25 +10,25 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
-
 from trotline.audit import spans
 from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
+from trotline.audit.bodies import KINDS, as_text, joined, why_unread
 from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head, entry_after, spans_of
 from trotline.audit.columns import Columns, columns_of, facts_of, words_of
 from trotline.audit.complaints import Complaints
+from trotline.audit.counting import COUNTINGS, counted
+from trotline.audit.figures import figures_of
 from trotline.audit.migrations import migrate
+from trotline.audit.percentiles import percentiles
 from trotline.audit.query import Query
-from trotline.audit.records import DETAIL
-from trotline.audit.records import SCHEMA as RECORD
 from trotline.audit.store import Forgetting, Line, Unread
+from trotline.audit.talks import talks
 from trotline.config.places import private_directory
 from trotline.ids import uuid7
 
 NAME = "trail.db"
-KINDS = {RECORD: "record", DETAIL: "detail"}
 FORGETTING = "trotline.forgetting/1"
 
 SECONDS_TO_WAIT = 10.0
@@ -48,7 +48,6 @@ WEIGHTS = (
 )
 
 RECENT_FOR_ALARMS = 10_000
-LONGEST_ID = 128
 COLUMNS = ", ".join(("seq", *Columns._fields))
 
 
@@ -102,12 +101,25 @@ class SqliteStore:
             return head.seq - begun
 
     def search(self, query: Query) -> Iterator[dict[str, Any]]:
-        statements, values = asked(query)
         with self._complaints:
-            newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
-            enough = newest and len(newest) == query.limit
-            for row in newest if enough else self._db.execute(statements.whole, values):
-                yield {"what": row[0], "count": row[1]} if query.by else joined(*row)
+            yield from self._together(query) if query.by else self._records(query)
+
+    def _records(self, query: Query) -> Iterator[dict[str, Any]]:
+        statements, values = asked(query)
+        newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
+        enough = newest and len(newest) == query.limit
+        for row in newest if enough else self._db.execute(statements.whole, values):
+            yield joined(*row)
+
+    def _together(self, query: Query) -> Iterator[dict[str, Any]]:
+        if query.by == "conversation":
+            yield from talks(self._db, query)
+        elif query.by == "spread":
+            for kind, name, amounts in self._db.execute(*counted(query)):
+                yield {"kind": kind, "what": name, **percentiles(json.loads(amounts))}
+        else:
+            fields = COUNTINGS[query.by].fields
+            yield from (dict(zip(fields, row, strict=True)) for row in self._db.execute(*counted(query)))
 
     def fetch(self, id_: str) -> dict[str, Any] | None:
         with self._complaints:
@@ -254,8 +266,10 @@ class SqliteStore:
 
     def _has_facts(self, record: dict[str, Any]) -> bool:
         found = set(self._db.execute("SELECT kind, name FROM facts WHERE seq = ?", (record["seq"],)))
+        figures = set(self._db.execute("SELECT * FROM figures WHERE seq = ?", (record["seq"],)))
         words = self._db.execute("SELECT text FROM words WHERE rowid = ?", (record["seq"],)).fetchone()
-        return found == facts_of(record) and words == (words_of(record),)
+        counted = figures == set(_rows_of(record["seq"], record))
+        return counted and found == facts_of(record) and words == (words_of(record),)
 
     def _has(self, id_: str, kind: str) -> bool:
         """Whether it is here, or was, or belongs to what is forgotten."""
@@ -288,12 +302,14 @@ class SqliteStore:
             self._unlist(seq)
         self._db.execute(f"INSERT INTO records ({COLUMNS}) VALUES ({marks})", (seq, *columns_of(record)))  # noqa: S608 - names of ours
         self._db.executemany("INSERT INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in facts_of(record)])
+        self._db.executemany("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", _rows_of(seq, record))
         self._db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (seq, words_of(record)))
 
     def _unlist(self, seq: int) -> None:
         for statement in (
             "DELETE FROM records WHERE seq = ?",
             "DELETE FROM facts WHERE seq = ?",
+            "DELETE FROM figures WHERE seq = ?",
             "DELETE FROM words WHERE rowid = ?",
         ):
             self._db.execute(statement, (seq,))
@@ -318,31 +334,8 @@ class SqliteStore:
                 raise
 
 
-def why_unread(body: dict[str, Any]) -> str:
-    """Why something is no entry of ours; empty if it is one."""
-    schema, id_ = body.get("schema"), body.get("id")
-    if schema not in KINDS:
-        return f"its schema is {str(schema)[:80]!r}: of a newer Trotline?"
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or not id_.isascii() or not id_.isprintable():
-        return "its id is none"
-    return ""
-
-
-def as_text(body: dict[str, Any]) -> str:
-    return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
-
-
-def joined(seq: int, record: str, detail: str | None) -> dict[str, Any]:
-    """A record as it is shown: with its place in the trail, and with what was said."""
-    words = {"detail": _read(detail)} if detail is not None else {}
-    return {**_read(record), **words, "seq": seq}
-
-
-def _read(body: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.DecodeError:
-        return dict(json.loads(body))  # half a surrogate pair, which a host may send, is none to the quicker reader
+def _rows_of(seq: int, record: dict[str, Any]) -> list[tuple[str, str, int, int, int]]:
+    return [(figure.kind, figure.name, seq, turn, figure.amount) for turn, figure in enumerate(figures_of(record))]
 
 
 def _private_file(file: Path) -> None:

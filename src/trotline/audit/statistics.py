@@ -1,19 +1,20 @@
 """Records taken together: a conversation from its first call to its last, and what a time was like."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from trotline.audit.actions import ENDS, Step, steps_in, verdict_of
-from trotline.audit.alarms import alarms_in
-from trotline.audit.percentiles import percentile, percentiles
-from trotline.audit.work import Work
+from trotline.audit.alarms import Alarm
+from trotline.audit.figures import BROKEN, CALLED, DENIED, FAILED, LASTED, LOST, SAID, SUMMED, TOOK
+from trotline.audit.percentiles import SHARES
+from trotline.audit.query import Query
+from trotline.audit.store import Store
 
 TOP = 10
-
-EDITS = frozenset({"afterFileEdit", "afterTabFileEdit"})
+LINES = {kind for kind in SUMMED if kind.endswith(("_added", "_removed"))}
 
 
 class Conversation(msgspec.Struct, kw_only=True):
@@ -23,68 +24,85 @@ class Conversation(msgspec.Struct, kw_only=True):
     host: str
     first_us: int
     last_us: int
-    calls: int = 0
-    denied: int = 0
-    commands: int = 0
-    edits: int = 0
-    ended: str = ""  # the status or the reason that the host gave last
+    calls: int
+    denied: int
+    commands: int
+    edits: int
+    ended: str  # the status or the reason that the host gave last
 
 
-def conversations(records: Iterable[dict[str, Any]]) -> list[Conversation]:
-    """Newest first, as the records come."""
-    found: dict[tuple[str, str], Conversation] = {}
-    for record in records:
-        name, host, at = str(record.get("conversation") or ""), str(record.get("host")), int(record["at_us"])
-        one = found.setdefault((host, name), Conversation(id=name, host=host, first_us=at, last_us=at))
-        event = record.get("event")
-        one.first_us, one.last_us = min(one.first_us, at), max(one.last_us, at)
-        one.calls += 1
-        one.denied += verdict_of(record) == "deny"
-        one.commands += event == "beforeShellExecution"
-        one.edits += event in EDITS
-        if event in ENDS and not one.ended:
-            payload = record.get("detail", {}).get("payload")
-            told = payload if isinstance(payload, dict) else {}
-            one.ended = str(told.get("status") or told.get("reason") or event)
-    return list(found.values())
+def conversations(store: Store, query: Query) -> list[Conversation]:
+    """Newest first, no more than the query wants."""
+    found = store.search(replace(query, by="conversation"))
+    return [Conversation(id=one.pop("what"), calls=one.pop("count"), **one) for one in found]
 
 
-def statistics(records: Iterable[dict[str, Any]], costs: Mapping[str, float] | None = None) -> dict[str, Any]:
-    """Verdicts, who refused, how long everybody took, what hosts could not hear, what failed, what does not fit, and
-    what was done. The newest comes first."""
-    verdicts: Counter[str] = Counter()
-    refused: Counter[str] = Counter()
-    losses: Counter[str] = Counter()
-    failures: Counter[str] = Counter()
-    took: defaultdict[str, list[int]] = defaultdict(list)
-    steps: list[Step] = []
-    work = Work(costs)
-    for record in records:
-        steps += steps_in([record])
-        work.take(record)
-        names = _names(record)
-        verdicts[verdict_of(record)] += 1
-        refused.update(map(names, record.get("deciders", ())) if verdict_of(record) == "deny" else ())
-        losses.update(str(loss[0]) for loss in record.get("losses", ()))
-        took["every call"].append(int(record.get("micros", 0)))
-        for voice in record.get("voices", ()):
-            took[names(voice["author"])].append(int(voice["micros"]))
-            failures.update([f"{names(voice['author'])}: {voice['failure']}"] if voice["failure"] else ())
-    slowest = sorted(took.items(), key=lambda item: -percentile(item[1], 95))
+def statistics(store: Store, query: Query, costs: Mapping[str, float]) -> dict[str, Any]:
+    """Verdicts, who refused, how long everybody took, what hosts could not hear, what failed, and what was done."""
+    verdicts = {one["what"]: one["count"] for one in store.search(replace(query, by="verdict"))}
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    calls: Counter[str] = Counter()
+    for one in store.search(replace(query, by="figure")):
+        sums[one["kind"]][one["what"]] = one["sum"]
+        calls.update({one["what"]: one["count"]} if one["kind"] == CALLED else {})
+    spread: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(dict)
+    for one in store.search(replace(query, by="spread")):
+        spread[one["kind"]][one["what"]] = {"calls": one["count"], **{share: one[share] for share in SHARES}}
+    slowest = sorted(spread[TOOK].items(), key=lambda item: -item[1]["p95"])[:TOP]
     return {
-        "calls": verdicts.total(),
-        "verdicts": dict(verdicts.most_common()),
-        "denied_by": dict(refused.most_common(TOP)),
-        "slowest": [{"who": who, **percentiles(times)} for who, times in slowest[:TOP]],
-        "losses": dict(losses.most_common(TOP)),
-        "failures": dict(failures.most_common(TOP)),
-        "alarms": dict(Counter(alarm.kind for alarm in alarms_in(reversed(steps))).most_common()),
-        **work.told(),
+        "calls": sum(verdicts.values()),
+        "verdicts": verdicts,
+        "denied_by": dict(sums[DENIED].most_common(TOP)),
+        "slowest": [{"who": who, **times} for who, times in slowest],
+        "losses": dict(sums[LOST].most_common(TOP)),
+        "failures": dict(sums[BROKEN].most_common(TOP)),
+        "files": _files(sums),
+        "tools": [
+            _tool(name, number, sums, spread[LASTED].get(name, {}), costs) for name, number in calls.most_common(TOP)
+        ],
+        "lengths": spread[SAID],
     }
 
 
-def _names(record: dict[str, Any]) -> Callable[[Any], str]:
-    """Hooks by the line that people wrote; a record itself has only their ids."""
-    detail = record.get("detail")
-    hooks = detail.get("hooks") if isinstance(detail, dict) else None
-    return lambda author: str((hooks or {}).get(author, author))
+def among(store: Store, query: Query, alarms: Iterable[Alarm]) -> list[Alarm]:
+    """Those of them whose records are asked for."""
+    found = list(alarms)
+    if not found or query == Query():
+        return found
+    first = min(alarm.seq for alarm in found)
+    seqs = {one["seq"] for one in store.search(replace(query, after_seq=max(query.after_seq, first - 1)))}
+    return [alarm for alarm in found if alarm.seq in seqs]
+
+
+def costs_of(text: str) -> dict[str, float]:
+    """The setting: `MCP:search=0.01, Shell=0`."""
+    pairs = [part.rpartition("=")[::2] for part in text.split(",") if "=" in part]
+    return {name.strip(): float(price) for name, price in pairs}
+
+
+def _files(sums: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
+    """Those with the most lines added and removed, and by whom."""
+    files: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for kind in LINES & sums.keys():
+        for file, lines in sums[kind].items():
+            files[file][kind] = lines
+    most = sorted(files.items(), key=lambda item: -item[1].total())[:TOP]
+    return [{"file": file, **counts} for file, counts in most]
+
+
+def _tool(
+    name: str,
+    calls: int,
+    sums: Mapping[str, Counter[str]],
+    times: Mapping[str, int],
+    costs: Mapping[str, float],
+) -> dict[str, Any]:
+    priced = max((known for known in costs if name.startswith(known)), key=len, default=None)  # the longest name it has
+    return {
+        "tool": name,
+        "calls": calls,
+        "failed": sums[FAILED][name],
+        "bytes": sums[CALLED][name],
+        **{f"{share}_ms": times[share] for share in ("p50", "p95") if times},
+        **({} if priced is None else {"cost": round(costs[priced] * calls, 6)}),
+    }

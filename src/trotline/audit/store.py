@@ -38,7 +38,8 @@ class Store(Protocol):
         """Keep what is not kept yet, all or nothing; how many lines were new. The same id again changes nothing."""
 
     def search(self, query: Query) -> Iterator[dict[str, Any]]:
-        """Records, newest first, each with its `seq` and its `detail`; or `{"what", "count"}` if counts are asked."""
+        """Records, newest first, each with its `seq` and its `detail`; or what they are together, `by` something: at
+        least `{"what", "count"}`."""
 
     def fetch(self, id_: str) -> dict[str, Any] | None:
         """Everything about one."""

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 from trotline.audit import trail
 from trotline.audit.export import moment
 from trotline.audit.query import Query
-from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.sqlite_store import RECENT_FOR_ALARMS, SqliteStore
 from trotline.cli.exporting import export, send
 from trotline.cli.keeping import anchor, forget, verify
 from trotline.cli.options import json_option, roots_options
@@ -49,6 +49,7 @@ PATIENCE_US = 1_500_000
 """How long a call that is followed waits for its words."""
 
 MOST_ALARMS = 5
+OF_LATE = f"alarms, of the newest {RECENT_FOR_ALARMS:,} entries"
 
 
 @click.group("log", help=HELP, invoke_without_command=True)
@@ -166,7 +167,7 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
     from trotline.audit.statistics import conversations as taken_together
 
     with trail.opened(roots.state) as store:
-        found = taken_together(store.search(query))[:number]
+        found = taken_together(store, msgspec.structs.replace(query, limit=number))
     if as_json:
         click.echo(envelope("trotline.log.conversations/1", ok=True, data=msgspec.to_builtins(found), problems=[]))
         return 0
@@ -188,12 +189,15 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
 @roots_options
 def stats(query: Query, as_json: bool, roots: Roots) -> int:
     """Verdicts, who refuses, who is slow, what hosts could not hear, what failed; files, tools and what they cost."""
-    from trotline.audit.statistics import statistics
-    from trotline.audit.work import costs_of
+    from collections import Counter
+
+    from trotline.audit.statistics import among, costs_of, statistics
     from trotline.config.settings import read_settings
 
     with trail.opened(roots.state) as store:
-        found = statistics(store.search(query), costs_of(read_settings(roots).costs))
+        found = statistics(store, query, costs_of(read_settings(roots).costs))
+        kinds = Counter(alarm.kind for alarm in among(store, query, store.alarms()))
+        found["alarms"] = dict(kinds.most_common())
     if as_json:
         click.echo(envelope("trotline.log.stats/1", ok=True, data=found, problems=[]))
         return 0
@@ -204,7 +208,7 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
 def _told(found: dict[str, Any]) -> Iterator[str]:
     yield bold(plural(found["calls"], "call"))
     yield from (f"{number:>8}  {SAID.get(word, word)}" for word, number in found["verdicts"].items())
-    for title, key in (("denied by", "denied_by"), ("lost", "losses"), ("failed", "failures"), ("alarms", "alarms")):
+    for title, key in (("denied by", "denied_by"), ("lost", "losses"), ("failed", "failures"), (OF_LATE, "alarms")):
         if found[key]:
             yield bold(title)
             yield from (f"{number:>8}  {printable(name)}" for name, number in found[key].items())

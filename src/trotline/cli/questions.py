@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from trotline.audit.asking import CONDITIONS
+from trotline.audit.conditions import CONDITIONS
 from trotline.audit.query import VERDICTS, Query
 from trotline.audit.records import PLAIN
 from trotline.config.places import Roots

@@ -1,16 +1,22 @@
 """What agents did, counted: lines, tools, lengths, costs."""
 
 import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trails import called
+from store_behaviour import detail, keep, record
+from trails import age, called, steps_of
 from trotline.audit.measures import measures_of
-from trotline.audit.work import costs_of
+from trotline.audit.query import Query
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.statistics import costs_of
 from trotline.config.settings import read_settings
 from trotline.events import AfterFileEdit, AfterShell, BeforeSubmitPrompt
 from trotline.parts import Edit
@@ -117,3 +123,98 @@ def test_lines_added_and_removed_are_the_difference_in_length(old: str, new: str
 def test_sizes_are_counted_in_bytes_and_characters() -> None:
     assert measures_of(AfterShell(command="x", output="né"))["output_bytes"] == 3
     assert measures_of(BeforeSubmitPrompt(prompt="né"))["characters"] == 2
+
+
+# Counted by the database, and by reading every record
+
+HOSTS, TALKS, EVENTS = ("one", "two"), ("a", "b", ""), ("beforeShellExecution", "afterFileEdit", "stop")
+BODIES = st.fixed_dictionaries(
+    {
+        "host": st.sampled_from(HOSTS),
+        "conversation": st.sampled_from(TALKS),
+        "event": st.sampled_from(EVENTS),
+        "asked": st.sampled_from(("deny", "silent")),
+        "micros": st.integers(0, 50),
+    }
+)
+ASKED = st.fixed_dictionaries(
+    {},
+    optional={
+        "host": st.sampled_from(HOSTS),
+        "event": st.sampled_from(EVENTS),
+        "verdict": st.sampled_from(("deny", "silent")),
+        "conversation": st.sampled_from(TALKS),
+    },
+)
+
+
+@given(st.lists(BODIES, min_size=1, max_size=40), ASKED, st.integers(0, 3))
+@settings(max_examples=60)
+def test_what_the_database_counts_is_what_reading_every_record_would(
+    bodies: list[dict[str, Any]], asked: dict[str, Any], limit: int
+) -> None:
+    with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:
+        keep(store, *(record(number, **body) for number, body in enumerate(bodies)))
+        read = list(store.search(Query(**asked)))
+        talks = Counter((one["host"], one["conversation"]) for one in read)
+        told = list(store.search(Query(**asked, by="conversation", limit=limit)))
+        assert [((one["host"], one["what"]), one["count"]) for one in told] == list(talks.items())[: limit or None]
+        times = sorted(one["micros"] for one in read)
+        spread = [
+            (one["count"], one["p50"], one["p95"], one["p99"]) for one in store.search(Query(**asked, by="spread"))
+        ]
+        shares = (_least(times, share) for share in (50, 95, 99) if times)
+        assert spread == ([(len(times), *shares)] if times else [])
+
+
+def _least(times: list[int], share: int) -> int:
+    """The least that so many in a hundred do not exceed, as one would say it."""
+    return next(one for one in times if sum(other <= one for other in times) * 100 >= share * len(times))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "state" / "trail.db") as opened:
+        yield opened
+
+
+def test_a_trail_that_has_none_yet_gets_them(store: SqliteStore) -> None:
+    voices = [{"author": "h1", "micros": 5, "failure": "timeout"}]
+    keep(store, record(1, voices=voices, losses=[["ask", ""]]), {**detail(1), "hooks": {"h1": "\ud83d ./check.sh"}})
+    keep(store, record(2), record(3, conversation="trotline-prove"))
+    before = [list(store.search(Query(by=by))) for by in ("figure", "spread")]
+    store.close()
+    age(store.file, 5)
+    with SqliteStore(store.file) as again:
+        assert [list(again.search(Query(by=by))) for by in ("figure", "spread")] == before
+        assert list(again.misindexed()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE figures SET amount = 1", "DELETE FROM figures", "INSERT INTO figures VALUES ('denied', 'x', 1, 9, 1)"],
+)
+def test_a_figure_that_was_edited_is_found(store: SqliteStore, change: str) -> None:
+    keep(store, record(1))
+    assert list(store.misindexed()) == []
+    store._db.execute(change)
+    assert list(store.misindexed()) == [(1, "id-1")]
+
+
+def test_for_the_newest_conversations_no_older_ones_are_read(store: SqliteStore) -> None:
+    """By the steps that the database takes."""
+    steps = []
+    for first in range(0, 3000, 1000):
+        keep(store, *(record(number, conversation=f"c{number // 10}") for number in range(first, first + 1000)))
+        steps.append(steps_of(store, Query(by="conversation", limit=5)))
+    assert steps[2] <= steps[0] + 100
+
+
+def test_statistics_are_those_of_what_is_asked_for(world: World) -> None:
+    for number, payload in enumerate(CURSOR):
+        called(world, payload, number)
+    assert stats(world, "--event", "afterShellExecution")["tools"] == [
+        {"tool": "Shell", "calls": 2, "failed": 0, "bytes": 11, "p50_ms": 10, "p95_ms": 30}
+    ]
+    assert stats(world, "--path", "*/b.py")["files"] == [{"file": "/srv/b.py", "agent_added": 2, "agent_removed": 0}]
+    assert stats(world, "--host", "nobody")["calls"] == 0
