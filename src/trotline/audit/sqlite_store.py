@@ -292,7 +292,10 @@ class SqliteStore:
         self._db.execute("INSERT OR IGNORE INTO unread VALUES (?, ?, ?)", one)
 
     def _index(self, id_: str) -> None:
-        """Under what it is found; a detail that comes later makes that anew."""
+        """Under what it is found; a detail that comes later makes that anew.
+
+        What somebody who cut the end left in these tables is in nobody's way: verify tells of the cut.
+        """
         record = self.fetch(id_)
         if record is None:
             return  # a detail that was quicker than its record
@@ -301,9 +304,11 @@ class SqliteStore:
         if self._db.execute("SELECT 1 FROM records WHERE seq = ?", (seq,)).fetchone():
             self._unlist(seq)
         self._db.execute(f"INSERT INTO records ({COLUMNS}) VALUES ({marks})", (seq, *columns_of(record)))  # noqa: S608 - names of ours
-        self._db.executemany("INSERT INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in facts_of(record)])
-        self._db.executemany("INSERT INTO figures VALUES (?, ?, ?, ?, ?)", _rows_of(seq, record))
-        self._db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (seq, words_of(record)))
+        self._db.executemany(
+            "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in facts_of(record)]
+        )
+        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", _rows_of(seq, record))
+        self._db.execute("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)", (seq, words_of(record)))
 
     def _unlist(self, seq: int) -> None:
         for statement in (
