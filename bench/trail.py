@@ -150,13 +150,15 @@ BY_TALK = (
     " sum(event = 'beforeShellExecution'), sum(event = 'afterFileEdit'), max(CASE WHEN event = 'stop' THEN seq END)"
     " FROM records WHERE own = 0 GROUP BY 1, 2 ORDER BY max(seq) DESC LIMIT 20"
 )
-VERDICTS = "SELECT verdict, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"
+OF_CURSOR = "AND seq IN (SELECT seq FROM records WHERE host = 'cursor')"
+VERDICTS = "SELECT verdict, count(*) FROM records WHERE own = 0 {} GROUP BY 1 ORDER BY 2 DESC"
 SUMS = (
     "SELECT kind, name, count(*), sum(amount) FROM figures WHERE kind NOT IN ('took', 'lasted', 'said') GROUP BY 1, 2"
 )
 SHARES = (
     "WITH ranked AS (SELECT kind, name, amount, row_number() OVER (PARTITION BY kind, name ORDER BY amount) AS at,"
-    " count(*) OVER (PARTITION BY kind, name) AS calls FROM figures WHERE kind IN ('took', 'lasted', 'said'))"
+    " count(*) OVER (PARTITION BY kind, name) AS calls FROM figures"
+    " WHERE kind IN ('took', 'lasted', 'said') {})"
     " SELECT kind, name, calls, min(CASE WHEN at * 100 >= calls * 50 THEN amount END),"
     " min(CASE WHEN at * 100 >= calls * 95 THEN amount END), min(CASE WHEN at * 100 >= calls * 99 THEN amount END)"
     " FROM ranked GROUP BY 1, 2"
@@ -167,7 +169,7 @@ BY_GUARD = (
 )
 
 
-def questions(count: int) -> dict[str, tuple[Query | None, tuple[str, ...]]]:
+def questions(count: int) -> dict[str, tuple[Query, tuple[str, ...]]]:
     """Every question of `trotline log`, and what one would write by hand for it, knowing what is in the trail."""
     late, just_now = (BEGUN + (count - seconds) * SECOND for seconds in (7200, 5))
     talk = f"0b6f7c1e-{count // 400:08x}"
@@ -220,7 +222,11 @@ def questions(count: int) -> dict[str, tuple[Query | None, tuple[str, ...]]]:
         "--by hour": together("hour", BY_HOUR),
         "show": asked(f"records.seq = {count + 1}", after_seq=count, until_seq=count + 2),
         "conversations": together("conversation", BY_TALK, limit=20),
-        "stats": (None, (VERDICTS, SUMS, SHARES)),
+        "stats": (Query(), (VERDICTS.format(""), SUMS.format(""), SHARES.format(""))),
+        "stats --host": (
+            Query(host="cursor"),
+            (VERDICTS.format("AND host = 'cursor'"), SUMS.format(OF_CURSOR), SHARES.format(OF_CURSOR)),
+        ),
     }
 
 
@@ -233,7 +239,7 @@ def ask(store: SqliteStore, count: int) -> None:
         while len(ours) < ROUNDS and (len(ours) < FEWEST or sum(ours) < ENOUGH_MS):
             took, by_hand = spent(by_sql, db, statements)
             bare.append(took)
-            took, found = spent(by_query if query else by_statistics, store, query)
+            took, found = spent(by_statistics if name.startswith("stats") else by_query, store, query)
             ours.append(took)
         if by_hand != found:
             print(f"{name}: the answers differ")
@@ -256,10 +262,10 @@ def by_query(store: SqliteStore, query: Query) -> list[Any]:
     return [one.get("seq", one.get("what")) for one in store.search(query)]
 
 
-def by_statistics(store: SqliteStore, _: None) -> list[Any]:
+def by_statistics(store: SqliteStore, query: Query) -> list[Any]:
     """All that `trotline log stats` tells."""
-    found = statistics_of(store, Query(), {})
-    among(store, Query(), store.alarms())
+    found = statistics_of(store, query, {})
+    among(store, query, store.alarms())
     return list(found["verdicts"])
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import json
 import os
 import sqlite3
 import stat
@@ -18,12 +17,12 @@ from trotline.audit.bodies import KINDS, as_text, joined, why_unread
 from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head, entry_after, spans_of
 from trotline.audit.columns import Columns, columns_of, facts_of, words_of
 from trotline.audit.complaints import Complaints
-from trotline.audit.counting import COUNTINGS, counted
+from trotline.audit.counting import counts
 from trotline.audit.figures import figures_of
 from trotline.audit.migrations import migrate
-from trotline.audit.percentiles import percentiles
 from trotline.audit.query import Query
 from trotline.audit.store import Forgetting, Line, Unread
+from trotline.audit.summing import spreads, sums
 from trotline.audit.talks import talks
 from trotline.config.places import private_directory
 from trotline.ids import uuid7
@@ -48,6 +47,7 @@ WEIGHTS = (
 )
 
 RECENT_FOR_ALARMS = 10_000
+TOGETHER = {"conversation": talks, "figure": sums, "spread": spreads}
 COLUMNS = ", ".join(("seq", *Columns._fields))
 
 
@@ -102,7 +102,7 @@ class SqliteStore:
 
     def search(self, query: Query) -> Iterator[dict[str, Any]]:
         with self._complaints:
-            yield from self._together(query) if query.by else self._records(query)
+            yield from TOGETHER.get(query.by, counts)(self._db, query) if query.by else self._records(query)
 
     def _records(self, query: Query) -> Iterator[dict[str, Any]]:
         statements, values = asked(query)
@@ -110,16 +110,6 @@ class SqliteStore:
         enough = newest and len(newest) == query.limit
         for row in newest if enough else self._db.execute(statements.whole, values):
             yield joined(*row)
-
-    def _together(self, query: Query) -> Iterator[dict[str, Any]]:
-        if query.by == "conversation":
-            yield from talks(self._db, query)
-        elif query.by == "spread":
-            for kind, name, amounts in self._db.execute(*counted(query)):
-                yield {"kind": kind, "what": name, **percentiles(json.loads(amounts))}
-        else:
-            fields = COUNTINGS[query.by].fields
-            yield from (dict(zip(fields, row, strict=True)) for row in self._db.execute(*counted(query)))
 
     def fetch(self, id_: str) -> dict[str, Any] | None:
         with self._complaints:

@@ -9,20 +9,39 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
+from trotline.audit.actions import ENDED, ENDS
 from trotline.audit.asking import talks_asked
-from trotline.audit.counting import COUNTINGS, counted
+from trotline.audit.counting import chosen
+from trotline.audit.figures import EDITS
 from trotline.audit.query import Query
 
+FIELDS = ("what", "count", "host", "first_us", "last_us", "denied", "commands", "edits", "ended")
 AT_ONCE = 500
+NAMES = {"ended": ENDED, "edits": ", ".join(map(repr, EDITS)), "ends": ", ".join(map(repr, sorted(ENDS)))}
+
+EACH = (
+    "SELECT conversation, count, host, first_us, last_us, denied, commands, edits,"
+    " coalesce((SELECT name FROM facts WHERE facts.seq = ending AND kind = '{ended}'),"
+    " (SELECT event FROM records WHERE records.seq = ending), '') FROM ("
+    "SELECT talk.key AS turn, records.conversation, count(*) AS count, records.host,"
+    " min(at_us) AS first_us, max(at_us) AS last_us, sum(verdict = 'deny') AS denied,"
+    " sum(event = 'beforeShellExecution') AS commands, sum(event IN ({edits})) AS edits,"
+    " max(CASE WHEN event IN ({ends}) THEN records.seq END) AS ending"
+    " FROM json_each(?) AS talk CROSS JOIN records ON +records.host = json_extract(talk.value, '$[0]')"
+    " AND records.conversation = json_extract(talk.value, '$[1]')"
+    " {where} GROUP BY talk.key) ORDER BY turn"
+)
+"""The first value is a list of hosts with their conversations; the `+` keeps from going through all of a host. How one
+ended is the status or the reason that the host gave last."""
 
 
 def talks(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
-    fields = COUNTINGS["conversation"].fields
-    statement, values = counted(query)
+    where, values = chosen(query)
+    statement = EACH.format(where=where, **NAMES)
     newest = itertools.islice(_newest(db, query), query.limit or None)
     while some := list(itertools.islice(newest, AT_ONCE)):
         for row in db.execute(statement, (json.dumps(some), *values)):
-            yield dict(zip(fields, row, strict=True))
+            yield dict(zip(FIELDS, row, strict=True))
 
 
 def _newest(db: sqlite3.Connection, query: Query) -> Iterator[tuple[str, str]]:
