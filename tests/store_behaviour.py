@@ -156,20 +156,29 @@ def test_conversations_come_newest_first_with_what_each_came_to(store: Store) ->
         record(3, conversation="c2", event="stop"),
         {**detail(3), "measures": {"status": "aborted"}},
         record(4, conversation="c2", event="sessionEnd"),
+        {**detail(4), "measures": {"reason": "window_close"}},
         record(5),
         record(6, host="another"),
         record(7, conversation="", event="stop"),
         record(8, conversation="trotline-prove"),
     )
-    common = {"host": "somebody", "denied": 0, "commands": 0, "edits": 0, "ended": ""}
-    unnamed = {**common, "what": "", "count": 1, "first_us": 7 * HOUR, "last_us": 7 * HOUR, "ended": "stop"}
+    common = {"host": "somebody", "denied": 0, "commands": 0, "edits": 0, "status": "", "reason": ""}
+    unnamed = {**common, "what": "", "count": 1, "first_us": 7 * HOUR, "last_us": 7 * HOUR, "status": "not told"}
     another = {**common, "what": "c1", "count": 1, "first_us": 6 * HOUR, "last_us": 6 * HOUR, "commands": 1}
     first = {**common, "what": "c1", "count": 2, "first_us": HOUR, "last_us": 5 * HOUR, "denied": 1, "commands": 2}
-    second = {**common, "what": "c2", "count": 3, "first_us": 2 * HOUR, "last_us": 4 * HOUR, "edits": 1}
+    second = {
+        **common,
+        "what": "c2",
+        "count": 3,
+        "first_us": 2 * HOUR,
+        "last_us": 4 * HOUR,
+        "edits": 1,
+        "status": "aborted",
+    }
     found = list(store.search(Query(by="conversation")))
-    assert found == [unnamed, {**another, "host": "another"}, first, {**second, "ended": "sessionEnd"}]
+    assert found == [unnamed, {**another, "host": "another"}, first, {**second, "reason": "window_close"}]
     assert list(store.search(Query(by="conversation", limit=1))) == [unnamed]
-    before = {**second, "count": 2, "last_us": 3 * HOUR, "ended": "aborted"}
+    before = {**second, "count": 2, "last_us": 3 * HOUR}
     assert list(store.search(Query(by="conversation", conversation="c2", until_us=4 * HOUR))) == [before]
     assert len(list(store.search(Query(by="conversation", own=True)))) == 5
 
@@ -181,7 +190,8 @@ def test_figures_are_added_up(store: Store) -> None:
         record(1, asked="deny", deciders=["h1", "deletion"], voices=voices, losses=[["ask", "why"]]),
         {**detail(1), "hooks": {"h1": "./check.sh"}},
         record(2, asked="deny", deciders=["deletion"], host="another"),
-        record(3, deciders=["deletion"]),
+        record(3, deciders=["deletion"], voices=voices),
+        {**detail(3), "hooks": {"h1": "./check.sh"}},
         record(4, asked="deny", deciders=["deletion"], conversation="trotline-prove"),
     )
     sums = {(one["kind"], one["what"]): one["sum"] for one in store.search(Query(by="figure"))}
@@ -189,7 +199,8 @@ def test_figures_are_added_up(store: Store) -> None:
         ("denied", "./check.sh"): 1,
         ("denied", "deletion"): 2,
         ("lost", "ask"): 1,
-        ("broken", "./check.sh: timeout"): 1,
+        ("broken", "./check.sh: timeout"): 2,
+        ("open", "./check.sh: timeout"): 1,
     }
     (one,) = store.search(Query(by="figure", host="another"))
     assert one == {"kind": "denied", "what": "deletion", "count": 1, "sum": 1}

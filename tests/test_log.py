@@ -169,7 +169,7 @@ def test_a_time_that_is_none_is_refused(world: World, word: str) -> None:
 def test_conversations_are_taken_together(world: World, spool: Spool) -> None:
     fill(spool)
     first, second = log(world, "conversations").stdout.splitlines()
-    assert first.endswith("another c2: 2 calls, 0 commands, 1 edit, 0 denied, 0 s; ended: completed")
+    assert first.endswith("another c2: 2 calls, 0 commands, 1 edit, 0 denied, 0 s; stopped: completed")
     assert second.endswith("somebody c1: 2 calls, 2 commands, 0 edits, 1 denied, 3600 s")
 
 
@@ -181,6 +181,16 @@ def test_statistics(world: World, spool: Spool) -> None:
     assert found["losses"] == {"ask": 1}
     assert found["slowest"][0] == {"who": "every call", "calls": 4, "p50": 100, "p95": 9000, "p99": 9000}
     assert "denied by" in log(world, "stats").stdout
+
+
+def test_a_hook_that_failed_and_let_the_call_go_on_is_counted(world: World, spool: Spool) -> None:
+    voices = [{"author": "h1", "said": "silent", "failure": "timed out", "micros": 300}]
+    for number, asked in enumerate(("silent", "silent", "deny")):
+        spool.append(record(number, asked=asked, deciders=["h1"] if asked == "deny" else [], voices=voices))
+    found = data(world, "stats")
+    assert (found["failures"], found["failed_open"]) == ({"h1: timed out": 3}, {"h1: timed out": 2})
+    shown = log(world, "stats").stdout
+    assert "failed, and the call went on\n       2  h1: timed out" in shown
 
 
 def test_exports(world: World, spool: Spool) -> None:

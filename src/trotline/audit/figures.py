@@ -11,11 +11,19 @@ from trotline.audit.columns import subject_of
 from trotline.audit.shapes import dict_of, list_of, text_of
 from trotline.hosts import HOSTS, host_named
 
-DENIED, LOST, BROKEN = "denied", "lost", "broken"
+DENIED, LOST, BROKEN, OPEN = "denied", "lost", "broken", "open"
 CALLED, FAILED = "called", "failed"
 ADDED, REMOVED = "added", "removed"
-SUMMED = (DENIED, LOST, BROKEN, CALLED, FAILED, *(f"{by}_{way}" for by in ("agent", "tab") for way in (ADDED, REMOVED)))
-"""Kinds of which the sum is asked for."""
+SUMMED = (
+    DENIED,
+    LOST,
+    BROKEN,
+    OPEN,
+    CALLED,
+    FAILED,
+    *(f"{by}_{way}" for by in ("agent", "tab") for way in (ADDED, REMOVED)),
+)
+"""Kinds of which the sum is asked for; open: the call went on although somebody failed."""
 
 TOOK, LASTED, SAID = "took", "lasted", "said"
 SPREAD = (TOOK, LASTED, SAID)
@@ -46,7 +54,8 @@ def figures_of(record: dict[str, Any]) -> list[Figure]:
 def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Hooks by the line that people wrote; a record itself has only their ids."""
     hooks = dict_of(dict_of(record.get("detail")).get("hooks"))
-    for author in list_of(record.get("deciders")) if verdict_of(record) == "deny" else ():
+    denied = verdict_of(record) == "deny"
+    for author in list_of(record.get("deciders")) if denied else ():
         yield DENIED, hooks.get(str(author), author), 1
     for loss in list_of(record.get("losses")):
         yield LOST, (list_of(loss) or [loss])[0], 1
@@ -56,6 +65,7 @@ def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         yield TOOK, who, voice.get("micros")
         if voice.get("failure"):
             yield BROKEN, f"{who}: {voice['failure']}", 1
+            yield OPEN, f"{who}: {voice['failure']}", not denied
 
 
 def _worked(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:

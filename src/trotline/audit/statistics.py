@@ -8,7 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from trotline.audit.alarms import Alarm
-from trotline.audit.figures import BROKEN, CALLED, DENIED, FAILED, LASTED, LOST, SAID, SUMMED, TOOK
+from trotline.audit.figures import BROKEN, CALLED, DENIED, FAILED, LASTED, LOST, OPEN, SAID, SUMMED, TOOK
 from trotline.audit.percentiles import SHARES
 from trotline.audit.query import Query
 from trotline.audit.store import Store
@@ -28,7 +28,8 @@ class Conversation(msgspec.Struct, kw_only=True):
     denied: int
     commands: int
     edits: int
-    ended: str  # the status or the reason that the host gave last
+    status: str  # how its last turn stopped
+    reason: str  # why the session ended
 
 
 def conversations(store: Store, query: Query) -> list[Conversation]:
@@ -56,6 +57,7 @@ def statistics(store: Store, query: Query, costs: Mapping[str, float]) -> dict[s
         "slowest": [{"who": who, **times} for who, times in slowest],
         "losses": dict(sums[LOST].most_common(TOP)),
         "failures": dict(sums[BROKEN].most_common(TOP)),
+        "failed_open": dict((+sums[OPEN]).most_common(TOP)),
         "files": _files(sums),
         "tools": [
             _tool(name, number, sums, spread[LASTED].get(name, {}), costs) for name, number in calls.most_common(TOP)

@@ -9,35 +9,42 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
-from trotline.audit.actions import ENDED, ENDS
+from trotline.audit.actions import ENDED
 from trotline.audit.asking import talks_asked
 from trotline.audit.counting import chosen
 from trotline.audit.figures import EDITS
 from trotline.audit.query import Query
 
-FIELDS = ("what", "count", "host", "first_us", "last_us", "denied", "commands", "edits", "ended")
+FIELDS = ("what", "count", "host", "first_us", "last_us", "denied", "commands", "edits", "status", "reason")
 AT_ONCE = 500
-NAMES = {"ended": ENDED, "edits": ", ".join(map(repr, EDITS)), "ends": ", ".join(map(repr, sorted(ENDS)))}
-
+UNTOLD = "not told"
+HOW = (
+    "coalesce((SELECT name FROM facts WHERE facts.seq = {at} AND kind = '{ended}'),"
+    " CASE WHEN {at} THEN '{untold}' END, '')"
+)
 EACH = (
-    "SELECT conversation, count, host, first_us, last_us, denied, commands, edits,"
-    " coalesce((SELECT name FROM facts WHERE facts.seq = ending AND kind = '{ended}'),"
-    " (SELECT event FROM records WHERE records.seq = ending), '') FROM ("
+    "SELECT conversation, count, host, first_us, last_us, denied, commands, edits, {status}, {reason} FROM ("
     "SELECT talk.key AS turn, records.conversation, count(*) AS count, records.host,"
     " min(at_us) AS first_us, max(at_us) AS last_us, sum(verdict = 'deny') AS denied,"
     " sum(event = 'beforeShellExecution') AS commands, sum(event IN ({edits})) AS edits,"
-    " max(CASE WHEN event IN ({ends}) THEN records.seq END) AS ending"
+    " max(CASE event WHEN 'stop' THEN records.seq END) AS stopped,"
+    " max(CASE event WHEN 'sessionEnd' THEN records.seq END) AS closed"
     " FROM json_each(?) AS talk CROSS JOIN records ON +records.host = json_extract(talk.value, '$[0]')"
     " AND records.conversation = json_extract(talk.value, '$[1]')"
     " {where} GROUP BY talk.key) ORDER BY turn"
 )
-"""The first value is a list of hosts with their conversations; the `+` keeps from going through all of a host. How one
-ended is the status or the reason that the host gave last."""
+"""The first value is a list of hosts with their conversations; the `+` keeps from going through all of a host."""
+
+PARTS = {
+    "status": HOW.format(at="stopped", ended=ENDED, untold=UNTOLD),
+    "reason": HOW.format(at="closed", ended=ENDED, untold=UNTOLD),
+    "edits": ", ".join(map(repr, EDITS)),
+}
 
 
 def talks(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
     where, values = chosen(query)
-    statement = EACH.format(where=where, **NAMES)
+    statement = EACH.format(where=where, **PARTS)
     newest = itertools.islice(_newest(db, query), query.limit or None)
     while some := list(itertools.islice(newest, AT_ONCE)):
         for row in db.execute(statement, (json.dumps(some), *values)):

@@ -49,7 +49,13 @@ PATIENCE_US = 1_500_000
 """How long a call that is followed waits for its words."""
 
 MOST_ALARMS = 5
-OF_LATE = f"alarms, of the newest {RECENT_FOR_ALARMS:,} entries"
+COUNTED = {
+    "denied_by": "denied by",
+    "losses": "lost",
+    "failures": "failed",
+    "failed_open": "failed, and the call went on",
+    "alarms": f"alarms, of the newest {RECENT_FOR_ALARMS:,} entries",
+}
 
 
 @click.group("log", help=HELP, invoke_without_command=True)
@@ -175,7 +181,8 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
         seconds = (one.last_us - one.first_us) // 1_000_000
         told = [plural(one.calls, "call"), plural(one.commands, "command"), plural(one.edits, "edit")]
         told += [f"{one.denied} denied", f"{seconds} s"]
-        ended = f"; ended: {printable(one.ended)}" if one.ended else ""
+        ends = (("stopped", one.status), ("ended", one.reason))
+        ended = "".join(f"; {word}: {printable(said)}" for word, said in ends if said)
         name = bold(printable(one.id) or "no conversation")
         click.echo(f"{dim(moment(one.first_us))} {one.host} {name}: {', '.join(told)}{ended}")
     if not found:
@@ -208,7 +215,7 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
 def _told(found: dict[str, Any]) -> Iterator[str]:
     yield bold(plural(found["calls"], "call"))
     yield from (f"{number:>8}  {SAID.get(word, word)}" for word, number in found["verdicts"].items())
-    for title, key in (("denied by", "denied_by"), ("lost", "losses"), ("failed", "failures"), (OF_LATE, "alarms")):
+    for key, title in COUNTED.items():
         if found[key]:
             yield bold(title)
             yield from (f"{number:>8}  {printable(name)}" for name, number in found[key].items())
