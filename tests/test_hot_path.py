@@ -1,5 +1,6 @@
 """What a call asks of the machine, counted: a clock says the truth on a quiet machine only."""
 
+import ast
 import os
 import socket
 import sys
@@ -27,7 +28,7 @@ from trotline.program import answered, remember
 from trotline.service import server, watch, wire
 from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import roots_of
-from trotline.service.entrance import SELDOM
+from trotline.service.entrance import SELDOM, TYPES
 from trotline.service.server import Service
 from trotline.service.watch import Watch
 
@@ -57,6 +58,7 @@ WARM_CALL = {
 """All that a call of the service asks of the kernel, where nothing is configured."""
 
 SERVICE = Path(server.__file__).parent
+SOURCE = SERVICE.parent
 
 WITHOUT_ASKING = {"fspath", "getdefaulttimeout", "gettimeout"}
 
@@ -249,8 +251,8 @@ OURS = set(
     answer audit audit.records audit.spool canary config config.places contracts editions effects engine
     engine.follow_ups engine.functions engine.sessions errors events findings hooks hosts hosts.cursor
     hosts.cursor_editions hosts.cursor_host hosts.cursor_replies hosts.host hosts.recognition hosts.specific
-    hosts.translation hosts.wiring ids machine memory outcomes parts pattern program service service.conclusion
-    service.entrance service.reply texts verdicts
+    hosts.spelling hosts.translation hosts.wiring ids machine memory outcomes parts pattern program service
+    service.conclusion service.entrance service.reply texts verdicts
     """.split()
 )
 """The files of ours that a cold call of Cursor reads when there is nothing to judge; a new one belongs here only if
@@ -308,9 +310,24 @@ def test_a_cold_call_does_without_what_few_calls_use(site: Site, tmp_path: Path,
     wanted_at_once = {"fnmatch"} if sys.version_info >= (3, 12) else set()  # by pathlib
     assert not (SELDOM.keys() - wanted_at_once) & names
     assert not {"asyncio", "click", "re2", "regress", "socket", "sqlite3", "subprocess", "_hashlib"} & names
+    assert not TYPES.keys() & names
     assert "typing_extensions" not in names
     assert int(next(name for name in names if name.startswith("patterns:")).partition(":")[2]) <= MOST_PATTERNS[event]
     assert "site" not in names  # our libraries are beside us
+
+
+def test_nobody_asks_for_a_part_of_what_is_put_off() -> None:
+    """What stands in for a module is no package."""
+    asked = {name for file in SOURCE.rglob("*.py") for name in _imports(file)}
+    assert not [name for name in asked for later in SELDOM if name.startswith(f"{later}.")]
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
 
 
 @pytest.mark.parametrize("name", HOSTS)

@@ -3,7 +3,6 @@
 A matcher that cannot be decided applies: a guard that runs once too often is a nuisance, one left out is a hole.
 """
 
-import hashlib
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
@@ -14,6 +13,7 @@ import msgspec
 from trotline import jsregex
 from trotline.editions import LOOP_LIMIT, TIMEOUT_SECONDS
 from trotline.events import Event
+from trotline.ids import name_of
 
 
 class LayerKind(StrEnum):
@@ -188,7 +188,7 @@ def mcp_parts(tool_name: str) -> tuple[str, str]:
 def hook_id(*, layer: str, file: str, event: str, command: str, matcher: str, ordinal: int) -> str:
     """Stable when lines move: it depends on what is configured, never on where in the file."""
     text = "\0".join((layer, file, event, command, matcher, str(ordinal)))
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return name_of(text, 16)
 
 
 def _search(source: str, subject: str, beyond: Search) -> bool | None:

@@ -3,11 +3,10 @@
 Nothing in it says what was read or refused: only that it was, and digests to know the same thing again.
 """
 
-import hashlib
-
 import msgspec
 
 from trotline.effects import Effect
+from trotline.ids import name_of
 
 MOST = 64
 MOST_BYTES = 16_384
@@ -56,4 +55,4 @@ def mark(conversation: str, generation: str, what: str) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return name_of("\0".join(parts), 16)

@@ -7,7 +7,7 @@ with the place where it begins.
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from json.decoder import JSONDecodeError, JSONDecoder
+from json import JSONDecodeError, JSONDecoder
 
 from trotline.config.jsonc import Document, Fault, Kind, Member, Node
 

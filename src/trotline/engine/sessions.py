@@ -6,7 +6,6 @@ holds: no variables, no further follow-ups.
 """
 
 import contextlib
-import hashlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from trotline.config.places import private_directory
+from trotline.ids import name_of
 from trotline.memory import Memory
 
 SCHEMA = "trotline.session/1"
@@ -122,8 +122,7 @@ class Sessions:
         return sum(1 for file in files if file.suffix == ".json")
 
     def _path(self, conversation: str) -> Path:
-        digest = hashlib.sha256(conversation.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-        return self.directory / f"{digest}.json"
+        return self.directory / f"{name_of(conversation, 32)}.json"
 
     @contextlib.contextmanager
     def _locked(self, conversation: str) -> Iterator[Path]:

@@ -4,7 +4,6 @@ The reason goes into both messages, because which of them the model reads depend
 loud, because some versions block on silence (cursor-protocol.md 9 and C3, C5).
 """
 
-import json
 from typing import Any
 
 import msgspec
@@ -14,6 +13,7 @@ from trotline.events import EVENTS
 from trotline.hosts.cursor_editions import NEWEST, edition
 from trotline.hosts.cursor_replies import write_reply
 from trotline.hosts.host import FIRST_DATED, Answer, Host, Power, Quirk
+from trotline.hosts.spelling import spelled
 from trotline.hosts.wiring import Wiring
 from trotline.outcomes import Loss
 from trotline.verdicts import Permission, Verdict
@@ -96,7 +96,7 @@ def spoken(host: Host, _theirs: str, ours: str, verdict: Verdict) -> Answer:
     if verdict.permission is Permission.SILENT:
         body = {**SILENCE.get(ours, {}), **body}
     return Answer(
-        json.dumps(body), losses=(*(losses if verdict.permission > Permission.ALLOW else ()), *_unread(host, verdict))
+        spelled(body), losses=(*(losses if verdict.permission > Permission.ALLOW else ()), *_unread(host, verdict))
     )
 
 

@@ -3,6 +3,7 @@
 Nothing a hook prints is dropped in silence: a key that is misspelt, unknown or not taken by this event is a warning.
 """
 
+import functools
 import json
 import re
 from typing import Any, NamedTuple
@@ -141,7 +142,7 @@ def last_document(text: str) -> tuple[Any, bool]:
     looks like an object and cannot be parsed makes all of it unreadable: an object inside of it is not the answer.
     """
     try:
-        return DECODER.decode(text), False
+        return _decoder().decode(text), False
     except (ValueError, RecursionError):
         pass
     found: Any = NO_DOCUMENT
@@ -150,7 +151,7 @@ def last_document(text: str) -> tuple[Any, bool]:
         start = _next_object(text, 0, OBJECT_AFTER_NOISE)
     while start is not None:
         try:
-            found, end = DECODER.raw_decode(text, start)
+            found, end = _decoder().raw_decode(text, start)
         except (ValueError, RecursionError):
             return NO_DOCUMENT, False
         start = _next_object(text, end, NEXT_OBJECT)
@@ -161,8 +162,12 @@ def _no_constant(word: str) -> None:
     raise ValueError(f"`{word}` is not JSON")
 
 
+@functools.cache
+def _decoder() -> "json.JSONDecoder":
+    return json.JSONDecoder(parse_constant=_no_constant)
+
+
 NO_DOCUMENT = object()
-DECODER = json.JSONDecoder(parse_constant=_no_constant)
 OBJECT_ON_ITS_LINE = pattern(r"(?m)^[ \t]*+(?=\{)")
 NEXT_OBJECT = pattern(r"(?m)(?:^|(?<=\}))[ \t]*+(?=\{)")
 OBJECT_AFTER_NOISE = pattern(r"(?m)^[^{\n]*+(?=\{)")

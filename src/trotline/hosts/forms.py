@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from trotline.hosts.host import Answer, Host, reason_of
+from trotline.hosts.spelling import spelled
 from trotline.outcomes import Loss
 from trotline.verdicts import Permission, Verdict
 
@@ -15,7 +16,7 @@ BLOCKED_EXIT = 2
 
 
 def as_json(body: dict[str, Any]) -> Answer:
-    return Answer(json.dumps(body))
+    return Answer(spelled(body))
 
 
 def nested(host: Host, theirs: str, ours: str, verdict: Verdict) -> Answer:

@@ -4,9 +4,11 @@ The client runs this file by `python -I -S`, and Python compiles it anew every t
 package is where it is: the code which answers is the code whose client was called.
 """
 
+import gc
 import sys
 
 if __name__ == "__main__":
+    gc.disable()  # there is no time for rubbish to gather
     sys.dont_write_bytecode = True  # bytecode.py says why, and writes it
     sys.path.append(__file__.rsplit("/", 3)[0])
     try:

@@ -20,12 +20,12 @@ SELDOM: dict[str, tuple[str, ...]] = {
     "fnmatch": (),
     "hashlib": (),
     "ipaddress": (),
+    "json": (),
     "msgspec._json_schema": ("schema", "schema_components"),
     "msgspec.inspect": (),
     "msgspec.toml": (),
     "msgspec.yaml": (),
     "ntpath": (),
-    "platform": (),
     "tempfile": (),
     "textwrap": (),
     "trotline.hosts.claude_code": (),
@@ -33,6 +33,9 @@ SELDOM: dict[str, tuple[str, ...]] = {
     "urllib.parse": ("quote_from_bytes",),
 }
 """Modules that others import at once and that few calls use, with the functions that are imported out of them."""
+
+TYPES = {"decimal": ("Decimal",), "uuid": ("UUID", "SafeUUID")}
+"""Modules of which msgspec wants types while it is loaded. Nothing of ours is declared with them: others will do."""
 
 SERVE = "serve"
 
@@ -64,6 +67,7 @@ class Later(ModuleType):
 def enter() -> None:
     """From the C client, by way of cold.py; or from a call that has ended, for a service that starts."""
     if sys.argv[1] == SERVE:
+        gc.enable()  # cold.py has no time for it; a service has
         find_libraries()
         from trotline.service.beginning import begin  # noqa: PLC0415 - now it can be found
 
@@ -75,7 +79,7 @@ def enter() -> None:
 
 def end(given: Given) -> NoReturn:
     """Answer the call, and be gone."""
-    gc.disable()  # there is no time for rubbish to gather
+    gc.disable()  # as cold.py: others come here too
     try:
         find_libraries()
         _lighten()
@@ -109,8 +113,18 @@ def _lighten() -> None:
     modules: Any = sys.modules
     for name, functions in SELDOM.items():
         modules.setdefault(name, Later(name, functions))
-    modules["platform"].system = lambda: posix.uname().sysname  # all that uuid wants of it, and msgspec wants uuid
-    modules["typing_extensions"] = None  # msgspec looks for it and does without
+    with suppress(ImportError):
+        modules.setdefault("datetime", import_module("_datetime"))  # all of it that is not written in Python as well
+    stand_ins = {name: _stand_in(name, types) for name, types in TYPES.items() if name not in modules}
+    modules |= stand_ins | {"typing_extensions": None}  # msgspec looks for the last and does without
     with suppress(ImportError):
         import msgspec  # noqa: F401, PLC0415 - the look
-    del modules["typing_extensions"]
+    for name in (*stand_ins, "typing_extensions"):
+        del modules[name]
+
+
+def _stand_in(name: str, types: tuple[str, ...]) -> ModuleType:
+    module = ModuleType(name)
+    for one in types:
+        setattr(module, one, type(one, (), {"unknown": None}))  # a member of one of them
+    return module

@@ -1,6 +1,8 @@
-"""What a line of shell is made of. Positions are columns of the line that the agent wrote."""
+"""What a line of shell is made of. Positions are columns of the line that the agent wrote.
 
-from __future__ import annotations
+Every call that is judged loads this: what stands further below is named by texts inside of tuples, where Python leaves
+them alone, and compiles no annotation.
+"""
 
 from typing import NamedTuple
 
@@ -18,15 +20,15 @@ class Variable(NamedTuple):
     name: str
     quoted: bool
     operator: str = ""
-    operand: Word | None = None
+    operand: "Word | None" = None
     subscript: str = ""
-    bodies: tuple[Script, ...] = ()  # scripts that run to find the subscript
+    bodies: tuple["Script", ...] = ()  # scripts that run to find the subscript
 
 
 class Substitution(NamedTuple):
     """`$(...)` and its kin: a script whose output becomes text, or whose pipe becomes a file."""
 
-    body: Script
+    body: "Script"
     quoted: bool
     opener: str  # "$(", "<(" or ">("
 
@@ -34,7 +36,7 @@ class Substitution(NamedTuple):
 class Reckoned(NamedTuple):
     """A value that the shell works out and we do not, with the scripts that run on the way."""
 
-    bodies: tuple[Script, ...]
+    bodies: tuple["Script", ...]
 
 
 Piece = Text | Variable | Substitution | Reckoned
@@ -54,7 +56,7 @@ class Assignment(NamedTuple):
     end: int
     appends: bool = False
     array: bool = False
-    bodies: tuple[Script, ...] = ()
+    bodies: tuple["Script", ...] = ()
 
 
 class Redirect(NamedTuple):
@@ -77,7 +79,7 @@ class Command(NamedTuple):
 class Group(NamedTuple):
     """`{ ...; }`, `( ... )`, and the bodies of loops and branches, which may or may not be run."""
 
-    bodies: tuple[Script, ...]
+    bodies: tuple["Script", ...]
     redirects: tuple[Redirect, ...] = ()
     subshell: bool = False
     endless: bool = False  # a loop whose condition never changes
@@ -88,7 +90,7 @@ class Loop(NamedTuple):
 
     name: str
     words: tuple[Word, ...]
-    body: Script
+    body: "Script"
     redirects: tuple[Redirect, ...] = ()
 
 
@@ -101,14 +103,14 @@ class Test(NamedTuple):
 
 class Function(NamedTuple):
     name: str
-    body: Statement
+    body: "Statement"
 
 
 class Coprocess(NamedTuple):
     """`coproc name body`: beside the rest, with pipes to it and from it."""
 
     name: str
-    body: Statement
+    body: "Statement"
 
 
 Statement = Command | Group | Loop | Test | Function | Coprocess
