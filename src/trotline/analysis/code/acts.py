@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from trotline.analysis.code.decoding import base64_decoded, codec_decoded, hex_decoded, inflated
 from trotline.analysis.code.deeds import Deeds, words_of
-from trotline.analysis.code.values import NOTHING, Call, Value, concatenated, mixed
+from trotline.analysis.code.values import NOTHING, Call, Value, concatenated, mixed, text
 from trotline.analysis.scene import UNKNOWN
 
 Act = Callable[[Deeds, Call], Value]
@@ -156,7 +156,7 @@ def _expanded(deeds: Deeds, call: Call) -> Value:
 
 
 def _script(deeds: Deeds, call: Call) -> Value:
-    return deeds.script(call.at(0, "command", "args", "cmd") or NOTHING)
+    return deeds.script(call.at(0, "command", "args", "cmd") or NOTHING, call.named.get("input"))
 
 
 def _program(deeds: Deeds, call: Call) -> Value:
@@ -175,13 +175,19 @@ def _several(deeds: Deeds, call: Call) -> Value:
     return deeds.script(words[0]) if len(words) == 1 else deeds.run(words)
 
 
+def _named(deeds: Deeds, call: Call) -> Value:
+    """`shell.rm("-rf", files)`: a function by the name of a program, which takes its words."""
+    return deeds.run([text(last_name(call)), *words_of(call.values)])
+
+
 def _spawn(deeds: Deeds, call: Call) -> Value:
     """A program, then a list of its words."""
-    words = words_of(call.values[:2])
+    words, given = words_of(call.values[:2]), call.named.get("input")
     words = [word for word in words if word.text != UNKNOWN or word is words[0]]
+    words += call.named["args"].flat() if "args" in call.named and len(words) == 1 else ()
     if call.true("shell") and words:
-        return deeds.script(concatenated(words, " "))
-    return deeds.run(words)
+        return deeds.script(concatenated(words, " "), given)
+    return deeds.run(words, given)
 
 
 def _replace_process(deeds: Deeds, call: Call) -> Value:
@@ -327,6 +333,7 @@ ACTS: dict[str, Act] = {
     "load": _load,
     "make": _make,
     "move": _move,
+    "named": _named,
     "open": _open,
     "program": _program,
     "quiet": _quiet,

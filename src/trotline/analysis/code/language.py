@@ -18,6 +18,8 @@ class Language(NamedTuple):
     environment: frozenset[str] = frozenset()
     aliases: tuple[tuple[str, str], ...] = ()  # beginnings of names, and what they are called here
     calls_alone: bool = False
+    by_text: bool = False  # `$f(...)`, where `$f` is the name of a function
+    hands: frozenset[str] = frozenset()  # calls that take a function by its name, as a text
     imports: bool = False  # `import ... from "module"`
 
     def module(self, name: str) -> str:

@@ -5,7 +5,7 @@ from trotline.analysis.code.deeds import Deeds
 from trotline.analysis.code.language import Language
 from trotline.analysis.code.methods import characters
 from trotline.analysis.code.python_calls import CALLS
-from trotline.analysis.code.tokens import Spelling
+from trotline.analysis.code.tokens import DOLLAR_NAME, Spelling
 from trotline.analysis.code.values import NOTHING, Call, Value, concatenated
 
 _SLASHES = (("//", "\n"), ("/*", "*/"))
@@ -55,8 +55,23 @@ def _joined(deeds: Deeds, call: Call) -> Value:
     return concatenated(parts, call.first().text) if parts else NOTHING
 
 
+def _timer(deeds: Deeds, call: Call) -> Value:
+    """`setTimeout("code", 1)`; a function that is given is read where it stands."""
+    return deeds.evaluate(call.first()) if call.first().known else NOTHING
+
+
+def _worker(deeds: Deeds, call: Call) -> Value:
+    """`new Worker("code", {eval: true})`, or a file."""
+    return ACTS["eval" if call.true("eval") else "load"](deeds, call)
+
+
+def _process(deeds: Deeds, call: Call) -> Value:
+    """One that may be told more by its input."""
+    return ACTS["spawn"](deeds, call)._replace(name="<process>", body=call)
+
+
 JAVASCRIPT = Language(
-    Spelling(_SLASHES, raw="", escaped="'\"", filled="`", hole="${", slashes=True, lines=False),
+    Spelling(_SLASHES, raw="", escaped="'\"", filled="`", hole="${", name=DOLLAR_NAME, slashes=True, lines=False),
     table(
         base64="atob",
         chmod="fs.chmod fs.chmodSync fs.chown fs.chownSync fs.lchown Deno.chmod Deno.chmodSync",
@@ -81,14 +96,18 @@ JAVASCRIPT = Language(
         same="String URL decodeURIComponent unescape",
         say="console.log process.stdout.write console.info",
         send="axios.post axios.put axios.patch got.post request.post navigator.sendBeacon",
-        script="child_process.exec child_process.execSync Bun.$ $ execa.command execaCommand shell.exec",
-        spawn="child_process.spawn child_process.spawnSync child_process.execFile child_process.execFileSync"
+        script="child_process.exec child_process.execSync Bun.$ $ bun.$ zx.$ execa.$ execa.command execaCommand"
+        " shell.exec shelljs.exec",
+        spawn="child_process.spawnSync child_process.execFile child_process.execFileSync"
         " child_process.fork Deno.Command Bun.spawn Bun.spawnSync execa",
         tree="fsExtra.remove",
         write="fs.writeFile fs.writeFileSync fs.appendFile fs.appendFileSync fs.createWriteStream fs.outputFile"
         " Deno.writeTextFile Deno.writeTextFileSync Deno.writeFile Bun.write",
     )
-    | {"String.fromCharCode": characters, "String.fromCodePoint": characters},
+    | {"String.fromCharCode": characters, "String.fromCodePoint": characters}
+    | {"child_process.spawn": _process, "worker_threads.Worker": _worker}
+    | dict.fromkeys(("setTimeout", "setInterval", "setImmediate"), _timer)
+    | {f"shelljs.{program}": ACTS["named"] for program in "cat chmod cp ln mkdir mv rm sed touch".split()},
     members=frozenset({".", "?."}),
     loads=frozenset({"require", "import", "process.binding", "process.getBuiltinModule"}),
     environment=frozenset({"process.env", "Deno.env", "Bun.env"}),
@@ -157,6 +176,7 @@ PERL = Language(
         " decode_base64 glob get getstore copy move sysopen reverse truncate".split()
     ),
     environment=frozenset({"$ENV", "%ENV"}),
+    by_text=True,
 )
 
 RUBY = Language(
@@ -212,6 +232,7 @@ RUBY = Language(
     ),
     environment=frozenset({"ENV"}),
     calls_alone=True,
+    hands=frozenset("send public_send __send__ method".split()),
 )
 
 PHP = Language(
@@ -249,6 +270,12 @@ PHP = Language(
     members=frozenset({"->", "::"}),
     bare=frozenset("echo print include include_once require require_once".split()),
     environment=frozenset({"$_ENV", "$_SERVER"}),
+    by_text=True,
+    hands=frozenset(
+        "call_user_func call_user_func_array array_map array_walk array_filter array_reduce usort uasort uksort"
+        " register_shutdown_function register_tick_function iterator_apply ob_start forward_static_call"
+        " forward_static_call_array preg_replace_callback set_error_handler ReflectionFunction".split()
+    ),
 )
 
 LUA = Language(

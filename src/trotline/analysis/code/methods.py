@@ -64,11 +64,19 @@ def _unpack(deeds: Deeds, call: Call) -> Value:
 def _sent_along(deeds: Deeds, call: Call) -> Value:
     """`request(...).end(text)`: what is written to a request that was made before."""
     owner = call.owner or NOTHING
+    begun = owner.owner.body if owner.name == "?.stdin" and owner.owner is not None else None
+    if isinstance(begun, Call) and call.values:
+        return ACTS["spawn"](deeds, begun._replace(named={**begun.named, "input": call.values[0]}))
     url = owner.body
     content = mixed(list(call.values))
     if owner.name == "<response>" and isinstance(url, Value) and (content.paths or content.origins):
         deeds.send(url, "write", list(call.values))
     return owner
+
+
+def _constructed(deeds: Deeds, call: Call) -> Value:
+    """`f.constructor("code")`: every function is made by one that reads code."""
+    return deeds.evaluate(call.values[-1]) if call.values and call.values[-1].known else NOTHING
 
 
 METHODS: dict[str, Act] = {
@@ -77,6 +85,7 @@ METHODS: dict[str, Act] = {
     ),
     "body": _same,
     "concat": _concat,
+    "constructor": _constructed,
     "decode": _decoded,
     "end": _sent_along,
     "gsub": _replace,

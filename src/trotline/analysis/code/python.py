@@ -8,8 +8,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from trotline.analysis.code.acts import ACTS, Act
+from trotline.analysis.code.deeds import DEEPEST as MOST_TEXTS
 from trotline.analysis.code.deeds import Deeds
-from trotline.analysis.code.python_calls import CALLS, METHODS, TEXT_METHODS, query
+from trotline.analysis.code.handed import handed, is_function
+from trotline.analysis.code.python_calls import CALLS, METHODS, PROCESS, TEXT_METHODS, query, told
 from trotline.analysis.code.python_values import DEEPEST, GAP, MOST_NODES, Expressions
 from trotline.analysis.code.values import NOTHING, Call, Value, mixed
 from trotline.analysis.scene import UNKNOWN, Argument
@@ -51,6 +54,11 @@ def _parsed(source: str) -> ast.Module:
     return ast.parse(source, _FILE)
 
 
+_PROGRAMS = ("sh.", "plumbum.cmd.", "plumbum.local.")
+"""Modules that have a function for every program."""
+
+_MEMBERS = frozenset({"__getattribute__", "__getattr__"})
+_ITEMS = frozenset({"get", "pop", "setdefault", "__getitem__"})
 _DATABASE_METHODS = frozenset("execute executescript executemany cursor".split())
 
 
@@ -177,8 +185,9 @@ class Python(Expressions):
             return self._enter(function, call)
         found = self._known(call)
         for value in call.all():
-            if value.body is not None:
-                self._enter(value, Call("", (), {}))
+            inside = value.body.values() if isinstance(value.body, dict) else value.flat()
+            for inner in (value, *inside):
+                self._enter(inner, Call("", (), {}))
         return found
 
     def _known(self, call: Call) -> Value:
@@ -188,12 +197,29 @@ class Python(Expressions):
         act = CALLS.get(call.name)
         if act is not None:
             return act(self.deeds, self._narrowed(call))
+        if call.name.startswith(_PROGRAMS):
+            return ACTS["named"](self.deeds, call)
         owner, method = call.owner, call.name.rpartition(".")[2]
+        if method in _MEMBERS and call.values:
+            of = call.values[0] if len(call.values) > 1 else owner or NOTHING
+            return self.member(of, call.values[-1].text)
+        if owner is not None and isinstance(owner.body, dict) and method in _ITEMS and call.values:
+            item: Value = owner.body.get(call.values[0].text, mixed([owner]))
+            return item
+        another = handed(call, self._act) if method not in TEXT_METHODS else None
+        if another is not None:
+            act, call = another
+            return act(self.deeds, self._narrowed(call)) if act is not None else Value(UNKNOWN, call.name)
         if owner is not None and not method[:1].isupper():
             return self._method(owner, method, call)
         return mixed(call.all())._replace(name=call.name if method[:1].isupper() else "")
 
+    def _act(self, value: Value) -> Act | None:
+        return CALLS.get(value.name) if is_function(value.name) else None
+
     def _method(self, owner: Value, method: str, call: Call) -> Value:
+        if owner.name.startswith(PROCESS) and method in {"communicate", "write"}:
+            return told(self.deeds, call)
         if owner.name.startswith("database:") and method in _DATABASE_METHODS:
             return query(self.deeds, call)
         if owner.name in {"Path", "<glob>"} and method in METHODS:
@@ -251,6 +277,27 @@ class Python(Expressions):
             return NOTHING
         return self.member(call.values[0], call.values[1].text)
 
+    def on_setattr(self, call: Call) -> Value:
+        if len(call.values) > 2:
+            self.names[f"{call.values[0].name}.{call.values[1].text}"] = call.values[2]
+        return NOTHING
+
+    def on_evaluate(self, call: Call) -> Value:
+        """A text as code, with the names that there are; what came from elsewhere is judged by that as well."""
+        source = call.at(0, "source") or NOTHING
+        if not source.known or source.origins or self.deeds.depth >= MOST_TEXTS:
+            return CALLS["eval"](self.deeds, call)
+        try:
+            body = _parsed(source.text.strip()).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return CALLS["eval"](self.deeds, call)
+        self.deeds.depth += 1
+        value = self.value(body[0].value) if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+        if value is None:
+            self.block(body)
+        self.deeds.depth -= 1
+        return value or NOTHING
+
     def on_module(self, call: Call) -> Value:
         name = call.values[0].text if call.values else UNKNOWN
         if UNKNOWN in name:
@@ -288,6 +335,10 @@ def _some(value: Value) -> Value:
 
 _SPECIAL: dict[str, Callable[[Python, Call], Value]] = {
     "__import__": Python.on_module,
+    "builtins.eval": Python.on_evaluate,
+    "builtins.exec": Python.on_evaluate,
+    "eval": Python.on_evaluate,
+    "exec": Python.on_evaluate,
     "getattr": Python.on_getattr,
     "globals": Python.on_vars,
     "importlib.__import__": Python.on_module,
@@ -295,6 +346,7 @@ _SPECIAL: dict[str, Callable[[Python, Call], Value]] = {
     "map": Python.on_map,
     "multiprocessing.Process": Python.on_later,
     "operator.attrgetter": Python.on_getattr,
+    "setattr": Python.on_setattr,
     "socket.socket": Python.on_socket,
     "threading.Thread": Python.on_later,
     "threading.Timer": Python.on_later,

@@ -7,6 +7,7 @@ from trotline.analysis.code.acts import ACTS, Act, table
 from trotline.analysis.code.deeds import Deeds
 from trotline.analysis.code.values import NOTHING, Call, Value, concatenated, listed, mixed, text
 from trotline.analysis.scene import UNKNOWN
+from trotline.pattern import pattern
 
 _HTTP = ("requests", "httpx", "requests.Session", "httpx.Client", "aiohttp.ClientSession", "session")
 
@@ -46,6 +47,23 @@ def _on_path(deeds: Deeds, call: Call) -> Value:
 def _expanduser(deeds: Deeds, call: Call) -> Value:
     owner = call.values[0] if call.values else call.owner or NOTHING
     return ACTS["expand"](deeds, call._replace(values=(owner,)))._replace(name=owner.name)
+
+
+def _expandvars(deeds: Deeds, call: Call) -> Value:
+    """`$NAME` and `${NAME}`; those of the line are known."""
+    value = call.first()
+    return value.with_text(_VARIABLE.sub(lambda found: deeds.variable(text(found[1] or found[2])).text, value.text))
+
+
+_VARIABLE = pattern(r"\$(?:(\w+)|\{(\w+)\})")
+
+
+def _written(deeds: Deeds, call: Call) -> Value:
+    """`os.write(os.open(path, flags), data)`."""
+    file, content = call.at(0) or NOTHING, call.at(1)
+    for path in file.paths if file.name == "<file>" else ():
+        deeds.write(text(path), "write", content)
+    return NOTHING
 
 
 def _home(deeds: Deeds, call: Call) -> Value:
@@ -146,6 +164,24 @@ def _of_a_library(deeds: Deeds, call: Call) -> Value:
     return deeds.script(call.values[0]) if call.values else NOTHING
 
 
+def _popen(deeds: Deeds, call: Call) -> Value:
+    """A process that may be told more: `told` has it by its call."""
+    return ACTS["program"](deeds, call)._replace(name=PROCESS, body=call)
+
+
+def told(deeds: Deeds, call: Call) -> Value:
+    """`process.communicate(text)`, `process.stdin.write(text)`."""
+    owner = call.owner or NOTHING
+    process = owner if owner.name == PROCESS else owner.owner or NOTHING
+    begun, said = process.body, call.at(0, "input")
+    if isinstance(begun, Call) and said is not None:
+        return ACTS["program"](deeds, begun._replace(named={**begun.named, "input": said}))
+    return process._replace(name="", body=None)
+
+
+PROCESS = "<process>"
+
+
 def _tempfile(deeds: Deeds, call: Call) -> Value:
     del call
     return Value(f"{deeds.step.scene.world.temporary[0]}/scratch", "<file>")
@@ -178,7 +214,7 @@ CALLS = table(
     make="os.mkdir os.makedirs os.mkfifo os.mknod",
     move="os.rename os.renames os.replace shutil.move",
     open="open io.open codecs.open os.open os.fdopen",
-    program="subprocess.run subprocess.call subprocess.check_call subprocess.check_output subprocess.Popen pty.spawn"
+    program="subprocess.run subprocess.call subprocess.check_call subprocess.check_output pty.spawn"
     " subprocess.getoutput subprocess.getstatusoutput asyncio.create_subprocess_shell",
     quiet="repr",
     read="os.listxattr numpy.load pandas.read_csv pandas.read_json dotenv.load_dotenv dotenv.dotenv_values",
@@ -190,8 +226,10 @@ CALLS = table(
     say="print sys.stdout.write sys.stdout.buffer.write",
     send=" ".join(f"{client}.{verb}" for client in _HTTP for verb in ("post", "put", "patch", "delete")),
     several="asyncio.create_subprocess_exec sh.Command",
-    script="os.system os.popen os.startfile commands.getoutput popen2.popen2 platform.popen",
-    tree="shutil.rmtree",
+    script="os.system os.popen os.startfile commands.getoutput popen2.popen2 platform.popen pexpect.run pexpect.spawn"
+    " pexpect.runu invoke.run invoke.Context.run fabric.api.local fabric.api.run fabric.api.sudo fabric.Connection.run"
+    " fabric.Connection.local fabric.Connection.sudo paramiko.SSHClient.exec_command delegator.run envoy.run",
+    tree="shutil.rmtree distutils.dir_util.remove_tree setuptools._distutils.dir_util.remove_tree",
     unpickle="pickle.load pickle.loads cPickle.load cPickle.loads _pickle.load _pickle.loads marshal.load marshal.loads"
     " dill.load dill.loads cloudpickle.load cloudpickle.loads joblib.load torch.load yaml.unsafe_load shelve.open",
     variable="os.getenv os.environ.get os.environ.copy os.environ.items os.getenvb os.environ.values",
@@ -199,6 +237,7 @@ CALLS = table(
 )
 CALLS |= {
     "?.system": _of_a_library,
+    "subprocess.Popen": _popen,
     "bytes.decode": _decode,
     "chr": _characters,
     "bytes": _characters,
@@ -206,8 +245,10 @@ CALLS |= {
     "os.getcwd": _cwd,
     "os.listdir": _listing,
     "os.path.expanduser": _expanduser,
+    "os.path.expandvars": _expandvars,
     "os.scandir": _listing,
     "os.walk": _walk,
+    "os.write": _written,
     "os.fwalk": _walk,
     "pathlib.Path": _path,
     "pathlib.Path.cwd": _cwd,

@@ -48,6 +48,8 @@ class Expressions:
             items = value.items or ()
             for index, inner in enumerate(target.elts):
                 self.bind(inner, items[index] if index < len(items) else value._replace(items=None))
+        elif isinstance(target, ast.Attribute):
+            self.names[f"{self.value(target.value).name}.{target.attr}"] = value
         elif isinstance(target, ast.Subscript):
             self.value(target.slice)
             self.value(target.value)
@@ -93,6 +95,13 @@ class Expressions:
         if owner.name == "Path" and name in {"parent", "name", "stem"}:
             cut = posixpath.dirname if name == "parent" else posixpath.basename
             return owner._replace(text=cut(owner.text) or ".")
+        if name == "__call__":
+            return owner
+        known = self.names.get(f"{owner.name}.{name}") or CONSTANTS.get(f"{owner.name}.{name}")
+        if known is not None:
+            return known
+        if name in _MODULES and owner.name and owner.text == UNKNOWN:
+            return Value(UNKNOWN, name)
         if owner.name in _CANONICAL:
             return Value(UNKNOWN, ".".join(filter(None, (_CANONICAL[owner.name], name))))
         if owner.name == "sys" and name == "argv":
@@ -107,6 +116,11 @@ class Expressions:
             return self.deeds.variable(index)
         if owner.name == "sys.modules":
             return Value(UNKNOWN, index.text)
+        if isinstance(owner.body, dict) and index.text in owner.body:
+            found: Value = owner.body[index.text]
+            return found
+        if owner.name == "plumbum.local":
+            return Value(UNKNOWN, f"plumbum.local.{index.text}")
         if owner.name.endswith(".__dict__"):
             return self.member(Value(UNKNOWN, owner.name.removesuffix(".__dict__")), index.text)
         if isinstance(node.slice, ast.Slice):
@@ -161,6 +175,10 @@ class Expressions:
             done = done.replace("%s", value.text, 1)
         return mixed([pattern, values]).with_text(done)
 
+    def of_either(self, node: ast.BoolOp) -> Value:
+        values = [self.value(value) for value in node.values]
+        return next((value for value in values if value.known or value.name), mixed(values))
+
     def of_choice(self, node: ast.IfExp) -> Value:
         self.value(node.test)
         body, other = self.value(node.body), self.value(node.orelse)
@@ -173,6 +191,12 @@ class Expressions:
         found: list[Value] = []
         self._generators(node.generators, lambda: found.append(self.value(node.elt)))
         return listed(found)
+
+    def of_dict(self, node: ast.Dict) -> Value:
+        keys = [self.value(key) if key is not None else NOTHING for key in node.keys]
+        values = [self.value(value) for value in node.values]
+        body = {key.text: value for key, value in zip(keys, values, strict=True) if key.known}
+        return mixed([*keys, *values])._replace(body=body)
 
     def of_mapping(self, node: ast.DictComp) -> Value:
         found: list[Value] = []
@@ -198,11 +222,24 @@ class Expressions:
         return value
 
 
+CONSTANTS = {
+    "os.curdir": text("."),
+    "os.pardir": text(".."),
+    "os.path.curdir": text("."),
+    "os.path.pardir": text(".."),
+    "os.path.sep": text("/"),
+    "os.sep": text("/"),
+}
+_MODULES = frozenset({"os", "shutil", "subprocess", "sys"})
+"""Modules that others have as a member, because they import them."""
+
 _VALUES: dict[type[ast.AST], Callable[[Expressions, Any], Value]] = {
     ast.Attribute: Expressions.of_attribute,
     ast.BinOp: Expressions.of_operation,
+    ast.BoolOp: Expressions.of_either,
     ast.Call: lambda reader, node: reader.call(node),
     ast.Constant: Expressions.of_constant,
+    ast.Dict: Expressions.of_dict,
     ast.DictComp: Expressions.of_mapping,
     ast.FormattedValue: Expressions.of_formatted,
     ast.GeneratorExp: Expressions.of_comprehension,

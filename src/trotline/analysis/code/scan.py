@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trotline.analysis.code.acts import Act
 from trotline.analysis.code.deeds import Deeds
+from trotline.analysis.code.handed import given, handed, is_function
 from trotline.analysis.code.language import Language
 from trotline.analysis.code.methods import METHODS
 from trotline.analysis.code.tokens import Token, tokens
@@ -22,6 +23,7 @@ _WORDS = frozenset(
 _BEFORE = frozenset({"!", "-", "\\", "&", "*", "@", "$", ":", "...", "~", "+"})
 """Signs that may stand before a value."""
 
+_INVOKES = frozenset("call apply bind invoke invokeArgs".split())
 _EACH = frozenset("each forEach map each_with_index flatMap filter select then".split())
 
 
@@ -120,6 +122,8 @@ class Scan:
         if token.text == "(":
             values, named = self._arguments(")")
             value = values[0] if len(values) == 1 and not named else listed(values)
+            if values and self.language.imports and self.peek().text == "(":
+                value = values[-1]  # JavaScript: `(0, f)(...)`
             return self._after(value)
         if token.text == "[":
             values, _ = self._arguments("]")
@@ -127,6 +131,8 @@ class Scan:
         if token.text == "{":
             values, named = self._arguments("}")
             named |= {value.name: value for value in values if value.name and value.owner is None}
+            if self.language.by_text and not named and len(values) == 1 and values[0].known:
+                return self._after(values[0])  # Perl: `&{"name"}(...)`
             return self._after(mixed([*values, *named.values()])._replace(name="<object>", body=named))
         return None
 
@@ -211,13 +217,17 @@ class Scan:
                 value = self._member(value, self.peek(-1).text)
             elif token.text == "!" and "!" in self.language.members and self.peek(1).text == "(" and value.name:
                 self.i += 1  # `File.rm!(...)` does what `File.rm(...)` does, or fails
-            elif token.kind == "sign" and token.text == "(" and (value.name or value.body):
+            elif token.kind == "sign" and token.text == "(" and (value.name or value.body or self._by_text(value)):
+                value = value if value.name or value.body else Value(UNKNOWN, value.text)
                 self._lend(value)
                 values, named = self._arguments(")")
                 value = self._call(value, values, named)
             elif token.kind == "sign" and token.text in {"[", "{"} and self._subscripted(value, token.text):
                 values, _ = self._arguments("]" if token.text == "[" else "}")
                 value = self._item(value, values[0] if values else NOTHING)
+            elif self.language.imports and token.kind == "text" and self._act(value.name) is not None:
+                self.i += 1
+                value = self._call(value, [self._literal(token)], {})  # JavaScript: `$`...``
             elif value.name in self.language.bare and self._begins_value(token):
                 value = self._call(value, *self._bare_arguments())
             elif token.text == "=" and isinstance(value.body, dict):
@@ -227,6 +237,9 @@ class Scan:
                 self.bind(names, value)
             else:
                 return self._alone(value)
+
+    def _by_text(self, value: Value) -> bool:
+        return self.language.by_text and value.known and value.text in self.language.calls
 
     def _alone(self, value: Value) -> Value:
         """A name that nothing follows: a call in languages that need no brackets."""
@@ -241,13 +254,17 @@ class Scan:
         """`list.each { |name| ... }`, `list.forEach(name => ...)`: the name stands for what is in the list."""
         if function.owner is None or function.name.rpartition(".")[2] not in _EACH:
             return
-        ahead = [self.peek(index) for index in range(3)]
-        name = next((token.text for token in ahead if token.kind == "name" and token.text not in _WORDS), "")
-        if self._act(name) is not None:
-            return  # a function by its name: `list.forEach(eval)`
-        items = function.owner.items
-        if name:
-            self.names[name] = items[0] if items else function.owner._replace(name="", items=None)
+        ahead = [self.peek(index) for index in range(4)]
+        at = next((at for at, token in enumerate(ahead) if token.kind == "name" and token.text not in _WORDS), 4)
+        name, after = ahead[at].text if at < 4 else "", self.peek(at + 1).text
+        if self._act(name) is not None or after in {"(", *self.language.members}:
+            return  # a function by its name, `list.forEach(eval)`, or whatever gives one
+        items, promised = function.owner.items, function.name.endswith(".then")
+        if name and promised and any(token.text == "{" for token in ahead[:3]):
+            self.names[name] = self._member(function.owner, name)  # `import("fs").then(({rm}) => ...)`
+        elif name:
+            kept = function.owner if promised else function.owner._replace(name="")
+            self.names[name] = items[0] if items else kept._replace(items=None)
 
     def _subscripted(self, value: Value, sign: str) -> bool:
         return sign == "[" or value.name in {"$ENV", "%ENV"}
@@ -270,6 +287,9 @@ class Scan:
     def _member(self, owner: Value, name: str) -> Value:
         if owner.name in self.language.environment:
             return self.deeds.variable(text(name))
+        if isinstance(owner.body, dict) and name in owner.body:
+            found: Value = owner.body[name]
+            return found
         if owner.name and owner.name[0] != "<":
             return mixed([owner])._replace(name=self.language.module(f"{owner.name}.{name}"), owner=owner)
         return mixed([owner])._replace(name=f"?.{name}", owner=owner)
@@ -289,7 +309,7 @@ class Scan:
     def _call(self, function: Value, values: list[Value], named: dict[str, Value]) -> Value:
         name, owner = function.name, function.owner
         call = Call(name, tuple(values), named, owner)
-        if name in self.language.loads:
+        if name in self.language.loads or name.endswith("._load"):
             return Value(UNKNOWN, self.language.module(call.first().text))
         act = self._act(name)
         if act is not None:
@@ -298,6 +318,10 @@ class Scan:
         handed = self._act(call.first().name) if owner is not None and method in _EACH else None
         if handed is not None and owner is not None:
             return handed(self.deeds, Call(call.first().name, (owner._replace(name=""),), {}))
+        another = self._handed(call, method)
+        if another is not None:
+            act, call = another
+            return act(self.deeds, call) if act is not None else Value(UNKNOWN, call.name, owner=call.owner)
         if owner is not None and method in METHODS:
             return METHODS[method](self.deeds, call)
         if owner is not None and f"?.{method}" in self.language.calls:
@@ -305,6 +329,24 @@ class Scan:
             return self.language.calls[f"?.{method}"](self.deeds, call._replace(values=tuple(values)))
         found = mixed([*([owner] if owner is not None else []), *values, *named.values()])
         return found._replace(name=name if method[:1].isupper() or method == "new" else "")
+
+    def _handed(self, call: Call, method: str) -> tuple[Act | None, Call] | None:
+        """`list.map(f)` is not here, nor what is only named by a text, unless this function takes such."""
+        owner = call.owner
+        if owner is not None and method in _INVOKES and (act := self._act(owner.name)) is not None:
+            return act, Call(owner.name, given(list(call.values)), {}, owner.owner)
+        if owner is not None and method in METHODS:
+            return None
+        texts = method in self.language.hands
+
+        def known(value: Value) -> Act | None:
+            named = value.name or (value.text if value.known else "")
+            beside = f"{owner.name}.{named}" if owner is not None else ""
+            if texts:
+                return self._act(beside) or self._act(named)
+            return self._act(value.name) if is_function(value.name) else None
+
+        return handed(call, known)
 
     def _act(self, name: str) -> Act | None:
         calls = self.language.calls

@@ -10,6 +10,8 @@ from trotline.analysis.shell.ansi import decoded
 MOST_TOKENS = 20_000
 _SPACE = re.compile(r"[ \t\r\f\v]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DOLLAR_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
+"""In JavaScript a dollar is a letter."""
 _NUMBER = re.compile(r"[0-9][0-9A-Za-z_.]*")
 _SIGN = re.compile(r"=>|->|::|\?\.|&\.|\+=|\.=|==+|!=+|<=>?|>=|&&|\|\||\*\*|\.\.+|//|.", re.DOTALL)
 _HOLE = re.compile(r"\$[A-Za-z_]\w*(?:->)?(?:\{[^{}]{0,64}\}|\[[^\[\]]{0,64}\])?|\$\{[^{}]{0,64}\}|\{\$[^{}]{0,64}\}")
@@ -42,6 +44,7 @@ class Spelling(NamedTuple):
     commands: str = ""  # a command of the shell, with holes
     hole: str = ""  # `#{`, `${`: closed by a brace; `$`: a variable
     sigils: str = ""
+    name: re.Pattern[str] = _NAME
     quote_words: str = ""  # `q`, `qx`, `%w`: a quote with a sign of its own
     slashes: bool = False  # `/.../` where a value is expected is a pattern
     decimal: bool = False  # `\046` counts by ten
@@ -88,7 +91,7 @@ class _Tokens:
             pass
         elif char in spelling.sigils and (match := _NAME.match(text, self.i + 1)):
             self._add("name", char + match.group(), 1 + len(match.group()))
-        elif match := _NAME.match(text, self.i):
+        elif match := spelling.name.match(text, self.i):
             self._add("name", match.group(), len(match.group()))
         elif match := _NUMBER.match(text, self.i):
             self._add("number", match.group(), len(match.group()))

@@ -7,6 +7,7 @@ from trotline.analysis.options import Options, options
 from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
+from trotline.analysis.tools.interpreters import run_file
 from trotline.analysis.tools.packages_installs import foreign, package
 from trotline.analysis.tools.packages_specs import Wanted, purl
 
@@ -55,6 +56,36 @@ def _file(step: Step, found: Options) -> None:
         step.effect("execute", "run", name, path=path, source="written" if known else "file", target=targets)
         if known:
             _recipes(step, name, step.scene.written[path])
+
+
+_CMAKE = {
+    "cat": "cat",
+    "chdir": "env -C",
+    "copy": "cp",
+    "copy_directory": "cp -r",
+    "env": "env",
+    "make_directory": "mkdir -p",
+    "remove": "rm",
+    "remove_directory": "rm -r",
+    "rename": "mv",
+    "rm": "rm",
+    "tar": "tar",
+    "time": "env",
+    "touch": "touch",
+}
+"""What `cmake -E` does on every system, by the name that it has on this one."""
+
+
+def _cmake(step: Step) -> None:
+    for at, word in enumerate(step.words):
+        inner, rest = step.words[at + 1 : at + 2], step.words[at + 2 :]
+        if word.text == "-E" and inner and inner[0].text in _CMAKE:
+            step.run((*(inner[0]._replace(text=part) for part in _CMAKE[inner[0].text].split()), *rest))
+            return
+        if word.text == "-P" and inner:
+            run_file(step, (*inner, *rest), "others")
+            return
+    step.out = Stream()
 
 
 def _recipes(step: Step, at: Argument, text: str | None) -> None:
@@ -151,5 +182,6 @@ def _compiler(step: Step) -> None:
 TOOLS: dict[str, Handler] = {
     **dict.fromkeys(_COMPILERS, _compiler),
     **dict.fromkeys(_FILES, _make),
+    "cmake": _cmake,
     **dict.fromkeys(("gradle", "gradlew", "lein", "mvn", "mvnw", "sbt"), _maven),
 }

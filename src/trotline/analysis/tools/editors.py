@@ -129,6 +129,16 @@ def _screen(step: Step) -> None:
         _text_or_words(step, found.rest) if len(found.rest) > 1 else step.run(found.rest, Stream())
 
 
+def _typed(step: Step) -> None:
+    """Keys for whatever window is in front, which may be a terminal."""
+    words = step.options("delay window file d s M m P p k key-delay key-hold".split()).rest
+    begun = next((at + 1 for at, word in enumerate(words) if word.text == "type"), 0 if step.name == "wtype" else None)
+    said = words[begun:] if begun is not None else ()
+    if said:
+        text = " ".join(word.text for word in said)
+        step.script(said[0]._replace(text=text, end=said[-1].end), Stream())
+
+
 _GDB_SHELL = re.compile(r"^\s*(?:shell|!|make|pipe|\|)\s*(.*)$", re.DOTALL)
 _GDB_CALL = re.compile(r"""(?:system|popen|execl\w*)\s*\(\s*(?:\(\w+\s*\*?\)\s*)?"((?:[^"\\]|\\.)*)\"""")
 
@@ -223,6 +233,7 @@ TOOLS: dict[str, Handler] = {
     **dict.fromkeys("busybox toybox lvm".split(), _applet),
     **dict.fromkeys("gdb lldb".split(), _gdb),
     **dict.fromkeys("ld.so ld-linux.so ld-linux-x86-64.so.2 ld-linux-aarch64.so.1".split(), _loader),
+    **dict.fromkeys("dotool wtype xdotool ydotool".split(), _typed),
     "cpulimit": _limited,
     "expect": _expect,
     "logsave": _after_file,

@@ -4,7 +4,8 @@ FAMILIES = {
     "agents": "aider amp claude claude-code cline cline-core codex codex-exec cursor-agent droid gemini gemini-cli "
     "opencode opencode-ai qwen qwen-code",
     "archives": "7z 7za 7zr 7zz ar bsdtar cpio genisoimage gtar jar mksquashfs p7zip rar tar unrar unzip zip",
-    "builds": "c++ cc clang clang++ g++ gcc gfortran gmake gradle gradlew just lein mage make mvn mvnw ninja sbt task",
+    "builds": "c++ cc clang clang++ cmake g++ gcc gfortran gmake gradle gradlew just lein mage make mvn mvnw ninja sbt "
+    "task",
     "builtins": ". : [ alias bind builtin cd chdir command complete declare echo enable eval exec export false hash "
     "let local mapfile popd printf pushd pwd read readarray readonly set shift source test trap true type typeset "
     "unalias unset which",
@@ -24,12 +25,13 @@ FAMILIES = {
     "mkfs.ext2 mkfs.ext3 mkfs.ext4 mkfs.f2fs mkfs.fat mkfs.jfs mkfs.minix mkfs.msdos mkfs.nilfs2 mkfs.ntfs "
     "mkfs.reiserfs mkfs.udf mkfs.vfat mkfs.xfs mkfs.zfs mkswap mount newfs newfs_apfs newfs_hfs nvme parted "
     "pvremove resize2fs sfdisk sgdisk swapoff tune2fs umount vgreduce vgremove wipefs zfs zpool",
-    "editors": "busybox code code-insiders codium cpulimit cursor ed emacs emacsclient ex expect gdb gvim kiro "
+    "editors": "busybox code code-insiders codium cpulimit cursor dotool ed emacs emacsclient ex expect gdb gvim kiro "
     "ld-linux-aarch64.so.1 ld-linux-x86-64.so.2 ld-linux.so ld.so lldb logsave lvm m4 man nvim positron run-parts "
-    "rvim screen start-stop-daemon tmux toybox trae vi vim vimdiff vscodium windsurf",
+    "rvim screen start-stop-daemon tmux toybox trae vi vim vimdiff vscodium windsurf wtype xdotool ydotool",
     "fd": "fd fdfind",
-    "files": "basename chattr chgrp chmod chown cp dd del dirname erase grm install ln mkdir mkfifo mktemp mv rd "
-    "readlink realpath rm rmdir sdelete sed shred srm tee touch truncate unlink wipe",
+    "files": "basename chattr chgrp chmod chown cp dd del dirname erase gio grm gvfs-trash install ln mkdir mkfifo "
+    "mktemp mv rd readlink realpath rm rmdir rmtrash sdelete sed shred srm tee touch trash trash-put truncate "
+    "unlink wipe",
     "find": "find gfind",
     "forges": "gh glab hub tea",
     "git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",
@@ -123,8 +125,8 @@ FAMILIES = {
     "flatpak-spawn foreman guix hg honcho hyperfine ifne incus lxc mosh mprocs nix nix-shell nu osh perf pixi pueue "
     "qemu-aarch64 qemu-arm qemu-i386 qemu-x86_64 retry rye sail sshpass teller tini toolbox tsp watchexec wine "
     "wine64 wsl xonsh ysh",
-    "web": "aria2c axel curl curlie elinks fetch gio grpcurl http https links lynx open sensible-browser w3m websocat "
-    "wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
+    "web": "aria2c axel curl curlie elinks fetch grpcurl http https links lynx open sensible-browser w3m websocat wget "
+    "wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "windows": "bcdedit bitsadmin certutil cipher cmdkey cscript forfiles icacls msbuild mshta msiexec net net1 netsh "
     "reagentc reg regsvr32 rundll32 sc schtasks start takeown taskkill vssadmin wbadmin wevtutil wmic wscript",
     "windows_cmd": "cmd copy move ren xcopy",

@@ -102,6 +102,21 @@ def _mv(step: Step) -> None:
     step.out = Stream("")
 
 
+def _trash(step: Step) -> None:
+    """Moved to where it can be taken back from; what is too much to move is too much to throw away."""
+    for file in step.options("trash-dir".split()).rest:
+        step.effect("delete", "move", file, path=step.path(file), recursive=True, writes=True)
+
+
+_GIO = {"cat": "cat", "copy": "cp", "move": "mv", "open": "xdg-open", "remove": "rm", "trash": "trash-put"}
+
+
+def _gio(step: Step) -> None:
+    verb, words = step.words[:1], step.words[1:]
+    if verb and verb[0].text in _GIO:
+        step.run((verb[0]._replace(text=_GIO[verb[0].text]), *words))
+
+
 def _ln(step: Step) -> None:
     found = step.options("t S target-directory suffix".split())
     sources, targets = _sources(found)
@@ -262,6 +277,7 @@ TOOLS: dict[str, Handler] = {
     "del": _rd,
     "dirname": _dirname,
     "erase": _rd,
+    "gio": _gio,
     "grm": _rm,
     "install": _install,
     "ln": _ln,
@@ -280,6 +296,7 @@ TOOLS: dict[str, Handler] = {
     "srm": _rm,
     "tee": _tee,
     "touch": _writes,
+    **dict.fromkeys("gvfs-trash rmtrash trash trash-put".split(), _trash),
     "truncate": _writes,
     "unlink": _unlink,
     "wipe": _wipe,

@@ -106,7 +106,8 @@ def _stream(step: Step, at: Argument, stream: Stream, language: str, words: tupl
         _read(step, at._replace(text=stream.text, stream=None), language, words)
 
 
-def _file(step: Step, words: tuple[Argument, ...], language: str) -> None:
+def run_file(step: Step, words: tuple[Argument, ...], language: str) -> None:
+    """A file of code, wherever it comes from, and the words that it gets."""
     at = words[0]
     if at.pipe is not None:
         _stream(step, at, at.pipe, language, words[1:])
@@ -147,7 +148,7 @@ def _python(step: Step) -> None:
             _python_given(step, index)
             return
     if found.rest:
-        _file(step, found.rest, "python")
+        run_file(step, found.rest, "python")
     elif not found.has("V", "version", "h", "help"):
         _stream(step, step.program, step.stdin, "python")
 
@@ -241,7 +242,7 @@ def interpreter(step: Step) -> None:
     if row.language in {"perl", "ruby"} and codes:
         _over_files(step, found, files)
     elif not codes and files and (verb or not row.verbs or "." in files[0].text):
-        _file(step, files, row.language)
+        run_file(step, files, row.language)
     elif not codes and not files and not found.has("v", "V", "version", "h", "help", "S"):
         _stream(step, step.program, step.stdin, row.language)
 

@@ -250,7 +250,6 @@ TOOLS: dict[str, Handler] = {
     "curlie": _curl,
     "elinks": _browser,
     "fetch": _downloader,
-    "gio": _open,
     "grpcurl": _grpc,
     "http": _httpie,
     "https": _httpie,
