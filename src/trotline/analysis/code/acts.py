@@ -182,7 +182,8 @@ def _named(deeds: Deeds, call: Call) -> Value:
 
 def _spawn(deeds: Deeds, call: Call) -> Value:
     """A program, then a list of its words."""
-    words, given = words_of(call.values[:2]), call.named.get("input")
+    command, given = call.named.get("cmd"), call.named.get("input")
+    words = words_of(call.values[:2]) if command is None else list(command.flat())
     words = [word for word in words if word.text != UNKNOWN or word is words[0]]
     words += call.named["args"].flat() if "args" in call.named and len(words) == 1 else ()
     if call.true("shell") and words:

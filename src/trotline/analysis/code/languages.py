@@ -1,74 +1,24 @@
 """Languages that are read by the scanner: what their functions would do."""
 
 from trotline.analysis.code.acts import ACTS, table
-from trotline.analysis.code.deeds import Deeds
+from trotline.analysis.code.habits import (
+    joined,
+    pack,
+    perl_open,
+    process,
+    ruby_read,
+    sysopen,
+    timer,
+    vector,
+    worker,
+)
 from trotline.analysis.code.language import Language
 from trotline.analysis.code.methods import characters
 from trotline.analysis.code.python_calls import CALLS
 from trotline.analysis.code.tokens import DOLLAR_NAME, Spelling
-from trotline.analysis.code.values import NOTHING, Call, Value, concatenated
+from trotline.analysis.code.values import concatenated
 
 _SLASHES = (("//", "\n"), ("/*", "*/"))
-
-
-def _perl_open(deeds: Deeds, call: Call) -> Value:
-    """`open(F, ">x")`, `open(F, "<", "x")`, `open(F, "cmd |")`, `open(F, "-|", "cmd")`."""
-    if len(call.values) < 2:
-        return NOTHING
-    mode, rest = call.values[1].text.strip(), list(call.values[2:])
-    if mode in {"|-", "-|"}:
-        return ACTS["several"](deeds, call._replace(values=tuple(rest)))
-    if not rest and (mode.startswith("|") or mode.endswith("|")):
-        return deeds.script(call.values[1].with_text(mode.strip("|")))
-    sign = mode.lstrip("+")[:1]
-    target = rest[0] if rest else call.values[1].with_text(mode.lstrip("+<> "))
-    if sign == ">" or mode.startswith("+"):
-        deeds.write(target, "open")
-        return NOTHING
-    return deeds.read(target, "open")
-
-
-def _sysopen(deeds: Deeds, call: Call) -> Value:
-    target = call.values[1] if len(call.values) > 1 else NOTHING
-    flags = " ".join(value.name for value in call.values[2:])
-    reads = flags == "O_RDONLY"
-    return deeds.read(target, "open") if reads else _written(deeds, target)
-
-
-def _written(deeds: Deeds, target: Value) -> Value:
-    deeds.write(target, "open")
-    return NOTHING
-
-
-def _pack(deeds: Deeds, call: Call) -> Value:
-    """`pack("H*", digits)`."""
-    how = call.first().text
-    if how[:1] in {"H", "h"} and len(call.values) > 1:
-        return ACTS["hex"](deeds, call._replace(values=call.values[1:]))
-    return characters(deeds, call._replace(values=call.values[1:])) if how[:1] in {"C", "c", "U"} else NOTHING
-
-
-def _joined(deeds: Deeds, call: Call) -> Value:
-    """`join(between, parts...)`, `implode`."""
-    del deeds
-    parts = [inner for value in call.values[1:] for inner in value.flat()]
-    return concatenated(parts, call.first().text) if parts else NOTHING
-
-
-def _timer(deeds: Deeds, call: Call) -> Value:
-    """`setTimeout("code", 1)`; a function that is given is read where it stands."""
-    return deeds.evaluate(call.first()) if call.first().known else NOTHING
-
-
-def _worker(deeds: Deeds, call: Call) -> Value:
-    """`new Worker("code", {eval: true})`, or a file."""
-    return ACTS["eval" if call.true("eval") else "load"](deeds, call)
-
-
-def _process(deeds: Deeds, call: Call) -> Value:
-    """One that may be told more by its input."""
-    return ACTS["spawn"](deeds, call)._replace(name="<process>", body=call)
-
 
 JAVASCRIPT = Language(
     Spelling(_SLASHES, raw="", escaped="'\"", filled="`", hole="${", name=DOLLAR_NAME, slashes=True, lines=False),
@@ -99,14 +49,14 @@ JAVASCRIPT = Language(
         script="child_process.exec child_process.execSync Bun.$ $ bun.$ zx.$ execa.$ execa.command execaCommand"
         " shell.exec shelljs.exec",
         spawn="child_process.spawnSync child_process.execFile child_process.execFileSync"
-        " child_process.fork Deno.Command Bun.spawn Bun.spawnSync execa",
+        " child_process.fork Deno.Command Deno.run Bun.spawn Bun.spawnSync execa",
         tree="fsExtra.remove",
         write="fs.writeFile fs.writeFileSync fs.appendFile fs.appendFileSync fs.createWriteStream fs.outputFile"
         " Deno.writeTextFile Deno.writeTextFileSync Deno.writeFile Bun.write",
     )
     | {"String.fromCharCode": characters, "String.fromCodePoint": characters}
-    | {"child_process.spawn": _process, "worker_threads.Worker": _worker}
-    | dict.fromkeys(("setTimeout", "setInterval", "setImmediate"), _timer)
+    | {"child_process.spawn": process, "worker_threads.Worker": worker}
+    | dict.fromkeys(("setTimeout", "setInterval", "setImmediate"), timer)
     | {f"shelljs.{program}": ACTS["named"] for program in "cat chmod cp ln mkdir mv rm sed touch".split()},
     members=frozenset({".", "?."}),
     loads=frozenset({"require", "import", "process.binding", "process.getBuiltinModule"}),
@@ -168,7 +118,7 @@ PERL = Language(
         wire="STDIN.fdopen",
         write="write_file",
     )
-    | {"open": _perl_open, "pack": _pack, "join": _joined, "sysopen": _sysopen},
+    | {"open": perl_open, "pack": pack, "join": joined, "sysopen": sysopen},
     joins=frozenset({"."}),
     members=frozenset({"->", "::"}),
     bare=frozenset(
@@ -212,7 +162,7 @@ RUBY = Language(
         move="File.rename FileUtils.mv FileUtils.move",
         open="File.open open File.new IO.open Kernel.open",
         program="IO.popen",
-        read="File.read IO.read File.readlines File.binread IO.readlines Dir.entries Dir.children File.foreach",
+        read="File.read File.readlines File.binread Dir.entries Dir.children File.foreach",
         rmdir="Dir.rmdir Dir.delete Dir.unlink FileUtils.rmdir",
         same="URI URI.parse Pathname Pathname.new String Shellwords.escape Array",
         say="puts print p $stdout.puts STDOUT.puts $stdout.write",
@@ -220,15 +170,17 @@ RUBY = Language(
         several="system exec spawn Kernel.system Kernel.exec Kernel.spawn Process.spawn Process.exec Open3.capture2"
         " Open3.capture2e Open3.capture3 Open3.popen2 Open3.popen3 Open3.pipeline PTY.spawn",
         tree="FileUtils.rm_r FileUtils.rm_rf FileUtils.remove_dir FileUtils.rmtree FileUtils.remove_entry"
-        " FileUtils.remove_entry_secure ?.rmtree FileUtils.remove_file FileUtils.remove",
+        " FileUtils.remove_entry_secure ?.rmtree FileUtils.remove_file FileUtils.remove rm_rf rm_r",
         write="File.write IO.write File.binwrite IO.binwrite ?.write_to",
     )
-    | table(delete="?.unlink ?.delete", read="?.read"),
+    | table(delete="?.unlink ?.delete", read="?.read")
+    | dict.fromkeys("IO.read IO.readlines IO.binread IO.foreach".split(), ruby_read),
     members=frozenset({".", "::", "&."}),
     bare=frozenset(
         "system exec spawn eval puts print p open load require_relative File.delete File.unlink FileUtils.rm_rf"
         " FileUtils.rm_r FileUtils.rm FileUtils.rm_f File.write File.read IO.popen Dir.glob FileUtils.mv FileUtils.cp"
-        " Dir.rmdir File.rename File.open sprintf File.truncate FileUtils.remove_dir".split()
+        " Dir.rmdir File.rename File.open sprintf File.truncate FileUtils.remove_dir Process.spawn Kernel.system"
+        " Kernel.exec Kernel.spawn Process.exec rm_rf rm_r IO.read".split()
     ),
     environment=frozenset({"ENV"}),
     calls_alone=True,
@@ -259,13 +211,14 @@ PHP = Language(
         rmdir="rmdir",
         say="echo print printf var_dump print_r",
         send="mail",
-        script="system exec shell_exec passthru popen pcntl_exec",
+        script="system exec shell_exec passthru popen",
+        spawn="pcntl_exec",
         variable="getenv",
         write="file_put_contents",
         link="symlink link",
         kill="posix_kill",
     )
-    | {"implode": _joined, "join": _joined, "chr": characters},
+    | {"implode": joined, "join": joined, "chr": characters},
     joins=frozenset({"."}),
     members=frozenset({"->", "::"}),
     bare=frozenset("echo print include include_once require require_once".split()),
@@ -299,6 +252,7 @@ LUA = Language(
     joins=frozenset({".."}),
     members=frozenset({".", ":"}),
     loads=frozenset({"require"}),
+    aliases=(("_G.", ""),),
 )
 
 R = Language(
@@ -325,9 +279,11 @@ R = Language(
         expand="path.expand normalizePath",
         say="cat print message",
     )
-    | {"paste0": lambda _, call: concatenated(list(call.values))},
+    | {"paste0": lambda _, call: concatenated(list(call.values)), "c": vector, "list": vector},
     joins=frozenset(),
     members=frozenset({"::", ".", "$"}),
+    aliases=(("base.", ""),),
+    hands=frozenset("do.call call match.fun fun get lapply sapply vapply mapply Map".split()),
 )
 
 OTHERS = Language(
@@ -337,6 +293,7 @@ OTHERS = Language(
         copy="cp Files.copy FileManager.default.copyItem",
         delete="rm Files.delete Files.deleteIfExists removeFile FileManager.default.removeItem File.rm! File.rm",
         eval="Meta.parse include_string Code.eval_string Eval.me evaluate",
+        load="include",
         download="download Downloads.download",
         fetch="HTTP.get Source.fromURL",
         home="homedir NSHomeDirectory",
@@ -348,7 +305,8 @@ OTHERS = Language(
         several="run Process pipeline System.cmd Runtime.getRuntime.exec spawnProcess callProcess"
         " Command.new ProcessBuilder"
         " sys.process.Process rawSystem readProcess",
-        script="system callCommand readCreateProcess shell ?.exec ?.execute os.cmd",
+        same="File Path.of Paths.get",
+        script="system callCommand readCreateProcess shell ?.exec ?.execute os.cmd System.shell",
         tree="removeDirectoryRecursive removePathForcibly File.rm_rf File.rm_rf! FileUtils.deleteDirectory ?.deleteDir",
         write="write writeFile appendFile File.write File.write! Files.write Files.writeString",
         say="println print putStrLn puts IO.puts",

@@ -24,6 +24,7 @@ _BEFORE = frozenset({"!", "-", "\\", "&", "*", "@", "$", ":", "...", "~", "+"})
 """Signs that may stand before a value."""
 
 _INVOKES = frozenset("call apply bind invoke invokeArgs".split())
+_WHOLE = frozenset("read string body text to_s".split())
 _EACH = frozenset("each forEach map each_with_index flatMap filter select then".split())
 
 
@@ -168,6 +169,15 @@ class Scan:
         if isinstance(value.body, dict):
             named.update(value.body)
         values.append(value)
+        if self.language.by_text and self.peek().text == "as":
+            self._each_as(value)
+
+    def _each_as(self, value: Value) -> None:
+        """PHP: `foreach (values as $key => $value)`: the last name stands for what is in the list."""
+        while self.peek().kind == "name" or self.peek().text == "=>":
+            name = self.peek().text
+            self.i += 1
+        self.names[name] = value.items[0] if value.items else value._replace(items=None)
 
     # Names
 
@@ -270,6 +280,8 @@ class Scan:
         return sign == "[" or value.name in {"$ENV", "%ENV"}
 
     def _begins_value(self, token: Token) -> bool:
+        if token.text == "*" and self.peek(1).kind == "words":
+            return True  # Ruby: `exec *%w(...)`
         return token.kind in {"text", "name", "number", "command", "glob", "words"} and token.text not in _WORDS
 
     def _bare_arguments(self) -> tuple[list[Value], dict[str, Value]]:
@@ -300,6 +312,8 @@ class Scan:
         if owner.items is not None:
             number = index.text.isascii() and index.text.isdigit() and len(index.text) < 6
             return owner.items[int(index.text)] if number and int(index.text) < len(owner.items) else mixed([owner])
+        if owner.name[:1].isupper() and self._act(owner.name) is not None:
+            return self._call(owner, [index], {})  # Ruby: `Dir["*"]`
         if owner.name and index.known and not index.text.isdigit():
             return self._member(owner, index.text)
         return owner if owner.known else mixed([owner])
@@ -309,12 +323,15 @@ class Scan:
     def _call(self, function: Value, values: list[Value], named: dict[str, Value]) -> Value:
         name, owner = function.name, function.owner
         call = Call(name, tuple(values), named, owner)
-        if name in self.language.loads or name.endswith("._load"):
-            return Value(UNKNOWN, self.language.module(call.first().text))
-        act = self._act(name)
+        method = name.replace("::", ".").rpartition(".")[2]
+        if name in self.language.loads or method in {"_load", "const_get"}:
+            module = call.first()
+            return Value(UNKNOWN, self.language.module(module.text if module.known else module.name))
+        if owner is not None and owner.name == "<response>" and method in _WHOLE:
+            return owner
+        act = self._act(name) if not name.startswith("?.") else None
         if act is not None:
             return act(self.deeds, call)
-        method = name.replace("::", ".").rpartition(".")[2]
         handed = self._act(call.first().name) if owner is not None and method in _EACH else None
         if handed is not None and owner is not None:
             return handed(self.deeds, Call(call.first().name, (owner._replace(name=""),), {}))
@@ -337,7 +354,7 @@ class Scan:
             return act, Call(owner.name, given(list(call.values)), {}, owner.owner)
         if owner is not None and method in METHODS:
             return None
-        texts = method in self.language.hands
+        texts = method in self.language.hands or call.name in self.language.hands
 
         def known(value: Value) -> Act | None:
             named = value.name or (value.text if value.known else "")

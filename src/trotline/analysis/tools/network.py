@@ -112,7 +112,7 @@ def _age(step: Step) -> None:
     step.out = stream.passed_on().also("decoded") if found.has("d", "decrypt") else stream.passed_on()
 
 
-_SHELL_SCRIPT = re.compile(r'(?i)do\s*(?:shell\s+)?script\s*(?:\(\s*)?"((?:[^"\\]|\\.)*)"')
+_SHELL_SCRIPT = re.compile(r'(?i)do\s*(?:shell\s*)?script\s*(?:\(\s*)?"((?:[^"\\]|\\.)*)"')
 _HIDDEN = re.compile(r"(?i)hidden answer")
 
 

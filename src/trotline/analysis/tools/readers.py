@@ -10,6 +10,9 @@ from trotline.analysis.streams import Stream, joined
 
 _TEXT = r'"((?:[^"\\]|\\.)*)"'
 _AWK_RUNS = re.compile(rf"system\s*\(\s*(?:{_TEXT}|[^)]*)|{_TEXT}\s*\|\s*getline|\|\s*{_TEXT}")
+_AWK_SAYS = re.compile(rf"printf?\s*\(?\s*{_TEXT}\s*\)?\s*\|&?\s*{_TEXT}")
+_AWK_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"(?:[ \t]+"(?:[^"\\]|\\.)*")*')
+_BETWEEN_TEXTS = re.compile(r'(?<!\\)"[ \t]+"')
 _AWK_CONNECTS = re.compile(r"/inet[46]?/(?:tcp|udp)/\w+/([\w.:-]+)/")
 _MOST_TOLD = 8
 _AWK_TOLD = re.compile(r"\|&\s*getline\s+(\w+)")
@@ -142,7 +145,10 @@ def _paged(step: Step, words: tuple[Argument, ...]) -> tuple[Argument, ...]:
 
 def _awk_program(step: Step, at: Argument) -> None:
     """awk runs commands (`system`, pipes) and writes files."""
+    at = at._replace(text=_AWK_TEXTS.sub(lambda found: _BETWEEN_TEXTS.sub("", found[0]), at.text))
     stream = step.stdin.passed_on()
+    for match in _AWK_SAYS.finditer(at.text):
+        step.script(at._replace(text=decoded(match[2])), Stream(decoded(match[1])))
     for match in _AWK_RUNS.finditer(at.text):
         text = match[1] or match[2] or match[3]
         if not text:

@@ -6,7 +6,10 @@ from trotline.analysis.scene import Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import SILENT
 
-_COMMAND = re.compile(r"(?:^|[;\[{\n])[ \t]*(?P<name>exec|file[ \t]+delete|open[ \t]+\"?\|)(?P<rest>[^\n;\]]*)")
+_COMMAND = re.compile(
+    r"(?:^|[;\[{\n])[ \t]*(?:(?:eval|catch|uplevel|after[ \t]+\w+)[ \t]+\{?)*"
+    r"(?P<name>exec|file[ \t]+delete|open[ \t]+\"?\|)(?P<rest>[^\n;\]]*)"
+)
 
 
 def _tcl(step: Step) -> None:
