@@ -68,6 +68,7 @@ class Python(Expressions):
     def __init__(self, deeds: Deeds, words: tuple[Argument, ...]) -> None:
         super().__init__(deeds, words)
         self.calling: set[int] = set()
+        self.given: dict[int, ast.AST] = {}  # functions that somebody got, who may call them
 
     # Statements
 
@@ -187,7 +188,9 @@ class Python(Expressions):
         for value in call.all():
             inside = value.body.values() if isinstance(value.body, dict) else value.flat()
             for inner in (value, *inside):
-                self._enter(inner, Call("", (), {}))
+                if isinstance(inner.body, ast.AST) and id(inner.body) not in self.given:
+                    self.given[id(inner.body)] = inner.body  # once is enough, however many get it
+                    self._enter(inner, Call("", (), {}))
         return found
 
     def _known(self, call: Call) -> Value:

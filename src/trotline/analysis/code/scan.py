@@ -13,6 +13,7 @@ from trotline.analysis.scene import UNKNOWN
 
 DEEPEST = 40
 _STOP = Token("end", "")
+_AS = Token("name", "as")
 _ENDS = frozenset({")", "]", "}", ";", ","})
 _WORDS = frozenset(
     "if unless while until for foreach else elsif elif do then end return in not and or function const let var my our"
@@ -169,11 +170,12 @@ class Scan:
         if isinstance(value.body, dict):
             named.update(value.body)
         values.append(value)
-        if self.language.by_text and self.peek().text == "as":
+        if self.language.by_text and self.peek() == _AS:
             self._each_as(value)
 
     def _each_as(self, value: Value) -> None:
         """PHP: `foreach (values as $key => $value)`: the last name stands for what is in the list."""
+        name = ""
         while self.peek().kind == "name" or self.peek().text == "=>":
             name = self.peek().text
             self.i += 1
