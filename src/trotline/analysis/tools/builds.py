@@ -48,8 +48,13 @@ def _file(step: Step, found: Options) -> None:
     names = found.values("f", "file", "makefile", "justfile") or [step.program._replace(text=_FILES[step.name])]
     targets = " ".join(word.text for word in found.rest if "=" not in word.text)
     for name in names:
-        if name.text == "-":
-            _recipes(step, name, step.stdin.text)
+        given = step.stdin if name.text == "-" else name.pipe
+        if given is not None:
+            if given.origins & {"network", "decoded"}:
+                step.effect(
+                    "execute", "pipe", name, source=given.origin, why=f"{step.name} runs what comes through the pipe"
+                )
+            _recipes(step, name, given.text)
             continue
         path = step.path(name)
         known = path in step.scene.written
@@ -88,11 +93,17 @@ def _cmake(step: Step) -> None:
     step.out = Stream()
 
 
+_SHELL = re.compile(r"\$[({]shell[ \t]+([^\n)}]*)")
+"""What make runs while it reads."""
+
+
 def _recipes(step: Step, at: Argument, text: str | None) -> None:
     """The commands of a makefile that this very line holds."""
     if text is None:
         step.opaque("what is built is not known", at, source="text")
         return
+    for found in _SHELL.finditer(text):
+        step.script(at._replace(text=found[1].replace("$$", "$")))
     for line in text.splitlines():
         command = line.strip() if line.startswith("\t") else line.partition(":;")[2].strip()
         if command:

@@ -14,11 +14,12 @@ _LUA = re.compile(r"""os\.execute\s*\(\s*(["'])(.*?)\1""")
 
 
 def _vim(step: Step) -> None:
-    found = options(step.words, "c cmd u U S s w W T i".split())
+    words = [word._replace(text="-e") if word.text in {"-es", "-Es"} else word for word in step.words]
+    found = options(words, "c cmd u U S s w W T i".split())
     commands = [word._replace(text=word.text[1:]) for word in found.rest if word.text.startswith("+")]
     commands += found.values("c", "cmd")
     files = [word for word in found.rest if not word.text.startswith("+")]
-    reads_script = found.has("es", "e") and found.has("s") and step.stdin.text
+    reads_script = words != step.words and step.stdin.text
     if reads_script or step.name in {"ex", "ed"}:
         at = step.program
         commands += [Argument(line, at.start, at.end) for line in (step.stdin.text or "").splitlines()]

@@ -30,8 +30,8 @@ FAMILIES = {
     "rvim screen start-stop-daemon tmux toybox trae vi vim vimdiff vscodium windsurf wtype xdotool ydotool",
     "fd": "fd fdfind",
     "files": "basename chattr chgrp chmod chown cp dd del dirname erase gio grm gvfs-trash install ln mkdir mkfifo "
-    "mktemp mv rd readlink realpath rm rmdir rmtrash sdelete sed shred srm tee touch trash trash-put truncate "
-    "unlink wipe",
+    "mktemp mv rd readlink realpath rm rmdir rmtrash sdelete sed shred sponge srm tee touch trash trash-put "
+    "truncate unlink wipe",
     "find": "find gfind",
     "forges": "gh glab hub tea",
     "git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",

@@ -4,7 +4,7 @@ import posixpath
 
 from trotline.analysis.options import Options
 from trotline.analysis.redirections import into
-from trotline.analysis.scene import Argument
+from trotline.analysis.scene import UNKNOWN, Argument
 from trotline.analysis.step import Handler, Step
 from trotline.analysis.streams import Stream
 from trotline.analysis.tools.readers import contents
@@ -210,17 +210,33 @@ def _substituted(text: str, script: str) -> str | None:
     return "\n".join(line.replace(match[2], match[3], -1 if match[4] else 1) for line in text.split("\n"))
 
 
+_ADDRESS = r"(?:^|[;\n{}])[ \t]*(?:(?:\d+|\$|/(?:\\.|[^/\\\n])*/)[ \t]*,?[ \t]*){0,2}!?[ \t]*"
+_SED_RUNS = pattern(_ADDRESS + r"e[ \t]+([^\n]+)")
+_SED_WRITES = pattern(_ADDRESS + r"[wW][ \t]+([^\n;]+)")
+_SED_EXCHANGES = pattern(
+    _ADDRESS + r"s([^\w\s\\])((?:\\.|(?!\1)[^\\\n])*)\1((?:\\.|(?!\1)[^\\])*)\1([gpiIemM0-9]*)(?:w[ \t]+([^\n;]+))?"
+)
+LONGEST_SCRIPT = 10_000
+"""Characters of a script of sed that are looked through."""
+
+
 def _sed_script(step: Step, at: Argument) -> None:
     """GNU sed runs commands (`e`, `s///e`) and writes files (`w`)."""
-    text = at.text
-    if text.startswith(("e ", "1e ", "$e ")):
-        step.script(at._replace(text=text.partition(" ")[2]))
-    for mark in ("w ", "W "):
-        for part in text.split(";"):
-            if part.strip().startswith(mark):
-                step.write(at._replace(text=part.strip()[2:].strip()))
-    if text.startswith("s") and len(text) > 3 and text.rpartition(text[1])[2].count("e"):
-        step.opaque("sed runs what it has replaced", at)
+    text = at.text[:LONGEST_SCRIPT]
+    for match in _SED_RUNS.finditer(text):
+        step.script(at._replace(text=match[1]))
+    for match in _SED_WRITES.finditer(text):
+        step.write(at._replace(text=match[1].strip()))
+    for match in _SED_EXCHANGES.finditer(text):
+        if match[5]:
+            step.write(at._replace(text=match[5].strip()))
+        if "e" in match[4]:
+            step.script(at._replace(text=_PUT_IN.sub(UNKNOWN, match[3]).replace(f"\\{match[1]}", match[1])))
+            step.opaque("sed runs what it has replaced", at)
+
+
+_PUT_IN = pattern(r"(?<!\\)&|\\[0-9]")
+"""What a replacement takes out of the line."""
 
 
 def _chmod(step: Step) -> None:
@@ -293,6 +309,7 @@ TOOLS: dict[str, Handler] = {
     "sed": _sed,
     "sdelete": _wipe,
     "shred": _unlink,
+    "sponge": _tee,
     "srm": _rm,
     "tee": _tee,
     "touch": _writes,

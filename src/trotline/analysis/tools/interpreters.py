@@ -178,7 +178,7 @@ _PROGRAMS = {
 """Modules of packages that also bring a program, and what that is called."""
 _SERVERS = frozenset("http.server SimpleHTTPServer pyftpdlib smtpd".split())
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - what such a module binds to by itself
-_HARMLESS = frozenset("json.tool venv virtualenv timeit calendar this ast dis tokenize platform sysconfig site".split())
+_HARMLESS = frozenset("json.tool venv virtualenv calendar this ast dis tokenize platform sysconfig site".split())
 
 
 def _module(step: Step, at: Argument, rest: tuple[Argument, ...]) -> None:
@@ -190,6 +190,10 @@ def _module(step: Step, at: Argument, rest: tuple[Argument, ...]) -> None:
         bound = [rest[i + 1].text for i, word in enumerate(rest[:-1]) if word.text in {"-b", "--bind"}]
         address = bound[0] if bound else _EVERYWHERE
         step.effect("connect", "listen", at, host=address, target=name)
+    elif name == "timeit":
+        found = options(list(rest), "n r s u number repeat setup unit".split())
+        for code in (*found.values("s", "setup"), *found.rest):
+            _text(step, code, "python")
     elif name in {"venv", "virtualenv"}:
         for word in rest:
             if not word.text.startswith("-"):

@@ -119,6 +119,9 @@ _HIDDEN = re.compile(r"(?i)hidden answer")
 def _osascript(step: Step) -> None:
     found = step.options("e l s i".split())
     texts = found.values("e") or [step.program._replace(text=step.stdin.text or "")]
+    piped = not found.has("e") and (not found.rest or found.rest[0].text == "-")
+    if piped and step.stdin.origins & {"network", "decoded"}:
+        step.effect("execute", "pipe", source=step.stdin.origin, why="osascript runs what comes through the pipe")
     for at in texts:
         for match in _SHELL_SCRIPT.finditer(at.text):
             step.script(at._replace(text=match[1].replace('\\"', '"').replace("\\\\", "\\")))

@@ -4,6 +4,7 @@ from trotline.analysis.cloud_settings import Setting
 from trotline.analysis.scene import Argument
 from trotline.analysis.services import SERVICES, Service
 from trotline.analysis.step import Handler, Step
+from trotline.analysis.tools.requests import NETWORK
 from trotline.analysis.tools.services import Line, service
 from trotline.analysis.verbs import Deed
 
@@ -117,6 +118,8 @@ def _run_elsewhere(step: Step, line: Line, name: str) -> None:
 
 def _moved(step: Step, line: Line, at: int) -> None:
     """Two places: what is here goes there, or what is there comes here."""
+    if line.head[at : at + 1] == ("cat",):
+        step.out = NETWORK
     if line.dry or len(line.head) <= at or line.head[at] not in _MOVES:
         return
     found = step.options(_VALUED)
@@ -133,7 +136,11 @@ def _moved(step: Step, line: Line, at: int) -> None:
                 _sent(step, source, target.text, deep=deep)
     elif any(_remote(step, source) for source in sources):
         step.effect("fetch", "download", sources[0], host=sources[0].text)
+        if target.text in {"-", "/dev/stdout"}:
+            step.out = NETWORK
+            return
         step.write(target, verb="download", recursive=deep)
+        step.scene.keep(step.path(target), NETWORK)
 
 
 def _sent(step: Step, source: Argument, where: str, *, deep: bool) -> None:

@@ -23,8 +23,11 @@ def _shell(step: Step) -> None:
             scene.zero = found.rest[1].text if len(found.rest) > 1 else step.name
             step.out = step.script(found.rest[0], scene=scene)
         return
-    if found.rest and not found.has("s"):
-        _file(step, found.rest)
+    words = found.rest
+    while words and words[0].text[:1] in {"-", "+"}:  # `-` only ends the options, `+e` is one
+        words = words[2 if words[0].text in {"+o", "+O"} else 1 :]
+    if words and not found.has("s"):
+        _file(step, words)
         return
     _piped(step, step.program, step.stdin)
 

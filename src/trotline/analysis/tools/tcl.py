@@ -16,6 +16,9 @@ def _tcl(step: Step) -> None:
     files = step.options(("encoding",)).rest
     step.out = SILENT
     if not files:
+        if step.stdin.origins & {"network", "decoded"}:
+            why = f"{step.name} runs what comes through the pipe"
+            step.effect("execute", "pipe", source=step.stdin.origin, why=why)
         _read(step, step.program._replace(text=step.stdin.text or ""))
         return
     path = step.path(files[0])
