@@ -1,4 +1,5 @@
-"""Functions that are called in roundabout ways: handed on, taken out of lists and modules, named by texts."""
+"""Functions that are called in roundabout ways: handed on, taken out of lists and modules, named by texts. And whatever
+runs what comes through a pipe."""
 
 import shlex
 
