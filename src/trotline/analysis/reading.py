@@ -193,9 +193,9 @@ class Reading:
         return self.script(body, scene.apart(), Stream())
 
     def _command(self, command: syntax.Command, scene: Scene, stdin: Stream) -> Stream:
-        expansion = Expansion(scene, self._substituted, lambda body, inner: self.script(body, inner.copy(), stdin))
+        expansion = self._expansion(scene, stdin)
         words = expansion.arguments(command.words)
-        given = self._assigned(command, scene, keep=not words)
+        given = self._assigned(command, scene, expansion, keep=not words)
         stdin, outputs = redirected(self, command.redirects, scene, stdin)
         if not words:
             return into(self, outputs, SILENT if not command.redirects else stdin, scene)
@@ -204,10 +204,19 @@ class Reading:
             scene.onto = outputs  # from here on
         return into(self, outputs or scene.onto, stream, scene)
 
-    def _assigned(self, command: syntax.Command, scene: Scene, *, keep: bool) -> dict[str, Argument]:
+    def _expansion(self, scene: Scene, stdin: Stream) -> Expansion:
+        """What is substituted reads what the command would read."""
+        return Expansion(
+            scene,
+            lambda body, inner: self.script(body, inner.apart(), stdin),
+            lambda body, inner: self.script(body, inner.copy(), stdin),
+        )
+
+    def _assigned(
+        self, command: syntax.Command, scene: Scene, expansion: Expansion, *, keep: bool
+    ) -> dict[str, Argument]:
         """Variables of the scene, or of the one program that follows."""
         given: dict[str, Argument] = {}
-        expansion = self.expansion(scene)
         for assignment in command.assignments:
             name = assignment.name
             for body in assignment.bodies:

@@ -18,6 +18,7 @@ SOCKETS = ("/dev/tcp/", "/dev/udp/")
 """Files that bash itself makes connections of."""
 _CONNECTION = Stream(None, frozenset({"network"}))
 _READS = frozenset({"<", "<>", "<&"})
+_STANDARD = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 
 
 def redirected(
@@ -116,6 +117,8 @@ class _Plumbing:
             return self.stdin
         if target.pipe is not None:
             return target.pipe
+        if path in _STANDARD:
+            return self.stdin
         step.read(target)
         return self.scene.content(path) if path != "/dev/null" else SILENT
 
