@@ -174,6 +174,8 @@ class Expansion:
         stream = (self.fed if piece.opener == ">(" else self.runs)(piece.body, self.scene)
         if piece.opener != "$(":
             field.add(UNKNOWN, "the name of a pipe", stream)
+        elif stream.text is None and stream.names and not piece.quoted:
+            field.add(" ".join(stream.names), "what is found", stream)
         elif stream.text is None:
             field.add(UNKNOWN, "the output of a command", stream)
         else:

@@ -184,13 +184,18 @@ def _unset(step: Step) -> None:
     step.out = SILENT
 
 
+def _yes(step: Step) -> None:
+    step.print((" ".join(word.text for word in step.words) or "y") + "\n")
+
+
 def _read(step: Step) -> None:
     found = step.options({"p", "d", "n", "t", "u", "a", "N", "i"})
     _, source = step.scene.descriptors.get(found.value("u"), ("", step.stdin))
     lines = source.text.splitlines() if source.text is not None else None
+    lines = list(source.names) if lines is None and source.names else lines
     first = lines[0] if lines else UNKNOWN
     for name in found.rest or (Argument("REPLY"),):
-        texts = tuple(lines) if lines and len(found.rest) == 1 else (first,)
+        texts = tuple(lines) if lines and len(found.rest) < 2 else (first,)
         _name(step, name)
         step.scene.set(name.text, texts, stream=source if source.origins else None)
     step.out = SILENT
@@ -327,4 +332,5 @@ TOOLS: dict[str, Handler] = {
     "unalias": _quiet,
     "unset": _unset,
     "which": _which,
+    "yes": _yes,
 }

@@ -27,11 +27,17 @@ def _vim(step: Step) -> None:
         _editor_command(step, at)
     for at in found.values("S"):
         step.effect("execute", "run", at, path=step.path(at), source="file")
+    for at in commands:
+        if named := _WRITTEN.match(at.text):
+            step.write(at._replace(text=step.scene.tilde(named[1])), verb="edit")
     writes = any(re.match(r"[\s:]*(?:silent\s+)?(?:w|x|wq|wqa|xa|wa|up)\b", at.text) for at in commands)
     for at in files:
         step.read(at)
         if writes:
             step.write(at, verb="edit")
+
+
+_WRITTEN = re.compile(r"[\s:]*(?:silent!?\s+)?(?:w|write|sav|saveas|up)!?\s+(?:>>\s*)?([~/.\w][^\s|]*)\s*$")
 
 
 def _editor_command(step: Step, at: Argument) -> None:

@@ -8,7 +8,7 @@ FAMILIES = {
     "task",
     "builtins": ". : [ alias bind builtin cd chdir command complete declare echo enable eval exec export false hash "
     "let local mapfile popd printf pushd pwd read readarray readonly set shift source test trap true type typeset "
-    "unalias unset which",
+    "unalias unset which yes",
     "carriers": "arch at batch caffeinate catchsegv chronic chroot chrt crontab dbus-run-session direnv doas dotenv "
     "eatmydata entr env fakeroot faketime firejail flock gosu ionice linux32 linux64 ltrace nice nohup nsenter "
     "numactl parallel pkexec printenv prlimit proxychains proxychains4 rlwrap runuser script setarch setpriv setsid "

@@ -13,6 +13,9 @@ _AWK_RUNS = re.compile(rf"system\s*\(\s*(?:{_TEXT}|[^)]*)|{_TEXT}\s*\|\s*getline
 _AWK_SAYS = re.compile(rf"printf?\s*\(?\s*{_TEXT}\s*\)?\s*\|&?\s*{_TEXT}")
 _AWK_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"(?:[ \t]+"(?:[^"\\]|\\.)*")*')
 _BETWEEN_TEXTS = re.compile(r'(?<!\\)"[ \t]+"')
+_AWK_PRINTS = re.compile(r'\b(printf?)\b[ \t(]*((?:"(?:[^"\\]|\\.)*"|[^;}\n|>"])*)(?=[;}\n]|$)')
+_AWK_PARTS = re.compile(rf"{_TEXT}|,|[^\s,\"]+")
+_AWKS = frozenset({"awk", "gawk", "mawk", "nawk"})
 _AWK_CONNECTS = re.compile(r"/inet[46]?/(?:tcp|udp)/\w+/([\w.:-]+)/")
 _MOST_TOLD = 8
 _AWK_TOLD = re.compile(r"\|&\s*getline\s+(\w+)")
@@ -90,7 +93,7 @@ def _reads(step: Step) -> None:
     files = found.rest[skips:]
     if step.name in _PAGERS:
         files = _paged(step, files)
-    if step.name in {"awk", "gawk", "mawk", "nawk"} and found.rest and skips:
+    if step.name in _AWKS and found.rest and skips:
         _awk_program(step, found.rest[0])
     if any(value.text in _IN_PLACE for value in found.values("i", "include")):
         for file in files:
@@ -107,7 +110,9 @@ def _reads(step: Step) -> None:
         step.out = Stream(None, frozenset({"names"}), (), lists)
     if not row.prints or lists:
         return
-    if step.name not in {"cat", "head", "tail", "tac"} and files:
+    if step.name in _AWKS and found.rest and skips:
+        step.out = _awk_prints(found.rest[0].text, contents(step, files))
+    elif step.name not in {"cat", "head", "tail", "tac"} and files:
         step.out = step.out.passed_on()
 
 
@@ -161,6 +166,23 @@ def _awk_program(step: Step, at: Argument) -> None:
     for match in _AWK_WRITES.finditer(at.text):
         step.write(at._replace(text=match[1]))
         step.scene.keep(step.path(at._replace(text=match[1])), step.stdin)
+
+
+def _awk_prints(program: str, read: Stream) -> Stream:
+    """What comes out of it, with gaps for what it takes from elsewhere, where any of it stands in the program."""
+    lines = []
+    for match in _AWK_PRINTS.finditer(_AWK_TEXTS.sub(lambda found: _BETWEEN_TEXTS.sub("", found[0]), program)):
+        parts = list(_AWK_PARTS.finditer(match[2]))[:_MOST_PARTS]
+        if match[1] == "printf":
+            parts = parts[:1]
+        texts = [" " if part[0] == "," else decoded(part[1]) if part[1] is not None else UNKNOWN for part in parts]
+        if any(part[1] for part in parts):
+            lines.append(_PLACE.sub(UNKNOWN, "".join(texts)) if match[1] == "printf" else "".join(texts))
+    return Stream("\n".join(lines) + "\n", read.origins, read.paths) if lines else read.passed_on()
+
+
+_MOST_PARTS = 64
+_PLACE = re.compile(r"%[-+ #0-9.*]*[a-z]")
 
 
 def _awk_connections(step: Step, at: Argument, hosts: list[str]) -> None:
