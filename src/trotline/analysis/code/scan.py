@@ -331,9 +331,8 @@ class Scan:
             return Value(UNKNOWN, self.language.module(module.text if module.known else module.name))
         if owner is not None and owner.name == "<response>" and method in _WHOLE:
             return owner
-        act = (
-            self._act(name) if values or not name.startswith("?.") else None
-        )  # a method without any is about its owner
+        about_owner = name.startswith("?.") and not values
+        act = self._act(name) if not about_owner else None
         if act is not None:
             return act(self.deeds, call)
         handed = self._act(call.first().name) if owner is not None and method in _EACH else None
