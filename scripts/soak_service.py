@@ -1,8 +1,11 @@
 """Many processes call, and the service is killed again and again: every answer right, every record there, and once.
 
-    python scripts/soak_service.py [CALLS [CALLERS]]      10,000 calls from 16 processes, some ten minutes on two cores
+    python scripts/soak_service.py [CALLS [CALLERS [SECONDS]]]      150 calls from each of 64 processes, while a service
+                                                                    lives for 1.2 seconds at most: some five minutes
 
-The tests use the same with fewer calls, and a copy of the package as a wheel would install it: what is being edited
+A call that was answered was acknowledged. Meanwhile somebody asks the trail now and then, which brings what waits in
+the spool into it; at the end the trail has everything, and what it has is compared with what was acknowledged. The
+tests use the same with fewer calls, and a copy of the package as a wheel would install it: what is being edited
 meanwhile does not matter then, and our libraries stand beside our package.
 """
 
@@ -23,7 +26,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import trotline
+from trotline.audit import trail
+from trotline.audit.chain import breaks_in
 from trotline.audit.spool import Spool
+from trotline.audit.sqlite_store import SqliteStore
 from trotline.canary import WORD
 from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import RunDirectory
@@ -122,6 +128,19 @@ def wait_for_service(home: Path, seconds: float = 20.0) -> int:
     raise TimeoutError(f"no service for {home}")
 
 
+def end(home: Path, seconds: float = 20.0) -> None:
+    """Whatever serves this home is killed, also one that has only just been started; then nobody serves it."""
+    directory = RunDirectory(state_of(home) / "run")
+    until = time.monotonic() + seconds
+    while (holder := directory.holder()) is not None:
+        if "pid" in holder:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(holder["pid"], signal.SIGKILL)
+        if time.monotonic() > until:
+            raise TimeoutError(f"the service for {home} does not end")
+        time.sleep(0.005)
+
+
 def worker(words: list[str], number: int, calls: int) -> int:
     """One of the processes that call; prints what it got."""
     got = Counter[str]()
@@ -142,20 +161,25 @@ class Soaked(NamedTuple):
     """What came of it."""
 
     right: int
-    wrong: int
-    loud: int
-    lost: int
-    doubled: int
-    torn: int
-    kills: int
+    wrong: int = 0
+    loud: int = 0
+    lost: int = 0
+    doubled: int = 0
+    torn: int = 0
+    breaks: int = 0
+    wordless: int = 0
+    asked: int = 0
+    kills: int = 0
 
     @property
     def is_fine(self) -> bool:
-        return not (self.wrong or self.lost or self.doubled or self.torn) and self.kills > 0
+        """Words may be missing: they are written when nobody waits, and a service that is killed takes them along."""
+        bad = (self.wrong, self.lost, self.doubled, self.torn, self.breaks)
+        return not any(bad) and self.kills > 0 and self.asked > 0
 
 
 def soak(
-    words: list[str], home: Path, *, callers: int, calls: int, seed: int, pauses: tuple[float, float] = PAUSES
+    site: Site, words: list[str], home: Path, *, callers: int, calls: int, seed: int, pauses: tuple[float, float]
 ) -> Soaked:
     """Each caller calls so often; meanwhile the service is killed at moments that nobody chose."""
     chance = random.Random(seed)  # noqa: S311 - moments, not secrets
@@ -164,18 +188,57 @@ def soak(
         subprocess.Popen([*argv, str(number), str(calls)], stdout=subprocess.PIPE, text=True)
         for number in range(callers)
     ]
-    kills = 0
+    kills = asked = 0
+    asking: subprocess.Popen[str] | None = None
     while any(one.poll() is None for one in working):
         time.sleep(chance.uniform(*pauses))
         kills += _kill(home)
+        if asking is None or asking.poll() is not None:
+            asked += _answered(asking)
+            asking = _ask(site, home)
+    asked += _answered(asking)
     got = Counter[str]()
     for one in working:
         got.update(json.loads(one.communicate()[0] or '{"wrong": 1}'))
-    read = Spool(state_of(home) / "spool").read()
-    seen = Counter(record["conversation"] for record in read.records)
-    wanted = {f"{number}-{turn}" for number in range(callers) for turn in range(calls)}
-    doubled = sum(count - 1 for count in seen.values())
-    return Soaked(got["right"], got["wrong"], got["loud"], len(wanted - set(seen)), doubled, read.torn, kills)
+    with trail.opened(state_of(home)) as store:
+        wanted = {f"{number}-{turn}" for number in range(callers) for turn in range(calls)}
+        found = _compared(store, wanted)
+    return found._replace(right=got["right"], wrong=got["wrong"], loud=got["loud"], kills=kills, asked=asked)
+
+
+def _ask(site: Site, home: Path) -> "subprocess.Popen[str]":
+    """As a person does meanwhile, by the same copy of our code."""
+    words = [sys.executable, "-m", "trotline", "log", "--count", f"--home={home}"]
+    environment = {**os.environ, "PYTHONPATH": str(site.path)}
+    return subprocess.Popen(words, cwd="/", env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def _answered(asking: "subprocess.Popen[str] | None") -> int:
+    if asking is None:
+        return 0
+    said = asking.communicate()[0]
+    if asking.returncode:
+        raise RuntimeError(f"`trotline log --count` ended with {asking.returncode}")
+    return said.strip().isdigit()
+
+
+def _compared(store: SqliteStore, wanted: set[str]) -> Soaked:
+    """What the trail has, against what callers were told."""
+    seen, of, worded = Counter[str](), dict[str, str](), set[str]()
+    for entry in store.entries():
+        if entry.kind == "record":
+            of[entry.id] = json.loads(entry.body or "{}").get("conversation", "")
+            seen[of[entry.id]] += 1
+        elif entry.kind == "detail":
+            worded.add(entry.id)
+    return Soaked(
+        right=0,
+        lost=len(wanted - set(seen)),
+        doubled=sum(seen.values()) - len(seen),
+        torn=len(store.unread()),
+        breaks=sum(1 for _ in breaks_in(store.entries(), store.checkpoints())),
+        wordless=len(of.keys() - worded),
+    )
 
 
 def _kill(home: Path) -> int:
@@ -192,18 +255,21 @@ def _kill(home: Path) -> int:
 
 
 def main() -> int:
-    calls, callers = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000, int(sys.argv[2]) if len(sys.argv) > 2 else 16
+    given = [float(word) for word in sys.argv[1:]]
+    calls, callers, seconds = (*given, *(150.0, 64.0, PAUSES[1])[len(given) :])
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch, "home")
         home.mkdir()
         site = install(Path(scratch, "site"))
         begun = time.monotonic()
-        soaked = soak(site.line(home), home, callers=callers, calls=calls // callers, seed=random.getrandbits(32))
+        counts: dict[str, Any] = {"callers": int(callers), "calls": int(calls), "pauses": (PAUSES[0], seconds)}
+        soaked = soak(site, site.line(home), home, **counts, seed=random.getrandbits(32))
         seconds = time.monotonic() - begun
-        _kill(home)
-    print(f"{sum(soaked[:2])} calls from {callers} processes in {seconds:.0f} s, {soaked.kills} services killed:")
-    print(f"{soaked.wrong} wrong answers, {soaked.lost} records lost, {soaked.doubled} doubled, {soaked.torn} torn;")
-    print(f"{soaked.loud} calls said that they went cold")
+        end(home)
+    print(f"{sum(soaked[:2])} calls from {callers:.0f} processes in {seconds:.0f} s, {soaked.kills} services killed:")
+    print(f"{soaked.wrong} wrong answers, {soaked.lost} records lost, {soaked.doubled} doubled, {soaked.torn} torn,")
+    print(f"{soaked.breaks} breaks in the chain, {soaked.wordless} without their words; the trail was asked")
+    print(f"{soaked.asked} times meanwhile; {soaked.loud} calls said that they went cold")
     return 0 if soaked.is_fine else 1
 
 

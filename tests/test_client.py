@@ -24,11 +24,10 @@ from typing import NamedTuple
 
 import pytest
 
-from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
+from soak_service import ROOT, Ended, Site, call, end, install, payload, records, state_of, wait_for_service
 from trotline.config.places import private_directory
 from trotline.outcomes import MOST_PAYLOAD
 from trotline.service import conclusion, twin, wire
-from trotline.service.directory import RunDirectory
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 BARE = sys.platform == "linux" and os.uname().machine in {"x86_64", "aarch64"}
@@ -59,10 +58,7 @@ def home() -> Iterator[Path]:
     """Short, because the name of a socket may not be long; and whatever serves it ends with the test."""
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
         yield Path(scratch)
-        holder = RunDirectory(state_of(Path(scratch)) / "run").holder()
-        if holder and holder.get("pid"):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(holder["pid"], signal.SIGKILL)
+        end(Path(scratch))
 
 
 class Cold(NamedTuple):

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from soak_service import Ended, Site, call, install, payload, pid_of, records, soak, state_of, wait_for_service
+from soak_service import Ended, Site, call, end, install, payload, pid_of, records, soak, state_of, wait_for_service
 from trotline.audit.records import SCHEMA
 from trotline.editions import LOOP_LIMIT
 from trotline.engine.sessions import Sessions
@@ -48,7 +48,7 @@ def home() -> Iterator[Path]:
     """Short, because the name of a socket may not be long; and whatever serves it ends with the test."""
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
         yield Path(scratch)
-        kill(Path(scratch))
+        end(Path(scratch))
 
 
 def kill(home: Path, number: int = signal.SIGKILL) -> None:
@@ -387,6 +387,31 @@ def test_stop_status_and_logs(site: Site, home: Path) -> None:
     assert call(words(site, home), payload("d")).stdout == b'{"permission": "allow"}'
 
 
+STARTING = """
+import os, sys, time
+from pathlib import Path
+from trotline.service.directory import RunDirectory, write_down
+
+lock = RunDirectory(Path(sys.argv[1])).lock()
+write_down(lock, launched_us=1)
+print("locked", flush=True)
+time.sleep(float(sys.argv[2]))
+write_down(lock, launched_us=1, pid=os.getpid())
+time.sleep(60)
+"""
+
+
+def test_one_that_has_only_just_been_started_is_stopped_as_well(home: Path) -> None:
+    """It has the lock, and has not said yet which process it is."""
+    run = str(state_of(home) / "run")
+    argv = [sys.executable, "-c", STARTING, run, "0.4"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as starting:
+        assert starting.stdout
+        assert starting.stdout.readline() == "locked\n"
+        assert trotline_process("service", "stop", "--home", str(home), cwd=home).stdout == "stopped\n"
+        assert starting.wait(10) == -signal.SIGTERM
+
+
 def test_units_name_this_interpreter_and_quote_as_their_systems_do(tmp_path: Path) -> None:
     odd = tmp_path / 'a "b" 100% $x & <y>'
     odd.mkdir()
@@ -407,7 +432,8 @@ def test_units_name_this_interpreter_and_quote_as_their_systems_do(tmp_path: Pat
 
 
 def test_killed_at_any_moment_it_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
-    soaked = soak(words(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
+    """The small twin of scripts/soak_service.py; at the end all of it is in the trail, and the chain is whole."""
+    soaked = soak(site, words(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
     assert soaked.is_fine, soaked
     assert soaked.right == 320
 

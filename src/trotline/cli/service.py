@@ -1,5 +1,8 @@
 """trotline service: the warm half of `trotline hook`; is it there, stop it, what did it log, run it here."""
 
+import contextlib
+import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -80,22 +83,20 @@ def _tell(facts: dict[str, Any]) -> None:
 @roots_options
 def stop(roots: Roots) -> int:
     """End it; a call that it has begun is answered all the same."""
-    import contextlib
-    import os
-    import signal
-
     directory = RunDirectory(roots.state / "run")
-    holder = directory.holder()
-    if holder is None:
+    if directory.holder() is None:
         click.echo("no service is running")
         return 0
-    if isinstance(holder.get("pid"), int):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(holder["pid"], signal.SIGTERM)
+    told = None
     until = time.monotonic() + SECONDS_TO_STOP
-    while directory.holder() is not None:
+    while (holder := directory.holder()) is not None:
+        pid = holder.get("pid")  # one that has only just been started has not written it down yet
+        if isinstance(pid, int) and pid != told:
+            told = pid
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
         if time.monotonic() > until:
-            raise TryAgain("the service has not ended yet", hint=f"its process is {holder.get('pid', 'unknown')}")
+            raise TryAgain("the service has not ended yet", hint=f"its process is {told or 'unknown'}")
         time.sleep(0.01)
     directory.log("stopped", "by `trotline service stop`")
     click.echo("stopped")
