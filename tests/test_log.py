@@ -1,6 +1,7 @@
 """trotline log as a person sees it: real calls of hosts, real processes, and what is said about them."""
 
 import csv
+import fcntl
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -93,6 +95,24 @@ def test_an_empty_trail_says_so(world: World) -> None:
     assert "0 entries: it holds; unanchored" in log(world, "verify").stdout
     assert log(world, "stats").stdout == "0 calls\n"
     assert log(world, "export").stdout == ""
+
+
+def test_who_has_to_wait_is_told_what_for(world: World, spool: Spool) -> None:
+    """Somebody else brings records into the trail, and is slow."""
+    fill(spool)
+    argv = [sys.executable, "-m", "trotline", "log", "--count", *world.options]
+    with (spool.directory / "drain.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with subprocess.Popen(argv, cwd=world.project, stdout=PIPE, stderr=PIPE, text=True) as asking:
+            assert asking.stdout
+            assert asking.stderr
+            told = asking.stderr.readline()
+            fcntl.flock(lock, fcntl.LOCK_UN)
+            assert (told, asking.stdout.read()) == (
+                "what waits is brought into the trail, or the trail into its newest form ...\n",
+                "4\n",
+            )
+    assert log(world, "--count").stderr == ""
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,7 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "hosting",
         "keeping",
         "lazy",
+        "patience",
         "showing",
         "exporting",
         "questions",

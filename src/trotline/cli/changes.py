@@ -7,11 +7,11 @@ from typing import Any, TextIO
 import click
 import msgspec
 
-from trotline.audit import trail
 from trotline.audit.export import moment
 from trotline.audit.query import Query
 from trotline.cli.options import roots_options
 from trotline.cli.output import bold, dim, paint, plural, printable
+from trotline.cli.patience import opened_trail
 from trotline.cli.questions import query_options
 from trotline.cli.showing import record_named
 from trotline.config.places import Roots
@@ -60,7 +60,7 @@ def calls_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def _calls(name: str | None, events: TextIO | None, query: Query, roots: Roots) -> Calls:
     """One call of the trail, those that a query finds, or all that are given."""
     if events is None:
-        with trail.opened(roots.state) as store:
+        with opened_trail(roots.state) as store:
             if name is None:
                 return in_order(store, query)
             seq = int(record_named(store, name)["seq"])

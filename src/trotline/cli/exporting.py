@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from trotline.audit import otlp_wire, trail
+from trotline.audit import otlp_wire
 from trotline.audit.export import FORMATS, moment
 from trotline.audit.journal import Progress, noted
 from trotline.audit.otlp import requests
@@ -19,6 +19,7 @@ from trotline.audit.posting import headers_of, post
 from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, paint, plural, printable, tell_status
+from trotline.cli.patience import opened_trail
 from trotline.cli.questions import query_options
 from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fault, read_exports
 from trotline.config.places import Roots
@@ -75,11 +76,11 @@ def export(
         return _tell_status(roots, as_json=as_json)
     if to is not None:
         headers = headers_of(headers_file, headers_env, os.environ)
-        with trail.opened(roots.state) as store:
+        with opened_trail(roots.state) as store:
             count = _post_all(requests(store.search(query), words=words), to, protocol, headers)
         click.echo(f"{plural(count, 'request')} taken by {printable(to)}")
         return 0
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         lines = FORMATS[form](store.search(query))
         if output is None:
             for line in lines:
@@ -161,7 +162,7 @@ def _limited(seconds: float) -> None:
 
 
 def _skip(roots: Roots, world: World) -> None:
-    with alone(roots.state) as is_alone, trail.opened(roots.state) as store:
+    with alone(roots.state) as is_alone, opened_trail(roots.state) as store:
         for one in read_exports(roots).destinations if is_alone else ():
             Outflow(roots.state, one, world).skip(store)
 
@@ -169,7 +170,7 @@ def _skip(roots: Roots, world: World) -> None:
 def _tell_status(roots: Roots, *, as_json: bool) -> int:
     """How far every destination has come; 1 if one of them has trouble, or a file cannot be understood."""
     read = read_exports(roots)
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         found = [
             (one, progress := noted(journal_of(roots.state, one), Progress), behind(store, progress))
             for one in read.destinations

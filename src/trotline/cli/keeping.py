@@ -5,13 +5,13 @@ from typing import Any
 
 import click
 
-from trotline.audit import trail
 from trotline.audit.export import moment
 from trotline.audit.store import Forgetting
 from trotline.audit.upkeep import Upkeep, note_elsewhere, size_of, upkeep_of
 from trotline.audit.verification import Verified, anchors_in, note_head, verified
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import dim, envelope, paint, plural, printable
+from trotline.cli.patience import opened_trail, said_if_slow
 from trotline.cli.questions import Moment, kept_name
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
@@ -46,7 +46,7 @@ def verify(anchor: Path | None, as_json: bool, roots: Roots) -> int:
     upkeep = upkeep_of(roots)
     compared = anchor or upkeep.anchor
     anchors = anchors_in(compared) if compared else {}
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store, said_if_slow("every entry of the trail is read"):
         found = verified(store, anchors)
     notes = anchor is not None and not found.breaks and _is_ours(anchor)
     if anchor and notes:
@@ -100,7 +100,7 @@ def anchor(anchor: Path | None, syslog: str, as_json: bool, roots: Roots) -> int
     if not upkeep.anchors:
         hint = "say --file or --syslog, or set `anchor_file` or `anchor_syslog` in settings.json"
         raise click.UsageError(f"nobody says where the head is to be noted: {hint}")
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         head = store.head()
     noted = note_elsewhere(head, upkeep, moment(clock()))
     if as_json:
@@ -123,7 +123,7 @@ def forget(before_us: int, conversation: str, keep_bytes: int, as_json: bool, ro
     """Take records out for good; that something was forgotten stays, and the chain still holds."""
     if sum(map(bool, (before_us, conversation, keep_bytes))) != 1:
         raise click.UsageError("say what to forget: --before TIME, --conversation ID or --keep SIZE")
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store, said_if_slow("records are taken out of the trail"):
         count = store.forget(Forgetting(before_us, kept_name(conversation, roots), keep_bytes), now_us=clock())
         size = store.size()
     if as_json:

@@ -17,6 +17,7 @@ from trotline.cli.keeping import anchor, forget, verify
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
+from trotline.cli.patience import opened_trail
 from trotline.cli.questions import query_options, unheard_of
 from trotline.cli.showing import SAID, alarms, line_of, show, tell_alarms, told_work
 from trotline.config.places import Roots
@@ -84,7 +85,7 @@ def command(
         return 0
     sender = Sender(roots)
     sender.set_off(clock())
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         if count or by:
             _tell_counts(list(store.search(replace(query, by=by or "all"))), total=not by, as_json=as_json)
             return 0
@@ -127,7 +128,7 @@ def _refuse_options_before(context: click.Context) -> None:
 def _tell_news(roots: Roots, query: Query, *, as_json: bool) -> int:
     """Up to where calls were shown: one whose words have not come yet is waited for a little."""
     last = query.after_seq
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         for record in list(store.search(query))[::-1]:
             if "detail" not in record and clock() - record["at_us"] < PATIENCE_US:
                 break
@@ -172,7 +173,7 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
 
     from trotline.audit.statistics import conversations as taken_together
 
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         found = taken_together(store, msgspec.structs.replace(query, limit=number))
     if as_json:
         click.echo(envelope("trotline.log.conversations/1", ok=True, data=msgspec.to_builtins(found), problems=[]))
@@ -201,7 +202,7 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
     from trotline.audit.statistics import among, costs_of, statistics
     from trotline.config.settings import read_settings
 
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         found = statistics(store, query, costs_of(read_settings(roots).costs))
         kinds = Counter(alarm.kind for alarm in among(store, query, store.alarms()))
         found["alarms"] = dict(kinds.most_common())

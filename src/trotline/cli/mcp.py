@@ -6,12 +6,12 @@ from typing import Any
 import click
 import msgspec
 
-from trotline.audit import trail
 from trotline.audit.export import moment
 from trotline.audit.inventory import ToolSeen, tools_seen
 from trotline.audit.query import VERDICTS, Query
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
+from trotline.cli.patience import opened_trail
 from trotline.cli.questions import Moment
 from trotline.config.install_key import install_key
 from trotline.config.mcp_files import Configured, read_servers
@@ -37,7 +37,7 @@ NOT_TOLD = "server not told"
 @json_option
 @roots_options
 def command(since_us: int, host: str, allow_list: bool, as_json: bool, roots: Roots) -> int:
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         seen = tools_seen(store.search(Query(since_us=since_us, host=host)))
     if allow_list:
         click.echo(_list(seen))

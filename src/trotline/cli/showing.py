@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from trotline.audit import trail
 from trotline.audit.actions import verdict_of
 from trotline.audit.alarms import UNEXPECTED, Alarm
 from trotline.audit.columns import subject_of
@@ -16,6 +15,7 @@ from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
 from trotline.cli.output import bold, dim, envelope, paint, printable
+from trotline.cli.patience import opened_trail, said_if_slow
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import TrotlineError
@@ -49,7 +49,7 @@ def line_of(record: dict[str, Any]) -> str:
 @roots_options
 def show(name: str, as_json: bool, roots: Roots) -> int:
     """Everything about one call, by its number or its id; what an edit changes is shown if it was kept."""
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         record = record_named(store, name)
         observed = store.observed(record)
     if as_json:
@@ -72,7 +72,7 @@ def show(name: str, as_json: bool, roots: Roots) -> int:
 def alarms(as_json: bool, roots: Roots) -> int:
     """What does not fit together in the whole trail: deeds that were refused, or that nobody asked about; leave that
     nobody used."""
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store, said_if_slow("the whole trail is read"):
         found = store.alarms(0)
     if as_json:
         data = {"alarms": [{**alarm._asdict(), "sentence": alarm.sentence} for alarm in found]}

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from trotline.audit import trail
 from trotline.audit.export import moment
 from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, envelope, plural, printable
+from trotline.cli.patience import opened_trail
 from trotline.cli.showing import record_named
 from trotline.config.files import content
 from trotline.config.places import Roots, policy_files
@@ -57,7 +57,7 @@ def new(name: str, target: Path | None, as_json: bool, roots: Roots) -> int:
     The test plays the call to the guards, under as much of the policies as it needs. Nothing that is there is
     overwritten.
     """
-    with trail.opened(roots.state) as store:
+    with opened_trail(roots.state) as store:
         record = record_named(store, name)
         seq = int(record["seq"])
         calls = in_order(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True)).every
