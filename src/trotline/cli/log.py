@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -11,7 +10,9 @@ from click.core import ParameterSource
 from trotline.audit import trail
 from trotline.audit.export import moment
 from trotline.audit.query import Query
-from trotline.audit.sqlite_store import RECENT_FOR_ALARMS, SqliteStore
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.statistics import Conversation
+from trotline.cli import tables, tallies
 from trotline.cli.exporting import export, send
 from trotline.cli.keeping import anchor, forget, verify
 from trotline.cli.options import json_option, roots_options
@@ -19,7 +20,7 @@ from trotline.cli.output import as_json as json_text
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
 from trotline.cli.patience import opened_trail
 from trotline.cli.questions import query_options, unheard_of
-from trotline.cli.showing import SAID, alarms, line_of, show, tell_alarms, told_work
+from trotline.cli.showing import alarms, line_of, show, tell_alarms
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import TrotlineError
@@ -50,13 +51,6 @@ PATIENCE_US = 1_500_000
 """How long a call that is followed waits for its words."""
 
 MOST_ALARMS = 5
-COUNTED = {
-    "denied_by": "denied by",
-    "losses": "lost",
-    "failures": "failed",
-    "failed_open": "failed, and the call went on",
-    "alarms": f"alarms, of the newest {RECENT_FOR_ALARMS:,} entries",
-}
 
 
 @click.group("log", help=HELP, invoke_without_command=True)
@@ -95,7 +89,7 @@ def command(
             data = {"records": found, "unread": len(store.unread()), "alarms": alarms}
             click.echo(envelope("trotline.log/1", ok=True, data=data, problems=[]))
             return 0
-        _tell(reversed(found) if follow else found, as_json=as_json)
+        _tell(found[::-1] if follow else found, as_json=as_json, drawn=sys.stdout.isatty() and not follow)
         tell_alarms(store.alarms(), MOST_ALARMS)
         _tell_doubts(store, found=bool(found) or follow)
         for doubt in () if found else unheard_of(query):
@@ -132,12 +126,17 @@ def _tell_news(roots: Roots, query: Query, *, as_json: bool) -> int:
         for record in list(store.search(query))[::-1]:
             if "detail" not in record and clock() - record["at_us"] < PATIENCE_US:
                 break
-            _tell([record], as_json=as_json)
+            _tell([record], as_json=as_json, drawn=False)
             last = record["seq"]
     return last
 
 
-def _tell(records: Iterable[dict[str, Any]], *, as_json: bool) -> None:
+def _tell(records: list[dict[str, Any]], *, as_json: bool, drawn: bool) -> None:
+    if drawn and records:
+        from trotline.cli import drawing
+
+        drawing.draw_list(drawing.OF_RECORDS, records)
+        return
     for record in records:
         click.echo(json_text(record).replace("\n", "") if as_json else line_of(record))
 
@@ -158,8 +157,7 @@ def _tell_counts(counts: list[dict[str, Any]], *, total: bool, as_json: bool) ->
         number = counts[0]["count"]
         click.echo(plural(number, "call") if sys.stdout.isatty() else str(number))
     else:
-        for one in counts:
-            click.echo(f"{one['count']:>8}  {printable(str(one['what']))}")
+        tables.tell([tallies.counts(counts)])
 
 
 @command.command("conversations")
@@ -178,6 +176,18 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
     if as_json:
         click.echo(envelope("trotline.log.conversations/1", ok=True, data=msgspec.to_builtins(found), problems=[]))
         return 0
+    _tell_conversations(found)
+    if not found:
+        click.echo("nothing in the trail answers to that")
+    return 0
+
+
+def _tell_conversations(found: list[Conversation]) -> None:
+    if found and sys.stdout.isatty():
+        from trotline.cli import drawing
+
+        drawing.draw_list(drawing.OF_CONVERSATIONS, found)
+        return
     for one in found:
         seconds = (one.last_us - one.first_us) // 1_000_000
         told = [plural(one.calls, "call"), plural(one.commands, "command"), plural(one.edits, "edit")]
@@ -186,9 +196,6 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
         ended = "".join(f"; {word}: {printable(said)}" for word, said in ends if said)
         name = bold(printable(one.id) or "no conversation")
         click.echo(f"{dim(moment(one.first_us))} {one.host} {name}: {', '.join(told)}{ended}")
-    if not found:
-        click.echo("nothing in the trail answers to that")
-    return 0
 
 
 @command.command("stats")
@@ -209,23 +216,8 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
     if as_json:
         click.echo(envelope("trotline.log.stats/1", ok=True, data=found, problems=[]))
         return 0
-    click.echo("\n".join(_told(found)))
+    tables.tell(tallies.statistics(found))
     return 0
-
-
-def _told(found: dict[str, Any]) -> Iterator[str]:
-    yield bold(plural(found["calls"], "call"))
-    yield from (f"{number:>8}  {SAID.get(word, word)}" for word, number in found["verdicts"].items())
-    for key, title in COUNTED.items():
-        if found[key]:
-            yield bold(title)
-            yield from (f"{number:>8}  {printable(name)}" for name, number in found[key].items())
-    if found["slowest"]:
-        yield bold("slowest, in ms") + dim("     p50      p95      p99")
-    for one in found["slowest"]:
-        times = " ".join(f"{one[name] / 1000:>8.1f}" for name in ("p50", "p95", "p99"))
-        yield f"{one['calls']:>8}  {times}  {printable(one['who'])}"
-    yield from told_work(found)
 
 
 for word in (show, alarms, verify, anchor, forget, export, send):

@@ -1,6 +1,7 @@
 """One record as people see it: in a line, and as a whole."""
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,19 +11,19 @@ from trotline.audit.actions import verdict_of
 from trotline.audit.alarms import UNEXPECTED, Alarm
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
-from trotline.audit.query import VERDICTS, Query
+from trotline.audit.query import Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
 from trotline.cli.output import bold, dim, envelope, paint, printable
 from trotline.cli.patience import opened_trail, said_if_slow
+from trotline.cli.tallies import SAID
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import TrotlineError
 
 WIDTH = 160
 SHOWN = {"deny": Severity.ERROR, "ask": Severity.WARNING}
-SAID = {word: said for said, word in VERDICTS.items()}
 COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -54,6 +55,11 @@ def show(name: str, as_json: bool, roots: Roots) -> int:
         observed = store.observed(record)
     if as_json:
         click.echo(envelope("trotline.log.record/1", ok=True, data={**record, "observed": observed}, problems=[]))
+        return 0
+    if sys.stdout.isatty():
+        from trotline.cli.sheet import draw_record
+
+        draw_record(record, observed)
         return 0
     click.echo(line_of(record))
     for line in _voices(record):
@@ -123,23 +129,3 @@ def record_named(store: SqliteStore, name: str) -> dict[str, Any]:
         hint = "`trotline log` lists them; the number stands first"
         raise TrotlineError(f"the trail has no record `{printable(name)[:80]}`", hint=hint)
     return found
-
-
-def told_work(found: dict[str, Any]) -> Iterator[str]:
-    """What was done, for people: tools, files, lengths."""
-    if found["tools"]:
-        yield bold("tools, in ms") + dim("       p50      p95   failed     bytes      cost")
-    for one in found["tools"]:
-        times = " ".join(f"{one.get(name, ''):>8}" for name in ("p50_ms", "p95_ms"))
-        cost = f"{one.get('cost', ''):>9}"
-        yield f"{one['calls']:>8}  {times} {one['failed']:>8} {one['bytes']:>9} {cost}  {printable(one['tool'])}"
-    if found["files"]:
-        yield bold("lines") + dim("     agent +       -    tab +       -")
-    for one in found["files"]:
-        counts = (one.get(name, 0) for name in ("agent_added", "agent_removed", "tab_added", "tab_removed"))
-        yield f"      {' '.join(f'{count:>7}' for count in counts)}  {printable(one['file'])}"
-    if found["lengths"]:
-        yield bold("characters") + dim("       p50      p95      p99")
-    for name, sizes in found["lengths"].items():
-        shown = " ".join(f"{sizes[share]:>8}" for share in ("p50", "p95", "p99"))
-        yield f"{sizes['calls']:>8}  {shown}  {name}"

@@ -1,0 +1,153 @@
+"""What `trotline log` shows on a terminal: tables as wide as it is, colours for what was refused.
+
+Only commands that a person called on a terminal load this: rich takes longer to load than a question takes. What an
+agent wrote is text and never markup, and nothing in it talks to the terminal.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+from rich.console import Console, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from trotline.audit.actions import verdict_of
+from trotline.audit.columns import columns_of, subject_of
+from trotline.audit.shapes import dict_of, list_of
+from trotline.cli.output import printable
+from trotline.cli.tables import Table
+from trotline.cli.tallies import SAID
+
+STYLES = {"deny": "bold red", "ask": "bold yellow", "allow": "green", "silent": "dim"}
+SHORT = "%m-%d %H:%M:%S"
+"""The year of what one looks at on a terminal is no news."""
+
+WIDE = 110
+"""Characters in a line from which on everything has a place in it."""
+
+LONGEST_NAMES = 30
+
+
+def console() -> Console:
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def show(*what: RenderableType) -> None:
+    console().print(*what, sep="\n")
+
+
+def text(value: Any, style: str = "") -> Text:
+    return Text(printable(str(value)), style=style)
+
+
+def moment(micros: int, form: str = SHORT) -> str:
+    return datetime.fromtimestamp(micros / 1_000_000, UTC).strftime(form)
+
+
+def grid(title: str = "", *, is_headed: bool = True, fills: bool = False) -> Grid:
+    return Grid(
+        title=f"\n{title}" if title else None,
+        title_style="bold",
+        title_justify="left",
+        box=None,
+        show_header=is_headed,
+        header_style="dim",
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        expand=fills,  # the long column gets what the others leave, and none of these is cut
+    )
+
+
+def draw_tables(tables: Iterable[Table]) -> None:
+    for table in tables:
+        drawn = grid(table.title, is_headed=any(table.numbers))
+        for name in table.numbers:
+            drawn.add_column(name, justify="right", no_wrap=True)
+        drawn.add_column(table.of, overflow="fold")
+        for *numbers, name in table.rows:
+            shown = (f"{number:,}" if isinstance(number, int) else str(number) for number in numbers)
+            drawn.add_row(*shown, text(name))
+        show(drawn)
+
+
+def _about(record: dict[str, Any]) -> Text:
+    about = text(" ".join(subject_of(record).split()) or record.get("tool", ""))
+    if missing := dict_of(record.get("detail")).get("missing"):
+        about.append_text(text(f" [{missing}]", "yellow"))
+    return about
+
+
+def _by(record: dict[str, Any]) -> Text:
+    by = text(", ".join(names(record, list_of(record.get("deciders")))), "dim")
+    by.truncate(LONGEST_NAMES, overflow="ellipsis")
+    return by
+
+
+def verdict(record: dict[str, Any]) -> Text:
+    word = verdict_of(record)
+    would = "would be " if word in list_of(record.get("withheld")) else ""
+    return text(f"{would}{SAID.get(word, word)}", STYLES.get(word, ""))
+
+
+def names(record: dict[str, Any], authors: Iterable[Any]) -> list[str]:
+    """Hooks by the line that people wrote."""
+    hooks = dict_of(dict_of(record.get("detail")).get("hooks"))
+    return [str(hooks.get(str(author), author)) for author in authors]
+
+
+def lasted(micros: int) -> str:
+    """`45 s`, `12 min`, `3 h 05`, `2 d 4 h`: what one wants to know of a length."""
+    seconds = max(0, micros) // 1_000_000
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+    if days:
+        return f"{days} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes % 60:02}"
+    return f"{minutes} min" if minutes else f"{seconds} s"
+
+
+class Column(NamedTuple):
+    """What it shows of a thing; a long one gets what the others leave."""
+
+    name: str
+    of: Callable[[Any], Text]
+    is_number: bool = False
+    is_long: bool = False
+    only_wide: bool = False  # a narrow terminal has no place for it
+
+
+OF_RECORDS = (
+    Column("number", lambda record: text(record["seq"]), is_number=True),
+    Column("time, UTC", lambda record: text(moment(columns_of(record).at_us))),
+    Column("host", lambda record: text(columns_of(record).host), only_wide=True),
+    Column("event", lambda record: text(columns_of(record).event)),
+    Column("verdict", verdict),
+    Column("about", _about, is_long=True),
+    Column("by", _by, only_wide=True),
+)
+OF_CONVERSATIONS = (
+    Column("begun, UTC", lambda talk: text(moment(talk.first_us))),
+    Column("host", lambda talk: text(talk.host), only_wide=True),
+    Column("conversation", lambda talk: text(talk.id or "none"), is_long=True),
+    Column("lasted", lambda talk: text(lasted(talk.last_us - talk.first_us)), is_number=True),
+    Column("calls", lambda talk: text(f"{talk.calls:,}"), is_number=True),
+    Column("commands", lambda talk: text(f"{talk.commands:,}"), is_number=True, only_wide=True),
+    Column("edits", lambda talk: text(f"{talk.edits:,}"), is_number=True, only_wide=True),
+    Column("denied", lambda talk: text(talk.denied, STYLES["deny" if talk.denied else "silent"]), is_number=True),
+    Column("stopped", lambda talk: text(talk.status)),
+    Column("ended", lambda talk: text(talk.reason), only_wide=True),
+)
+
+
+def draw_list(columns: Iterable[Column], things: Iterable[Any]) -> None:
+    """A line for each, however much there is to say of it."""
+    is_wide = console().width >= WIDE
+    shown = [column for column in columns if is_wide or not column.only_wide]
+    drawn = grid(fills=True)
+    for name, _, is_number, is_long, _ in shown:
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        drawn.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=1 if is_long else None)
+    for thing in things:
+        drawn.add_row(*(column.of(thing) for column in shown))
+    show(drawn)

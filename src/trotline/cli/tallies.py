@@ -1,0 +1,47 @@
+"""Statistics and counts as tables."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from trotline.audit.query import VERDICTS
+from trotline.audit.sqlite_store import RECENT_FOR_ALARMS
+from trotline.cli.output import plural
+from trotline.cli.tables import Table
+
+SAID = {word: said for said, word in VERDICTS.items()}
+COUNTED = {
+    "denied_by": "denied by",
+    "losses": "lost",
+    "failures": "failed",
+    "failed_open": "failed, and the call went on",
+    "alarms": f"alarms, of the newest {RECENT_FOR_ALARMS:,} entries",
+}
+SHARES = ("p50", "p95", "p99")
+OF_TOOLS = ("calls", "p50_ms", "p95_ms", "failed", "bytes", "cost")
+OF_FILES = ("agent_added", "agent_removed", "tab_added", "tab_removed")
+
+
+def counts(found: list[dict[str, Any]]) -> Table:
+    return Table("", [(one["count"], one["what"]) for one in found])
+
+
+def statistics(found: dict[str, Any]) -> Iterator[Table]:
+    verdicts = [(number, SAID.get(word, word)) for word, number in found["verdicts"].items()]
+    yield Table(plural(found["calls"], "call"), verdicts or [(0, "so far")])
+    for key, title in COUNTED.items():
+        yield Table(title, [(number, name) for name, number in found[key].items()])
+    slowest = [
+        (one["calls"], *(f"{one[share] / 1000:.1f}" for share in SHARES), one["who"]) for one in found["slowest"]
+    ]
+    yield Table("slowest, in ms", slowest, ("calls", *SHARES), "who")
+    yield from _work(found)
+
+
+def _work(found: dict[str, Any]) -> Iterator[Table]:
+    """What was done: tools, files, lengths."""
+    tools = [(*(one.get(name, "") for name in OF_TOOLS), one["tool"]) for one in found["tools"]]
+    yield Table("tools, in ms", tools, ("calls", "p50", "p95", "failed", "bytes", "cost"), "tool")
+    files = [(*(one.get(name, 0) for name in OF_FILES), one["file"]) for one in found["files"]]
+    yield Table("lines", files, ("agent +", "agent -", "tab +", "tab -"), "file")
+    lengths = [(sizes["calls"], *(sizes[share] for share in SHARES), name) for name, sizes in found["lengths"].items()]
+    yield Table("characters", lengths, ("texts", *SHARES), "of a")
