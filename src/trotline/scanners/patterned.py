@@ -28,6 +28,8 @@ class Kind(NamedTuple):
 class Patterned:
     """One scanner of many patterns; of two that overlap, the one that was declared first has the higher rank."""
 
+    reads_meaning = False
+
     def __init__(self, name: str, declared: Mapping[str, Kind]) -> None:
         self.name = name
         self.declared = declared
@@ -37,7 +39,7 @@ class Patterned:
     def _patterns(self) -> dict[str, Any]:
         return {kind: compiled(one.pattern) for kind, one in self.declared.items()}
 
-    def spans(self, window: Window, path: str = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
         plain = window.data.isascii()
         for rank, (kind, one) in enumerate(self.declared.items()):
             if (plain and not one.in_ascii) or one.needs not in window.data:

@@ -154,5 +154,7 @@ KINDS: dict[str, Kind] = {
 
 
 class Pii(Patterned):
+    reads_meaning = True
+
     def __init__(self) -> None:
         super().__init__(NAME, KINDS)

@@ -57,9 +57,10 @@ class Matching:
         self.rule = rule
         self.rank = rank
         self.guessed = "guessed" in rule.tags
+        self.is_long = "long" in rule.tags
         self.checksum = CHECKSUMS.get(rule.id)
         far = not near or "anywhere" in rule.tags
-        self.reach = Reach(OWN, OWN) if far else Reach(BACK, AFTER if "long" in rule.tags else FORWARD)
+        self.reach = Reach(OWN, OWN) if far else Reach(BACK, AFTER if self.is_long else FORWARD)
 
     @cached_property
     def pattern(self) -> Any:
@@ -88,6 +89,7 @@ class Secrets:
     """All rules of some packs; of two rules with one id the later pack's counts."""
 
     name = NAME
+    reads_meaning = True
 
     def __init__(self, packs: Iterable[Pack]) -> None:
         listed = list(packs)
@@ -108,12 +110,12 @@ class Secrets:
             (rule, [word.lower().encode() for word in rule.rule.keywords], rule.reach) for rule in self._rules
         )
 
-    def spans(self, window: Window, path: str = "") -> Iterator[Span]:
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
         """What begins in the window's own stretch."""
-        where = path.encode("utf-8", "surrogateescape")
+        where = (path or "").encode("utf-8", "surrogateescape")
         always = {rule: [[0, len(window.data)]] for rule in self._rules if not rule.rule.keywords}
         for rule, stretches in {**self._keywords.stretches(window.data.lower()), **always}.items():
-            if rule.path is not None and not rule.path.search(where):
+            if path is not None and rule.path is not None and not rule.path.search(where):
                 continue
             for start, end in stretches:
                 yield from self._matches(rule, window, (start, end), where)
@@ -132,7 +134,8 @@ class Secrets:
 
     def _allowed(self, rule: Matching, match: Any, value: bytes, path: bytes) -> bool:
         targets = {"secret": value, "match": match.group(), "line": _line(match)}
-        return any(allowed.allows(targets, path) for allowed in (*self._allowing, *rule.allowing))
+        general = () if rule.is_long else self._allowing  # by chance a long value has anything in it
+        return any(allowed.allows(targets, path) for allowed in (*general, *rule.allowing))
 
 
 def _line(match: Any) -> bytes:
