@@ -205,11 +205,15 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "changes",
         "hosting",
         "keeping",
+        "drawing",
         "lazy",
         "patience",
         "showing",
         "exporting",
         "questions",
+        "sheet",
+        "tables",
+        "tallies",
     }
     assert files == set(COMMANDS)
 

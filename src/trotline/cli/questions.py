@@ -9,7 +9,6 @@ import click
 
 from trotline.audit.conditions import CONDITIONS
 from trotline.audit.query import VERDICTS, Query
-from trotline.audit.records import PLAIN
 from trotline.config.places import Roots
 from trotline.machine import clock, machine_roots
 
@@ -51,8 +50,6 @@ def unheard_of(query: Query) -> Iterator[str]:
 
 def kept_name(conversation: str, roots: Roots) -> str:
     """A conversation as records name it."""
-    if PLAIN.fullmatch(conversation):
-        return conversation
     from trotline.audit.names import Names
 
     return Names(roots).kept(conversation)
@@ -77,7 +74,7 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
         asked = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
         if 0 < asked["until_us"] <= asked["since_us"]:
             raise click.UsageError("--until is before --since: nothing can be between them")
-        if not PLAIN.fullmatch(asked["conversation"]):
+        if asked["conversation"]:
             roots = machine_roots(rest["projects"], rest["home"], rest["system"])
             asked["conversation"] = kept_name(asked["conversation"], roots)
         return function(*args, query=Query(**asked, verdict=VERDICTS.get(verdict or "", "")), **rest)

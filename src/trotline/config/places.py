@@ -39,6 +39,8 @@ MANAGED: dict[Platform, str] = {
 }
 
 MALICIOUS = "malicious-packages"
+OWN_RULES = "secrets.toml"
+"""Rules for secrets that people have beside ours."""
 
 
 class Roots(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +95,11 @@ def _policies(roots: Roots) -> tuple[tuple[str, str], ...]:
     """Those that are no project's: asked for by every call, and a Path costs more than the look."""
     own = {"enterprise": roots.managed_config, "team": roots.team_file.parent, "user": roots.config}
     return tuple((layer, str(directory / "policy.toml")) for layer, directory in own.items())
+
+
+def is_configured(roots: Roots, name: str) -> bool:
+    """Whether the person or the owner of the machine has such a file, whatever is in it."""
+    return any(os.path.lexists(directory / name) for directory in (roots.config, roots.managed_config))
 
 
 def malicious_files(roots: Roots) -> tuple[Path, Path]:
