@@ -9,6 +9,9 @@ from trotline.scanners.finding import Span
 from trotline.scanners.rules import compiled
 from trotline.scanners.windows import Window
 
+LONGEST = 512
+"""Bytes of what these patterns fit, and more."""
+
 
 def _always(_data: bytes, _start: int, _end: int) -> bool:
     return True
@@ -44,11 +47,12 @@ class Patterned:
         for rank, (kind, one) in enumerate(self.declared.items()):
             if (plain and not one.in_ascii) or one.needs not in window.data:
                 continue
-            for start, end in _found(self._patterns[kind], window.data):
+            for start, end in _found(self._patterns[kind], window):
                 if window.owns(start) and one.holds(window.data, start, end):
                     yield window.span(start, end, kind, self.name, one.certainty, rank=rank)
 
 
-def _found(pattern: Any, data: bytes) -> Iterator[tuple[int, int]]:
-    for match in pattern.finditer(data):
+def _found(pattern: Any, window: Window) -> Iterator[tuple[int, int]]:
+    matches = (match for start, end in window.regions for match in pattern.finditer(window.data, start, end + LONGEST))
+    for match in matches:
         yield next(match.span(group) for group in range(1, pattern.groups + 1) if match.start(group) != -1)

@@ -53,7 +53,7 @@ def spans_of(
     """In order; of each scanner none overlap. None as a path: it may be any, and a rule for some is one for this."""
     pending: list[Span] = []
     for window in windows(chunks_of(text) if isinstance(text, str | bytes) else text):
-        seen = list(readings(window)) if any(scanner.reads_meaning for scanner in scanners) else [window]
+        seen = readings(window) if any(scanner.reads_meaning for scanner in scanners) else [window]
         found = [
             span
             for scanner in scanners

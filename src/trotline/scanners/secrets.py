@@ -11,7 +11,7 @@ from trotline.effects import Certainty
 from trotline.scanners.checksums import CHECKSUMS
 from trotline.scanners.entropy import entropy
 from trotline.scanners.finding import Span
-from trotline.scanners.keywords import Keywords, Reach
+from trotline.scanners.keywords import Keywords, Reach, Stretch
 from trotline.scanners.rules import Allowlist, Pack, Rule, compiled
 from trotline.scanners.windows import AFTER, OWN, Window
 
@@ -113,12 +113,19 @@ class Secrets:
     def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
         """What begins in the window's own stretch."""
         where = (path or "").encode("utf-8", "surrogateescape")
-        always = {rule: [[0, len(window.data)]] for rule in self._rules if not rule.rule.keywords}
-        for rule, stretches in {**self._keywords.stretches(window.data.lower()), **always}.items():
-            if path is not None and rule.path is not None and not rule.path.search(where):
-                continue
-            for start, end in stretches:
-                yield from self._matches(rule, window, (start, end), where)
+        for start, end in window.regions:
+            for rule, stretches in self._stretches(window.data[start:end]).items():
+                if path is not None and rule.path is not None and not rule.path.search(where):
+                    continue
+                for first, last in stretches:
+                    yield from self._matches(rule, window, (start + first, start + last), where)
+
+    def _stretches(self, data: bytes) -> dict[Matching, list[Stretch]]:
+        return {**self._keywords.stretches(data.lower()), **{rule: [[0, len(data)]] for rule in self._always}}
+
+    @cached_property
+    def _always(self) -> list[Matching]:
+        return [rule for rule in self._rules if not rule.rule.keywords]
 
     def _matches(self, rule: Matching, window: Window, stretch: tuple[int, int], path: bytes) -> Iterator[Span]:
         data = window.data
