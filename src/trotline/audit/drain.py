@@ -83,7 +83,7 @@ def _drained(file: Path, store: Store) -> int:
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as opened:
         _wait_for_the_last_line(descriptor)
-        lines = _lines(opened)
+        lines = _lines(opened, os.fstat(descriptor).st_mtime_ns // 1000)
         count = 0
         while batch := list(islice(lines, BATCH)):
             count += store.append(batch)
@@ -101,7 +101,7 @@ def _wait_for_the_last_line(descriptor: int) -> None:
         time.sleep(0.001)
 
 
-def _lines(opened: Iterable[bytes]) -> Iterator[Line | Unread]:
+def _lines(opened: Iterable[bytes], came_us: int) -> Iterator[Line | Unread]:
     at = 0
     for raw in opened:
         line = raw.strip(b"\n")
@@ -109,6 +109,6 @@ def _lines(opened: Iterable[bytes]) -> Iterator[Line | Unread]:
         at += len(raw)
         body = line_of(line) if line else {}
         if body is None:
-            yield Unread(place, "torn", line)
+            yield Unread(place, "torn", line, came_us)
         elif body:
-            yield Line(body, place)
+            yield Line(body, place, came_us, line)

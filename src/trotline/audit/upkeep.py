@@ -71,7 +71,16 @@ def forget_what_is_due(store: SqliteStore, upkeep: Upkeep, now_us: int) -> int:
         count += store.forget(Forgetting(before_us=now_us - upkeep.keep_us), now_us=now_us)
     if upkeep.keep_bytes and store.size() > upkeep.keep_bytes * SLACK:
         count += store.forget(Forgetting(keep_bytes=upkeep.keep_bytes), now_us=now_us)
+        if store.size() > upkeep.keep_bytes * SLACK:
+            raise TrotlineError(f"{beyond(store, now_us)}: `keep_size` cannot be kept", hint="a larger one can")
     return count
+
+
+def beyond(store: SqliteStore, now_us: int) -> str:
+    """Why a size was not reached."""
+    size, least = (number // 100_000 / 10 for number in (store.size(), store.least(now_us)))
+    kept = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
+    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {kept}"
 
 
 def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
