@@ -305,6 +305,15 @@ def test_a_place_that_cannot_be_written_is_said_and_the_trail_is_whole(
         assert len(list(store.search(Query()))) == 2
 
 
+def test_a_pipe_is_no_anchor_and_nobody_waits_for_its_other_end(world: World, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "heads")
+    say(world, anchor_file=str(tmp_path / "heads"))
+    fill(world, 1, 2)
+    done = log(world)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert "is no file" in done.stderr
+
+
 def test_the_settings_of_the_machine_are_not_a_persons_to_change(world: World, tmp_path: Path) -> None:
     heads = tmp_path / "heads"
     say(world, anchor_file="off", keep_for="1h")

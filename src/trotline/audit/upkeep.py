@@ -3,6 +3,8 @@
 import os
 import re
 import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,6 +89,7 @@ def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
     """Where the head was noted; the same head is not noted twice in a row in a file."""
     noted = []
     if upkeep.anchor is not None and head.seq:
+        _refuse_pipe(upkeep.anchor)
         if max(anchors_in(upkeep.anchor), default=0) != head.seq:
             note_head(upkeep.anchor, head, when)
         noted.append(str(upkeep.anchor))
@@ -94,6 +97,14 @@ def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
         tell_syslog(upkeep.syslog, head, when)
         noted.append(upkeep.syslog)
     return noted
+
+
+def _refuse_pipe(anchor: Path) -> None:
+    """Whoever opens one waits until somebody is at its other end, and for ever if nobody is."""
+    with suppress(OSError):  # whoever reads or writes it says what is wrong with it
+        mode = anchor.stat().st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            raise TrotlineError(f"the anchor `{anchor}` is no file", hint="`anchor_file` names one")
 
 
 def tell_syslog(place: str, head: Head, when: str) -> None:
