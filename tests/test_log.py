@@ -347,7 +347,7 @@ def test_a_trail_that_cannot_be_used_is_said_and_the_records_wait(world: World, 
     done = log(world, *words)
     assert done.returncode == 1
     assert "cannot be used: file is not a database" in done.stderr
-    assert "trail.db.broken` sets it aside" in done.stderr
+    assert "`trotline service stop`, then `for end in" in done.stderr
     assert "records wait in the spool" in done.stderr
     assert len(spool.read().records) == 4
 

@@ -46,6 +46,7 @@ RINGS: tuple[tuple[str, ...], ...] = (
         "adapters",
         "assemble",
         "awaited",
+        "background",
         "blast",
         "checkup",
         "cli",

@@ -26,6 +26,20 @@ def as_text(body: dict[str, Any]) -> str:
     return json.dumps(body, ensure_ascii=True, separators=(",", ":"))
 
 
+def say_the_same(one: str, other: str) -> bool:
+    """Whether two bodies differ only in how long it took: a call that is judged again, because a service was killed
+    before its answer was heard, has the same id."""
+    return one == other or _without_times(one) == _without_times(other)
+
+
+def _without_times(body: str) -> Any:
+    read = _read(body)
+    voices = read.get("voices")
+    if isinstance(voices, list):
+        read["voices"] = [{**one, "micros": 0} if isinstance(one, dict) else one for one in voices]
+    return {**read, "micros": 0}
+
+
 def joined(seq: int, record: str, detail: str | None) -> dict[str, Any]:
     """A record as it is shown: with its place in the trail, and with what was said."""
     words = {"detail": _read(detail)} if detail is not None else {}

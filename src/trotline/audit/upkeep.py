@@ -3,6 +3,8 @@
 import os
 import re
 import socket
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,13 +73,23 @@ def forget_what_is_due(store: SqliteStore, upkeep: Upkeep, now_us: int) -> int:
         count += store.forget(Forgetting(before_us=now_us - upkeep.keep_us), now_us=now_us)
     if upkeep.keep_bytes and store.size() > upkeep.keep_bytes * SLACK:
         count += store.forget(Forgetting(keep_bytes=upkeep.keep_bytes), now_us=now_us)
+        if store.size() > upkeep.keep_bytes * SLACK:
+            raise TrotlineError(f"{beyond(store, now_us)}: `keep_size` cannot be kept", hint="a larger one can")
     return count
+
+
+def beyond(store: SqliteStore, now_us: int) -> str:
+    """Why a size was not reached."""
+    size, least = (number // 100_000 / 10 for number in (store.size(), store.least(now_us)))
+    kept = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
+    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {kept}"
 
 
 def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
     """Where the head was noted; the same head is not noted twice in a row in a file."""
     noted = []
     if upkeep.anchor is not None and head.seq:
+        _refuse_pipe(upkeep.anchor)
         if max(anchors_in(upkeep.anchor), default=0) != head.seq:
             note_head(upkeep.anchor, head, when)
         noted.append(str(upkeep.anchor))
@@ -85,6 +97,14 @@ def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
         tell_syslog(upkeep.syslog, head, when)
         noted.append(upkeep.syslog)
     return noted
+
+
+def _refuse_pipe(anchor: Path) -> None:
+    """Whoever opens one waits until somebody is at its other end, and for ever if nobody is."""
+    with suppress(OSError):  # whoever reads or writes it says what is wrong with it
+        mode = anchor.stat().st_mode
+        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
+            raise TrotlineError(f"the anchor `{anchor}` is no file", hint="`anchor_file` names one")
 
 
 def tell_syslog(place: str, head: Head, when: str) -> None:

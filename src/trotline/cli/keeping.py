@@ -7,7 +7,7 @@ import click
 
 from trotline.audit.export import moment
 from trotline.audit.store import Forgetting
-from trotline.audit.upkeep import Upkeep, note_elsewhere, size_of, upkeep_of
+from trotline.audit.upkeep import Upkeep, beyond, note_elsewhere, size_of, upkeep_of
 from trotline.audit.verification import Verified, anchors_in, note_head, verified
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import dim, envelope, paint, plural, printable
@@ -126,11 +126,12 @@ def forget(before_us: int, conversation: str, keep_bytes: int, as_json: bool, ro
     with opened_trail(roots.state) as store, said_if_slow("records are taken out of the trail"):
         count = store.forget(Forgetting(before_us, kept_name(conversation, roots), keep_bytes), now_us=clock())
         size = store.size()
+        left = beyond(store, clock()) if keep_bytes and size > keep_bytes else ""
     if as_json:
         data = {"forgotten": count, "bytes": size}
         click.echo(envelope("trotline.log.forget/1", ok=True, data=data, problems=[]))
         return 0
     click.echo(f"{plural(count, 'record')} forgotten")
-    if keep_bytes and size > keep_bytes:
-        click.echo(dim(f"{size // 1_000_000} MB are left: links of what was forgotten stay, about 300 bytes each"))
+    if left:
+        click.echo(paint(left, Severity.WARNING))
     return 0

@@ -3,8 +3,10 @@
 `--home`, `--system` and `--project` move everything at once, which is also how tests stand on any operating system.
 """
 
+import errno
 import functools
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -118,9 +120,11 @@ def project_of(start: Path, home: Path) -> Path:
 
 
 def private_directory(directory: Path) -> None:
-    """Make a directory that is ours alone; refuse one that belongs to somebody else."""
+    """Make a directory that is ours alone; refuse one that belongs to somebody else, and a link to any."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.stat()
+    status = directory.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "a link is in its place", str(directory))
     if status.st_uid != os.getuid():
         raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
     if status.st_mode & 0o077:
