@@ -6,10 +6,10 @@ import socket
 from pathlib import Path
 from typing import NamedTuple
 
+from trotline.audit.anchors import anchor_in, line_of, note_head
 from trotline.audit.chain import Head
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
-from trotline.audit.verification import anchors_in, line_of, note_head
 from trotline.config.places import Roots
 from trotline.config.settings import OFF, Settings, read_settings
 from trotline.errors import TrotlineError
@@ -78,7 +78,7 @@ def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
     """Where the head was noted; the same head is not noted twice in a row in a file."""
     noted = []
     if upkeep.anchor is not None and head.seq:
-        if max(anchors_in(upkeep.anchor), default=0) != head.seq:
+        if max(anchor_in(upkeep.anchor).heads, default=0) != head.seq:
             note_head(upkeep.anchor, head, when)
         noted.append(str(upkeep.anchor))
     if upkeep.syslog and head.seq:
