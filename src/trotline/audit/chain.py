@@ -87,7 +87,8 @@ def breaks_in(entries: Iterable[Entry], *noted: Mapping[int, str]) -> Iterator[B
         gap = entry.seq != before.seq + 1
         if gap:
             yield Break(before.seq + 1, "", _missing(before.seq + 1, entry.seq - 1))
-        wrong = list(_wrong_in(entry, None if gap else before.digest, [heads.get(entry.seq) for heads in noted]))
+        heads = [known.get(entry.seq, entry.digest) for known in noted]
+        wrong = list(_wrong_in(entry, None if gap else str(before.digest), heads))
         yield from (Break(entry.seq, id_, what) for what in wrong)
         if entry.body is None:
             empty.append((entry.seq, id_))
@@ -97,12 +98,12 @@ def breaks_in(entries: Iterable[Entry], *noted: Mapping[int, str]) -> Iterator[B
         before = Head(entry.seq, entry.digest)
     for seq, id_ in empty:
         yield Break(seq, id_, "its body is gone, and no entry says that it was forgotten")
-    furthest = max((seq for heads in noted for seq in heads), default=0)
+    furthest = max((seq for known in noted for seq in known), default=0)
     if furthest > before.seq:
         yield Break(before.seq + 1, "", f"the end is cut: {_missing(before.seq + 1, furthest)}")
 
 
-def _wrong_in(entry: Entry, previous: str | None, heads: Iterable[str | None]) -> Iterator[str]:
+def _wrong_in(entry: Entry, previous: str | None, heads: Iterable[str]) -> Iterator[str]:
     if not _is_shaped(entry):
         yield MISSHAPEN
         return
@@ -111,7 +112,7 @@ def _wrong_in(entry: Entry, previous: str | None, heads: Iterable[str | None]) -
     link = entry.seq, entry.kind, entry.id, entry.salted
     if previous is not None and link_digest(previous, *link) != entry.digest:
         yield "it does not follow from what is before it: edited, or not in its place"
-    if any(head not in (None, entry.digest) for head in heads):
+    if any(head != entry.digest for head in heads):
         yield "a head that was noted here is another: the chain was written anew"
 
 
