@@ -272,6 +272,7 @@ def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spo
     edit(
         world,
         "DELETE FROM entries WHERE seq > 4; DELETE FROM checkpoints; DELETE FROM records WHERE seq > 4;"
+        "DELETE FROM facts WHERE seq > 4; DELETE FROM figures WHERE seq > 4; DELETE FROM words WHERE rowid > 4;"
         "UPDATE spans SET last_us = (SELECT max(at_us) FROM records)",
     )
     assert log(world, "verify").returncode == 0

@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
+from trotline.audit.chain import ID
 from trotline.audit.records import DETAIL
 from trotline.audit.records import SCHEMA as RECORD
 
 KINDS = {RECORD: "record", DETAIL: "detail"}
-LONGEST_ID = 128
 
 
 def why_unread(body: dict[str, Any]) -> str:
@@ -17,7 +17,7 @@ def why_unread(body: dict[str, Any]) -> str:
     schema, id_ = body.get("schema"), body.get("id")
     if schema not in KINDS:
         return f"its schema is {str(schema)[:80]!r}: of a newer Trotline?"
-    if not isinstance(id_, str) or not 0 < len(id_) <= LONGEST_ID or not id_.isascii() or not id_.isprintable():
+    if not isinstance(id_, str) or not ID.fullmatch(id_):
         return "its id is none"
     return ""
 

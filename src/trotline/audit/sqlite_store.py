@@ -12,11 +12,11 @@ from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
 from trotline.audit.bodies import KINDS, as_text, joined, say_the_same, why_unread
-from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head, entry_after, spans_of
+from trotline.audit.chain import FORGOTTEN, Entry, Head, entry_after, spans_of
 from trotline.audit.columns import Columns, columns_of, facts_of, words_of
 from trotline.audit.complaints import Complaints, is_of_a_line
 from trotline.audit.counting import counts
-from trotline.audit.figures import figures_of
+from trotline.audit.inspection import COLUMNS, checkpoints_in, entries_in, figure_rows, head_in, misindexed_in
 from trotline.audit.migrations import migrate, refuse_newer
 from trotline.audit.owned_file import private_file
 from trotline.audit.query import Query
@@ -35,6 +35,11 @@ SECONDS_TO_WAIT = 10.0
 EVERY = 1_000
 """Entries between two checkpoints that stay; the newest is always there."""
 
+SUPERSEDED = (
+    "DELETE FROM checkpoints WHERE seq < ? AND seq % ? != 0"
+    " AND digest = (SELECT digest FROM entries WHERE entries.seq = checkpoints.seq)"
+)
+
 MOST_ROUNDS = 5
 LONGEST_UNREAD = 64_000_000
 """Bytes of a line that cannot be read; no database takes one of any length."""
@@ -47,7 +52,6 @@ OLDEST = (
 
 RECENT_FOR_ALARMS = 10_000
 TOGETHER = {"conversation": talks, "figure": sums, "spread": spreads}
-COLUMNS = ", ".join(("seq", *Columns._fields))
 
 
 class SqliteStore:
@@ -220,25 +224,21 @@ class SqliteStore:
 
     def head(self) -> Head:
         with self._complaints:
-            row = self._db.execute("SELECT seq, digest FROM entries ORDER BY seq DESC LIMIT 1").fetchone()
-        return Head(*row) if row else BEGINNING
+            return head_in(self._db)
 
     def entries(self) -> Iterator[Entry]:
-        """The whole chain, in its order."""
         with self._complaints:
-            columns = ", ".join(Entry._fields)
-            for row in self._db.execute(f"SELECT {columns} FROM entries ORDER BY seq"):  # noqa: S608 - names of ours
-                yield Entry(*row)
-
-    def damage(self) -> str:
-        """What the database itself finds wrong with its pages."""
-        with self._complaints:
-            found = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        return "" if found == "ok" else " ".join(found.split())
+            yield from entries_in(self._db)
 
     def checkpoints(self) -> dict[int, str]:
         with self._complaints:
-            return dict(self._db.execute("SELECT seq, digest FROM checkpoints"))
+            return checkpoints_in(self._db)
+
+    @contextlib.contextmanager
+    def looked_over(self) -> Iterator[sqlite3.Connection]:
+        """For those who verify it."""
+        with self._complaints:
+            yield self._db
 
     def unread(self) -> list[Unread]:
         with self._complaints:
@@ -273,42 +273,25 @@ class SqliteStore:
             return [row[0] for row in self._db.execute(found, (RAN, step[1], record["seq"]))]
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
-        """Records that would not be found by what is in them, and what is found without being a record."""
         with self._complaints:
-            listed = {row[0]: row[1:] for row in self._db.execute(f"SELECT {COLUMNS} FROM records")}  # noqa: S608 - ours
-        for record in self._all():
-            if listed.pop(record["seq"], None) != tuple(columns_of(record)) or not self._has_facts(record):
-                yield record["seq"], str(record["id"])
-        yield from ((seq, row[0]) for seq, row in listed.items())
-        yield from spans.astray(self._db)
-
-    def _all(self) -> Iterator[dict[str, Any]]:
-        statement = (
-            "SELECT record.seq, record.body, detail.body FROM entries AS record LEFT JOIN entries AS detail"
-            " ON detail.id = record.id AND detail.kind = 'detail'"
-            " WHERE record.kind = 'record' AND record.body IS NOT NULL ORDER BY record.seq"
-        )
-        with self._complaints:
-            yield from (joined(*row) for row in self._db.execute(statement))
-
-    def _has_facts(self, record: dict[str, Any]) -> bool:
-        found = set(self._db.execute("SELECT kind, name FROM facts WHERE seq = ?", (record["seq"],)))
-        figures = set(self._db.execute("SELECT * FROM figures WHERE seq = ?", (record["seq"],)))
-        words = self._db.execute("SELECT text FROM words WHERE rowid = ?", (record["seq"],)).fetchone()
-        counted = figures == set(_rows_of(record["seq"], record))
-        return counted and found == facts_of(record) and words == (words_of(record),)
+            yield from misindexed_in(self._db)
 
     def _add(self, head: Head, kind: str, id_: str, body: str) -> Head:
         entry = entry_after(head, kind, id_, os.urandom(16).hex(), body)
         self._db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
         if entry.seq % EVERY == 0:
-            self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (entry.seq, entry.digest))
+            self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", (entry.seq, entry.digest))
         return Head(entry.seq, entry.digest)
 
     def _checkpoint(self, head: Head) -> None:
+        """The newest takes the place of those before it.
+
+        One that contradicts the entries stays for good: it is all that is left of an end that was cut, and whoever goes
+        on writing must not hide that.
+        """
         if head.seq:
-            self._db.execute("DELETE FROM checkpoints WHERE seq < ? AND seq % ? != 0", (head.seq, EVERY))
-            self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", head)
+            self._db.execute(SUPERSEDED, (head.seq, EVERY))
+            self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", head)
 
     def _keep_unread(self, line: Line | Unread, why: str) -> None:
         raw = line.line or as_text(line.body).encode() if isinstance(line, Line) else line.line
@@ -333,7 +316,7 @@ class SqliteStore:
         self._db.executemany(
             "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in facts_of(record)]
         )
-        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", _rows_of(seq, record))
+        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", figure_rows(seq, record))
         self._db.execute("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)", (seq, words_of(record)))
 
     def _unlist(self, seq: int) -> None:
@@ -357,7 +340,3 @@ class SqliteStore:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-def _rows_of(seq: int, record: dict[str, Any]) -> list[tuple[str, str, int, int, int]]:
-    return [(figure.kind, figure.name, seq, turn, figure.amount) for turn, figure in enumerate(figures_of(record))]

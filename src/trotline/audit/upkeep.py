@@ -3,15 +3,13 @@
 import os
 import re
 import socket
-import stat
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from trotline.audit.anchors import anchor_in, line_of, note_head
 from trotline.audit.chain import Head
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
-from trotline.audit.verification import anchors_in, line_of, note_head
 from trotline.config.places import Roots
 from trotline.config.settings import OFF, Settings, read_settings
 from trotline.errors import TrotlineError
@@ -89,22 +87,13 @@ def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
     """Where the head was noted; the same head is not noted twice in a row in a file."""
     noted = []
     if upkeep.anchor is not None and head.seq:
-        _refuse_pipe(upkeep.anchor)
-        if max(anchors_in(upkeep.anchor), default=0) != head.seq:
+        if max(anchor_in(upkeep.anchor).heads, default=0) != head.seq:
             note_head(upkeep.anchor, head, when)
         noted.append(str(upkeep.anchor))
     if upkeep.syslog and head.seq:
         tell_syslog(upkeep.syslog, head, when)
         noted.append(upkeep.syslog)
     return noted
-
-
-def _refuse_pipe(anchor: Path) -> None:
-    """Whoever opens one waits until somebody is at its other end, and for ever if nobody is."""
-    with suppress(OSError):  # whoever reads or writes it says what is wrong with it
-        mode = anchor.stat().st_mode
-        if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
-            raise TrotlineError(f"the anchor `{anchor}` is no file", hint="`anchor_file` names one")
 
 
 def tell_syslog(place: str, head: Head, when: str) -> None:

@@ -106,7 +106,7 @@ def readings(window: Window) -> list[Window]:
         blanked = SIGN.sub(lambda match: _blanks(match, ends), data)
         if ends:
             found.append(Blanked(window, blanked, ends))
-    joined = _joined(window)
+    joined = _joined(window) if len(found) > 1 or b"[redacted " in data else None
     return [*found, joined] if joined else found
 
 
