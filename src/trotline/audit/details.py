@@ -37,7 +37,7 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
     changes = changes_of(outcome.event)
     diffs = diffs_of(changes)
     told = _content(outcome, wording, diffs) if wording.keeps_content else _outline(outcome, wording, diffs)
-    told |= {"version": _version(outcome), "measures": measures_of(outcome.event)}
+    told |= {"version": _version(outcome), "measures": measures_of(outcome.event, diffs)}
     clean, findings = redacted_tree({**told, CHANGES: _cut_changes(changes, wording)}, wording.key, wording.scanners)
     if "reply" in clean:
         clean["reply"] = clean["reply"][:LONGEST]  # not sooner: half of a secret is one too
