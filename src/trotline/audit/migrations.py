@@ -2,13 +2,23 @@
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from trotline.audit.bodies import joined
+from trotline.audit.columns import columns_of, facts_of, words_of
 from trotline.audit.figures import figures_of
 from trotline.errors import TrotlineError
 
 STEPS = Path(__file__).parent / "schema"
+LENT: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "columns_of": columns_of,
+    "facts_of": lambda record: sorted(facts_of(record)),
+    "figures_of": figures_of,
+    "words_of": words_of,
+}
+"""What makes out of bodies what no SQL can: functions of a record and its detail."""
 
 
 def migrate(connection: sqlite3.Connection, file: Path) -> None:
@@ -16,7 +26,8 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
     steps = {int(step.name.split("_")[0]): step for step in STEPS.glob("*.sql")}
     if _version(connection) == max(steps):
         return
-    connection.create_function("figures_of", 2, _figures, deterministic=True)
+    for name, made in LENT.items():
+        connection.create_function(name, 2, _lent(made), deterministic=True)
     connection.execute("BEGIN IMMEDIATE")  # of many that open a new file, one makes the tables
     try:
         connection.execute("CREATE TABLE IF NOT EXISTS versions (number INTEGER PRIMARY KEY)")
@@ -32,9 +43,14 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
         raise
 
 
-def _figures(record: str, detail: str | None) -> str:
-    """What tables have that no SQL can make out of bodies."""
-    return json.dumps(figures_of(joined(0, record, detail)))
+def _lent(made: Callable[[dict[str, Any]], Any]) -> Callable[[str, str | None], str]:
+    """A text as it is, and anything else as JSON."""
+
+    def lent(record: str, detail: str | None) -> str:
+        found = made(joined(0, record, detail))
+        return found if isinstance(found, str) else json.dumps(found)
+
+    return lent
 
 
 def _version(connection: sqlite3.Connection) -> int:
