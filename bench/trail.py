@@ -91,6 +91,7 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
         "reasons": [],
         "effects": effects,
         "reply": "{}",
+        "lines": [[path, chance.randrange(1, 40), chance.randrange(20)]] if event == "afterFileEdit" else [],
         "measures": measures(event, chance),
         "action": f"{number // 2:032x}",
     }
@@ -98,8 +99,6 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
 
 
 def measures(event: str, chance: random.Random) -> dict[str, int | str]:
-    if event == "afterFileEdit":
-        return {"lines_added": chance.randrange(1, 40), "lines_removed": chance.randrange(20)}
     if event in ("afterShellExecution", "postToolUse"):
         return {"duration_ms": int(chance.lognormvariate(5, 2)) + 1, "output_bytes": chance.randrange(1, 9000)}
     return {"status": "completed"} if event == "stop" else {}
@@ -153,12 +152,13 @@ BY_TALK = (
 OF_CURSOR = "AND seq IN (SELECT seq FROM records WHERE host = 'cursor')"
 VERDICTS = "SELECT verdict, count(*) FROM records WHERE own = 0 {} GROUP BY 1 ORDER BY 2 DESC"
 SUMS = (
-    "SELECT kind, name, count(*), sum(amount) FROM figures WHERE kind NOT IN ('took', 'lasted', 'said') GROUP BY 1, 2"
+    "SELECT kind, name, count(*), sum(amount) FROM figures"
+    " WHERE kind NOT IN ('took', 'lasted', 'server_lasted', 'said', 'command', 'edit') {} GROUP BY 1, 2"
 )
 SHARES = (
     "WITH ranked AS (SELECT kind, name, amount, row_number() OVER (PARTITION BY kind, name ORDER BY amount) AS at,"
     " count(*) OVER (PARTITION BY kind, name) AS calls FROM figures"
-    " WHERE kind IN ('took', 'lasted', 'said') {})"
+    " WHERE kind IN ('took', 'lasted', 'server_lasted', 'said') {})"
     " SELECT kind, name, calls, min(CASE WHEN at * 100 >= calls * 50 THEN amount END),"
     " min(CASE WHEN at * 100 >= calls * 95 THEN amount END), min(CASE WHEN at * 100 >= calls * 99 THEN amount END)"
     " FROM ranked GROUP BY 1, 2"

@@ -184,8 +184,9 @@ def test_conversations_come_newest_first_with_what_each_came_to(store: Store) ->
     found = list(store.search(Query(by="conversation")))
     assert found == [unnamed, {**another, "host": "another"}, first, {**second, "reason": "window_close"}]
     assert list(store.search(Query(by="conversation", limit=1))) == [unnamed]
-    before = {**second, "count": 2, "last_us": 3 * HOUR}
-    assert list(store.search(Query(by="conversation", conversation="c2", until_us=4 * HOUR))) == [before]
+    whole = {**second, "reason": "window_close"}
+    assert list(store.search(Query(by="conversation", event="afterFileEdit", until_us=4 * HOUR))) == [whole]
+    assert list(store.search(Query(by="conversation", verdict="deny"))) == [first]
     assert len(list(store.search(Query(by="conversation", own=True)))) == 5
 
 

@@ -1,6 +1,5 @@
 """What agents did, counted: lines, tools, lengths, costs."""
 
-import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from store_behaviour import detail, keep, record
-from trails import age, called, steps_of
+from trails import age, called, edit, raised, stats, steps_of
+from trotline.audit.changes import changes_of, diffs_of
 from trotline.audit.measures import measures_of
 from trotline.audit.query import Query
 from trotline.audit.sqlite_store import SqliteStore
@@ -20,25 +20,12 @@ from trotline.audit.statistics import costs_of
 from trotline.config.settings import read_settings
 from trotline.events import AfterFileEdit, AfterShell, BeforeSubmitPrompt
 from trotline.parts import Edit
-from worlds import World, new_world, trotline_process
+from worlds import World, new_world
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     return new_world(tmp_path)
-
-
-def stats(world: World, *words: str) -> dict[str, Any]:
-    done = trotline_process("log", "stats", "--json", *words, *world.options, cwd=world.project)
-    return dict(json.loads(done.stdout)["data"])
-
-
-def raised(name: str, **fields: Any) -> dict[str, Any]:
-    return {"hook_event_name": name, "conversation_id": "c", "generation_id": "g", **fields}
-
-
-def edit(path: str, old: str, new: str, name: str = "afterFileEdit") -> dict[str, Any]:
-    return raised(name, file_path=path, edits=[{"old_string": old, "new_string": new}])
 
 
 CURSOR = (
@@ -114,7 +101,8 @@ def test_prices_are_read_as_they_are_written() -> None:
 
 @given(st.text(alphabet="ab\n", max_size=20), st.text(alphabet="ab\n", max_size=20))
 def test_lines_added_and_removed_are_the_difference_in_length(old: str, new: str) -> None:
-    found = measures_of(AfterFileEdit(file_path="/a", edits=(Edit(old, new),)))
+    edited = AfterFileEdit(file_path="/a", edits=(Edit(old, new),))
+    found = measures_of(edited, diffs_of(changes_of(edited)))
     added, removed = found.get("lines_added", 0), found.get("lines_removed", 0)
     assert added - removed == len(new.splitlines()) - len(old.splitlines())
     assert (added == removed == 0) is (old.splitlines() == new.splitlines())
@@ -156,9 +144,10 @@ def test_what_the_database_counts_is_what_reading_every_record_would(
     with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:
         keep(store, *(record(number, **body) for number, body in enumerate(bodies)))
         read = list(store.search(Query(**asked)))
-        talks = Counter((one["host"], one["conversation"]) for one in read)
+        everything = Counter((one["host"], one["conversation"]) for one in store.search(Query()))
+        talks = list(dict.fromkeys((one["host"], one["conversation"]) for one in read))[: limit or None]
         told = list(store.search(Query(**asked, by="conversation", limit=limit)))
-        assert [((one["host"], one["what"]), one["count"]) for one in told] == list(talks.items())[: limit or None]
+        assert [((one["host"], one["what"]), one["count"]) for one in told] == [(one, everything[one]) for one in talks]
         times = sorted(one["micros"] for one in read)
         spread = [
             (one["count"], one["p50"], one["p95"], one["p99"]) for one in store.search(Query(**asked, by="spread"))

@@ -339,6 +339,10 @@ def test_a_variable_decides_only_where_the_payload_says_nothing() -> None:
 ID = "c-1"
 TOUCH = {"command": "touch x"}
 SHARED: dict[str, Any] = {"conversation_id": ID, "workspace_roots": ("/w",)}
+PATCH = (
+    "*** Begin Patch\n*** Add File: a\n+x\n+\n+y\n*** Update File: /b\n*** Move to: c\n"
+    "@@ def f():\n k\n-o\n+n\n@@\n+end\n*** End of File\n*** End Patch\n"
+)
 RAN: dict[str, Any] = {"tool_name": "Shell", "tool_input": TOUCH, "cwd": "/w", **SHARED}
 
 
@@ -464,18 +468,25 @@ CASES = {
             "PostToolUse",
             turn_id="g",
             tool_name="apply_patch",
-            tool_input={"command": "*** Add File: a\n+x\n*** Update File: /b\n*** Move to: c\n*** End Patch"},
+            tool_input={"command": PATCH},
             tool_response="ok",
         ),
         PostToolUse(
             tool_name="Write",
-            tool_input={"patch": "*** Add File: a\n+x\n*** Update File: /b\n*** Move to: c\n*** End Patch"},
+            tool_input={"patch": PATCH},
             tool_output="ok",
             generation_id="g",
             cwd="/w",
             **SHARED,
         ),
-        tuple(AfterFileEdit(file_path=path, generation_id="g", **SHARED) for path in ("/w/a", "/b", "/w/c")),
+        tuple(
+            AfterFileEdit(file_path=path, edits=edits, generation_id="g", **SHARED)
+            for path, edits in (
+                ("/w/a", (Edit("", "x\n\ny"),)),
+                ("/b", ()),
+                ("/w/c", (Edit("k\no", "k\nn"), Edit("", "end"))),
+            )
+        ),
     ),
     "codex called an MCP tool": Case(
         "codex",

@@ -13,7 +13,7 @@ from trotline.engine.sessions import Session, Sessions, Variable
 from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeTabFileRead, Event, PostToolUse, PreToolUse
 from trotline.guarding import guards_of, world_at
 from trotline.judging import Guards, Recollection
-from trotline.outcomes import Call, Heard
+from trotline.outcomes import Call, Heard, Voice
 from trotline.verdicts import Permission
 
 CALL = Call(id="call", received_us=1)
@@ -166,9 +166,9 @@ def test_the_second_event_of_one_action_is_not_judged_again(machine: Machine, co
     generic, specific = both(machine, command)
     first = guards(generic, CALL)
     remembered = machine.sessions.read("one").session.memory
-    assert guards(specific, CALL) is first
+    assert guards(specific, CALL).effects is first.effects
     assert machine.sessions.read("one").session.memory == remembered
-    assert guards(specific, CALL) is not first, "a third is another action"
+    assert guards(specific, CALL).effects is not first.effects, "a third is another action"
 
 
 @pytest.mark.parametrize(
@@ -179,9 +179,14 @@ def test_a_process_of_its_own_says_the_same_of_the_second_event(machine: Machine
     machine.write("project/.env", "A=1")
     generic, specific = both(machine, command)
     first, second = machine.guards(generic, CALL), machine.guards(specific, CALL)
-    assert (first.voices, first.effects) == (second.voices, second.effects)
+    assert (said(first), first.effects) == (said(second), second.effects)
     again = machine.guards(generic, CALL)
     assert ("refused before" in reasons(again)) is (strictest(first) is Permission.DENY), "that is another try"
+
+
+def said(heard: Heard) -> list[Voice]:
+    """Without how long it took."""
+    return [msgspec.structs.replace(voice, micros=0) for voice in heard.voices]
 
 
 def test_after_anything_else_the_second_event_is_judged(machine: Machine) -> None:

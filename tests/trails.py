@@ -13,7 +13,7 @@ from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.trail import spool_of
 from trotline.outcomes import Call
 from trotline.program import answered, remember
-from worlds import World
+from worlds import World, trotline_process
 
 
 def shell(world: World, command: str, conversation: str = "c1") -> dict[str, Any]:
@@ -38,13 +38,27 @@ def call(world: World, payload: dict[str, Any], host: str = "cursor") -> None:
         os.sched_yield()
 
 
-def called(world: World, payload: dict[str, Any], number: int, host: str = "cursor") -> None:
+def called(world: World, payload: dict[str, Any], number: int, host: str = "cursor", event: str = "") -> None:
     """The same without a process, for many of them: what a service does with a call."""
-    argv = ("--host", host, "--home", str(world.home))
+    argv = ("--host", host, "--home", str(world.home), *(("--event", event) if event else ()))
     made = Call(id=f"call-{number}", argv=argv, payload=json.dumps(payload).encode(), received_us=1_800_000 + number)
     outcome = answered(made, (), guarded=True)[1]
     assert outcome is not None
     remember(outcome, str(world.home))
+
+
+def stats(world: World, *words: str) -> dict[str, Any]:
+    """What the command gives to programs."""
+    done = trotline_process("log", "stats", "--json", *words, *world.options, cwd=world.project)
+    return dict(json.loads(done.stdout)["data"])
+
+
+def raised(name: str, **fields: Any) -> dict[str, Any]:
+    return {"hook_event_name": name, "conversation_id": "c", "generation_id": "g", **fields}
+
+
+def edit(path: str, old: str, new: str, name: str = "afterFileEdit") -> dict[str, Any]:
+    return raised(name, file_path=path, edits=[{"old_string": old, "new_string": new}])
 
 
 MADE = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -83,6 +84,11 @@ class Guards:
 
     def __call__(self, event: Event, call: Call) -> Heard:
         """Guards never end a call: one that breaks has failed, and refuses what can be refused."""
+        begun = time.monotonic_ns()
+        heard = self._heard(event, call)
+        return _timed(heard, (time.monotonic_ns() - begun) // 1000) if heard.voices else heard
+
+    def _heard(self, event: Event, call: Call) -> Heard:
         try:
             return self._hear(event, call)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not be a guard that is off
@@ -139,6 +145,11 @@ class Guards:
         denied = [opinion.effect for opinion in judgement.opinions if opinion.says is Says.DENY]
         refused = tuple(effect for effect in denied if effect.kind != KIND)  # the same text may come again, put right
         return after(memory, effects, judgement.permission, refused)
+
+
+def _timed(heard: Heard, micros: int) -> Heard:
+    """Guards look at an action once and together: what that took is the time of each that speaks."""
+    return heard._replace(voices=tuple(msgspec.structs.replace(voice, micros=micros) for voice in heard.voices))
 
 
 class Recollection:

@@ -6,6 +6,8 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from trotline.events import AfterFileEdit, AfterTabFileEdit, Event, PostToolUse, PreToolUse
+from trotline.hosts.patches import patched
+from trotline.hosts.specific import absolute
 
 MOST_CHANGES = 200
 CONTEXT = 3
@@ -43,7 +45,15 @@ def _changes(event: Event) -> Iterator[Change]:
         for edit in event.edits:
             yield Change(event.file_path, edit.old_string, edit.new_string)
     elif isinstance(event, PreToolUse | PostToolUse) and event.tool_name == WRITES:
-        yield from _written(event.tool_input if isinstance(event.tool_input, dict) else {})
+        given = event.tool_input if isinstance(event.tool_input, dict) else {}
+        yield from _patched(_text(given.get("patch")), event.cwd)
+        yield from _written(given)
+
+
+def _patched(patch: str, cwd: str) -> Iterator[Change]:
+    for path, edits in patched(patch):
+        for edit in edits:
+            yield Change(absolute(cwd, path), edit.old_string, edit.new_string)
 
 
 def _written(given: dict[str, Any]) -> Iterator[Change]:

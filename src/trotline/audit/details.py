@@ -37,7 +37,7 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
     changes = changes_of(outcome.event)
     diffs = diffs_of(changes)
     told = _content(outcome, wording, diffs) if wording.keeps_content else _outline(outcome, wording, diffs)
-    told |= {"version": _version(outcome), "measures": measures_of(outcome.event)}
+    told |= {"version": _version(outcome), "measures": measures_of(outcome.event, diffs)}
     given = [*told.values(), _cut_changes(changes, wording)]  # names of ours are no text of anybody's
     (*texts, changed), findings = redacted_tree(given, wording.key, wording.scanners)
     clean = dict(zip(told, texts, strict=True))

@@ -7,12 +7,13 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from trotline.audit.actions import verdict_of
-from trotline.audit.columns import subject_of
+from trotline.audit.edits import BY, edited_in, raises_both
 from trotline.audit.shapes import dict_of, list_of, text_of
-from trotline.hosts import HOSTS, host_named
+from trotline.hooks import mcp_parts
 
 DENIED, LOST, BROKEN, OPEN = "denied", "lost", "broken", "open"
 CALLED, FAILED = "called", "failed"
+SERVED, UNSERVED = "server_called", "server_failed"
 ADDED, REMOVED = "added", "removed"
 SUMMED = (
     DENIED,
@@ -21,23 +22,30 @@ SUMMED = (
     OPEN,
     CALLED,
     FAILED,
-    *(f"{by}_{way}" for by in ("agent", "tab") for way in (ADDED, REMOVED)),
+    SERVED,
+    UNSERVED,
+    *(f"{by}_{way}" for by in BY.values() for way in (ADDED, REMOVED)),
 )
 """Kinds of which the sum is asked for; open: the call went on although somebody failed."""
 
-TOOK, LASTED, SAID = "took", "lasted", "said"
-SPREAD = (TOOK, LASTED, SAID)
+TOOK, LASTED, SERVING, SAID = "took", "lasted", "server_lasted", "said"
+SPREAD = (TOOK, LASTED, SERVING, SAID)
 """Kinds of which it is asked what most do not exceed: micros, milliseconds, characters."""
 
+COMMAND, EDIT = "command", "edit"
+"""Kinds that are counted for each conversation."""
+
 EVERY_CALL = "every call"
-UNKEPT = "(not kept)"
+UNTOLD = "not told"
+SHELL = "Shell"
 GREATEST = 1 << 40
 """The sum of millions of them is still a number that a database knows."""
 
-EDITS = {"afterFileEdit": "agent", "afterTabFileEdit": "tab"}
 TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "response", "afterAgentThought": "thought"}
 SPECIFIC = {"afterShellExecution", "afterMCPExecution"}
 GENERIC = {"postToolUse", "postToolUseFailure"}
+REFUSED = "permission_denied"
+"""How Cursor says that a tool did not run because somebody did not let it."""
 
 
 class Figure(NamedTuple):
@@ -62,7 +70,8 @@ def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     yield TOOK, EVERY_CALL, record.get("micros")
     for voice in map(dict_of, list_of(record.get("voices"))):
         who = hooks.get(str(voice.get("author")), voice.get("author"))
-        yield TOOK, who, voice.get("micros")
+        if voice.get("micros"):  # an alarm takes no time, and of guards it was not always measured
+            yield TOOK, who, voice["micros"]
         if voice.get("failure"):
             yield BROKEN, f"{who}: {voice['failure']}", 1
             yield OPEN, f"{who}: {voice['failure']}", not denied
@@ -72,37 +81,46 @@ def _worked(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     event, measures = str(record.get("event")), dict_of(dict_of(record.get("detail")).get("measures"))
     if event in TEXTS:
         yield SAID, TEXTS[event], measures.get("characters")
-    if {"lines_added", "lines_removed"} & measures.keys() and (event in EDITS or not _raises_both(record)):
-        by, file = EDITS.get(event, "agent"), subject_of(record) or UNKEPT
-        yield f"{by}_{ADDED}", file, measures.get("lines_added")
-        yield f"{by}_{REMOVED}", file, measures.get("lines_removed")
-    if _tells_of_a_call(record, event):
-        tool = _tool(record, event, measures)
-        yield CALLED, tool, measures.get("output_bytes")
-        if event == "postToolUseFailure" or measures.get("exit"):
-            yield FAILED, tool, 1
+    elif event == "stop" and measures.get("characters") and not raises_both(record):
+        yield SAID, "response", measures["characters"]
+    if event == "beforeShellExecution" or (
+        event == "preToolUse" and record.get("tool") == SHELL and not raises_both(record)
+    ):
+        yield COMMAND, SHELL, 1
+    for edited in edited_in(record):
+        by = BY.get(event, "agent")
+        yield EDIT, edited.path, 1
+        if edited.added or edited.removed:
+            yield f"{by}_{ADDED}", edited.path, edited.added
+            yield f"{by}_{REMOVED}", edited.path, edited.removed
+    yield from _called(record, event, measures)
+
+
+def _called(record: dict[str, Any], event: str, measures: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Each call once: some hosts tell of commands and of servers twice. Of a command the second time says how it ended,
+    of a server's answer the first."""
+    if event not in SPECIFIC | GENERIC or measures.get("failure_type") == REFUSED:
+        return
+    tool = _tool(record, event, measures)
+    server, served = mcp_parts(tool)
+    is_served = bool(served) or tool.startswith("mcp__")
+    is_told_again = event == "postToolUse" and raises_both(record) and (tool == SHELL or is_served)
+    failed = event == "postToolUseFailure" or bool(measures.get("exit")) or bool(measures.get("failed"))
+    kinds = ((CALLED, FAILED, LASTED, tool), *([(SERVED, UNSERVED, SERVING, server or UNTOLD)] if served else []))
+    for called, unsuccessful, lasted, name in kinds:
+        if failed and not (is_told_again and is_served):
+            yield unsuccessful, name, 1
+        if is_told_again:
+            continue
+        yield called, name, measures.get("output_bytes")
         if measures.get("duration_ms"):
-            yield LASTED, tool, measures["duration_ms"]
-
-
-def _tells_of_a_call(record: dict[str, Any], event: str) -> bool:
-    """Once for each call: some hosts tell of commands and of servers twice."""
-    if event in SPECIFIC:
-        return True
-    tool = str(record.get("tool") or "")
-    twice = _raises_both(record) and (tool == "Shell" or tool.startswith(("MCP:", "mcp__")))
-    return event in GENERIC and not (twice and event == "postToolUse")
-
-
-def _raises_both(record: dict[str, Any]) -> bool:
-    name = str(record.get("host"))
-    return name not in HOSTS or host_named(name).both
+            yield lasted, name, measures["duration_ms"]
 
 
 def _tool(record: dict[str, Any], event: str, measures: dict[str, Any]) -> str:
     tool = str(record.get("tool") or "")
     if event == "afterShellExecution":
-        return "Shell"
+        return SHELL
     if event == "afterMCPExecution":
         server = measures.get("mcp_server_name")
         return f"MCP:{server}:{tool}" if server else f"MCP:{tool}"

@@ -3,13 +3,25 @@
 import functools
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from trotline.audit.bodies import joined
+from trotline.audit.columns import columns_of, facts_of, words_of
 from trotline.audit.figures import figures_of
 from trotline.errors import TrotlineError
 
 STEPS = Path(__file__).parent / "schema"
+LENT: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "columns_of": columns_of,
+    "facts_of": lambda record: sorted(facts_of(record)),
+    "figures_of": figures_of,
+    "words_of": words_of,
+}
+"""What makes out of bodies what no SQL can: functions of a record and its detail."""
+
+LISTS = frozenset({"facts_of", "figures_of"})
 
 
 def migrate(connection: sqlite3.Connection, file: Path) -> None:
@@ -17,7 +29,8 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
     steps = _steps()
     if _version(connection) == max(steps):
         return
-    connection.create_function("figures_of", 2, _figures, deterministic=True)
+    for name in LENT:
+        connection.create_function(name, 2, _lent(name), deterministic=True)
     connection.execute("BEGIN IMMEDIATE")  # of many that open a new file, one makes the tables
     try:
         connection.execute("CREATE TABLE IF NOT EXISTS versions (number INTEGER PRIMARY KEY)")
@@ -37,12 +50,17 @@ def _steps() -> dict[int, Path]:
     return {int(step.name.split("_")[0]): step for step in STEPS.glob("*.sql")}
 
 
-def _figures(record: str, detail: str | None) -> str:
-    """What tables have that no SQL can make out of bodies. One that cannot be read counts nothing, and stops nobody."""
-    try:
-        return json.dumps(figures_of(joined(0, record, detail)))
-    except (ValueError, TypeError, ArithmeticError, RecursionError):
-        return "[]"
+def _lent(name: str) -> Callable[[str, str | None], str]:
+    """A text as it is, and anything else as JSON. What cannot be read is found by nothing, and stops nobody."""
+
+    def lent(record: str, detail: str | None) -> str:
+        try:
+            found = LENT[name](joined(0, record, detail))
+            return found if isinstance(found, str) else json.dumps(found)
+        except (ValueError, TypeError, ArithmeticError, RecursionError):
+            return "[]" if name in LISTS else ""
+
+    return lent
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -15,5 +15,5 @@ def list_of(value: Any) -> list[Any]:
 
 
 def text_of(value: Any, most: int = LONGEST) -> str:
-    """A text that a database takes: half a surrogate pair, which JSON may hold, is none."""
-    return str(value if value is not None else "")[:most].encode("utf-8", "replace").decode()
+    """A text that a database takes: half a surrogate pair, which JSON may hold, is none, and at a zero it would end."""
+    return str(value if value is not None else "")[:most].encode("utf-8", "replace").decode().replace("\0", "\ufffd")

@@ -2,18 +2,36 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from trotline.audit.alarms import Alarm
-from trotline.audit.figures import BROKEN, CALLED, DENIED, FAILED, LASTED, LOST, OPEN, SAID, SUMMED, TOOK
+from trotline.audit.figures import (
+    BROKEN,
+    CALLED,
+    DENIED,
+    FAILED,
+    LASTED,
+    LOST,
+    OPEN,
+    SAID,
+    SERVED,
+    SERVING,
+    SUMMED,
+    TOOK,
+    UNSERVED,
+    UNTOLD,
+)
 from trotline.audit.percentiles import SHARES
 from trotline.audit.query import Query
 from trotline.audit.store import Store
+from trotline.hooks import mcp_parts
 
-TOP = 10
+MOST = 1_000
+"""Rows of each table: those that say the most."""
+
 LINES = {kind for kind in SUMMED if kind.endswith(("_added", "_removed"))}
 
 
@@ -41,29 +59,41 @@ def conversations(store: Store, query: Query) -> list[Conversation]:
 def statistics(store: Store, query: Query, costs: Mapping[str, float]) -> dict[str, Any]:
     """Verdicts, who refused, how long everybody took, what hosts could not hear, what failed, and what was done."""
     verdicts = {one["what"]: one["count"] for one in store.search(replace(query, by="verdict"))}
-    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    calls: Counter[str] = Counter()
-    for one in store.search(replace(query, by="figure")):
-        sums[one["kind"]][one["what"]] = one["sum"]
-        calls.update({one["what"]: one["count"]} if one["kind"] == CALLED else {})
+    sums, counts = _sums(store, query)
     spread: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(dict)
     for one in store.search(replace(query, by="spread")):
         spread[one["kind"]][one["what"]] = {"calls": one["count"], **{share: one[share] for share in SHARES}}
-    slowest = sorted(spread[TOOK].items(), key=lambda item: -item[1]["p95"])[:TOP]
+    tools = [_work(Work("tool", CALLED, FAILED, LASTED), name, sums, counts, spread) for name in counts[CALLED]]
+    servers = [_work(Work("server", SERVED, UNSERVED, SERVING), name, sums, counts, spread) for name in counts[SERVED]]
+    _put_prices(tools, servers, costs)
+    slowest = sorted(spread[TOOK].items(), key=lambda item: -item[1]["p95"])[:MOST]
     return {
         "calls": sum(verdicts.values()),
         "verdicts": verdicts,
-        "denied_by": dict(sums[DENIED].most_common(TOP)),
+        "denied_by": dict(sums[DENIED].most_common(MOST)),
         "slowest": [{"who": who, **times} for who, times in slowest],
-        "losses": dict(sums[LOST].most_common(TOP)),
-        "failures": dict(sums[BROKEN].most_common(TOP)),
-        "failed_open": dict((+sums[OPEN]).most_common(TOP)),
+        "losses": dict(sums[LOST].most_common(MOST)),
+        "failures": dict(sums[BROKEN].most_common(MOST)),
+        "failed_open": dict((+sums[OPEN]).most_common(MOST)),
         "files": _files(sums),
-        "tools": [
-            _tool(name, number, sums, spread[LASTED].get(name, {}), costs) for name, number in calls.most_common(TOP)
-        ],
+        "tools": _most_called(tools),
+        "servers": _most_called(servers),
         "lengths": spread[SAID],
     }
+
+
+Sums = Mapping[str, Counter[str]]
+"""By kind and name."""
+
+
+def _sums(store: Store, query: Query) -> tuple[Sums, Sums]:
+    """What the figures of each name come to, and how many they are."""
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for one in store.search(replace(query, by="figure")):
+        sums[one["kind"]][one["what"]] = one["sum"]
+        counts[one["kind"]][one["what"]] = one["count"]
+    return sums, counts
 
 
 def among(store: Store, query: Query, alarms: Iterable[Alarm]) -> list[Alarm]:
@@ -82,29 +112,50 @@ def costs_of(text: str) -> dict[str, float]:
     return {name.strip(): float(price) for name, price in pairs}
 
 
-def _files(sums: Mapping[str, Counter[str]]) -> list[dict[str, Any]]:
+def _files(sums: Sums) -> list[dict[str, Any]]:
     """Those with the most lines added and removed, and by whom."""
     files: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kind in LINES & sums.keys():
         for file, lines in sums[kind].items():
             files[file][kind] = lines
-    most = sorted(files.items(), key=lambda item: -item[1].total())[:TOP]
+    most = sorted(files.items(), key=lambda item: -item[1].total())[:MOST]
     return [{"file": file, **counts} for file, counts in most]
 
 
-def _tool(
-    name: str,
-    calls: int,
-    sums: Mapping[str, Counter[str]],
-    times: Mapping[str, int],
-    costs: Mapping[str, float],
+class Work(NamedTuple):
+    """What is told of a tool, or of a server with all its tools: under which name, from which figures."""
+
+    of: str
+    called: str
+    failed: str
+    lasted: str
+
+
+def _work(
+    work: Work, name: str, sums: Sums, counts: Sums, spread: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> dict[str, Any]:
-    priced = max((known for known in costs if name.startswith(known)), key=len, default=None)  # the longest name it has
+    times = spread.get(work.lasted, {}).get(name, {})
     return {
-        "tool": name,
-        "calls": calls,
-        "failed": sums[FAILED][name],
-        "bytes": sums[CALLED][name],
+        work.of: name,
+        "calls": counts[work.called][name],
+        "failed": sums[work.failed][name],
+        "bytes": sums[work.called][name],
         **{f"{share}_ms": times[share] for share in ("p50", "p95") if times},
-        **({} if priced is None else {"cost": round(costs[priced] * calls, 6)}),
     }
+
+
+def _put_prices(tools: list[dict[str, Any]], servers: list[dict[str, Any]], costs: Mapping[str, float]) -> None:
+    """On each tool that has one, by the longest beginning of its name; a server costs what its tools do."""
+    total: Counter[str] = Counter()
+    for tool in tools:
+        priced = max((known for known in costs if tool["tool"].startswith(known)), key=len, default=None)
+        server, bare = mcp_parts(tool["tool"])
+        if priced is not None:
+            tool["cost"] = round(costs[priced] * tool["calls"], 6)
+            total.update({server or UNTOLD: tool["cost"]} if bare else {})
+    for one in servers:
+        one.update({"cost": round(total[one["server"]], 6)} if one["server"] in total else {})
+
+
+def _most_called(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda one: -one["calls"])[:MOST]

@@ -17,7 +17,10 @@ COUNTED = {
     "alarms": f"alarms, of the newest {RECENT_FOR_ALARMS:,} entries",
 }
 SHARES = ("p50", "p95", "p99")
-OF_TOOLS = ("calls", "p50_ms", "p95_ms", "failed", "bytes", "cost")
+OF_WORK = ("calls", "p50_ms", "p95_ms", "failed", "bytes", "cost")
+TOP = 10
+"""Rows of a table that a person reads; programs get all."""
+
 OF_FILES = ("agent_added", "agent_removed", "tab_added", "tab_removed")
 
 
@@ -28,19 +31,31 @@ def counts(found: list[dict[str, Any]]) -> Table:
 def statistics(found: dict[str, Any]) -> Iterator[Table]:
     verdicts = [(number, SAID.get(word, word)) for word, number in found["verdicts"].items()]
     yield Table(plural(found["calls"], "call"), verdicts or [(0, "so far")])
+    yield from map(_shortened, (*_counted(found), *_work(found)))
+
+
+def _shortened(table: Table) -> Table:
+    """Its first rows, and how many there are more."""
+    more = len(table.rows) - TOP
+    if more <= 0:
+        return table
+    return table._replace(rows=[*table.rows[:TOP], (*("" for _ in table.numbers), f"and {more} more")])
+
+
+def _counted(found: dict[str, Any]) -> Iterator[Table]:
     for key, title in COUNTED.items():
         yield Table(title, [(number, name) for name, number in found[key].items()])
     slowest = [
         (one["calls"], *(f"{one[share] / 1000:.1f}" for share in SHARES), one["who"]) for one in found["slowest"]
     ]
     yield Table("slowest, in ms", slowest, ("calls", *SHARES), "who")
-    yield from _work(found)
 
 
 def _work(found: dict[str, Any]) -> Iterator[Table]:
-    """What was done: tools, files, lengths."""
-    tools = [(*(one.get(name, "") for name in OF_TOOLS), one["tool"]) for one in found["tools"]]
-    yield Table("tools, in ms", tools, ("calls", "p50", "p95", "failed", "bytes", "cost"), "tool")
+    """What was done: tools, servers, files, lengths."""
+    for of, title in (("tool", "tools, in ms"), ("server", "MCP servers, in ms")):
+        rows = [(*(one.get(name, "") for name in OF_WORK), one[of]) for one in found[f"{of}s"]]
+        yield Table(title, rows, ("calls", "p50", "p95", "failed", "bytes", "cost"), of)
     files = [(*(one.get(name, 0) for name in OF_FILES), one["file"]) for one in found["files"]]
     yield Table("lines", files, ("agent +", "agent -", "tab +", "tab -"), "file")
     lengths = [(sizes["calls"], *(sizes[share] for share in SHARES), name) for name, sizes in found["lengths"].items()]

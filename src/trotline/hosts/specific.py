@@ -5,7 +5,6 @@ the generic one.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +25,7 @@ from trotline.events import (
     ToolInput,
 )
 from trotline.hooks import mcp_parts
+from trotline.hosts.patches import Patched, patched
 from trotline.parts import Edit
 from trotline.pattern import pattern
 
@@ -39,7 +39,6 @@ SHARED = (
     "user_email",
     "raw",
 )
-PATCHED = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
 ABSOLUTE = pattern(r"[/\\~]|[A-Za-z]:")
 LAST_WORDS = "last_assistant_message"
 """Where a `stop` has what the assistant said last, on hosts that have no event for that."""
@@ -59,7 +58,7 @@ def _before(event: PreToolUse) -> Iterator[Event]:
             yield BeforeShell(command=command, cwd=event.cwd, **shared)
     elif event.tool_name == "Read":
         for path in _texts(given.get("file_path", event.tool_input)):
-            yield BeforeReadFile(file_path=_absolute(event.cwd, path), **shared)
+            yield BeforeReadFile(file_path=absolute(event.cwd, path), **shared)
     elif event.tool_name == "Task":
         kind, task = str(given.get("subagent_type") or ""), str(given.get("prompt") or "")
         yield SubagentStart(subagent_type=kind, task=task, tool_call_id=event.tool_use_id, **shared)
@@ -76,8 +75,8 @@ def _after(event: PostToolUse) -> Iterator[Event]:
                 command=command, output=event.tool_output, duration=event.duration, cwd=event.cwd or None, **shared
             )
     elif event.tool_name == "Write":
-        for path in PATCHED.findall(str(given.get("patch", ""))) or _texts(given.get("file_path")):
-            yield AfterFileEdit(file_path=_absolute(event.cwd, path), edits=_edits(given), **shared)
+        for path, edits in _written(given):
+            yield AfterFileEdit(file_path=absolute(event.cwd, path), edits=edits, **shared)
     elif tool:
         yield AfterMCP(
             tool_name=tool,
@@ -173,13 +172,19 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _absolute(cwd: str, path: str) -> str:
+def absolute(cwd: str, path: str) -> str:
     return path if not cwd or ABSOLUTE.match(path) else f"{cwd.rstrip('/')}/{path}"
 
 
 def _result(text: str) -> str:
     """What an MCP tool gave, as such servers say it."""
     return json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False)
+
+
+def _written(given: dict[str, Any]) -> list[Patched]:
+    """The files that a call writes, and what it changes in each."""
+    files = patched(str(given.get("patch", "")))
+    return files or [Patched(path, _edits(given)) for path in _texts(given.get("file_path"))]
 
 
 def _edits(given: dict[str, Any]) -> tuple[Edit, ...]:

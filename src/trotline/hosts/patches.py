@@ -1,0 +1,40 @@
+"""Patches in the format of `apply_patch`: files, and under each the lines that stay, go and come."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from trotline.parts import Edit
+from trotline.pattern import pattern
+
+PATCHED = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+
+
+class Patched(NamedTuple):
+    """A file of a patch. One that is moved is two: its edits stand under the name that it gets."""
+
+    path: str
+    edits: tuple[Edit, ...]
+
+
+def patched(text: str) -> list[Patched]:
+    """The files of a patch, in its order; what was in a file that is deleted nobody says."""
+    heads = list(PATCHED.finditer(text))
+    ends = [*(head.start() for head in heads[1:]), len(text)]
+    return [
+        Patched(head[1].strip(), tuple(_edits(text[head.end() : end]))) for head, end in zip(heads, ends, strict=False)
+    ]
+
+
+def _edits(body: str) -> Iterator[Edit]:
+    """One for each place in the file, with the lines around it that stay."""
+    old: list[str] = []
+    new: list[str] = []
+    for line in [*body.removesuffix("\n").split("\n")[1:], "@@"]:  # the first is what is left of the head
+        if line.startswith(("@@", "*** ")):
+            if old != new:
+                yield Edit("\n".join(old), "\n".join(new))
+            old, new = [], []
+            continue
+        old += [] if line.startswith("+") else [line[1:]]
+        new += [] if line.startswith("-") else [line[1:]]
