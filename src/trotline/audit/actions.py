@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
+from trotline.audit.shapes import list_of
 from trotline.events import Event, OtherEvent
 from trotline.scanners.finding import digest_of
 
@@ -86,7 +87,7 @@ def step_of(record: dict[str, Any]) -> tuple[str, str] | None:
         return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote is done under another name
     if not side.before:
         return RAN, action
-    refused = verdict_of(record) == "deny" and "deny" not in record.get("withheld", ())
+    refused = verdict_of(record) == "deny" and "deny" not in list_of(record.get("withheld"))
     return REFUSED if refused else LET, action
 
 

@@ -21,6 +21,7 @@ from trotline.audit.counting import counts
 from trotline.audit.figures import figures_of
 from trotline.audit.migrations import migrate
 from trotline.audit.query import Query
+from trotline.audit.shaping import shaped
 from trotline.audit.store import Forgetting, Line, Unread
 from trotline.audit.summing import spreads, sums
 from trotline.audit.talks import talks
@@ -109,9 +110,14 @@ class SqliteStore:
         newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
         enough = newest and len(newest) == query.limit
         for row in newest if enough else self._db.execute(statements.whole, values):
-            yield joined(*row)
+            yield shaped(joined(*row))
 
     def fetch(self, id_: str) -> dict[str, Any] | None:
+        found = self._written(id_)
+        return None if found is None else shaped(found)
+
+    def _written(self, id_: str) -> dict[str, Any] | None:
+        """As it came, in whatever shape: it is found by that."""
         with self._complaints:
             bodies = {
                 kind: (seq, body)
@@ -286,7 +292,7 @@ class SqliteStore:
 
         What somebody who cut the end left in these tables is in nobody's way: verify tells of the cut.
         """
-        record = self.fetch(id_)
+        record = self._written(id_)
         if record is None:
             return  # a detail that was quicker than its record
         seq = record["seq"]
