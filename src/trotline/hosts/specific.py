@@ -55,10 +55,10 @@ def _before(event: PreToolUse) -> Iterator[Event]:
     shared, given = _shared(event), _object(event.tool_input)
     server, tool = mcp_parts(event.tool_name)
     if event.tool_name == "Shell":
-        for command in _texts(given.get("command", event.tool_input)):
+        for command in texts_of(given.get("command", event.tool_input)):
             yield BeforeShell(command=command, cwd=event.cwd, **shared)
     elif event.tool_name == "Read":
-        for path in _texts(given.get("file_path", event.tool_input)):
+        for path in texts_of(given.get("file_path", event.tool_input)):
             yield BeforeReadFile(file_path=_absolute(event.cwd, path), **shared)
     elif event.tool_name == "Task":
         kind, task = str(given.get("subagent_type") or ""), str(given.get("prompt") or "")
@@ -71,12 +71,12 @@ def _after(event: PostToolUse) -> Iterator[Event]:
     shared, given = _shared(event), _object(event.tool_input)
     server, tool = mcp_parts(event.tool_name)
     if event.tool_name == "Shell":
-        for command in _texts(given.get("command")):
+        for command in texts_of(given.get("command")):
             yield AfterShell(
                 command=command, output=event.tool_output, duration=event.duration, cwd=event.cwd or None, **shared
             )
     elif event.tool_name == "Write":
-        for path in PATCHED.findall(str(given.get("patch", ""))) or _texts(given.get("file_path")):
+        for path in PATCHED.findall(str(given.get("patch", ""))) or texts_of(given.get("file_path")):
             yield AfterFileEdit(file_path=_absolute(event.cwd, path), edits=_edits(given), **shared)
     elif tool:
         yield AfterMCP(
@@ -92,7 +92,7 @@ def _after(event: PostToolUse) -> Iterator[Event]:
 def _failed(event: PostToolUseFailure) -> Iterator[Event]:
     """A command that ended badly has run all the same."""
     if event.tool_name == "Shell":
-        for command in _texts(_object(event.tool_input).get("command")):
+        for command in texts_of(_object(event.tool_input).get("command")):
             yield AfterShell(
                 command=command,
                 output=event.error_message,
@@ -157,7 +157,7 @@ def _object(given: object) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _texts(value: object) -> list[str]:
+def texts_of(value: object) -> list[str]:
     """One or several, as texts or as objects with one; what is neither is shown whole, for a guard to see."""
     found = value if isinstance(value, list) else [] if value is None else [value]
     return [_text(one) for one in found]
