@@ -6,7 +6,7 @@ All of it is made from the bodies, so that it can be made again, and compared.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from trotline.audit.actions import step_of, verdict_of
+from trotline.audit.actions import steps_of, verdict_of
 from trotline.audit.own import is_our_own
 from trotline.audit.shapes import dict_of, list_of, text_of
 
@@ -49,8 +49,7 @@ def facts_of(record: dict[str, Any]) -> set[tuple[str, str]]:
         if isinstance(effect, list) and len(effect) == 3:
             found |= {("effect", text_of(effect[0])), ("path", text_of(effect[2]))}
     found |= {("path", text_of(_given(record, name))) for name in PATHS}
-    step = step_of(record)
-    found |= {(step[0], text_of(step[1]))} if step else set()
+    found |= {(kind, text_of(name)) for kind, name in steps_of(record)}
     return {(kind, name) for kind, name in found if name}
 
 

@@ -8,7 +8,7 @@ How much is kept is a setting: `minimal` keeps sizes and digests of texts and no
 
 from typing import Any
 
-from trotline.audit.actions import action_of
+from trotline.audit.actions import action_of, also_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.measures import attachments_of, measures_of
 from trotline.audit.names import DIGEST, measured
@@ -52,6 +52,7 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
         **({"diffs": [[diff.path, diff.text] for diff in shown]} if shown else {}),
         "redacted": sorted({finding.kind for finding in findings}),
         "action": action_of(outcome.event, wording.key),
+        **({"also": also} if (also := also_of(outcome.event, wording.key)) else {}),
     }
 
 

@@ -93,6 +93,7 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "reply": (TEXT, "what the product was sent"),
     "redacted": (TEXTS, "the kinds of what was taken out"),
     "action": (TEXT, "a name by which the events before and after one action are paired"),
+    "also": (TEXTS, "names of other actions that it is about: edits, a subagent, the prompt that it comes from"),
     "odd": ({"type": "object"}, "fields that came in another shape, as they came; absent when there are none"),
 }
 """The words of a record."""

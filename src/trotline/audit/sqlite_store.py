@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from trotline.audit import spans
-from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
+from trotline.audit.actions import PROMPT, RAN, STEPS, TURNS, Step, steps_of
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
 from trotline.audit.bodies import KINDS, as_text, joined, why_unread
@@ -234,12 +234,11 @@ class SqliteStore:
 
     def observed(self, record: dict[str, Any]) -> list[int]:
         """Which records say that this action was done, if it is one that was to be done."""
-        step = step_of(record)
-        if step is None or not step[1] or step[0] == RAN:
-            return []
+        names = [name for kind, name in steps_of(record) if kind != RAN and name and not name.startswith(PROMPT)]
         with self._complaints:
-            found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ? ORDER BY seq"
-            return [row[0] for row in self._db.execute(found, (RAN, step[1], record["seq"]))]
+            found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ?"
+            rows = (row for name in names for row in self._db.execute(found, (RAN, name, record["seq"])))
+            return sorted({seq for (seq,) in rows})
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
         """Records that would not be found by what is in them, and what is found without being a record."""

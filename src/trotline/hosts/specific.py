@@ -89,6 +89,17 @@ def _after(event: PostToolUse) -> Iterator[Event]:
         )
 
 
+def edited(event: Event) -> list[str]:
+    """The files that the event is about to edit, or has edited."""
+    if isinstance(event, AfterFileEdit):
+        return [event.file_path] if event.file_path else []
+    if not isinstance(event, PreToolUse) or event.tool_name != "Write":
+        return []
+    given = _object(event.tool_input)
+    found = PATCHED.findall(str(given.get("patch", ""))) or texts_of(given.get("file_path"))
+    return [_absolute(event.cwd, path) for path in found if path]
+
+
 def _failed(event: PostToolUseFailure) -> Iterator[Event]:
     """A command that ended badly has run all the same."""
     if event.tool_name == "Shell":
