@@ -38,9 +38,9 @@ def call(world: World, payload: dict[str, Any], host: str = "cursor") -> None:
         os.sched_yield()
 
 
-def called(world: World, payload: dict[str, Any], number: int, host: str = "cursor") -> None:
+def called(world: World, payload: dict[str, Any], number: int, host: str = "cursor", event: str = "") -> None:
     """The same without a process, for many of them: what a service does with a call."""
-    argv = ("--host", host, "--home", str(world.home))
+    argv = ("--host", host, "--home", str(world.home), *(("--event", event) if event else ()))
     made = Call(id=f"call-{number}", argv=argv, payload=json.dumps(payload).encode(), received_us=1_800_000 + number)
     outcome = answered(made, (), guarded=True)[1]
     assert outcome is not None

@@ -80,11 +80,9 @@ SUBJECTS = ("command", *PATHS, "prompt", "url", "query", "text", "status", "reas
 
 
 def _given(record: dict[str, Any], name: str) -> str:
-    payload = _detail(record).get("payload")
-    if not isinstance(payload, dict):
-        return ""
-    inner = payload.get("tool_input")
-    places = (payload, inner if isinstance(inner, dict) else {})
+    detail = _detail(record)
+    payload = dict_of(detail.get("payload"))
+    places = (dict_of(detail.get("about")), payload, dict_of(payload.get("tool_input")))
     return next((str(place[name]) for place in places if place.get(name)), "")
 
 

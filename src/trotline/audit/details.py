@@ -13,6 +13,7 @@ from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.measures import attachments_of, measures_of
 from trotline.audit.names import DIGEST, measured
 from trotline.audit.records import DETAIL
+from trotline.audit.subjects import about_of
 from trotline.audit.wording import Wording
 from trotline.config.levels import FULL
 from trotline.errors import TrotlineError
@@ -69,6 +70,7 @@ def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
     voices = outcome.voices
     return {
         "payload": _Cut(wording.key).of(_payload(outcome)),
+        "about": _Cut(wording.key).of(about_of(outcome.event, _payload(outcome))),
         "reasons": [[voice.author, voice.said] for voice in voices if voice.said != "no opinion"],
         "hooks": {voice.author: voice.name for voice in voices if voice.name != voice.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],

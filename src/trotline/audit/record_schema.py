@@ -75,6 +75,7 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "schema": ({"const": DETAIL}, "what this is, and its version"),
     "id": (TEXT, "the record that it belongs to"),
     "payload": ({"type": ["object", "string"]}, "what the product sent, without secrets and personal data"),
+    "about": ({"type": "object"}, "its command, file or prompt, where the product has other names for them; redacted"),
     "reasons": ({"type": "array", "items": _row(TEXT, TEXT)}, "who said something, and what"),
     "warnings": (TEXTS, "what was wrong with how hooks answered"),
     "hooks": ({"type": "object"}, "the lines of hooks, by the names that voices have"),
