@@ -6,9 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trotline.audit.actions import ENDED, LET, RAN, REFUSED, UNKNOWN, Step, action_of, steps_in
+from trotline.audit.actions import ENDED, LET, RAN, REFUSED, UNKNOWN, Step, action_of, also_of, steps_in
 from trotline.audit.alarms import DONE_ALL_THE_SAME, NEVER_DONE, UNASKED, Alarm, alarms_in
-from trotline.events import AfterShell, BeforeShell, PostToolUse, PreToolUse, Stop
+from trotline.events import (
+    AfterAgentResponse,
+    AfterFileEdit,
+    AfterShell,
+    BeforeShell,
+    BeforeSubmitPrompt,
+    Event,
+    PostToolUse,
+    PostToolUseFailure,
+    PreToolUse,
+    SessionStart,
+    Stop,
+    SubagentStart,
+    SubagentStop,
+    ToolEvent,
+)
 from worlds import patient
 
 KEY = b"k" * 32
@@ -76,6 +91,10 @@ def test_a_deed_is_an_alarm_if_only_refusals_can_be_meant(kinds: list[str], alar
         ([BEGUN, LET, LET, RAN, "ran b", "ran c"], [6]),
         ([BEGUN, RAN], []),
         ([LET, RAN, RAN], []),
+        ([BEGUN, LET, FAILED, "ran b"], [4]),
+        ([BEGUN, LET, BEGUN, "ran b"], [4]),
+        ([BEGUN, LET, "let b", FAILED, "ran b"], []),
+        ([BEGUN, LET, BEGUN, RAN], []),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )
@@ -196,3 +215,105 @@ def test_what_was_only_monitored_was_not_refused() -> None:
     assert len(alarms_in(steps_in([refused, after]))) == 1
     assert alarms_in(steps_in([{**refused, "withheld": ["deny"]}, after])) == []
     assert alarms_in(steps_in([refused, {**after, "detail": {}}])) == []
+
+
+SAME: dict[str, Any] = {"conversation_id": "c", "generation_id": "g"}
+START, PROMPT, END = SessionStart(**SAME), BeforeSubmitPrompt(prompt="go", **SAME), Stop(status="completed", **SAME)
+
+
+def tool(kind: type[ToolEvent], id_: str, **fields: Any) -> Event:
+    return kind(tool_name="Shell", tool_input={"command": id_}, tool_use_id=id_, **SAME, **fields)
+
+
+def before(id_: str) -> Event:
+    return tool(PreToolUse, id_)
+
+
+def after(id_: str) -> Event:
+    return tool(PostToolUse, id_)
+
+
+def writes(path: str) -> Event:
+    return PreToolUse(tool_name="Write", tool_input={"file_path": path}, cwd="/w", **SAME)
+
+
+def written(path: str) -> Event:
+    return AfterFileEdit(file_path=path, **SAME)
+
+
+def told(*events: Event, host: str = "cursor", refused: tuple[int, ...] = (), **fields: Any) -> list[tuple[str, int]]:
+    """The alarms of a conversation, each with the place of the event that it is about or that shows it."""
+    records = [
+        {
+            "seq": at,
+            "id": f"id-{at}",
+            "host": host,
+            "conversation": "c",
+            "event": event.wire_name,
+            "asked": "deny" if at in refused else "silent",
+            "detail": {"action": action_of(event, KEY), "also": also_of(event, KEY), "measures": {"status": "done"}},
+            **(fields if at in refused else {}),
+        }
+        for at, event in enumerate(events)
+    ]
+    return [(alarm.kind, alarm.about_seq or alarm.seq) for alarm in alarms_in(steps_in(records))]
+
+
+def test_an_edit_that_was_refused_and_is_told_of_is_an_alarm() -> None:
+    assert told(START, writes("/w/a"), written("/w/a"), refused=(1,)) == [(DONE_ALL_THE_SAME, 1)]
+    assert told(START, writes("a"), written("/w/a"), written("/w/a"), refused=(1,)) == [(DONE_ALL_THE_SAME, 1)]
+    assert told(START, writes("/w/a"), written("/w/b"), refused=(1,)) == []
+    assert told(START, writes("/w/a"), written("/w/a"), refused=(1,), withheld=["deny"]) == []
+    assert told(START, writes("/w/a"), written("/w/a"), refused=(1,), sent="silent") == []
+
+
+@pytest.mark.parametrize("order", [(1,), (2,)])
+def test_an_edit_of_a_file_that_was_refused_and_let_through_accuses_nobody(order: tuple[int, ...]) -> None:
+    assert told(START, writes("/w/a"), writes("/w/a"), written("/w/a"), written("/w/a"), refused=order) == []
+
+
+def test_a_subagent_that_was_refused_and_worked_is_an_alarm() -> None:
+    started = SubagentStart(subagent_type="shell", subagent_id="s", **SAME)
+    stopped = SubagentStop(subagent_type="shell", subagent_id="s", tool_call_count=3, **SAME)
+    idle = SubagentStop(subagent_type="shell", subagent_id="s", **SAME)
+    nameless = SubagentStop(subagent_type="shell", tool_call_count=3, **SAME)
+    assert told(START, started, stopped, refused=(1,)) == [(DONE_ALL_THE_SAME, 1)]
+    assert told(START, started, idle, nameless, refused=(1,)) == []
+    assert told(START, started, stopped) == []
+
+
+def test_a_prompt_that_was_refused_and_answered_is_an_alarm() -> None:
+    said = AfterAgentResponse(text="done", **SAME)
+    assert told(START, PROMPT, before("t"), after("t"), said, refused=(1,)) == [(DONE_ALL_THE_SAME, 1)]
+    assert told(START, PROMPT, PROMPT, said, refused=(2,)) == [], "the first of this turn was let through"
+    later = AfterAgentResponse(text="done", conversation_id="c", generation_id="g2")
+    assert told(START, PROMPT, later, refused=(1,)) == []
+
+
+def test_a_refusal_of_which_two_events_tell_is_one_alarm() -> None:
+    done = PostToolUse(tool_name="Write", tool_input={"file_path": "/w/a"}, cwd="/w", **SAME)
+    assert told(START, writes("/w/a"), written("/w/a"), done, refused=(1,)) == [(DONE_ALL_THE_SAME, 1)]
+
+
+def test_neither_a_failure_nor_a_persons_no_hides_what_nobody_asked_about() -> None:
+    failed = tool(PostToolUseFailure, "t1")
+    first = (START, PROMPT, before("t0"), after("t0"), before("t1"))
+    assert told(*first, failed, after("t2"), END) == [(UNASKED, 6)]
+    assert told(*first, PROMPT, after("t2"), END) == [(UNASKED, 6)]
+    assert told(*first, after("t2")) == [(UNASKED, 5)], "who has names for calls has no other name for one"
+    assert told(*first, failed, before("t3"), after("t3"), END) == []
+
+
+def test_a_prompt_that_comes_while_something_runs_takes_no_leave_away() -> None:
+    assert told(START, PROMPT, before("t1"), PROMPT, after("t1"), END) == []
+
+
+@pytest.mark.parametrize("host,alarms", [("codex", []), ("factory-droid", []), ("claude-code", [(NEVER_DONE, 3)])])
+def test_a_host_that_does_not_tell_of_everything_is_not_suspected(host: str, alarms: list[tuple[str, int]]) -> None:
+    assert told(START, before("t0"), after("t0"), before("t1"), END, host=host) == alarms
+    assert told(START, before("t0"), after("t0"), after("t1"), END, host=host) == [(UNASKED, 3)]
+
+
+def test_windsurf_asks_before_it_writes_and_tells_after_it_reads() -> None:
+    read = PostToolUse(tool_name="Read", tool_input={"file_path": "/w/a"}, **SAME)
+    assert told(START, writes("/w/a"), written("/w/a"), read, read, read, END, host="windsurf") == []

@@ -440,3 +440,22 @@ def test_who_only_monitors_remembers_what_was_done_and_no_refusal(machine: Machi
     assert "a secret was read" in reasons(shell("scp notes.md build.example.org:", monitors=True))
     assert strictest(shell("rm -rf ~", monitors=False)) is Permission.DENY
     assert machine.sessions.read("one").session.memory.denied
+
+
+@pytest.mark.parametrize(
+    "commands,permission",
+    [
+        (["ls", "pwd"], Permission.SILENT),
+        (["ls", {"command": "git", "args": ["status"]}], Permission.SILENT),
+        (["ls", "rm -rf ~"], Permission.DENY),
+        ([{"command": "rm", "args": ["-rf", "/"]}, "ls"], Permission.DENY),
+        ([], Permission.SILENT),
+    ],
+    ids=str,
+)
+def test_of_several_commands_in_one_call_each_is_judged_as_one(
+    machine: Machine, commands: list[Any], permission: Permission
+) -> None:
+    root = str(machine.project)
+    event = PreToolUse(tool_name="Shell", tool_input={"command": commands}, cwd=root, workspace_roots=(root,))
+    assert strictest(machine.raised(event)) is permission

@@ -18,6 +18,7 @@ from trotline.effects import Effect
 from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeTabFileRead, Event, PreToolUse, SubagentStart
 from trotline.hooks import mcp_parts
 from trotline.hosts.patches import PATCHED
+from trotline.hosts.specific import texts_of
 
 FILES = frozenset({"read", "write", "delete", "permissions", "link", "execute"})
 """Effects whose path is looked up on the disk."""
@@ -78,12 +79,24 @@ def _read_line(command: str, world: World) -> Analysis:
 def of_tool(name: str, given: Mapping[str, Any], world: World) -> Analysis:
     """What a tool would do with its input, by the names that Cursor gives to tools."""
     if name == "Shell":
-        return of_command(_text(given.get("command") or given.get("text")), world)
+        return _of_commands(texts_of(given.get("command") or given.get("text") or ""), world)
     server, tool = mcp_parts(name)
     if tool:
         return of_server(server, tool, given, world)
     work = TOOLS.get(name)
     return _worked(name, lambda step: work(step, given), world) if work is not None else NOTHING
+
+
+def _of_commands(commands: list[str], world: World) -> Analysis:
+    """Several lines of one call: each is given to a shell of its own."""
+    if len(commands) == 1:
+        return of_command(commands[0], world)
+    found = [of_command(command, world) for command in commands]
+    return Analysis(
+        effects=tuple(effect for one in found for effect in one.effects),
+        steps=tuple(step for one in found for step in one.steps),
+        looked=any(one.looked for one in found),
+    )
 
 
 def of_server(server: str, tool: str, given: Mapping[str, Any], world: World, place: str = "") -> Analysis:

@@ -5,14 +5,15 @@
 * An action was let through and not done, in a turn that went well: a person said no, it still runs, or nobody tells.
 
 Whatever could be explained otherwise is none of them: a deed that another leave may have been meant for, a conversation
-of which we do not know the beginning, a turn that was aborted or in which something failed.
+of which we do not know the beginning, a turn that was aborted or in which something failed, a host that does not tell.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from trotline.audit.actions import BEGINS, ENDS, FAILS, LET, RAN, REFUSED, UNKNOWN, Step
+from trotline.audit.actions import BEGINS, ENDS, FAILED, FAILS, LET, LOOSE, RAN, REFUSED, UNKNOWN, Step
+from trotline.hosts import HOSTS, host_named
 
 DONE_ALL_THE_SAME, UNASKED, NEVER_DONE = "done all the same", "unasked", "not done"
 
@@ -58,29 +59,46 @@ class _Talk:
         self.refused: dict[tuple[str, str], Step] = {}
         self.open: dict[str, list[Step]] = defaultdict(list)  # by family: let through, and not done yet
         self.told: set[str] = set()  # families of which the host tells deeds
+        self.named: set[str] = set()  # families in which the host has names of its own for what it asks about
+        self.accused: set[str] = set()  # refusals of which an event told that is about something else besides
         self.unasked: set[str] = set()
 
     def may_be_done(self, step: Step) -> bool:
         """Whether somebody let this pass, or may have."""
-        this = (step.family, step.action)
+        this = step.name
         if self.let[this]:
             self.let[this] -= 1
-            self._close(step.family, step.action)
+            self._close(step.family, this)
             return True
         if this in self.refused:
             explained = self.unnamed > 0
             self.unnamed -= explained
             return explained
-        if self.spare[step.family]:
+        has_its_name = step.is_named and step.family in self.named
+        if self.spare[step.family] and not has_its_name:
             self._close(step.family)
             return True
         return self.unnamed > 0
 
-    def _close(self, family: str, action: str = "") -> None:
+    def begin(self) -> None:
+        """What a person said no to is not done any more. Leave for the very same thing stays: it may be under way."""
+        self.begun = True
+        self.spare.clear()
+        self.open.clear()
+
+    def fail(self, step: Step) -> None:
+        """Something was tried in vain. Of a command that was, the event after it may come or may not."""
+        if step.kind == FAILED and self.let[step.name]:
+            self.let[step.name] -= 1
+        for family in self.spare:
+            self.spare[family] = max(0, self.spare[family] - 1)
+        self.open.clear()
+
+    def _close(self, family: str, name: tuple[str, str] | None = None) -> None:
         """One that was let through is done: this one, or the oldest, where a host has another name for it."""
         self.spare[family] = max(0, self.spare[family] - 1)
         waiting = self.open[family]
-        at = next((at for at, one in enumerate(waiting) if not action or one.action == action), None)
+        at = next((at for at, one in enumerate(waiting) if name in {None, one.name}), None)
         if at is not None:
             del waiting[at]
 
@@ -96,24 +114,31 @@ class Watch:
     def see(self, step: Step) -> None:
         talk = self._talks[step.talk]
         if step.event in BEGINS:
-            talk.begun = True
-        if step.event in ENDS:
+            talk.begin()
+        if step.family in LOOSE and step.kind in LOOSELY:
+            LOOSELY[step.kind](self, step, talk)
+        elif step.event in ENDS:
             self._end(step, talk)
-        elif step.event in BEGINS or step.event == FAILS:
-            talk.open.clear()
+        elif step.event == FAILS:
+            talk.fail(step)
         elif step.kind in MEANINGS:
             MEANINGS[step.kind](self, step, talk)
 
     def _refuse(self, step: Step, talk: _Talk) -> None:
-        self._asked.add((step.talk[0], step.family))
-        talk.refused[step.family, step.action] = step
+        self._ask(step, talk)
+        talk.refused[step.name] = step
 
     def _let(self, step: Step, talk: _Talk) -> None:
-        self._asked.add((step.talk[0], step.family))
-        talk.let[step.family, step.action] += 1
+        self._ask(step, talk)
+        talk.let[step.name] += 1
         talk.spare[step.family] += 1
-        if not step.asks:
+        if not step.asks and step.family not in _untold(step.talk[0]):
             talk.open[step.family].append(step)
+
+    def _ask(self, step: Step, talk: _Talk) -> None:
+        self._asked.add((step.talk[0], step.family))
+        if step.is_named:
+            talk.named.add(step.family)
 
     def _let_unnamed(self, step: Step, talk: _Talk) -> None:
         self._asked.add((step.talk[0], step.family))
@@ -123,12 +148,30 @@ class Watch:
         talk.told.add(step.family)
         if talk.may_be_done(step):
             return
-        refused = talk.refused.get((step.family, step.action))
+        refused = talk.refused.get(step.name)
+        host = step.talk[0]
         if refused is not None:
-            self._alarm(DONE_ALL_THE_SAME, step, refused)
-        elif talk.begun and step.family not in talk.unasked and (step.talk[0], step.family) in self._asked:
+            self._accuse(step, talk, refused)
+        elif talk.begun and step.family not in talk.unasked | _unpaired(host) and (host, step.family) in self._asked:
             talk.unasked.add(step.family)  # once is enough: from here on all of them are
             self._alarm(UNASKED, step)
+
+    def _accuse(self, step: Step, talk: _Talk, refused: Step) -> None:
+        """Of one refusal an event may tell in two ways, and two events may tell."""
+        if refused.id not in talk.accused:
+            self._alarm(DONE_ALL_THE_SAME, step, refused)
+
+    def _refuse_loosely(self, step: Step, talk: _Talk) -> None:
+        talk.refused[step.name] = step
+
+    def _let_loosely(self, step: Step, talk: _Talk) -> None:
+        talk.let[step.name] += 1  # it may be told of more than once
+
+    def _ran_loosely(self, step: Step, talk: _Talk) -> None:
+        refused = None if talk.let[step.name] or talk.unnamed else talk.refused.pop(step.name, None)
+        if refused is not None:
+            self._accuse(step, talk, refused)
+            talk.accused.add(refused.id)
 
     def _end(self, step: Step, talk: _Talk) -> None:
         if step.action not in UNUSUAL_ENDS:
@@ -148,6 +191,21 @@ MEANINGS: dict[str, Callable[[Watch, Step, _Talk], None]] = {
     UNKNOWN: Watch._let_unnamed,  # noqa: SLF001 - its own
     RAN: Watch._ran,  # noqa: SLF001 - its own
 }
+
+
+LOOSELY: dict[str, Callable[[Watch, Step, _Talk], None]] = {
+    REFUSED: Watch._refuse_loosely,  # noqa: SLF001 - its own
+    LET: Watch._let_loosely,  # noqa: SLF001 - its own
+    RAN: Watch._ran_loosely,  # noqa: SLF001 - its own
+}
+
+
+def _untold(host: str) -> frozenset[str]:
+    return host_named(host).untold | host_named(host).unpaired if host in HOSTS else frozenset()
+
+
+def _unpaired(host: str) -> frozenset[str]:
+    return host_named(host).unpaired if host in HOSTS else frozenset()
 
 
 def alarms_in(steps: Iterable[Step]) -> list[Alarm]:

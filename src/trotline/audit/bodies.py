@@ -41,7 +41,7 @@ def _without_times(body: str) -> Any:
 
 
 def joined(seq: int, record: str, detail: str | None) -> dict[str, Any]:
-    """A record as it is shown: with its place in the trail, and with what was said."""
+    """A record as it was written: with its place in the trail, and with what was said."""
     words = {"detail": _read(detail)} if detail is not None else {}
     return {**_read(record), **words, "seq": seq}
 
@@ -50,4 +50,5 @@ def _read(body: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError:
-        return dict(json.loads(body))  # half a surrogate pair, which a host may send, is none to the quicker reader
+        # Half a surrogate pair, which a host may send, is none to the quicker reader; NaN is no JSON to anybody else.
+        return dict(json.loads(body, parse_constant=str))

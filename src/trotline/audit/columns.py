@@ -6,7 +6,7 @@ All of it is made from the bodies, so that it can be made again, and compared.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from trotline.audit.actions import step_of, verdict_of
+from trotline.audit.actions import steps_of, verdict_of
 from trotline.audit.edits import writes_in
 from trotline.audit.own import is_our_own
 from trotline.audit.shapes import dict_of, list_of, text_of
@@ -51,8 +51,7 @@ def facts_of(record: dict[str, Any]) -> set[tuple[str, str]]:
             found |= {("effect", text_of(effect[0])), ("path", text_of(effect[2]))}
     found |= {("path", text_of(_given(record, name))) for name in PATHS}
     found |= writes_in(record)
-    step = step_of(record)
-    found |= {(step[0], text_of(step[1]))} if step else set()
+    found |= {(kind, text_of(name)) for kind, name in steps_of(record)}
     return {(kind, name) for kind, name in found if name}
 
 
@@ -83,11 +82,9 @@ SUBJECTS = ("command", *PATHS, "prompt", "url", "query", "text", "status", "reas
 
 
 def _given(record: dict[str, Any], name: str) -> str:
-    payload = _detail(record).get("payload")
-    if not isinstance(payload, dict):
-        return ""
-    inner = payload.get("tool_input")
-    places = (payload, inner if isinstance(inner, dict) else {})
+    detail = _detail(record)
+    payload = dict_of(detail.get("payload"))
+    places = (dict_of(detail.get("about")), payload, dict_of(payload.get("tool_input")))
     return next((str(place[name]) for place in places if place.get(name)), "")
 
 

@@ -8,11 +8,12 @@ How much is kept is a setting: `minimal` keeps sizes and digests of texts and no
 
 from typing import Any
 
-from trotline.audit.actions import action_of
+from trotline.audit.actions import action_of, also_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.measures import attachments_of, measures_of
 from trotline.audit.names import DIGEST, measured
 from trotline.audit.records import DETAIL
+from trotline.audit.subjects import about_of
 from trotline.audit.wording import Wording
 from trotline.config.levels import FULL
 from trotline.errors import TrotlineError
@@ -54,6 +55,7 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
         **({"diffs": [[diff.path, diff.text] for diff in shown]} if shown else {}),
         "redacted": sorted({finding.kind for finding in findings}),
         "action": action_of(outcome.event, wording.key),
+        **({"also": also} if (also := also_of(outcome.event, wording.key)) else {}),
     }
 
 
@@ -67,6 +69,7 @@ def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
     voices = outcome.voices
     return {
         "payload": _Cut(wording.key).of(_payload(outcome)),
+        "about": _Cut(wording.key).of(about_of(outcome.event, _payload(outcome))),
         "reasons": [[voice.author, voice.said] for voice in voices if voice.said != "no opinion"],
         "hooks": {voice.author: voice.name for voice in voices if voice.name != voice.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],

@@ -14,19 +14,23 @@ from trotline import __version__
 from trotline.audit.actions import verdict_of
 from trotline.audit.columns import subject_of
 from trotline.audit.otlp import as_otlp
+from trotline.audit.shapes import LATEST_US, text_of
 
 FIELDS = ("seq", "id", "time", "host", "event", "conversation", "tool", "verdict", "deciders", "subject", "micros")
 """The columns of a table."""
 
 STATUS = {"deny": (2, "Failure"), "ask": (99, "Other")}
 OCSF_VERSION = "1.3.0"
-YEAR_10000_US = 253_402_300_800_000_000
 
 
 def moment(at_us: Any) -> str:
     """What is no time is shown as the beginning of all times, which is also what it is found by."""
-    known = at_us if isinstance(at_us, int) and 0 <= at_us < YEAR_10000_US else 0
-    return datetime.fromtimestamp(known / 1_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return when(at_us).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def when(at_us: Any) -> datetime:
+    """The same on every calendar: a clock that was wrong by centuries is wrong by fewer."""
+    return datetime.fromtimestamp(max(0, min(at_us if isinstance(at_us, int) else 0, LATEST_US)) / 1_000_000, UTC)
 
 
 def as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:
@@ -44,7 +48,7 @@ def as_table(records: Iterable[dict[str, Any]]) -> Iterator[str]:
             "subject": subject_of(record),
         }
         known["deciders"] = " ".join(map(str, record.get("deciders", ())))
-        yield _row([_harmless(str(known.get(name, ""))) for name in FIELDS])
+        yield _row([_harmless(text_of(known.get(name, ""))) for name in FIELDS])
 
 
 def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:

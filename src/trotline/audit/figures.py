@@ -129,6 +129,5 @@ def _tool(record: dict[str, Any], event: str, measures: dict[str, Any]) -> str:
 
 def _bounded(amount: Any) -> int:
     """What is no number, or more than anybody counts, has an odd record behind it, and stops nobody."""
-    if isinstance(amount, float) and isnan(amount):
-        return 0
-    return int(max(0, min(amount, GREATEST))) if isinstance(amount, (int, float)) else 0
+    known = isinstance(amount, int) or (isinstance(amount, float) and not isnan(amount))
+    return int(max(0, min(amount, GREATEST))) if known else 0

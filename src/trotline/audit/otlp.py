@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from trotline import __version__
 from trotline.audit.actions import verdict_of
+from trotline.audit.shapes import is_time
 
 DEEPEST = 8
 """Levels of a value that are sent as such; what is deeper is one text. Readers of protobuf stop at a hundred messages
 inside each other, and three of them are one level."""
 
 LARGEST = 1 << 63
-LATEST_US = 1 << 54
-"""In the year 2540; a time of nanoseconds has room for no later one."""
 
 INFO, WARN, ERROR = (9, "INFO"), (13, "WARN"), (17, "ERROR")
 INTERNAL, CLIENT = 1, 3
@@ -309,7 +308,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _time(value: Any) -> int:
-    return value if isinstance(value, int) and 0 <= value < LATEST_US else 0
+    return int(value) if is_time(value) else 0
 
 
 def _nanos(micros: int) -> str:

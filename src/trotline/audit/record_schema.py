@@ -7,8 +7,6 @@ from typing import Any
 
 from trotline.audit.export import FIELDS, OCSF_VERSION
 from trotline.audit.records import DETAIL, HOOK, HOST, SCHEMA
-from trotline.config.alerts_file import OCCASIONS
-from trotline.config.alerts_file import SCHEMA as ALERT
 from trotline.config.levels import FULL, MINIMAL, STANDARD
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
@@ -69,6 +67,7 @@ RECORD: dict[str, tuple[Schema, str]] = {
     "sent_bytes": (COUNT, "the length of the answer"),
     "micros": (COUNT, "how long the answer took, in microseconds"),
     "detail": ({"$ref": "#/$defs/detail"}, "what was said, redacted; absent when it was not kept, or not yet"),
+    "odd": ({"type": "object"}, "fields that came in another shape, as they came; absent when there are none"),
 }
 """A record as it is exported: each field with its meaning."""
 
@@ -76,6 +75,7 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "schema": ({"const": DETAIL}, "what this is, and its version"),
     "id": (TEXT, "the record that it belongs to"),
     "payload": ({"type": ["object", "string"]}, "what the product sent, without secrets and personal data"),
+    "about": ({"type": "object"}, "its command, file or prompt, where the product has other names for them; redacted"),
     "reasons": ({"type": "array", "items": _row(TEXT, TEXT)}, "who said something, and what"),
     "warnings": (TEXTS, "what was wrong with how hooks answered"),
     "hooks": ({"type": "object"}, "the lines of hooks, by the names that voices have"),
@@ -94,6 +94,8 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "reply": (TEXT, "what the product was sent"),
     "redacted": (TEXTS, "the kinds of what was taken out"),
     "action": (TEXT, "a name by which the events before and after one action are paired"),
+    "also": (TEXTS, "names of other actions that it is about: edits, a subagent, the prompt that it comes from"),
+    "odd": ({"type": "object"}, "fields that came in another shape, as they came; absent when there are none"),
 }
 """The words of a record."""
 
@@ -173,6 +175,9 @@ def ocsf_schema() -> Schema:
 
 def alert_schema() -> Schema:
     """What a command reads and a webhook gets of an alert."""
+    from trotline.config.alerts_file import OCCASIONS  # noqa: PLC0415 - a trail that is read needs no alerts
+    from trotline.config.alerts_file import SCHEMA as ALERT  # noqa: PLC0415 - the same
+
     whole = record_schema()
     body = {key: whole[key] for key in ("type", "properties")}
     properties: Schema = {

@@ -5,6 +5,9 @@ from typing import Any
 LONGEST = 4_096
 """Characters of one column."""
 
+LATEST_US = 1 << 54
+"""In the year 2540; a time of nanoseconds has room for no later one."""
+
 
 def dict_of(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
@@ -12,6 +15,11 @@ def dict_of(value: Any) -> dict[str, Any]:
 
 def list_of(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def is_time(value: Any) -> bool:
+    """Whether it is a number of microseconds that somebody can have counted, from 1970 on or of something."""
+    return type(value) is int and 0 <= value < LATEST_US
 
 
 def text_of(value: Any, most: int = LONGEST) -> str:

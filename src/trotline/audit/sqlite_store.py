@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from trotline.audit import forgetting, spans
-from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
+from trotline.audit.actions import PROMPT, RAN, STEPS, TURNS, Step, steps_of
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
 from trotline.audit.bodies import KINDS, as_text, joined, say_the_same, why_unread
@@ -20,6 +20,7 @@ from trotline.audit.inspection import COLUMNS, checkpoints_in, entries_in, figur
 from trotline.audit.migrations import migrate, refuse_newer
 from trotline.audit.owned_file import private_file
 from trotline.audit.query import Query
+from trotline.audit.shaping import shaped
 from trotline.audit.store import Forgetting, Line, Unread
 from trotline.audit.summing import spreads, sums
 from trotline.audit.talks import talks
@@ -156,9 +157,14 @@ class SqliteStore:
         newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
         enough = newest and len(newest) == query.limit
         for row in newest if enough else self._db.execute(statements.whole, values):
-            yield joined(*row)
+            yield shaped(joined(*row))
 
     def fetch(self, id_: str) -> dict[str, Any] | None:
+        found = self._written(id_)
+        return None if found is None else shaped(found)
+
+    def _written(self, id_: str) -> dict[str, Any] | None:
+        """As it came, in whatever shape: it is found by that."""
         with self._complaints:
             bodies = {
                 kind: (seq, body)
@@ -265,12 +271,11 @@ class SqliteStore:
 
     def observed(self, record: dict[str, Any]) -> list[int]:
         """Which records say that this action was done, if it is one that was to be done."""
-        step = step_of(record)
-        if step is None or not step[1] or step[0] == RAN:
-            return []
+        names = [name for kind, name in steps_of(record) if kind != RAN and name and not name.startswith(PROMPT)]
         with self._complaints:
-            found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ? ORDER BY seq"
-            return [row[0] for row in self._db.execute(found, (RAN, step[1], record["seq"]))]
+            found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ?"
+            rows = (row for name in names for row in self._db.execute(found, (RAN, name, record["seq"])))
+            return sorted({seq for (seq,) in rows})
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
         with self._complaints:
@@ -305,7 +310,7 @@ class SqliteStore:
 
         What somebody who cut the end left in these tables is in nobody's way: verify tells of the cut.
         """
-        record = self.fetch(id_)
+        record = self._written(id_)
         if record is None:
             return  # a detail that was quicker than its record
         seq = record["seq"]

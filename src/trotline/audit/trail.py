@@ -6,6 +6,7 @@ from typing import Any
 from trotline.audit.drain import Drained, drain
 from trotline.audit.export import moment
 from trotline.audit.query import Query
+from trotline.audit.shaping import shaped
 from trotline.audit.spool import Read, Spool, with_details
 from trotline.audit.sqlite_store import NAME, SqliteStore
 from trotline.audit.upkeep import forget_what_is_due, note_elsewhere, upkeep_of
@@ -59,7 +60,8 @@ def read(state: Path, query: Query = EVERYTHING) -> Read:
     """
     lines = spool_of(state).lines()
     kept, torn = _kept(state, query)
-    return Read(with_details([*kept, *filter(None, lines)]), torn + lines.count(None))
+    records = with_details([*kept, *filter(None, lines)])
+    return Read([shaped(record) for record in records], torn + lines.count(None))
 
 
 def _kept(state: Path, query: Query) -> tuple[list[dict[str, Any]], int]:

@@ -5,7 +5,6 @@ agent wrote is text and never markup, and nothing in it talks to the terminal.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from rich.console import Console, RenderableType
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from trotline.audit.actions import verdict_of
 from trotline.audit.columns import columns_of, subject_of
+from trotline.audit.export import when
 from trotline.audit.shapes import dict_of, list_of
 from trotline.cli.output import printable
 from trotline.cli.tables import Table
@@ -42,7 +42,7 @@ def text(value: Any, style: str = "") -> Text:
 
 
 def moment(micros: int, form: str = SHORT) -> str:
-    return datetime.fromtimestamp(micros / 1_000_000, UTC).strftime(form)
+    return when(micros).strftime(form)
 
 
 def grid(title: str = "", *, is_headed: bool = True, fills: bool = False) -> Grid:

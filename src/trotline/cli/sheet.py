@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import RenderableType
-from rich.json import JSON
+from rich.highlighter import JSONHighlighter
 from rich.padding import Padding
 from rich.table import Table as Grid
 
@@ -40,7 +40,7 @@ def _sheet(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) 
         yield from (Padding(text(line, OF_LINES.get(line[:1], "")), INWARD) for line in str(diff).split("\n"))
     if detail.get("payload") is not None:
         yield text("asked with", "bold")
-        yield Padding(JSON(as_json(detail["payload"])), INWARD)
+        yield Padding(JSONHighlighter()(as_json(detail["payload"])), INWARD)
     if detail.get("reply"):
         yield text("answered with", "bold")
         yield Padding(text(detail["reply"]), INWARD)

@@ -29,7 +29,7 @@ COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 def line_of(record: dict[str, Any]) -> str:
     verdict = verdict_of(record)
-    said = SAID.get(verdict, verdict)
+    said = SAID.get(verdict, printable(verdict))
     if verdict in record.get("withheld", ()):
         said = f"would be {said}"
     shown = paint(said, SHOWN[verdict]) if verdict in SHOWN else said
@@ -41,7 +41,7 @@ def line_of(record: dict[str, Any]) -> str:
     by = ", ".join(str(hooks.get(name, name)) for name in record.get("deciders", ()))
     who = dim(f" ({printable(by)})") if by else ""
     at = dim(moment(record["at_us"]))
-    return f"{record['seq']:>6} {at} {printable(str(record['host']))} {record['event']} {shown}:{about}{who}"
+    return f"{record['seq']:>6} {at} {printable(str(record['host']))} {printable(record['event'])} {shown}:{about}{who}"
 
 
 @click.command("show")
@@ -100,15 +100,15 @@ def tell_alarms(found: list[Alarm], most: int, *, err: bool = True) -> None:
 def _voices(record: dict[str, Any]) -> Iterator[str]:
     hooks = record.get("detail", {}).get("hooks") or {}
     for voice in record.get("voices", ()):
-        said = f"failed, {voice['failure']}" if voice["failure"] else voice["said"]
+        said = f"failed, {voice['failure']}" if voice.get("failure") else voice["said"]
         said = f"{said}, and something that is only noted" if voice.get("noted") else said
         ended = f", exit {voice['exit']}" if voice.get("exit") is not None else ""
         name = printable(str(hooks.get(voice["author"], voice["author"])))
-        yield f"  {name}: {said}, {voice['micros'] / 1000:g} ms{ended}"
+        yield f"  {name}: {printable(said)}, {voice['micros'] / 1000:g} ms{ended}"
 
 
 def _diffs(record: dict[str, Any]) -> Iterator[str]:
-    for path, text in record.get("detail", {}).get("diffs") or ():
+    for path, text, *_ in record.get("detail", {}).get("diffs", ()):
         yield bold(f"  {printable(path) or 'a file'}")
         for line in text.split("\n"):
             yield click.style(f"  {printable(line)}", fg=COLOURS.get(line[:1]))

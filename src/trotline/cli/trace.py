@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 
 from trotline.audit import trail
 from trotline.audit.columns import subject_of
+from trotline.audit.export import when
 from trotline.audit.own import is_our_own
 from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
@@ -111,24 +111,27 @@ def _show(records: list[dict[str, Any]], *, as_json: bool, full: bool) -> None:
 
 
 def _lines(record: dict[str, Any]) -> list[str]:
-    at = datetime.fromtimestamp(record["at_us"] / 1_000_000, UTC).isoformat(timespec="milliseconds")
+    at = when(record["at_us"]).isoformat(timespec="milliseconds")
     tool = f"  {record['tool']}" if record.get("tool") else ""
     withheld = record.get("withheld", [])
     asked = f"would {record['asked']}" if record["asked"] in withheld else record["asked"]
-    head = f"{dim(at)} {record['host']} {bold(record['event'])}{printable(tool)}: {asked}"
-    lines = [f"{head}  {dim(str(record['micros'] / 1000) + ' ms')}"]
+    host, event, tool, asked = map(printable, (record["host"], record["event"], tool, asked))
+    head = f"{dim(at)} {host} {bold(event)}{tool}: {asked}"
+    lines = [f"{head}  {dim(str(record.get('micros', 0) / 1000) + ' ms')}"]
     detail = record.get("detail", {})
     subject = " ".join(printable(subject_of(record)).split())[:WIDTH]
     lines += [f"  {dim('about')} {subject}"] if subject else []
-    lines += [f"  {detail['missing']}"] if "missing" in detail else []
-    reasons, hooks = dict(detail.get("reasons", [])), detail.get("hooks") or {}
-    for voice in record["voices"]:
-        said = f"failed, {voice['failure']}" if voice["failure"] else voice["said"]
+    lines += [f"  {printable(detail['missing'])}"] if "missing" in detail else []
+    reasons = {author: said for author, said, *_ in detail.get("reasons", ())}
+    hooks = detail.get("hooks", {})
+    for voice in record.get("voices", ()):
+        said = f"failed, {voice['failure']}" if voice.get("failure") else voice["said"]
         if said != "silent" or voice.get("noted"):
             reason = reasons.get(voice["author"], said)
             name = str(hooks.get(voice["author"], voice["author"]))
             lines.append(f"  {printable(name)}: {printable(reason)}, {voice['micros'] / 1000:g} ms")
+    losses = [loss[:2] for loss in record.get("losses", ())]
     changes = [what for what in withheld if what != record["asked"]]
     lines += [f"  monitor mode, not sent: {', '.join(changes)}"] if changes else []
-    lines += [paint(f"  lost: {what}: {printable(why)}", Severity.WARNING) for what, why in record["losses"]]
+    lines += [paint(f"  lost: {printable(what)}: {printable(why)}", Severity.WARNING) for what, why in losses]
     return lines

@@ -35,6 +35,7 @@ HOST = Host(
         Power.ALLOW: "Codex CLI takes an allow only together with a changed input",
     },
     edit_is_allow=True,
+    untold=frozenset({"tool"}),  # a patch through the shell has no PostToolUse (hosts.md 1, measured on 0.166.0)
     wiring=Wiring(
         files={"user": ".codex/hooks.json", "project": ".codex/hooks.json"},
         events=tuple(EVENTS),

@@ -137,6 +137,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # one of a kin
     loop_limit: int | None = None  # its own; None when it would go on forever
     quirks: tuple[Quirk, ...] = ()
     wiring: Wiring | None = None
+    untold: frozenset[str] = frozenset()  # actions (audit/actions.py) that it may do without telling of it
+    unpaired: frozenset[str] = frozenset()  # actions whose events before and after are about different tools
     both: bool = False  # whether it raises the specific event beside the generic one
 
     def at(self, version: str, *, believing: frozenset[Power] = frozenset()) -> "Host":

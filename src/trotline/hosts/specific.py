@@ -54,10 +54,10 @@ def _before(event: PreToolUse) -> Iterator[Event]:
     shared, given = _shared(event), _object(event.tool_input)
     server, tool = mcp_parts(event.tool_name)
     if event.tool_name == "Shell":
-        for command in _texts(given.get("command", event.tool_input)):
+        for command in texts_of(given.get("command", event.tool_input)):
             yield BeforeShell(command=command, cwd=event.cwd, **shared)
     elif event.tool_name == "Read":
-        for path in _texts(given.get("file_path", event.tool_input)):
+        for path in texts_of(given.get("file_path", event.tool_input)):
             yield BeforeReadFile(file_path=absolute(event.cwd, path), **shared)
     elif event.tool_name == "Task":
         kind, task = str(given.get("subagent_type") or ""), str(given.get("prompt") or "")
@@ -70,7 +70,7 @@ def _after(event: PostToolUse) -> Iterator[Event]:
     shared, given = _shared(event), _object(event.tool_input)
     server, tool = mcp_parts(event.tool_name)
     if event.tool_name == "Shell":
-        for command in _texts(given.get("command")):
+        for command in texts_of(given.get("command")):
             yield AfterShell(
                 command=command, output=event.tool_output, duration=event.duration, cwd=event.cwd or None, **shared
             )
@@ -88,10 +88,20 @@ def _after(event: PostToolUse) -> Iterator[Event]:
         )
 
 
+def edited(event: Event) -> list[str]:
+    """The files that the event is about to edit, or has edited."""
+    if isinstance(event, AfterFileEdit):
+        return [event.file_path] if event.file_path else []
+    if not isinstance(event, PreToolUse) or event.tool_name != "Write":
+        return []
+    given = _object(event.tool_input)
+    return [absolute(event.cwd, one.path) for one in _written(given) if one.path]
+
+
 def _failed(event: PostToolUseFailure) -> Iterator[Event]:
     """A command that ended badly has run all the same."""
     if event.tool_name == "Shell":
-        for command in _texts(_object(event.tool_input).get("command")):
+        for command in texts_of(_object(event.tool_input).get("command")):
             yield AfterShell(
                 command=command,
                 output=event.error_message,
@@ -156,7 +166,7 @@ def _object(given: object) -> dict[str, Any]:
     return given if isinstance(given, dict) else {}
 
 
-def _texts(value: object) -> list[str]:
+def texts_of(value: object) -> list[str]:
     """One or several, as texts or as objects with one; what is neither is shown whole, for a guard to see."""
     found = value if isinstance(value, list) else [] if value is None else [value]
     return [_text(one) for one in found]
@@ -184,7 +194,7 @@ def _result(text: str) -> str:
 def _written(given: dict[str, Any]) -> list[Patched]:
     """The files that a call writes, and what it changes in each."""
     files = patched(str(given.get("patch", "")))
-    return files or [Patched(path, _edits(given)) for path in _texts(given.get("file_path"))]
+    return files or [Patched(path, _edits(given)) for path in texts_of(given.get("file_path"))]
 
 
 def _edits(given: dict[str, Any]) -> tuple[Edit, ...]:

@@ -54,6 +54,7 @@ HOST = Host(
     why_not={Power.ASK: "Windsurf knows no ask"},
     person=Told.ALONG,
     silence="",
+    unpaired=frozenset({"tool"}),  # before it is writing, after it is reading
     wiring=Wiring(
         files={
             "user": ".codeium/windsurf/hooks.json",
