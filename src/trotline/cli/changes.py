@@ -104,7 +104,9 @@ def told(rows: Sequence[Row], examples: int) -> Iterator[str]:
 
 def _group(group: Group, examples: int) -> Iterator[str]:
     calls = plural(len(group.rows), "call")
-    yield f"{bold(printable(group.was))} -> {_painted(group.would)}: {calls}{TITLES[group.kind]}"
+    was, would = group.told
+    unknown = f", and whether what is in force says so too cannot be said: {printable(group.why)}" if group.why else ""
+    yield f"{bold(printable(was))} -> {_painted(would)}: {calls}{TITLES[group.kind]}{unknown}"
     yield from (f"  {line}" for line in voices(group))
     yield from (dim(f"  {example(row)}") for row in group.rows[:examples])
     more = len(group.rows) - examples
@@ -132,7 +134,7 @@ def example(row: Row) -> str:
 
 
 def _painted(word: str) -> str:
-    severity = PAINTED.get(word.partition(",")[0])
+    severity = PAINTED.get(word.replace(" (", ",").partition(",")[0])
     return paint(word, severity) if severity else bold(word)
 
 
@@ -147,12 +149,15 @@ def _row(row: Row) -> dict[str, Any]:
     who = {"seq": one.seq, "id": one.id, "host": one.host, "event": one.event, "subject": one.subject}
     if row.kind is Kind.UNSAID:
         return {**who, "kind": row.kind, "why": row.why}
+    decided = zip(row.sent, (row.was, row.would.partition(",")[0]), strict=True)
     spoken = {"speaks": list(map(list, row.speaks)), "silent": list(map(list, row.silent))}
     return {
         **who,
         "kind": row.kind,
         "was": row.was,
         "would": row.would,
+        **({"sent": [sent or said for sent, said in decided]} if any(row.sent) else {}),
         **spoken,
         "reasons": [why for _, why in row.reasons],
+        **({"why": row.why} if row.why else {}),
     }

@@ -73,7 +73,8 @@ def _group(group: Group) -> str:
     gone = {author for author, _ in group.silent} - {author for author, _ in group.speaks}
     who = "; ".join([*speak, *(f"no longer {code(author)}" for author in sorted(gone))])
     examples = ", ".join(code(row.one.subject) for row in group.rows[:EXAMPLES] if row.one.subject)
-    return f"| {len(group.rows)} | {group.was} | {group.would} | {who} | {examples} |"
+    was, would = group.told
+    return f"| {len(group.rows)} | {was} | {would} | {who} | {examples} |"
 
 
 def _left_out(rows: int) -> Iterator[str]:

@@ -33,6 +33,7 @@ class Said(NamedTuple):
 
     permission: str
     voices: frozenset[tuple[str, str]] = frozenset()
+    sent: str = ""  # what the host was told, where it cannot hear what was decided
 
 
 class Recalled(NamedTuple):
@@ -81,7 +82,10 @@ def recalled(record: dict[str, Any]) -> Recalled:
 
 def said_in(record: dict[str, Any]) -> Said:
     voices = [one for one in record.get("voices", ()) if isinstance(one, dict)]
-    return Said(str(record.get("asked")), spoken((str(one.get("author")), str(one.get("said"))) for one in voices))
+    asked = str(record.get("asked"))
+    sent = "" if record.get("monitored") else str(record.get("sent") or asked)
+    said = spoken((str(one.get("author")), str(one.get("said"))) for one in voices)
+    return Said(asked, said, sent if sent != asked else "")
 
 
 def spoken(voices: Iterator[tuple[str, str]]) -> frozenset[tuple[str, str]]:
