@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from trails import call, shell
+from trotline import Engine, Options
 from trotline.audit.query import Query
 from trotline.audit.trail import opened
 from trotline.replay.comparison import Kind, Row, compared
@@ -91,3 +92,21 @@ def test_what_a_monitor_did_not_say_is_no_other_decision(world: World) -> None:
     call(world, shell(world, "git push --force"))
     done = trotline_process("replay", "--preset", "strict", *world.options, cwd=world.project)
     assert done.stdout.splitlines()[2] == "ask -> deny: 1 call"
+
+
+# Agents of one's own
+
+
+def test_a_call_of_ones_own_agent_is_judged_under_no_host_and_shown_under_its_name(world: World) -> None:
+    rule = '[[rule]]\nname = "own"\nwhen = "host == \'\' && event.command == \'make\'"\ndeny = "not mine"\n'
+    world.write("home/.config/trotline/policy.toml", rule)
+    options = Options(host="my-agent")
+    engine = Engine.load(world.project, home=world.home, system=world.system, trail=True, guarded=True, options=options)
+    with engine.session() as session:
+        assert session.before_shell("make").denied
+        assert session.before_shell("git push --force").asks
+    assert {row.kind for row in judged(world, IN_FORCE).values()} == {Kind.SAME}
+    done = trotline_process("replay", "--preset", "strict", *world.options, cwd=world.project)
+    lines = done.stdout.splitlines()
+    assert lines[2] == "ask -> deny: 1 call"
+    assert lines[4].endswith(" my-agent beforeShellExecution: git push --force")

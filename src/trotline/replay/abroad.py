@@ -21,12 +21,12 @@ def abroad(one: Recalled, host: Host) -> Recalled:
     if found is None:
         message = f"{host.title} raises nothing like {event.wire_name}"
         raise TrotlineError(message, hint=f"`trotline hosts {host.name}` shows what it raises")
-    return one._replace(host=host.name, event=found.wire_name, payload=write_event(host, _stripped(found)))
+    return one._replace(host=host.name, own=False, event=found.wire_name, payload=write_event(host, _stripped(found)))
 
 
 def event_of(one: Recalled) -> Event:
     """The event of a call, in our words."""
-    host = host_named(one.host)
+    host = host_named(one.wire)
     theirs = next((name for name, ours in host.events.items() if ours == one.event), one.event)
     return received(host, one.payload, theirs).event
 

@@ -78,7 +78,8 @@ def _row(one: Recalled, before: Judged, after: Judged) -> Row:
     silent = tuple(sorted(then.voices - now.voices))
     would = ", ".join([now.permission, *sorted(given)])
     reasons = _reasons(after.outcome, speaks)
-    row = Row(one, Kind.SAME, then.permission, would, speaks, silent, reasons, sent=(then.sent, now.sent))
+    sent = ("", "") if one.own else (then.sent, now.sent)  # an agent of one's own has the Outcome itself
+    row = Row(one, Kind.SAME, then.permission, would, speaks, silent, reasons, sent=sent)
     if would != then.permission:
         if before.outcome is None:
             return row._replace(kind=Kind.CHANGED, why=before.unsaid)

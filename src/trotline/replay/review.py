@@ -123,7 +123,7 @@ def _events(one: Recalled) -> Iterator[Event]:
     if one.missing:
         return iter(())
     try:
-        return iter(all_of(event_of(one), host_named(one.host)))
+        return iter(all_of(event_of(one), host_named(one.wire)))
     except UnreadablePayload:
         return iter(())
 

@@ -169,7 +169,7 @@ class Trial:
         self, one: Recalled, host: Host | None, hooks: Sequence[Function], *, worst: bool = False
     ) -> tuple[Answer, Outcome]:
         call = Call(id="", payload=one.payload, received_us=one.at_us)
-        return answer(call, self._seat(one, host or host_named(one.host), hooks, worst=worst))
+        return answer(call, self._seat(one, host or host_named(one.wire), hooks, worst=worst))
 
     def _seat(self, one: Recalled, host: Host, hooks: Sequence[Function], *, worst: bool) -> Seat:
         theirs = next((name for name, ours in host.events.items() if ours == one.event), one.event)
@@ -180,7 +180,7 @@ class Trial:
             event=theirs,
             believing=frozenset({Power.ASK}) if self.settings.ask_fallback == Permission.ASK.word else frozenset(),
             search=lookaround.search,
-            guards=self._guards(host.name, one.monitored, worst),
+            guards=self._guards("" if one.own else host.name, one.monitored, worst),
             always=(CANARY,),
             monitors=one.monitored,
         )
