@@ -89,9 +89,15 @@ def summary(rows: Sequence[Row]) -> str:
     return f"{plural(len(rows), 'call')}: {', '.join(parts)}"
 
 
-def told(rows: Sequence[Row], examples: int) -> Iterator[str]:
+def unreached(count: int) -> str:
+    """Calls that a policy of this project does not reach."""
+    where = "was in another workspace" if count == 1 else "were in other workspaces"
+    return f"; {count} {where}, which this does not reach" if count else ""
+
+
+def told(rows: Sequence[Row], examples: int, elsewhere: int = 0) -> Iterator[str]:
     """What changes, grouped and counted, with examples; and what cannot be said."""
-    yield bold(summary(rows)) if rows else "nothing in the trail answers to that"
+    yield bold(summary(rows) + unreached(elsewhere)) if rows else "nothing in the trail answers to that"
     for group in grouped(rows, SHOWN):
         yield ""
         yield from _group(group, examples)
