@@ -16,7 +16,9 @@ from trotline.errors import UnreadablePayload, UsageError
 from trotline.events import Event
 from trotline.hooks import Hook
 from trotline.hosts import host_named
+from trotline.hosts.claude_code import HOST as CLAUDE_CODE
 from trotline.hosts.cursor_editions import NEWEST, edition
+from trotline.hosts.cursor_host import HOST as CURSOR
 from trotline.replay.abroad import event_of
 from trotline.replay.comparison import Kind, Row, compared
 from trotline.replay.differences import (
@@ -33,9 +35,6 @@ from trotline.replay.sides import KINDS, POLICY, PROJECT, USER, Side
 from trotline.replay.sources import Calls
 from trotline.replay.trials import State, Trial
 from trotline.verdicts import Permission
-
-CURSOR, CLAUDE_CODE = "cursor", "claude-code"
-"""The products whose files are compared."""
 
 
 class Reviewed(NamedTuple):
@@ -128,7 +127,7 @@ def _asks(hook: Hook, one: Recalled, roots: Roots) -> bool:
     """Only of calls that the file reaches: of the product whose file it is, and of a project's in this project. Cursor
     loads Claude Code's as well, and so does an agent of one's own."""
     kind = hook.layer.kind
-    reached = one.own or one.host == CURSOR or (kind.from_claude and one.host == CLAUDE_CODE)
+    reached = one.own or one.host == CURSOR.name or (kind.from_claude and one.host == CLAUDE_CODE.name)
     if not reached or not any(hook.fit(event).applies for event in _events(one)):
         return False
     return not kind.needs_trust or is_here(one, roots)
