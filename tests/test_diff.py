@@ -177,7 +177,7 @@ def test_calls_in_other_workspaces_are_counted(world: World) -> None:
     world.write("one/.trotline/policy.toml", "")
     world.write("two/.trotline/policy.toml", NO_NPM)
     assert data(world, str(old), str(new))["elsewhere"] == 1
-    assert "1 were in other workspaces" in diff(world, str(old), str(new)).stdout
+    assert "1 was in another workspace, which" in diff(world, str(old), str(new)).stdout
 
 
 def test_the_comment_is_markdown_that_no_command_can_break_out_of(world: World) -> None:
@@ -189,6 +189,32 @@ def test_the_comment_is_markdown_that_no_command_can_break_out_of(world: World) 
     assert "**1 call: 1 would be decided otherwise, 0 the same; 1 stricter, 0 milder**" in lines
     row = next(line for line in lines if line.startswith("| 1 | silent | deny |"))
     assert "`` npm test `x` \\| <img src=x> @everyone ``" in row
+
+
+def test_a_comment_cuts_with_a_sign_and_never_what_a_rule_is_about(world: World) -> None:
+    when = " && ".join(f"event.command != '{number:030}'" for number in range(9))
+    rule = f'[[rule]]\nname = "long | name"\nwhen = "{when}"\ndeny = "{"why " * 60}"\n'
+    old, new = world.write("old.toml", ""), world.write("new.toml", rule)
+    lines = diff(world, str(old), str(new), "--format", "markdown").stdout.splitlines()
+    row = next(line for line in lines if line.startswith("| added | rule "))
+    assert f"when `{when}`" in row
+    assert "`long \\| name`" in row
+    assert "why why…`" in row
+
+
+def test_bars_are_escaped_in_tables_and_nowhere_else(world: World) -> None:
+    old, new = world.write("old.toml", ""), world.write("a|b.toml", 'preset = "x|y"\n')
+    lines = diff(world, str(old), str(new), "--format", "markdown").stdout.splitlines()
+    assert lines[0].endswith("a|b.toml`")
+    assert any(line.startswith("- problem: ") and "`x|y`" in line for line in lines)
+
+
+def test_an_example_is_listed_once(world: World) -> None:
+    for conversation in ("a", "b", "c"):
+        call(world, shell(world, "npm test", conversation))
+    old, new = world.write("old.toml", ""), world.write("new.toml", NO_NPM)
+    row = diff(world, str(old), str(new), "--format", "markdown").stdout.splitlines()[-1]
+    assert (row.startswith("| 3 | silent | deny |"), row.count("npm test")) == (True, 1)
 
 
 @pytest.mark.parametrize("text", ["plain", "`", "``` x ``", "a\nb", "|", "", "\x1b[31m", "x" * 500])
@@ -205,6 +231,65 @@ def test_problems_of_the_new_side_are_findings(world: World) -> None:
     old, new = world.write("old.toml", ""), world.write("new.toml", 'preset = "strickt"\n')
     done = diff(world, str(old), str(new))
     assert (done.returncode, "there is no preset `strickt`" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("wrong", ['{"version": 1, "hooks": {"stopp": []}}', '{"version": 1, "hooks": {', "[]"])
+def test_a_hooks_file_that_would_not_be_loaded_is_a_finding(world: World, wrong: str) -> None:
+    old = world.write("old/hooks.json", hooks_file('{"command": "a"}'))
+    new = world.write("new/hooks.json", wrong)
+    done = diff(world, str(old), str(new), "--format", "json")
+    assert (done.returncode, [one["severity"] for one in json.loads(done.stdout)["problems"]]) == (1, ["void"])
+    assert diff(world, str(new), str(new)).returncode == 0
+    assert diff(world, str(new), str(old)).returncode == 0
+
+
+def test_a_level_that_a_project_cannot_lower_is_said_to_have_no_effect(world: World) -> None:
+    world.write("one/.trotline/policy.toml", "")
+    world.write("two/.trotline/policy.toml", 'preset = "strict"\n[guards]\nremotes = "off"\nhistory = "enforce"\n')
+    found = data(world, str(world.path / "one"), str(world.path / "two"))["differences"]
+    assert {one["name"]: "note" in one for one in found} == {"remotes": True, "history": False, "preset": False}
+    lines = diff(world, str(world.path / "one"), str(world.path / "two")).stdout.splitlines()
+    assert lines.count("    it has no effect: what holds without the project is as strict or stricter") == 1
+    world.write("home/.config/trotline/policy.toml", '[guards]\nremotes = "off"\n')
+    world.write("two/.trotline/policy.toml", '[guards]\nremotes = "warn"\n')
+    found = data(world, str(world.path / "one"), str(world.path / "two"))["differences"]
+    assert [(one["name"], "note" in one) for one in found] == [("remotes", False)]
+
+
+def test_an_entry_is_asked_about_calls_that_its_file_reaches(world: World) -> None:
+    elsewhere = {**shell(world, "npm test"), "workspace_roots": ["/somewhere/else"]}
+    claudes = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "cwd": str(world.project),
+        "tool_name": "Bash",
+        "tool_input": {"command": "npm test"},
+    }
+    call(world, shell(world, "npm test"))
+    call(world, elsewhere)
+    call(world, claudes, "claude-code")
+    entry = {"beforeShellExecution": [{"command": "./x.sh"}]}
+    files = {
+        ".cursor/hooks.json": json.dumps({"version": 1, "hooks": entry}),
+        ".claude/settings.json": json.dumps(
+            {"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "y"}]}]}}
+        ),
+    }
+    for file, text in files.items():
+        world.write(f"two/{file}", text)
+    (world.path / "one").mkdir()
+    found = data(world, str(world.path / "one"), str(world.path / "two"))["differences"]
+    assert {one["name"]: one["asked"] for one in found} == {"./x.sh": 1, "y": 1}
+
+
+def test_a_candidate_for_the_project_remarks_on_calls_of_other_workspaces(world: World) -> None:
+    call(world, {**shell(world, "npm test"), "workspace_roots": ["/somewhere/else"]})
+    call(world, {**shell(world, "npm test"), "workspace_roots": ["/somewhere/else"]})
+    words = ["replay", "--policy", str(world.write("new.toml", NO_NPM)), "--layer", "project", *world.options]
+    done = trotline_process(*words, cwd=world.project)
+    assert done.stdout == (
+        "2 calls: 0 would be decided otherwise, 2 the same; 2 were in other workspaces, which this does not reach\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 
 import trotline
 from trotline import AsyncSession, Edit, Engine, Event, Options, Permission, Session, TabEdit, TrotlineError, Verdict
+from trotline.audit.sqlite_store import SqliteStore
 from trotline.events import EVENTS
 
 
@@ -256,3 +257,9 @@ def test_guards_judge_beside_hooks_where_they_are_asked_for(tmp_path: Path) -> N
     unguarded = Engine.load(tmp_path / "project", home=tmp_path, system=tmp_path)
     with unguarded.session() as session:
         assert not session.before_shell("cd / && rm -rf *", cwd=str(tmp_path / "project")).denied
+
+
+@pytest.mark.parametrize("trail", ["yes", object(), Path("/tmp/trail"), None, 1, SqliteStore], ids=repr)
+def test_a_trail_that_is_no_store_is_a_mistake_at_once(tmp_path: Path, trail: Any) -> None:
+    with pytest.raises(TrotlineError, match="`trail` is no Store"):
+        Engine.load(tmp_path, home=tmp_path, system=tmp_path, trail=trail)

@@ -150,6 +150,39 @@ def test_what_nobody_minded_is_a_test_as_a_whole(world: World) -> None:
     assert passes(file)
 
 
+def test_the_same_call_twice_is_one_test_wherever_it_was_played(world: World) -> None:
+    call(world, shell(world, f"rm -rf {world.home}"))
+    first = make_test(world, "--from", "1")
+    assert first.stdout.splitlines()[0] == "wrote .trotline/tests/test_rm_rf_home_is_denied.py"
+    again = make_test(world, "--from", "1")
+    assert again.stdout.splitlines()[0] == "kept .trotline/tests/test_rm_rf_home_is_denied.py"
+
+
+def test_whole_commands_are_left_out_before_words_are(world: World) -> None:
+    world.write("project/.trotline/policy.toml", '[lists]\ndeny_packages = ["pkg:npm/left-pad"]\n')
+    call(world, shell(world, "cd /srv && echo hello world && npm install left-pad 2>&1 | tail -n 3"))
+    assert 'command="npm install left-pad"' in written(world, 1).read_text()
+
+
+def test_a_rule_about_the_host_makes_no_test_and_it_is_said_why(world: World) -> None:
+    rule = '[[rule]]\nname = "codex"\nwhen = "host == \'codex\' && event.command.contains(\'aaa\')"\ndeny = "no"\n'
+    world.write("home/.config/trotline/policy.toml", rule)
+    payload = {
+        "hook_event_name": "PreToolUse",
+        "session_id": "s",
+        "turn_id": "t",
+        "cwd": str(world.project),
+        "tool_name": "Bash",
+        "tool_input": {"command": "echo aaa"},
+    }
+    call(world, payload, "codex")
+    done = make_test(world, "--from", "1")
+    assert (done.returncode, done.stderr.splitlines()[1]) == (
+        1,
+        "hint: the rule `codex` asks for `host`, and tests have no host",
+    )
+
+
 # The agent
 
 
@@ -203,6 +236,20 @@ def test_a_text_keeps_the_words_it_needs_in_their_order(words: list[str]) -> Non
     assert sorted(found.split()) == ["git", "push"]
 
 
+@pytest.mark.parametrize(
+    "text,needed,left",
+    [
+        ("cd /srv && echo hello world && npm install left-pad", "npm install left-pad", "npm install left-pad"),
+        ("a b; c d | e f || g h & i", "c d", "c d"),
+        ("a | b c\nd", "b c", "b c"),
+        ("make 2>&1 && ls", "make 2>&1", "make 2>&1"),
+        ("echo 'a && b' && c", "echo 'a && b'", "echo 'a && b'"),
+    ],
+)
+def test_what_is_left_of_a_line_is_a_command(text: str, needed: str, left: str) -> None:
+    assert shortest(text, lambda some: needed in some) == left
+
+
 nasty = st.text(max_size=40) | st.sampled_from(['"""', "{agent.home}", "\\", "'\"", "\n\r\t\x00", "\u202e", "{}", "#"])
 
 
@@ -222,7 +269,7 @@ def test_whatever_an_agent_wrote_the_file_is_one_function_that_says_it(text: str
     about = About(1, name, "2026-01-01", (text, name))
     tree = ast.parse(text_of(example, about, {"/agent/home": "agent.home"}))
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    assert [one.name for one in functions] == [name_of(example)]
+    assert [one.name for one in functions] == [name_of(example, {"/agent/home": "agent.home"})]
     assert [type(node) for node in tree.body] == [ast.Expr, ast.Assign, ast.FunctionDef]
     fired: list[Any] = []
 

@@ -146,7 +146,7 @@ def test_what_changed_since_is_not_blamed_on_the_candidate(world: World) -> None
     done = replay(world, "--preset", "standard")
     assert done.returncode == 1
     assert (
-        "ask -> silent: 1 call, and not because of the candidate: what is in force says so too, now"
+        "ask (sent as deny) -> silent: 1 call, and not because of the candidate: what is in force says so too, now"
         in done.stdout.splitlines()
     )
 

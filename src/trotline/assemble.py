@@ -28,6 +28,8 @@ from trotline.texts import TEXTS
 from trotline.verdicts import Permission, Verdict
 
 Where = str | Path
+STORE = ("append", "search", "fetch", "forget")
+"""The methods of a Store."""
 
 
 class Engine(engine.Engine):
@@ -62,7 +64,7 @@ class Engine(engine.Engine):
         engine = cls(roots, {**os.environ, **moved}, clock, options)
         if guarded:
             engine.guard()
-        engine.sink = keeping(trail, roots, engine.options.host)
+        engine.sink = keeping(_checked(trail), roots, engine.options.host)
         return engine
 
     def guard(self) -> None:
@@ -139,6 +141,15 @@ class Engine(engine.Engine):
             voice = Voice(author="trotline", failure=failure, fail_closed=True)
             decision = decide(event.contract, [voice], self.edition)
             return Outcome(call=call, event=event, decision=decision, voices=(voice,), alarms=(failure.detail,))
+
+
+def _checked(trail: bool | Store) -> bool | Store:
+    """What is no Store is the caller's mistake, and would otherwise be an alarm of every Outcome."""
+    missing = [name for name in STORE if not callable(getattr(trail, name, None))]
+    if isinstance(trail, bool) or not (missing or isinstance(trail, type)):
+        return trail
+    why = f"it has no `{missing[0]}`" if missing else "it is a class and no instance"
+    raise UsageError(f"`trail` is no Store: {why}", hint="True is the trail of this home; a Store has four methods")
 
 
 def _unkept(sink: Sink, outcome: Outcome, micros: int) -> str:

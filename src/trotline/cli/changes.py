@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 import click
 import msgspec
@@ -17,9 +17,11 @@ from trotline.cli.showing import record_named
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import UsageError
+from trotline.guarding import scanning_of
 from trotline.replay.comparison import Group, Kind, Row, grouped, unsaid
 from trotline.replay.removal import here as as_if_here
-from trotline.replay.sources import Calls, given, in_order
+from trotline.replay.sources import Calls, Told, given, in_order
+from trotline.scanners.scan import Scanner
 
 SHOWN = (Kind.CHANGED, Kind.DRIFTED, Kind.OTHERS)
 FOUND = frozenset({Kind.CHANGED, Kind.DRIFTED})
@@ -40,14 +42,12 @@ WIDTH = 140
 def calls_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Which calls are in question: those of the trail that a query finds, or lines that are given."""
 
-    @click.option(
-        "--events", type=click.File("r", encoding="utf-8"), help="JSON lines instead of the trail; - for stdin."
-    )
+    @click.option("--events", type=click.File("rb"), help="JSON lines instead of the trail; - for stdin.")
     @click.option("--here", is_flag=True, help="As if the calls had been made in this project.")
     @query_options
     @roots_options
     @functools.wraps(function)
-    def wrapped(*args: Any, events: TextIO | None, here: bool, query: Query, roots: Roots, **rest: Any) -> Any:
+    def wrapped(*args: Any, events: BinaryIO | None, here: bool, query: Query, roots: Roots, **rest: Any) -> Any:
         found = _calls(rest.get("name"), events, query, roots)
         if here:
             project = str(roots.projects[0])
@@ -57,7 +57,7 @@ def calls_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-def _calls(name: str | None, events: TextIO | None, query: Query, roots: Roots) -> Calls:
+def _calls(name: str | None, events: BinaryIO | None, query: Query, roots: Roots) -> Calls:
     """One call of the trail, those that a query finds, or all that are given."""
     if events is None:
         with opened_trail(roots.state) as store:
@@ -67,7 +67,13 @@ def _calls(name: str | None, events: TextIO | None, query: Query, roots: Roots) 
             return in_order(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True))
     if name is not None or msgspec.structs.replace(query, host="", event="") != Query():
         raise UsageError("what is given with --events is all judged", hint="only --host and --event go with it")
-    return Calls(list(given(events, query.host, query.event)))
+    return Calls(given(events, Told(query.host, query.event, _redacting(roots))))
+
+
+def _redacting(roots: Roots) -> Sequence[Scanner]:
+    """Those by which the trail of this home is redacted, with the rules of its own."""
+    known = scanning_of(roots).scanners()
+    return [known[name] for name in ("secrets", "pii")]
 
 
 def counts(rows: Iterable[Row]) -> dict[str, int]:
@@ -83,9 +89,15 @@ def summary(rows: Sequence[Row]) -> str:
     return f"{plural(len(rows), 'call')}: {', '.join(parts)}"
 
 
-def told(rows: Sequence[Row], examples: int) -> Iterator[str]:
+def unreached(count: int) -> str:
+    """Calls that a policy of this project does not reach."""
+    where = "was in another workspace" if count == 1 else "were in other workspaces"
+    return f"; {count} {where}, which this does not reach" if count else ""
+
+
+def told(rows: Sequence[Row], examples: int, elsewhere: int = 0) -> Iterator[str]:
     """What changes, grouped and counted, with examples; and what cannot be said."""
-    yield bold(summary(rows)) if rows else "nothing in the trail answers to that"
+    yield bold(summary(rows) + unreached(elsewhere)) if rows else "nothing in the trail answers to that"
     for group in grouped(rows, SHOWN):
         yield ""
         yield from _group(group, examples)
@@ -98,7 +110,9 @@ def told(rows: Sequence[Row], examples: int) -> Iterator[str]:
 
 def _group(group: Group, examples: int) -> Iterator[str]:
     calls = plural(len(group.rows), "call")
-    yield f"{bold(printable(group.was))} -> {_painted(group.would)}: {calls}{TITLES[group.kind]}"
+    was, would = group.told
+    unknown = f", and whether what is in force says so too cannot be said: {printable(group.why)}" if group.why else ""
+    yield f"{bold(printable(was))} -> {_painted(would)}: {calls}{TITLES[group.kind]}{unknown}"
     yield from (f"  {line}" for line in voices(group))
     yield from (dim(f"  {example(row)}") for row in group.rows[:examples])
     more = len(group.rows) - examples
@@ -126,7 +140,7 @@ def example(row: Row) -> str:
 
 
 def _painted(word: str) -> str:
-    severity = PAINTED.get(word.partition(",")[0])
+    severity = PAINTED.get(word.replace(" (", ",").partition(",")[0])
     return paint(word, severity) if severity else bold(word)
 
 
@@ -141,12 +155,15 @@ def _row(row: Row) -> dict[str, Any]:
     who = {"seq": one.seq, "id": one.id, "host": one.host, "event": one.event, "subject": one.subject}
     if row.kind is Kind.UNSAID:
         return {**who, "kind": row.kind, "why": row.why}
+    decided = zip(row.sent, (row.was, row.would.partition(",")[0]), strict=True)
     spoken = {"speaks": list(map(list, row.speaks)), "silent": list(map(list, row.silent))}
     return {
         **who,
         "kind": row.kind,
         "was": row.was,
         "would": row.would,
+        **({"sent": [sent or said for sent, said in decided]} if any(row.sent) else {}),
         **spoken,
         "reasons": [why for _, why in row.reasons],
+        **({"why": row.why} if row.why else {}),
     }

@@ -78,9 +78,7 @@ def _summary(found: Reviewed) -> str:
     parts = [changes.summary(found.rows)]
     if found.stricter or found.milder:
         parts += [f"{found.stricter} stricter, {found.milder} milder"]
-    if found.elsewhere:
-        parts += [f"{found.elsewhere} were in other workspaces, which this does not reach"]
-    return "; ".join(parts)
+    return "; ".join(parts) + changes.unreached(found.elsewhere)
 
 
 def _told(found: Reviewed, examples: int) -> Iterator[str]:
@@ -104,6 +102,8 @@ def _difference(difference: Difference, asked: int) -> Iterator[str]:
         shown = " -> ".join(printable(text) if text else "nothing" for text in (was, now))
         single = printable(now or was)
         yield f"    {name}: {shown if difference.change == 'changed' else single}"
+    if difference.note:
+        yield f"    {difference.note}"
 
 
 def _data(found: Reviewed) -> dict[str, Any]:
@@ -115,6 +115,7 @@ def _data(found: Reviewed) -> dict[str, Any]:
             "name": one.name,
             "fields": {name: [was, now] for name, was, now in one.fields},
             **({"asked": asked} if one.hooks else {}),
+            **({"note": one.note} if one.note else {}),
         }
         for one, asked in zip(found.differences, found.asked, strict=True)
     ]

@@ -20,10 +20,11 @@ from trotline.guards.policy import AUTHORITY
 from trotline.hosts import HOSTS, host_named
 from trotline.machine import today
 from trotline.replay.abroad import abroad
-from trotline.replay.candidates import candidate_policy
+from trotline.replay.candidates import PROJECT, Candidate, candidate_policy
 from trotline.replay.comparison import compared
 from trotline.replay.hooks import OneFile, judges_in
 from trotline.replay.recalled import Recalled
+from trotline.replay.removal import is_here
 from trotline.replay.sources import Calls
 from trotline.replay.trials import IN_FORCE, Judged, State, Trial
 
@@ -65,7 +66,7 @@ def command(calls: Calls, roots: Roots, *, as_json: bool, name: str | None, exam
         raise UsageError("--as is about one call", hint="`trotline log` lists them; the number stands first")
     with TemporaryDirectory(prefix="trotline-replay-") as made:
         directory = Path(made)
-        state = _candidate(roots, asked, directory)
+        layer, state = _candidate(roots, asked, directory)
         new = Trial(state, roots, directory / "new", today())
         if asked["as_host"]:
             return _elsewhere(calls.every, new, asked["as_host"], as_json=as_json)
@@ -73,24 +74,28 @@ def command(calls: Calls, roots: Roots, *, as_json: bool, name: str | None, exam
         rows = list(compared(calls.every, old, new, calls.wanted))
     problems = [problem for problem in new.problems if problem not in old.problems]
     ok = not problems and not any(row.kind in changes.FOUND for row in rows)
+    far = sum(not is_here(row.one, roots) for row in rows) if layer == PROJECT else 0
     if as_json:
         faults = [problem_data(problem) for problem in problems]
-        click.echo(envelope("trotline.replay/1", ok=ok, data=changes.data(rows), problems=faults))
+        data = {**changes.data(rows), "elsewhere": far}
+        click.echo(envelope("trotline.replay/1", ok=ok, data=data, problems=faults))
     else:
-        click.echo("\n".join([*_wrong(problems), *changes.told(rows, examples)]))
+        click.echo("\n".join([*_wrong(problems), *changes.told(rows, examples, far)]))
     return 0 if ok else 1
 
 
-def _candidate(roots: Roots, asked: dict[str, Any], directory: Path) -> State:
+def _candidate(roots: Roots, asked: dict[str, Any], directory: Path) -> tuple[str, State]:
+    """What is judged by, and whose policy is another in it."""
+
     def engine(where: Roots, options: Options) -> OneFile:
         return hosting(OneFile, where, options)
 
     file, hooks = asked["policy_file"], asked["hooks_file"]
     if asked["layer"] and file is None:
         raise UsageError("--layer says whose policy a file would be", hint="give the file with --policy")
-    instead = candidate_policy(file, asked["layer"], roots) if file else {}
+    policy = candidate_policy(file, asked["layer"], roots) if file else Candidate()
     judges = judges_in(hooks, roots, engine, directory / "hooks", asked["trust_digest"]) if hooks else ()
-    return State(instead, asked["preset"] or "", judges)
+    return policy.layer, State(policy.instead, asked["preset"] or "", judges)
 
 
 def _wrong(problems: Iterable[Problem]) -> Iterable[str]:

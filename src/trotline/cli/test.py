@@ -102,7 +102,7 @@ def _made(record: dict[str, Any], calls: Sequence[Recalled], target: Path | None
         deciders = tuple(str(one) for one in record.get("deciders", ()))
         about = About(last.seq, last.host, moment(last.at_us)[:10], deciders, redacted)
         text = text_of(example, about, places)
-    path = target or roots.projects[0] / DIRECTORY / f"{name_of(example)}.py"
+    path = target or roots.projects[0] / DIRECTORY / f"{name_of(example, places)}.py"
     return Made(Sheet(path.absolute(), text), example, redacted)
 
 

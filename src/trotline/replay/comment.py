@@ -10,16 +10,25 @@ from trotline.replay.review import Reviewed
 LONGEST = 160
 MOST_ROWS = 40
 EXAMPLES = 3
+WHOLE = "when"
+"""What a rule is about: half of it is another rule."""
 
 
-def code(text: str) -> str:
-    """A code span that nothing in the text can end, on one line of a table."""
-    shown = "".join(char if char.isprintable() else " " for char in text)[:LONGEST].strip()
+def code(text: str, longest: int | None = LONGEST) -> str:
+    """A code span that nothing in the text can end, on one line; of a long text the beginning, and a sign of that."""
+    shown = "".join(char if char.isprintable() else " " for char in text).strip()
+    if longest is not None and len(shown) > longest:
+        shown = f"{shown[: longest - 1].rstrip()}\N{HORIZONTAL ELLIPSIS}"
     if not shown:
         return ""
-    longest = max(map(len, re.findall("`+", shown)), default=0)
-    fence, space = "`" * (longest + 1), " " if "`" in shown else ""
-    return f"{fence}{space}{shown}{space}{fence}".replace("|", "\\|")
+    ticks = max(map(len, re.findall("`+", shown)), default=0)
+    fence, space = "`" * (ticks + 1), " " if "`" in shown else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def cell(text: str, longest: int | None = LONGEST) -> str:
+    """The same in a table, where a bar would end the cell in spite of all code spans; elsewhere its escape is shown."""
+    return code(text, longest).replace("|", "\\|")
 
 
 def comment(found: Reviewed, summary: str) -> Iterator[str]:
@@ -57,23 +66,26 @@ def _configured(found: Reviewed) -> Iterator[str]:
 
 
 def _difference(difference: Difference, asked: int) -> str:
-    how = "; ".join(f"{name} {_way(was, now)}" for name, was, now in difference.fields)
+    fields = [f"{name} {_way(was, now, None if name == WHOLE else LONGEST)}" for name, was, now in difference.fields]
+    how = "; ".join([*fields, *filter(None, [difference.note])])
     calls = str(asked) if difference.hooks else ""
-    return (
-        f"| {difference.change} | {difference.what} | {difference.where} | {code(difference.name)} | {how} | {calls} |"
-    )
+    what = f"{difference.change} | {difference.what} | {difference.where}"
+    return f"| {what} | {cell(difference.name)} | {how} | {calls} |"
 
 
-def _way(was: str, now: str) -> str:
-    return " to ".join(filter(None, [code(was), code(now)])) if was and now else code(now) or f"no longer {code(was)}"
+def _way(was: str, now: str, longest: int | None) -> str:
+    before, after = cell(was, longest), cell(now, longest)
+    return f"{before} to {after}" if was and now else after or f"no longer {before}"
 
 
 def _group(group: Group) -> str:
-    speak = [code(text) for _, text in group.rows[0].reasons]
+    speak = [cell(text) for _, text in group.rows[0].reasons]
     gone = {author for author, _ in group.silent} - {author for author, _ in group.speaks}
-    who = "; ".join([*speak, *(f"no longer {code(author)}" for author in sorted(gone))])
-    examples = ", ".join(code(row.one.subject) for row in group.rows[:EXAMPLES] if row.one.subject)
-    return f"| {len(group.rows)} | {group.was} | {group.would} | {who} | {examples} |"
+    who = "; ".join([*speak, *(f"no longer {cell(author)}" for author in sorted(gone))])
+    subjects = list(dict.fromkeys(row.one.subject for row in group.rows if row.one.subject))
+    examples = ", ".join(map(cell, subjects[:EXAMPLES]))
+    was, would = group.told
+    return f"| {len(group.rows)} | {was} | {would} | {who} | {examples} |"
 
 
 def _left_out(rows: int) -> Iterator[str]:

@@ -30,7 +30,8 @@ class Row(NamedTuple):
     speaks: tuple[tuple[str, str], ...] = ()  # who says something that was not said, and what
     silent: tuple[tuple[str, str], ...] = ()  # who said something that is not said any more
     reasons: tuple[tuple[str, str], ...] = ()  # in the words of those who speak now
-    why: str = ""  # why it cannot be said
+    why: str = ""  # why it cannot be said; of one that changes, why its cause cannot
+    sent: tuple[str, str] = ("", "")  # what the host was and would be told, where it cannot hear the decision
 
 
 class Group(NamedTuple):
@@ -41,7 +42,19 @@ class Group(NamedTuple):
     would: str
     speaks: tuple[tuple[str, str], ...]
     silent: tuple[tuple[str, str], ...]
+    why: str
+    sent: tuple[str, str]
     rows: tuple[Row, ...]
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """What was decided and would be, each with what the host makes of it."""
+        return _heard(self.was, self.sent[0]), _heard(self.would, self.sent[1])
+
+
+def _heard(decided: str, sent: str) -> str:
+    permission, comma, rest = decided.partition(", ")
+    return f"{permission} (sent as {sent}){comma}{rest}" if sent else decided
 
 
 def compared(calls: Iterable[Recalled], old: Trial, new: Trial, wanted: frozenset[str] | None = None) -> Iterator[Row]:
@@ -54,15 +67,22 @@ def compared(calls: Iterable[Recalled], old: Trial, new: Trial, wanted: frozense
 
 
 def _row(one: Recalled, before: Judged, after: Judged) -> Row:
-    if before.outcome is None or after.outcome is None:
+    """What is in force matters only to what was never decided, and to the cause of a change: a change that is certain
+    does not become uncertain because nobody knows who made it."""
+    then = one.said or before.said
+    if after.outcome is None or then is None:
         return Row(one, Kind.UNSAID, why=after.unsaid or before.unsaid)
-    then, now = one.said or _said(before.outcome), _said(after.outcome)
-    given = _given(after.outcome) - _given(before.outcome)
+    now = _said(after.outcome)
+    given = _given(after.outcome) - _given(before.outcome) if before.outcome else set()
     speaks = tuple(sorted(now.voices - then.voices))
     silent = tuple(sorted(then.voices - now.voices))
     would = ", ".join([now.permission, *sorted(given)])
-    row = Row(one, Kind.SAME, then.permission, would, speaks, silent, _reasons(after.outcome, speaks))
+    reasons = _reasons(after.outcome, speaks)
+    sent = ("", "") if one.own else (then.sent, now.sent)  # an agent of one's own has the Outcome itself
+    row = Row(one, Kind.SAME, then.permission, would, speaks, silent, reasons, sent=sent)
     if would != then.permission:
+        if before.outcome is None:
+            return row._replace(kind=Kind.CHANGED, why=before.unsaid)
         also = _said(before.outcome).permission == now.permission and not given
         return row._replace(kind=Kind.DRIFTED if also else Kind.CHANGED)
     return row._replace(kind=Kind.OTHERS) if speaks or silent else row
@@ -92,16 +112,13 @@ def _why(voice: Voice) -> str:
 def grouped(rows: Iterable[Row], kinds: Iterable[Kind]) -> list[Group]:
     """What changes most often first."""
     wanted = list(kinds)
-    found: dict[tuple[object, ...], list[Row]] = {}
+    found: dict[Group, list[Row]] = {}
     for row in rows:
         if row.kind in wanted:
-            found.setdefault((row.kind, row.was, row.would, row.speaks, row.silent), []).append(row)
-    groups = [Group(*_key(same[0]), rows=tuple(same)) for same in found.values()]
+            key = Group(row.kind, row.was, row.would, row.speaks, row.silent, row.why, row.sent, ())
+            found.setdefault(key, []).append(row)
+    groups = [group._replace(rows=tuple(same)) for group, same in found.items()]
     return sorted(groups, key=lambda group: (wanted.index(group.kind), -len(group.rows)))
-
-
-def _key(row: Row) -> tuple[Kind, str, str, tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]:
-    return row.kind, row.was, row.would, row.speaks, row.silent
 
 
 def unsaid(rows: Iterable[Row]) -> list[tuple[str, int]]:

@@ -6,17 +6,18 @@ from typing import Any, NamedTuple
 from trotline.config import claude_settings, hooks_json
 from trotline.config.jsonc_reader import read
 from trotline.config.policies import parsed
-from trotline.config.problems import Problem
+from trotline.config.problems import Problem, Severity
 from trotline.config.sheet import Sheet
 from trotline.editions import Edition
 from trotline.guards.lists import Listing
-from trotline.guards.policy import Wish
+from trotline.guards.policy import Policy, Wish, resolved
 from trotline.guards.rules import Rule
 from trotline.guards.waivers import Waiver
 from trotline.hooks import Hook, Layer, LayerKind
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 NOTHING = ""
+NO_EFFECT = "it has no effect: what holds without the project is as strict or stricter"
 
 Scripts = Mapping[str, frozenset[str]]
 """Files by their paths, each with the names by which its content is known."""
@@ -31,19 +32,37 @@ class Difference(NamedTuple):
     name: str
     fields: tuple[tuple[str, str, str], ...] = ()
     hooks: tuple[Hook, ...] = ()  # the entries it is about, as they were and as they are
+    note: str = ""  # why it does not mean what it says
 
 
 # Policies
 
 
-def policy_differences(old: Wish, new: Wish) -> Iterator[Difference]:
+def policy_differences(old: Wish, new: Wish, above: Policy | None = None) -> Iterator[Difference]:
+    """`above` is what holds without the project whose policy it is: a project may only be stricter."""
     before, after = _numbered(_rows(old)), _numbered(_rows(new))
+    idle = _without_effect(new, above) if above is not None else frozenset()
     for key in sorted(before.keys() | after.keys()):
         was, now = before.get(key), after.get(key)
         if was == now:
             continue
         change = ADDED if was is None else REMOVED if now is None else CHANGED
-        yield Difference(change, key[0], new.layer, key[1], _fields(was or {}, now or {}))
+        note = NO_EFFECT if key in idle else ""
+        yield Difference(change, key[0], new.layer, key[1], _fields(was or {}, now or {}), note=note)
+
+
+def _without_effect(wish: Wish, above: Policy) -> frozenset[tuple[str, str]]:
+    """Rows that change nothing, because what is above is as strict without them."""
+    levels, tab = ({guard: held.level for guard, held in some.items()} for some in (above.levels, above.tab))
+    both = resolved([Wish(above.preset_layer, above.preset, levels, tab), wish])
+    kinds = (("level", wish.levels, both.levels), ("level in Tab", wish.tab, both.tab))
+    idle = {
+        (kind, guard)
+        for kind, wanted, held in kinds
+        for guard in wanted
+        if guard not in held or held[guard].layer != wish.layer
+    }
+    return frozenset(idle | ({("preset", "preset")} if both.preset_layer != wish.layer else set()))
 
 
 def _numbered(rows: Iterator[tuple[tuple[str, str], dict[str, str]]]) -> dict[tuple[str, str], dict[str, str]]:
@@ -93,10 +112,11 @@ def _fields(was: Mapping[str, str], now: Mapping[str, str]) -> tuple[tuple[str, 
 
 
 class Entries(NamedTuple):
-    """The hooks of a file, and why the product would load none of them."""
+    """The hooks of a file, why the product would load none of them, and what is wrong with it."""
 
     hooks: tuple[Hook, ...] = ()
     void: str = ""
+    problems: tuple[Problem, ...] = ()
 
 
 def entries_of(kind: LayerKind, place: str, data: bytes | None, edition: Edition) -> Entries:
@@ -109,7 +129,8 @@ def entries_of(kind: LayerKind, place: str, data: bytes | None, edition: Edition
         hooks = claude_settings.read_settings(sheet, document.root)
     else:
         hooks = hooks_json.read_hooks(sheet, document.root, version_required=edition.version_required)
-    return Entries(tuple(hooks), sheet.void_because())
+    wrong = [problem for problem in sheet.problems if problem.severity is not Severity.NOTE]
+    return Entries(tuple(hooks), sheet.void_because(), tuple(wrong))
 
 
 def hook_differences(old: Entries, new: Entries) -> Iterator[Difference]:

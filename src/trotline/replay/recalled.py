@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from trotline.audit.columns import subject_of
 from trotline.audit.details import MOST
+from trotline.audit.records import HOST
 from trotline.engine.recall import NAMES
 from trotline.guards import NAMES as GUARDS
 from trotline.hosts import ANYBODY, HOSTS
@@ -33,6 +34,7 @@ class Said(NamedTuple):
 
     permission: str
     voices: frozenset[tuple[str, str]] = frozenset()
+    sent: str = ""  # what the host was told, where it cannot hear what was decided
 
 
 class Recalled(NamedTuple):
@@ -50,6 +52,12 @@ class Recalled(NamedTuple):
     id: str = ""
     at_us: int = 0
     subject: str = ""
+    own: bool = False  # whether an agent of somebody's own raised it, which has no host for anybody to sit under
+
+    @property
+    def wire(self) -> str:
+        """Whose words the payload is in."""
+        return ANYBODY if self.own else self.host
 
 
 def recalled(record: dict[str, Any]) -> Recalled:
@@ -62,9 +70,8 @@ def recalled(record: dict[str, Any]) -> Recalled:
     nameless = MARKER.search(str(body.get(PERSON, ""))) is not None
     if nameless:
         del whole[PERSON]
-    host = str(record.get("host"))
     return Recalled(
-        host=ANYBODY if record.get("seat") == "host" and host not in HOSTS else host,
+        host=str(record.get("host")),
         event=str(record.get("event")),
         conversation=str(record.get("conversation") or ""),
         payload=json.dumps(whole).encode(),
@@ -76,12 +83,16 @@ def recalled(record: dict[str, Any]) -> Recalled:
         id=str(record.get("id")),
         at_us=int(record.get("at_us") or 0),
         subject=subject_of(record),
+        own=record.get("seat") == HOST,
     )
 
 
 def said_in(record: dict[str, Any]) -> Said:
     voices = [one for one in record.get("voices", ()) if isinstance(one, dict)]
-    return Said(str(record.get("asked")), spoken((str(one.get("author")), str(one.get("said"))) for one in voices))
+    asked = str(record.get("asked"))
+    sent = "" if record.get("monitored") else str(record.get("sent") or asked)
+    said = spoken((str(one.get("author")), str(one.get("said"))) for one in voices)
+    return Said(asked, said, sent if sent != asked else "")
 
 
 def spoken(voices: Iterator[tuple[str, str]]) -> frozenset[tuple[str, str]]:
@@ -96,7 +107,7 @@ def _missing(record: dict[str, Any], detail: Any, payload: Any) -> str:
         return f"it was {payload}"
     if not isinstance(payload, dict):
         return str(detail.get("missing") or f"what was said was not kept{_level(detail)}")
-    if str(record.get("host")) not in HOSTS and record.get("seat") != "host":
+    if str(record.get("host")) not in HOSTS and record.get("seat") != HOST:
         return f"there is no host `{record.get('host')}` here"
     strangers = [one for one, _ in sorted(said_in(record).voices) if not _is_ours(one)]
     if strangers:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trotline.analysis.shell.parser import parsed
+from trotline.config.policies import parsed as parsed_policy
 from trotline.errors import TrotlineError
 from trotline.events import Event
 from trotline.hosts.cursor import write_event
@@ -28,6 +29,9 @@ MOST_TRIALS = 1_500
 ENVELOPE = ASIDE | {"workspace_roots", "cursor_version", "model", "model_id", "model_params", "raw"}
 ASKED_BY_RULES = ("user_email", "model")
 BLOCKS = re.compile(r"^(?=\[)", re.MULTILINE)
+
+HOST = re.compile(r"(?<![.\w'\"])host\b")
+REPLAY = "`trotline replay {seq}` says whether it would be decided otherwise by now"
 
 Fields = dict[str, Any]
 
@@ -95,7 +99,7 @@ def reduced(calls: Sequence[Recalled], stage: Stage, homes: Mapping[str, str], p
     lean, full = ([_raised(one, homes, full=full) for one in calls] for full in (False, True))
     events = next((some for some in (lean[-1:], full[-1:], lean, full) if stage.holds(some, policies)), None)
     if events is None:
-        hint = f"`trotline replay {calls[-1].seq}` says whether it would be decided otherwise by now"
+        hint = _asks_for_host(stage.wanted, policies) or REPLAY.format(seq=calls[-1].seq)
         raise TrotlineError(f"an agent of a test does not get the same to record {calls[-1].seq}", hint=hint)
     made = Reducing(stage, events, policies)
     if stage.wanted.named:  # what nobody minds is an example as a whole: any other would be none of anything
@@ -103,6 +107,14 @@ def reduced(calls: Sequence[Recalled], stage: Stage, homes: Mapping[str, str], p
     *before, raised = made.events
     left = f"{len(raised.fields)} of {len(full[-1].fields)} fields, {_size(raised)} of {_size(full[-1])} words"
     return Example(tuple(before), raised, made.policies, stage.wanted, left)
+
+
+def _asks_for_host(wanted: Wanted, policies: Mapping[str, str]) -> str:
+    """Why the same cannot come of it, whatever is raised: a rule that decided is about the host."""
+    wishes = [parsed_policy(layer, layer, text.encode("utf-8", "replace"))[0] for layer, text in policies.items()]
+    decided = [rule for wish in wishes for rule in wish.rules if f"rule {rule.name}" in wanted.named]
+    asking = next((rule.name for rule in decided if HOST.search(rule.when)), "")
+    return f"the rule `{asking}` asks for `host`, and tests have no host" if asking else ""
 
 
 class Reducing:

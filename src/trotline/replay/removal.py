@@ -1,10 +1,12 @@
 """Calls of another place, as if they had been made here: their directories become ours."""
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
 
+from trotline.config.places import Roots
 from trotline.errors import UnreadablePayload
 from trotline.replay.abroad import event_of
 from trotline.replay.recalled import Recalled
@@ -21,6 +23,18 @@ def here(one: Recalled, project: str) -> Recalled:
         return one
     places = {place: project for root in named if (place := whole(root))}
     return one._replace(payload=json.dumps(moved(json.loads(one.payload), places)).encode()) if places else one
+
+
+def is_here(one: Recalled, roots: Roots) -> bool:
+    """Whether a call was made in one of our projects. Of one that cannot be judged nobody knows where it was; that it
+    cannot is said elsewhere."""
+    if one.missing:
+        return True
+    try:
+        named = event_of(one).workspace_roots
+    except UnreadablePayload:
+        return True
+    return not {os.path.realpath(root) for root in named}.isdisjoint(map(os.path.realpath, roots.projects))
 
 
 def whole(root: str) -> str:

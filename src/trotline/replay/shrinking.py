@@ -1,5 +1,6 @@
 """What is enough: a part of which nothing can be left out, found by leaving out halves, quarters, and single things."""
 
+import functools
 import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -7,6 +8,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 WORDS = re.compile(r"\S+\s*")
 LINES = re.compile(r"[^\n]*\n|[^\n]+")
+COMMANDS = re.compile(r"(?:[^&|;\n]|(?<=>)&)+(?:[&|;\n]+\s*|$)|[&|;\n]+\s*")
+OPERATORS = " \t\n&|;"
 MANY = 200
 """Words above which whole lines are left out first."""
 
@@ -36,12 +39,21 @@ def _without(left: list[T], size: int, holds: Callable[[list[T]], bool]) -> list
 
 
 def shortest(text: str, holds: Callable[[str], bool]) -> str:
-    """The text without words that it does not need; of a long one without lines, first."""
-    for pieces in (LINES, WORDS):
+    """The text without words that it does not need. First whole commands are left out, so that none is left in halves;
+    of a long text lines before that."""
+    for pieces, ends in ((LINES, None), (COMMANDS, OPERATORS), (WORDS, None)):
         found = pieces.findall(text)
-        if len(found) > 1 and (pieces is WORDS or len(found) > MANY or len(text.split()) > MANY):
-            text = "".join(smallest(found, lambda some: holds("".join(some).rstrip()))).rstrip()
+        if len(found) > 1 and (pieces is not LINES or len(found) > MANY or len(text.split()) > MANY):
+            text = _joined(smallest(found, functools.partial(_hold, holds, ends)), ends)
     return text
+
+
+def _hold(holds: Callable[[str], bool], ends: str | None, some: list[str]) -> bool:
+    return holds(_joined(some, ends))
+
+
+def _joined(some: list[str], ends: str | None) -> str:
+    return "".join(some).rstrip(ends)
 
 
 def texts_in(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

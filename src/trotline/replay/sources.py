@@ -9,11 +9,15 @@ from trotline.audit.query import Query
 from trotline.audit.records import SCHEMA
 from trotline.audit.store import Store
 from trotline.errors import TrotlineError, UsageError
+from trotline.events import OtherEvent
 from trotline.hosts import host_named
 from trotline.hosts.recognition import recognised
-from trotline.hosts.translation import received
+from trotline.hosts.translation import Received, received
 from trotline.replay.recalled import Recalled, recalled
 from trotline.scanners.redaction import redacted
+from trotline.scanners.scan import Scanner
+
+LONGEST_NAME = 80
 
 
 class Calls(NamedTuple):
@@ -40,18 +44,42 @@ def in_order(store: Store, query: Query) -> Calls:
     return Calls([recalled(record) for record in sorted(every.values(), key=lambda one: int(one["seq"]))], wanted)
 
 
-def given(lines: Iterable[str], host: str, event: str) -> Iterator[Recalled]:
-    """Calls in lines of JSON: payloads as hosts send them, or records as `trotline log export` writes them."""
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+class Told(NamedTuple):
+    """What is known of lines that are given: whose payloads they are and of which event, where they do not say it
+    themselves, and what must not be shown of them."""
+
+    host: str = ""
+    event: str = ""
+    scanners: Sequence[Scanner] = ()
+
+
+def given(lines: Iterable[bytes], told: Told) -> list[Recalled]:
+    """Calls in lines of JSON: payloads as hosts send them, or records as `trotline log export` writes them.
+
+    An export has the newest first, and a conversation is judged from its first call: records come in the order in which
+    they were made, payloads in that of their lines.
+    """
+    bodies = [(body.get("schema") == SCHEMA, body, number, line) for body, number, line in _bodies(lines)]
+    records = [_record(body, number) for is_record, body, number, _ in bodies if is_record]
+    calls = [_call(body, line, number, told) for is_record, body, number, line in bodies if not is_record]
+    return [*sorted(records, key=lambda one: one.seq), *calls]
+
+
+def _bodies(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], int, str]]:
+    for number, raw in enumerate(lines, 1):
         try:
-            body = json.loads(line)
+            line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            body = json.loads(line) if line.strip() else None
+        except UnicodeDecodeError as error:
+            wrong = f"byte {error.start} is `0x{raw[error.start]:02x}`"
+            raise UsageError(f"line {number} is not UTF-8: {wrong}", hint="one payload on each line") from None
         except (ValueError, RecursionError):
             raise UsageError(f"line {number} is no JSON", hint="one payload on each line") from None
+        if not line.strip():
+            continue
         if not isinstance(body, dict):
             raise UsageError(f"line {number} is no object", hint="one payload on each line")
-        yield _record(body, number) if body.get("schema") == SCHEMA else _call(body, line, number, (host, event))
+        yield body, number, line
 
 
 def _record(body: dict[str, Any], number: int) -> Recalled:
@@ -61,10 +89,10 @@ def _record(body: dict[str, Any], number: int) -> Recalled:
         raise UsageError(f"line {number} is no record of ours", hint="`trotline log export` writes them") from None
 
 
-def _call(body: dict[str, Any], line: str, number: int, told: tuple[str, str]) -> Recalled:
-    host = told[0] or recognised(body, {})
+def _call(body: dict[str, Any], line: str, number: int, told: Told) -> Recalled:
+    host = told.host or recognised(body, {})
     try:
-        got = received(host_named(host), line, told[1])
+        got = received(host_named(host), line, told.event)
     except TrotlineError as error:
         raise UsageError(f"line {number}: {error.message}", hint=error.hint) from None
     return Recalled(
@@ -72,7 +100,15 @@ def _call(body: dict[str, Any], line: str, number: int, told: tuple[str, str]) -
         event=got.event.wire_name,
         conversation=got.event.conversation_id,
         payload=line.encode("utf-8", "surrogatepass"),
+        missing=_unnamed(got, host) if isinstance(got.event, OtherEvent) else "",
         seq=number,
         id=f"line {number}",
-        subject=redacted(subject_of({"detail": {"payload": body}}), b"")[0],  # it will be shown
+        subject=redacted(subject_of({"detail": {"payload": body}}), b"", told.scanners)[0],  # it will be shown
     )
+
+
+def _unnamed(got: Received, host: str) -> str:
+    """What is no event that anybody judges would be let through by every candidate, and that says nothing of them."""
+    if not got.theirs:
+        return "no event is named; say --host and --event"
+    return f"there is no event `{got.theirs[:LONGEST_NAME]}` of {host} that Trotline knows"

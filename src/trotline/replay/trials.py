@@ -17,7 +17,7 @@ from trotline.config.problems import Problem
 from trotline.config.settings import read_settings
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
-from trotline.events import EVENTS, AfterMCP, AfterShell, Event, OtherEvent, PostToolUse, PostToolUseFailure
+from trotline.events import EVENTS, AfterMCP, AfterShell, OtherEvent, PostToolUse, PostToolUseFailure
 from trotline.guarding import alarm_of, guards_of
 from trotline.guards.policy import Policy
 from trotline.hosts import host_named
@@ -31,9 +31,9 @@ from trotline.verdicts import Permission
 
 WORST = "it depends on an earlier call of its conversation that cannot be judged again"
 
-AFTER: tuple[type[Event], ...] = (AfterMCP, AfterShell, PostToolUse, PostToolUseFailure)
-REMEMBERED = frozenset(cls.contract.name for cls in (*READERS, *AFTER))
-"""Events after which a conversation may be judged otherwise."""
+BEFORE = frozenset(cls.contract.name for cls in READERS)
+AFTER = frozenset(cls.contract.name for cls in (AfterMCP, AfterShell, PostToolUse, PostToolUseFailure))
+"""Events after which a conversation may be judged otherwise: actions that may be refused, and what came of them."""
 
 
 class State(NamedTuple):
@@ -77,15 +77,34 @@ class OwnMemory(Recollection):
 
 
 class WorstMemory(Recollection):
-    """For whoever wants to know whether it matters what a conversation did before."""
+    """The worst that conversations of one trial may have done before, where a call of theirs cannot be judged again.
 
-    def __init__(self) -> None:
-        pass
+    Before an action anything may have been said. What is over was refused by nobody: it has added a secret or an attack
+    at most, and whatever was refused because of these is remembered in here.
+    """
 
-    def of(self, _conversation: str) -> tuple[Memory, str]:
-        return AnyMemory(), ""
+    def __init__(self, likely: OwnMemory) -> None:
+        self.likely = likely
+        self.known: dict[str, Memory] = {}
 
-    def keep(self, _conversation: str, _change: Callable[[Memory], Memory], _now_us: int) -> str:
+    def doubt(self, one: Recalled) -> None:
+        """From now on nobody knows what the conversation of this call has done."""
+        if one.event in BEFORE:
+            self.known[one.conversation] = AnyMemory()
+        elif one.event in AFTER:
+            self.known.setdefault(one.conversation, Memory(secrets=1, injected=1))
+
+    def of(self, conversation: str) -> tuple[Memory, str]:
+        known, likely = self.known.get(conversation, AnyMemory()), self.likely.of(conversation)[0]
+        if isinstance(known, AnyMemory):
+            return known, ""
+        denied, written = {*known.denied, *likely.denied}, {*known.written, *likely.written}
+        return Memory(known.secrets, tuple(sorted(denied)), tuple(sorted(written)), known.injected), ""
+
+    def keep(self, conversation: str, change: Callable[[Memory], Memory], _now_us: int) -> str:
+        memory = self.of(conversation)[0]
+        if not isinstance(memory, AnyMemory):
+            self.known[conversation] = change(memory)
         return ""
 
 
@@ -102,7 +121,9 @@ class Judged(NamedTuple):
             return None
         heard = [voice for voice in self.outcome.voices if voice.warnings or voice.said != "no opinion"]
         voices = spoken((voice.author, voice.verdict.permission.word) for voice in heard)
-        return Said(self.outcome.decision.permission.word, voices)
+        permission = self.outcome.decision.permission
+        sent = "" if self.outcome.monitored else self.outcome.sent.get("permission", permission).word
+        return Said(permission.word, voices, sent if sent != permission.word else "")
 
 
 class Trial:
@@ -117,7 +138,7 @@ class Trial:
         self.settings = read_settings(roots)
         self.problems: dict[Problem, None] = {}
         self.asks_who = False
-        self._doubtful: set[str] = set()
+        self.worst = WorstMemory(self.memory)
         self._policy = functools.cache(self._read)
         self._guards = functools.cache(self._guards_for)
 
@@ -125,7 +146,7 @@ class Trial:
         """The answer to a call; on a host of another name, if one is given. Of a call aside nobody wants to know more
         than what a conversation remembers of it, and no hook is run."""
         if one.missing:
-            self._doubtful |= {one.conversation} if one.event in REMEMBERED else set()
+            self.worst.doubt(one)
             return Judged(unsaid=one.missing)
         try:
             return self._judged(one, host, () if aside else self.state.hooks)
@@ -133,7 +154,7 @@ class Trial:
             return Judged(unsaid=str(unasked))
 
     def _judged(self, one: Recalled, host: Host | None, hooks: Sequence[Function]) -> Judged:
-        sure = not one.conversation or one.conversation not in self._doubtful
+        sure = not one.conversation or one.conversation not in self.worst.known
         worst = Permission.SILENT if sure else self._answered(one, host, (), worst=True)[1].decision.permission
         sent, outcome = self._answered(one, host, hooks)
         if isinstance(outcome.event, OtherEvent) and one.event in EVENTS:
@@ -148,7 +169,7 @@ class Trial:
         self, one: Recalled, host: Host | None, hooks: Sequence[Function], *, worst: bool = False
     ) -> tuple[Answer, Outcome]:
         call = Call(id="", payload=one.payload, received_us=one.at_us)
-        return answer(call, self._seat(one, host or host_named(one.host), hooks, worst=worst))
+        return answer(call, self._seat(one, host or host_named(one.wire), hooks, worst=worst))
 
     def _seat(self, one: Recalled, host: Host, hooks: Sequence[Function], *, worst: bool) -> Seat:
         theirs = next((name for name, ours in host.events.items() if ours == one.event), one.event)
@@ -159,7 +180,7 @@ class Trial:
             event=theirs,
             believing=frozenset({Power.ASK}) if self.settings.ask_fallback == Permission.ASK.word else frozenset(),
             search=lookaround.search,
-            guards=self._guards(host.name, one.monitored, worst),
+            guards=self._guards("" if one.own else host.name, one.monitored, worst),
             always=(CANARY,),
             monitors=one.monitored,
         )
@@ -169,7 +190,7 @@ class Trial:
             return self._policy(tuple(projects))
 
         guards = guards_of(self.roots, self.sessions, monitors=monitored, host=host, policies=policies)
-        guards.recollection = WorstMemory() if worst else self.memory
+        guards.recollection = self.worst if worst else self.memory
         guards.scanning = guards.scanning._replace(key=bytes)  # nothing is kept, so nothing needs a digest
         return guards
 

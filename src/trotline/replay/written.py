@@ -26,10 +26,12 @@ class About(NamedTuple):
     redacted: tuple[str, ...] = ()
 
 
-def name_of(example: Example) -> str:
-    """A sentence that says what the test says."""
-    texts = [*_texts(example.raised.fields), example.raised.event]
-    words = "_".join(WORDS.findall(texts[0].lower()))[:LONGEST_NAME].strip("_")
+def name_of(example: Example, places: Mapping[str, str]) -> str:
+    """A sentence that says what the test says, and the same every time, though the agent's directories are others."""
+    text = [*_texts(example.raised.fields), example.raised.event][0]
+    for place in sorted(places, key=len, reverse=True):
+        text = text.replace(place, places[place].rpartition(".")[2])
+    words = "_".join(WORDS.findall(text.lower()))[:LONGEST_NAME].strip("_")
     return f"test_{words or 'it'}_{HEARD[example.wanted.permission]}"
 
 
@@ -54,7 +56,7 @@ def text_of(example: Example, about: About, places: Mapping[str, str]) -> str:
         permission=example.wanted.permission,
         by=by,
         constants="".join(f"\n{line}\n" for line in constants),
-        name=name_of(example),
+        name=name_of(example, places),
         body="\n".join(body),
     )
 
