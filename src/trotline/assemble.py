@@ -11,6 +11,7 @@ import msgspec
 
 from trotline.analysis.action import READERS
 from trotline.audit.keeping import keeping
+from trotline.audit.names import Names
 from trotline.audit.store import Store
 from trotline.awaited import OpenSession
 from trotline.engine import engine
@@ -60,6 +61,7 @@ class Engine(engine.Engine):
         )
         moved = {"HOME": str(roots.home)} if home else {}
         engine = cls(roots, {**os.environ, **moved}, clock, options)
+        engine.sessions.named = Names(roots).kept
         if guarded:
             engine.guard()
         engine.sink = keeping(trail, roots, engine.options.host)

@@ -189,7 +189,7 @@ def _roots(home: str) -> Roots:
 def _kept(home: str) -> tuple[Sessions, Spool]:
     """Where conversations and records of this home are kept."""
     state = _roots(home).state
-    return Sessions(state / "sessions"), Spool(state / "spool")
+    return Sessions(state / "sessions", _named(home)), Spool(state / "spool")
 
 
 def _guards(home: str, host: str) -> Guarding:
