@@ -24,7 +24,7 @@ from trotline.cli.questions import query_options
 from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fault, read_exports
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
-from trotline.engine.posting import Answer, Request
+from trotline.engine.posting import Answer, Request, shown
 from trotline.errors import TrotlineError, TryAgain, UsageError
 from trotline.machine import clock
 from trotline.outward import alone, flow
@@ -110,10 +110,11 @@ def _post_all(made: Iterable[dict[str, Any]], to: str, protocol: str, headers: d
         signal_ = "logs" if "resourceLogs" in request else "traces"
         named = {**headers, "content-type": otlp_wire.TYPES[protocol]}
         body = otlp_wire.encoded(signal_, request, protocol)
-        answer = _posted(Request(to.rstrip("/") + otlp_wire.PATHS[signal_], body, named, TIMEOUT))
+        asked = Request(to.rstrip("/") + otlp_wire.PATHS[signal_], body, named, TIMEOUT)
+        answer = _posted(asked)
         refused = otlp_wire.refused(signal_, answer.body, protocol)
         if refused.number:
-            said = f"{plural(refused.number, 'record')} refused: {printable(refused.why)[:200]}"
+            said = f"{plural(refused.number, 'record')} refused: {shown(refused.why, asked)}"
             click.echo(paint(said, Severity.WARNING), err=True)
         count += 1
     return count
