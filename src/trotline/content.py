@@ -140,7 +140,12 @@ def _spans(text: str | Iterable[bytes], source: str, path: str, scanning: Scanni
 
     every = scanning.scanners()
     scanners = [every[name] for name in SCANNERS[source] if name in every]
-    return spans_of(text, scanners, path=path)
+    return spans_of(text, scanners, path=path if path.isascii() else _spelled(path))
+
+
+def _spelled(path: str) -> str:
+    """A path in which half a surrogate pair is no reason to fail: rules look at names as bytes."""
+    return path.encode("utf-8", "replace").decode()
 
 
 def _effects(found: Sequence[Found]) -> Iterator[Effect]:

@@ -14,6 +14,7 @@ from trotline.content import KIND, Content, Scanning, content_of, taken_out
 from trotline.echoes import Echo, marked, memory_before
 from trotline.effects import Effect
 from trotline.engine.sessions import Session, Sessions
+from trotline.errors import cause_of
 from trotline.events import (
     AfterTabFileEdit,
     BeforeReadFile,
@@ -86,7 +87,7 @@ class Guards:
         try:
             return self._hear(event, call)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not be a guard that is off
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline's guards failed: {error!r}")
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline's guards failed: {cause_of(error)}")
             alarm = "" if event.contract.refusable else self._suspect(event, call)
             warnings = (alarm,) if alarm else ()
             return Heard((Voice(author="guards", layer=LAYER, failure=failure, fail_closed=True, warnings=warnings),))

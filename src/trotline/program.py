@@ -20,7 +20,7 @@ from trotline.canary import CANARY
 from trotline.config.places import Roots
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
-from trotline.errors import TrotlineError
+from trotline.errors import TrotlineError, cause_of
 from trotline.events import Event, OtherEvent
 from trotline.hosts import ANYBODY, HOSTS, host_named
 from trotline.hosts.cursor import object_of
@@ -80,7 +80,7 @@ def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tupl
         sent, outcome = answer(call, seat_of(host, words, handlers, guarded=guarded))
         unwritten = _write_down(outcome, host, words.home, begun)
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
-        failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {error!r}")
+        failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {cause_of(error)}")
         return failed(call, failure, begun, host)
     remarks = _remarks(sent, outcome, unwritten)
     return sent._replace(stderr="\n".join(remarks)) if remarks else sent, outcome
@@ -94,7 +94,7 @@ def failed(call: Call, failure: Failure, begun: int, host: Host | None = None) -
     try:
         unwritten = _write_down(outcome, host, words.home, begun)
     except Exception as error:  # noqa: BLE001 - the host gets its answer all the same
-        unwritten = f"the record of this call could not be written: {error!r}"
+        unwritten = f"the record of this call could not be written: {cause_of(error)}"
     return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
 
 

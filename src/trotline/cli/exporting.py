@@ -25,10 +25,9 @@ from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fa
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.engine.posting import Answer, Request, shown
-from trotline.errors import TrotlineError, TryAgain, UsageError
+from trotline.errors import TrotlineError, TryAgain, UsageError, cause_of
 from trotline.machine import clock
 from trotline.outward import alone, flow
-from trotline.service.beginning import place_of
 from trotline.service.directory import RunDirectory
 
 SECONDS_OF_SLACK = 60.0
@@ -150,7 +149,7 @@ def send(skip: bool, background: bool, as_json: bool, roots: Roots) -> int:
         flowed = flow(roots, world, at_once=not background)
     except Exception as error:
         if background:  # nobody sees what it prints
-            RunDirectory(roots.state / "run").log("not sent", f"{type(error).__name__} at {place_of(error)}")
+            RunDirectory(roots.state / "run").log("not sent", cause_of(error))
         raise
     if flowed is None:
         raise TryAgain("another process is sending already", hint="`trotline log export --status` tells how far it is")
