@@ -315,7 +315,7 @@ def test_the_address_of_a_webhook_may_stand_in_a_file_of_its_own(world: World, s
     call(world, "echo trotline-canary")
     send(world)
     shown = alerts(world).stdout
-    assert "it did not arrive: it answered with status 500: no" in shown
+    assert "it did not arrive: it answered with status 500, internal server error" in shown
     assert "secret-path" not in shown
     assert "1 more, of which nobody was told yet" in shown
     file.chmod(0o644)

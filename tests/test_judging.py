@@ -319,7 +319,7 @@ def test_what_cannot_be_remembered_is_a_question(machine: Machine, monkeypatch: 
 
 def test_variables_of_hooks_leave_room_for_what_is_remembered(machine: Machine) -> None:
     def fill(session: Session) -> None:
-        session.set("LONG", Variable("x" * 65_300, 1))
+        session.set("LONG", Variable("x" * 65_200, 1))
 
     assert machine.sessions.update("one", fill, 1) == ""
     machine.write(".config/trotline/policy.toml", 'preset = "strict"\n[guards]\ncredentials = "off"\n')
@@ -423,7 +423,7 @@ def test_a_guard_that_breaks_refuses_and_says_so(machine: Machine, monkeypatch: 
     monkeypatch.setattr("trotline.judging.judged", broken)
     heard = machine.shell("cat x")
     assert heard.voices[0].fail_closed
-    assert "on purpose" in str(heard.voices[0].failure)
+    assert "ZeroDivisionError at test_judging.py:" in str(heard.voices[0].failure)
 
 
 def test_who_only_monitors_remembers_what_was_done_and_no_refusal(machine: Machine) -> None:

@@ -13,12 +13,17 @@ from trotline import Engine
 from trotline.audit.names import Names
 from trotline.audit.records import LONGEST_NAME, PLAIN
 from trotline.config.places import Roots
+from trotline.engine.sessions import SCHEMA as SESSION
+from trotline.engine.sessions import Sessions, Variable, unread
+from trotline.events import SubagentStop
 from trotline.outcomes import Call
 from trotline.program import answered
 from trotline.scanners.redaction import redacted
+from trotline.verdicts import Verdict
 from worlds import World, new_world, trotline_process
 
 TOKEN = made("ghp_{crc*36}")
+ORDINARY_ID = "0b6f7c1e-5d0a-4c7e-9a51-2f1f6f2f7d11"
 LEAKY = "MCP:https://me:hunter2hunter2@example.org/x"
 
 
@@ -62,12 +67,78 @@ def test_the_hosts_seat_keeps_names_the_same_way(world: World) -> None:
 
 def test_an_ordinary_name_stays_as_it_is(world: World) -> None:
     names = {
-        "conversation_id": "0b6f7c1e-5d0a-4c7e-9a51-2f1f6f2f7d11",
+        "conversation_id": ORDINARY_ID,
         "generation_id": "ses_4f1aX9",
         "tool_name": "Read",
     }
     record = kept(world, **names)[1]
     assert [record[name] for name in ("conversation", "generation", "tool")] == list(names.values())
+
+
+def told(world: World, *words: str) -> str:
+    return trotline_process(*words, *world.options, cwd=world.project).stdout
+
+
+def sessions_as_written(world: World) -> str:
+    return "".join(file.read_text() for file in (world.roots().state / "sessions").glob("*.json"))
+
+
+def test_what_is_remembered_of_a_conversation_does_not_hold_its_name_as_the_host_gives_it(world: World) -> None:
+    refused = {"hook_event_name": "beforeShellExecution", "command": "rm -rf / --no-preserve-root"}
+    record = kept(world, **refused, conversation_id=f"chat {TOKEN}")[1]
+    assert TOKEN not in sessions_as_written(world)
+    listed = json.loads(told(world, "sessions", "--json"))["data"]
+    assert [one["conversation"] for one in listed] == [record["conversation"]]
+    assert "1 conversation forgotten" in told(world, "sessions", "--clear", record["conversation"])
+    assert sessions_as_written(world) == ""
+
+
+def test_a_follow_up_of_a_sub_agent_is_counted_without_its_name(world: World) -> None:
+    engine = Engine.load(project=world.project, home=world.home, system=world.system)
+    engine.hook("subagentStop")(lambda _: Verdict(follow_up="on"))
+    for name in (f"first {TOKEN}", f"first {TOKEN}", "second"):
+        stop = SubagentStop(conversation_id=f"c {TOKEN}", subagent_id=name, subagent_type="x", status="completed")
+        assert engine.dispatch(stop).follow_up == "on"
+    assert TOKEN not in sessions_as_written(world)
+    (one,) = engine.sessions.all()
+    assert sorted(one.session.follow_ups.values()) == [1, 2]
+
+
+def test_variables_of_a_conversation_do_not_bring_its_name_along(world: World) -> None:
+    engine = Engine.load(project=world.project, home=world.home, system=world.system)
+    engine.hook("sessionStart")(lambda _: Verdict(env={"COLOUR": "blue"}))
+    with engine.session(conversation_id=LEAKY):
+        pass
+    assert "hunter2" not in sessions_as_written(world)
+    assert "COLOUR" in sessions_as_written(world)
+
+
+def test_names_that_an_earlier_version_wrote_are_listed_clean(world: World) -> None:
+    directory = world.roots().state / "sessions"
+    directory.mkdir(parents=True, mode=0o700)
+    session = {"schema": SESSION, "conversation": f"c {TOKEN}", "follow_ups": {f"hook:{TOKEN}": 1}}
+    (directory / "old.json").write_text(json.dumps(session))
+    for words in (["sessions"], ["sessions", "--json"]):
+        listed = told(world, *words)
+        assert "[redacted " in listed
+        assert TOKEN not in listed
+
+
+def test_who_brings_no_scanners_keeps_nothing_that_can_be_read(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path)
+    for name in (TOKEN, TOKEN, "c", ORDINARY_ID):
+        assert sessions.update(name, lambda _: None, 1) == ""
+    names = sorted(one.session.conversation for one in sessions.all())
+    assert names[:2] == [ORDINARY_ID, unread("c")]
+    assert names[2:] == [unread(TOKEN)]
+
+
+def test_half_a_surrogate_pair_in_a_name_is_remembered_all_the_same(tmp_path: Path) -> None:
+    sessions = Sessions(tmp_path, lambda name: name)
+    assert sessions.update("c \ud800", lambda session: session.count("hook", "one"), 1) == ""
+    assert sessions.read("c \ud800").session.follow_ups == {"hook": 1}
+    alarm = sessions.update("d", lambda session: session.set("NAME", Variable("\ud800", 1)), 1)
+    assert alarm == "the session could not be written: a variable in it is no text"
 
 
 @given(st.from_regex(PLAIN.pattern, fullmatch=True))

@@ -214,7 +214,8 @@ def test_what_is_not_taken_is_sent_again_later(world: World, collector: Collecto
     collector.says = [Say(status, (("Retry-After", "120"), ("Location", collector.url + "/elsewhere")), b"not now")]
     done = send(world)
     assert done.returncode == 1
-    assert f"it answered with status {status}: not now" in done.stdout
+    assert f"it answered with status {status}, " in done.stdout
+    assert "not now" not in done.stdout  # a server may quote what it was sent
     assert len(collector.got) == 1
     noted_ = progress(world)
     assert (noted_.failures, noted_.seq, noted_.sent) == (1, 0, 0)
@@ -544,7 +545,11 @@ def odd_server(answer: bytes, *, hangs: bool = False) -> Iterator[str]:
         (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nab", True, "did not answer within 1 s"),
         (b"", False, "could not be reached"),
         (b"SSH-2.0-OpenSSH_9.6\r\n", False, "could not be reached"),
-        (b"HTTP/1.1 500 \x1b[2J\r\nContent-Length: 4\r\n\r\n\x1b[2J", False, "it answered with status 500: ?[2J"),
+        (
+            b"HTTP/1.1 500 \x1b[2J\r\nContent-Length: 4\r\n\r\n\x1b[2J",
+            False,
+            "it answered with status 500, internal server error",
+        ),
     ],
 )
 def test_a_server_that_hangs_or_speaks_something_else_is_a_failure(

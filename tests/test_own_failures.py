@@ -8,16 +8,22 @@ from typing import Any
 
 import pytest
 
-from trotline import program
+from planted import made
+from trotline import Engine, judging, program
 from trotline.audit.spool import Spool
-from trotline.events import EVENTS, PostToolUse
+from trotline.engine.functions import Function
+from trotline.errors import UsageError, cause_of
+from trotline.events import EVENTS, BeforeShell, Event, PostToolUse, Stop
 from trotline.hosts import HOSTS, host_named
+from trotline.hosts.host import Answer
 from trotline.hosts.specific import specifics
-from trotline.outcomes import Call
+from trotline.outcomes import Call, Outcome
 from trotline.program import answered, remember
-from trotline.service import conclusion
+from trotline.service import conclusion, entrance
 from trotline.service.conclusion import Known
 from worlds import World, new_world, trotline_process
+
+TOKEN = made("ghp_{crc*36}")
 
 
 @pytest.fixture
@@ -73,7 +79,7 @@ def fail(world: World, monkeypatch: pytest.MonkeyPatch, host: str = "cursor") ->
         id="f-1", argv=line(world, host, event), payload=b'{"command": "ls"}', received_us=int(time.time() * 1e6)
     )
     sent, outcome = answered(call, [], guarded=True)
-    assert "Trotline failed: RecursionError('somewhere of ours')" in sent.stderr
+    assert "Trotline failed: RecursionError at test_own_failures.py:" in sent.stderr
     remember(outcome, str(world.home))
     return last(world)
 
@@ -119,3 +125,100 @@ def test_input_that_is_nested_without_end_is_no_failure_of_ours(world: World) ->
         sent, _ = answered(call, [], guarded=True)
         assert "RecursionError" not in sent.stderr
         assert "RecursionError" not in json.dumps(last(world))
+
+
+# -- what is said of it
+
+
+def told(sent: Answer, outcome: Outcome) -> str:
+    return f"{sent.stdout}{sent.stderr}{[voice.failure for voice in outcome.voices]}{outcome.alarms}"
+
+
+def test_an_error_of_ours_that_quotes_the_call_is_told_by_its_kind_and_place(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object) -> None:
+        raise KeyError(TOKEN)
+
+    call = Call(id="i", argv=line(world, "cursor"), payload=b'{"command": "ls"}', received_us=5)
+    monkeypatch.setattr(judging, "of_event", breaks)
+    by_guards = told(*answered(call, [], guarded=True))
+    monkeypatch.setattr(program, "record_of", breaks)
+    by_record = told(*answered(call, [], guarded=True))
+    for said in (by_guards, by_record):
+        assert "KeyError at test_own_failures.py:" in said
+        assert TOKEN not in said
+    assert "Trotline's guards failed: KeyError" in by_guards
+    assert "Trotline failed: KeyError" in by_record
+
+
+def test_an_engine_that_breaks_or_cannot_keep_a_record_does_not_quote_the_event(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(*_: object, **__: object) -> str:
+        raise KeyError(TOKEN)
+
+    loaded = Engine.load(project=world.project, home=world.home, system=world.system)
+    monkeypatch.setattr(loaded.current, "refresh", breaks)
+    loaded.sink = breaks
+    outcome = loaded.dispatch(BeforeShell(command="ls"))
+    assert [alarm.partition(" at ")[0] for alarm in outcome.alarms] == [
+        "trotline itself failed: KeyError",
+        "the record of this call could not be kept: KeyError",
+    ]
+    assert TOKEN not in outcome.explain()
+
+
+def test_an_authors_function_that_raises_is_told_with_its_place_and_without_secrets() -> None:
+    def looks_up(_: Event) -> None:
+        json.loads(f"no {TOKEN}")
+
+    def quotes(event: Event) -> None:
+        raise ValueError(f"oops {event.conversation_id} " + "x" * 1000)
+
+    details = []
+    for call in (looks_up, quotes):
+        voice = Function(name="mine", event="stop", call=call).voice(Stop(conversation_id=TOKEN, status="completed"))
+        assert voice.failure is not None
+        details.append(voice.failure.detail)
+    first, second = details
+    assert first.startswith("Function mine raised JSONDecodeError(")
+    assert " at test_own_failures.py:" in first
+    assert "raised ValueError('oops [redacted " in second
+    assert len(second) < 400
+    assert TOKEN not in first + second
+
+
+def test_an_error_without_a_place_has_an_unknown_one_and_one_for_people_has_its_words() -> None:
+    assert cause_of(ValueError(TOKEN)) == "ValueError at an unknown place"
+    assert cause_of(UsageError("there is no such file")) == "there is no such file"
+
+
+def test_a_call_that_cannot_be_answered_at_all_does_not_quote_its_payload() -> None:
+    assert entrance._cause(KeyError(TOKEN)) == "KeyError at an unknown place"
+    assert entrance._cause(SyntaxError("an upgrade")) == "SyntaxError('an upgrade')"
+
+
+# -- paths that no disk can spell
+
+
+@pytest.mark.parametrize("path", ["/p/\ud800 x", "/p/a\0b", "C:\\\ud800\\x", "\udcff"])
+@pytest.mark.parametrize(
+    "event,field", [("beforeSubmitPrompt", "attachments"), ("preToolUse", "tool_input"), ("beforeTabFileRead", "")]
+)
+def test_a_path_that_no_disk_can_spell_is_nowhere_and_no_failure(
+    tmp_path: Path, path: str, event: str, field: str
+) -> None:
+    every: dict[str, dict[str, Any]] = {
+        "attachments": {"prompt": "hi", "attachments": [{"type": "file", "file_path": path}]},
+        "tool_input": {"tool_name": "Write", "tool_input": {"file_path": path, "contents": f"token = '{TOKEN}'"}},
+        "": {"file_path": path, "content": "x"},
+    }
+    body = {"hook_event_name": event, "conversation_id": "c", "workspace_roots": [str(tmp_path), path], **every[field]}
+    argv = ("--host", "cursor", "--event", event, "--home", str(tmp_path))
+    sent, outcome = answered(
+        Call(id="i", argv=argv, payload=json.dumps(body).encode(), received_us=5), [], guarded=True
+    )
+    assert [voice.failure for voice in outcome.voices if voice.failure] == []
+    assert "failed" not in sent.stdout + sent.stderr
+    remember(outcome, str(tmp_path))

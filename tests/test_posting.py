@@ -1,11 +1,25 @@
 """One request to somebody else's server: what comes back is bounded, and no complaint shows what must stay hidden."""
 
+import base64
+
 import httpx2
 import pytest
 
+from planted import made
 from trotline.engine.posting import SHOWN, Answer, Request, post
 
 KEY = "sk-very-secret-and-long-enough"
+TELLING = (
+    "xyzzy",
+    "plugh",
+    "secre",
+    "long",
+    "enough",
+    base64.b64encode(KEY.encode()).decode(),
+    "alice",
+    "acme",
+    "ghp_",
+)
 URL = "https://example.org/hook/T0/xyzzy-plugh"
 
 
@@ -28,10 +42,42 @@ def test_no_complaint_shows_a_header_or_the_address_nor_half_of_it(secret: str, 
     assert secret[:kept] not in why.removeprefix("answered with status 400: ")
 
 
-def test_what_is_no_secret_is_shown() -> None:
-    assert answered(415, b"no application/json here").complaint == (
-        "it answered with status 415: no application/json here"
-    )
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Cannot POST /hook/T0/xyzzy-plugh",
+        "no such hook: XYZZY",
+        '{"h": "Bearer sk-very-secret-and\\u002dlong-enough"}',
+        "invalid key sk-very-secre... rejected",
+        base64.b64encode(KEY.encode()).decode(),
+        "the owner of this is alice.smith@acme-corp.com",
+        f"another key is {made('ghp_{crc*36}')}",
+    ],
+)
+def test_what_a_server_sends_back_in_another_form_is_not_shown_either(said: str) -> None:
+    answer = answered(404, said.encode())
+    shown = answer.why.lower()
+    assert "[hidden]" in shown or "[redacted" in shown
+    assert not [part for part in TELLING if part.lower() in shown]
+    assert answer.complaint == "it answered with status 404, not found"
+
+
+def test_a_person_who_waits_is_shown_what_is_no_secret_and_nobody_writes_it_down() -> None:
+    answer = answered(415, b"no application/json here")
+    assert answer.why == "answered with status 415: no application/json here"
+    assert answer.complaint == "it answered with status 415, unsupported media type"
+
+
+def test_a_status_that_nobody_knows_is_only_a_number() -> None:
+    assert answered(599, b"x").complaint == "it answered with status 599"
+
+
+@pytest.mark.parametrize("url", ["ftp://h.example/xyzzy-plugh", "xyzzy-plugh", "http://me:xyzzy%20plugh@[h/plugh"])
+def test_an_address_that_cannot_be_used_is_not_shown(url: str) -> None:
+    with httpx2.Client() as client:
+        answer = post(client, Request(url, b"", {}, 5.0), 1)
+    assert answer.complaint.startswith("it could not be reached: ")
+    assert "plugh" not in answer.complaint
 
 
 def test_an_answer_that_is_too_long_is_cut_and_says_so() -> None:

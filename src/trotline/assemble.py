@@ -11,12 +11,13 @@ import msgspec
 
 from trotline.analysis.action import READERS
 from trotline.audit.keeping import keeping
+from trotline.audit.names import Names
 from trotline.audit.store import Store
 from trotline.awaited import OpenSession
 from trotline.engine import engine
 from trotline.engine.engine import Options
 from trotline.engine.functions import Function, Judged
-from trotline.errors import UsageError
+from trotline.errors import UsageError, cause_of
 from trotline.events import EVENTS, Event
 from trotline.guarding import guards_of
 from trotline.hooks import Matcher
@@ -62,6 +63,7 @@ class Engine(engine.Engine):
         )
         moved = {"HOME": str(roots.home)} if home else {}
         engine = cls(roots, {**os.environ, **moved}, clock, options)
+        engine.sessions.named = Names(roots).kept
         if guarded:
             engine.guard()
         engine.sink = keeping(_checked(trail), roots, engine.options.host)
@@ -137,7 +139,7 @@ class Engine(engine.Engine):
         except (TypeError, UsageError):
             raise  # the caller's mistake, such as input that is no JSON
         except Exception as error:  # noqa: BLE001 - an agent's loop must not end because of us
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {error!r}")
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {cause_of(error)}")
             voice = Voice(author="trotline", failure=failure, fail_closed=True)
             decision = decide(event.contract, [voice], self.edition)
             return Outcome(call=call, event=event, decision=decision, voices=(voice,), alarms=(failure.detail,))
@@ -156,7 +158,7 @@ def _unkept(sink: Sink, outcome: Outcome, micros: int) -> str:
     try:
         return sink(outcome, micros)
     except Exception as error:  # noqa: BLE001 - the same: what was decided is decided
-        return f"the record of this call could not be kept: {error!r}"
+        return f"the record of this call could not be kept: {cause_of(error)}"
 
 
 class Guards:

@@ -3,6 +3,7 @@
 A found value is in neither. It is kept here only as long as an answer is made, to take it out of what others say.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from trotline.effects import Certainty, Effect
+from trotline.errors import TrotlineError
 from trotline.findings import Finding
 from trotline.pattern import pattern
 from trotline.texts import ARGUMENTS, COMMAND, NAME, OUTPUT, PROMPT, READ, RESPONSE, WRITE, Text
@@ -140,7 +142,12 @@ def _spans(text: str | Iterable[bytes], source: str, path: str, scanning: Scanni
 
     every = scanning.scanners()
     scanners = [every[name] for name in SCANNERS[source] if name in every]
-    return spans_of(text, scanners, path=path)
+    return spans_of(text, scanners, path=path if path.isascii() else _spelled(path))
+
+
+def _spelled(path: str) -> str:
+    """A path in which half a surrogate pair is no reason to fail: rules look at names as bytes."""
+    return path.encode("utf-8", "replace").decode()
 
 
 def _effects(found: Sequence[Found]) -> Iterator[Effect]:
@@ -205,8 +212,53 @@ def _no_word(run: str) -> bool:
     return letters and (any(char.isdigit() for char in run) or (run != run.lower() and run != run.upper()))
 
 
+FIELDS = ("path", "host", "target", "package", "source", "why")
+"""The texts of an effect: what guards quote."""
+
+MOST_DIGITS = 6
+"""In a text without more, no number is a card, an account or a telephone."""
+
+
 def taken_out(effect: Effect, content: Content) -> Effect:
     """The effect of somebody else without found values, which may be part of a path."""
-    texts = {name: getattr(effect, name) for name in ("path", "host", "target", "package", "source", "why")}
-    clean = {name: content.without(text) for name, text in texts.items()}
+    return _changed(effect, content.without)
+
+
+def discreet(effect: Effect, content: Content, scanning: Scanning) -> Effect:
+    """The effect as a person and a model may hear of it. What a line says in pieces, or in an encoding, is whole only
+    here, and names of files are looked at by nobody before."""
+
+    def clean(text: str) -> str:
+        return _redacted(without, scanning) if _may_hold(without := content.without(text), scanning) else without
+
+    return _changed(effect, clean)
+
+
+def quoted(text: str, scanning: Scanning) -> str:
+    """A finished sentence that quotes an action, the same way."""
+    return _redacted(text, scanning) if _may_hold(text, scanning) else text
+
+
+def _changed(effect: Effect, change: Callable[[str], str]) -> Effect:
+    texts = {name: getattr(effect, name) for name in FIELDS}
+    clean = {name: change(text) for name, text in texts.items()}
     return effect if clean == texts else msgspec.structs.replace(effect, **clean)
+
+
+def _may_hold(text: str, scanning: Scanning) -> bool:
+    """Most of what is quoted is a plain path, and a cold call would wait for scanners as long as for all the rest."""
+    many = sum(map(str.isdigit, text)) > MOST_DIGITS
+    return bool(text) and (scanning.own_rules or many or "@" in text or tells(text))
+
+
+def _redacted(text: str, scanning: Scanning) -> str:
+    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few actions quote anything
+
+    every = scanning.scanners()
+    try:
+        key = scanning.key()
+    except TrotlineError:
+        key = os.urandom(16)  # what is sent needs no digits that can be compared
+    scanners = [every[name] for name in sorted(TAKEN_OUT) if name in every]
+    whole = redacted(text, key, scanners)[0]
+    return "/".join(redacted(name, key, scanners)[0] for name in whole.split("/"))  # a mail address may name a file

@@ -11,10 +11,11 @@ import msgspec
 from trotline.analysis.action import given_of, of_event
 from trotline.analysis.arguments import arguments_of
 from trotline.analysis.scene import World
-from trotline.content import KIND, Content, Scanning, content_of, taken_out
+from trotline.content import KIND, Content, Scanning, content_of, discreet, quoted, taken_out
 from trotline.echoes import Echo, marked, memory_before
 from trotline.effects import Effect
 from trotline.engine.sessions import Session, Sessions
+from trotline.errors import cause_of
 from trotline.events import (
     AfterTabFileEdit,
     BeforeReadFile,
@@ -39,6 +40,8 @@ from trotline.texts import READ, Text, texts_of
 from trotline.verdicts import Permission, Verdict
 
 LAYER = "guard"
+LIST = "list "
+"""What the author of an opinion is called that comes from a list."""
 TAB = (BeforeTabFileRead, AfterTabFileEdit)
 TOOLS: dict[type[Event], str] = {BeforeShell: "Shell", BeforeReadFile: "Read", SubagentStart: "Task"}
 """What the generic event of the same action calls the tool."""
@@ -92,7 +95,7 @@ class Guards:
         try:
             return self._hear(event, call)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not be a guard that is off
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline's guards failed: {error!r}")
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline's guards failed: {cause_of(error)}")
             alarm = "" if event.contract.refusable else self._suspect(event, call)
             warnings = (alarm,) if alarm else ()
             return Heard((Voice(author="guards", layer=LAYER, failure=failure, fail_closed=True, warnings=warnings),))
@@ -125,9 +128,10 @@ class Guards:
         tab = isinstance(event, TAB)
         unnamed = policy.lists != () and self.whose.names_later and isinstance(event, PreToolUse)
         judgement = judged(effects, world, policy, tab=tab, about=about, memory=memory, named_later=unnamed)
-        remedy = tuple(_remedy(event, judgement, self.scanning))
+        spoken = discreetly(judgement, content, self.scanning)
+        remedy = tuple(_remedy(event, spoken, self.scanning))
         if not event.contract.refusable:
-            judgement = observed(judgement)
+            judgement, spoken = observed(judgement), observed(spoken)
 
         def later(before: Memory) -> Memory:
             return marked(event, before, self._after(before, effects, judgement))
@@ -135,8 +139,8 @@ class Guards:
         if memory is kept and not alarm and (new := later(memory)) is not memory:
             alarm = self.recollection.keep(event.conversation_id, later, call.received_us)
             remedy = (*remedy, *_unremembered(new.words, memory.words)) if alarm else remedy
-        said = (*voices(judgement, (*alarms, *filter(None, [alarm]))), *remedy)
-        return _clean(Heard(said, effects, content.findings, told(event, judgement)), content)
+        said = (*voices(spoken, (*alarms, *filter(None, [alarm]))), *remedy)
+        return _clean(Heard(said, effects, content.findings, told(event, spoken)), content)
 
     def _after(self, memory: Memory, effects: tuple[Effect, ...], judgement: Judgement) -> Memory:
         """What is true once the host has heard us: who only monitors has refused nothing, and it was done."""
@@ -310,6 +314,21 @@ def _without(output: str, key: bytes, scanners: Sequence[Any]) -> dict[str, Any]
         value = output
     clean, _ = redacted_tree(value, key, scanners)
     return clean if isinstance(clean, dict) else {"content": [{"type": "text", "text": clean}]}
+
+
+def discreetly(judgement: Judgement, content: Content, scanning: Scanning) -> Judgement:
+    """The same opinions, in words that may be sent: what they quote of the action is without secrets and personal data.
+    What a person wrote into a rule stays as it is written."""
+    if not judgement.opinions:
+        return judgement
+    return Judgement(tuple(_discreet(one, content, scanning) for one in judgement.opinions))
+
+
+def _discreet(opinion: Opinion, content: Content, scanning: Scanning) -> Opinion:
+    row = opinion.row
+    if opinion.guard.startswith(LIST):  # its reason is no form: the name that it is about stands in it
+        row = row._replace(reason=quoted(row.reason, scanning))
+    return opinion._replace(row=row, effect=discreet(opinion.effect, content, scanning))
 
 
 def _clean(heard: Heard, content: Content) -> Heard:

@@ -20,7 +20,7 @@ from trotline.canary import CANARY
 from trotline.config.places import OWN_RULES, Roots, is_configured
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
-from trotline.errors import TrotlineError
+from trotline.errors import TrotlineError, cause_of
 from trotline.events import Event, OtherEvent
 from trotline.hosts import ANYBODY, HOSTS, host_named
 from trotline.hosts.cursor import object_of
@@ -80,9 +80,9 @@ def answered(call: Call, handlers: Sequence[Function], *, guarded: bool) -> tupl
         sent, outcome = answer(call, seat_of(host, words, handlers, guarded=guarded))
         unwritten = _write_down(outcome, host, words.home, begun)
     except BaseException as error:  # noqa: BLE001 - a host must never see our traceback, nor an exit code of others
-        failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {error!r}")
+        failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {cause_of(error)}")
         return failed(call, failure, begun, host)
-    remarks = _remarks(sent, outcome, unwritten)
+    remarks = _remarks(sent, outcome, unwritten, words.home)
     return sent._replace(stderr="\n".join(remarks)) if remarks else sent, outcome
 
 
@@ -94,8 +94,8 @@ def failed(call: Call, failure: Failure, begun: int, host: Host | None = None) -
     try:
         unwritten = _write_down(outcome, host, words.home, begun)
     except Exception as error:  # noqa: BLE001 - the host gets its answer all the same
-        unwritten = f"the record of this call could not be written: {error!r}"
-    return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten))), outcome
+        unwritten = f"the record of this call could not be written: {cause_of(error)}"
+    return sent._replace(stderr="\n".join(_remarks(sent, outcome, unwritten, words.home))), outcome
 
 
 def _write_down(outcome: Outcome, host: Host, home: str, begun: int) -> str:
@@ -190,7 +190,7 @@ def _roots(home: str) -> Roots:
 def _kept(home: str) -> tuple[Sessions, Spool]:
     """Where conversations and records of this home are kept."""
     state = _roots(home).state
-    return Sessions(state / "sessions"), Spool(state / "spool")
+    return Sessions(state / "sessions", _named(home)), Spool(state / "spool")
 
 
 def _guards(home: str, host: str) -> Guarding:
@@ -242,15 +242,29 @@ def _only_monitors(home: str) -> bool:
     return False
 
 
-def _remarks(sent: Answer, outcome: Outcome, unwritten: str) -> list[str]:
+def _remarks(sent: Answer, outcome: Outcome, unwritten: str, home: str) -> list[str]:
     """What the host shows of a refusal, and what a person who looks at the log should see."""
     if not (sent.losses or sent.stderr or outcome.voices or outcome.alarms or outcome.withheld or unwritten):
         return []
+    alarms, failed = _clean(outcome, home)
     lost = [f"{loss.host} cannot hear {loss.what}: {loss.why}" for loss in sent.losses]
-    failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
     warned = [f"{voice.name}: {warning}" for voice in outcome.voices for warning in voice.warnings]
-    said = dict.fromkeys([*_monitoring(outcome), *lost, *outcome.alarms, *failed, *warned, *filter(None, [unwritten])])
+    said = dict.fromkeys([*_monitoring(outcome), *lost, *alarms, *failed, *warned, *filter(None, [unwritten])])
     return [*filter(None, [sent.stderr]), *(f"trotline: {line}" for line in said)]
+
+
+def _clean(outcome: Outcome, home: str) -> tuple[list[str], list[str]]:
+    """Alarms and failures, which may quote the call, without what must not be shown."""
+    failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
+    if not (outcome.alarms or failed):
+        return [], []
+    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few calls have any
+
+    key, scanners = os.urandom(16), None
+    with contextlib.suppress(Exception):  # a home without a key, or with rules that cannot be read
+        key, scanners = _wording(home).key, _wording(home).scanners
+    alarms, failed = ([redacted(text, key, scanners)[0] for text in texts] for texts in (outcome.alarms, failed))
+    return alarms, failed
 
 
 def _monitoring(outcome: Outcome) -> list[str]:

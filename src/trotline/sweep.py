@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from trotline.audit.wording import scanners_of
 from trotline.config.control_files import HookLine, hook_lines, is_control_file, problems_of
 from trotline.config.files import TooLargeError, content
 from trotline.config.places import Roots
@@ -26,6 +27,7 @@ from trotline.scanners.redaction import redacted
 from trotline.scanners.scan import MOST, Scanner, spans_of
 
 NEW_KEY = 16
+SECRETS = "secrets"
 
 
 class Hooked(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +66,8 @@ class Sweep:
     ) -> None:
         self.roots = roots
         self.scanners = scanners
+        rules = [scanner for scanner in scanners if scanner.name == SECRETS]  # with those of this sweep alone
+        self.redacting = (*scanners_of(roots), *rules)
         self.key = key
         self.baseline = baseline
         self.accepted = frozenset(baseline.findings) if baseline else frozenset()
@@ -121,15 +125,18 @@ class Sweep:
         for line in hook_lines(file.as_posix(), data or b""):
             self._hook(line, shown)
         for problem in problems_of(file, self.roots, too_large=data is None):
-            message, hint = redacted(problem.message, self.key)[0], redacted(problem.hint, self.key)[0]
+            message, hint = self._clean(problem.message), self._clean(problem.hint)
             place = msgspec.structs.replace(problem.place, file=shown)
             self.found.problems.append(
                 msgspec.structs.replace(problem, place=place, message=message, hint=hint, source="")
             )
 
+    def _clean(self, text: str) -> str:
+        return redacted(text, self.key, self.redacting)[0]
+
     def _hook(self, line: HookLine, shown: str) -> None:
         value = line.command.encode("utf-8", "surrogatepass")
-        command = redacted(line.command, self.key)[0]
+        command = self._clean(line.command)
         self.found.hooks.append(
             Hooked(
                 path=shown,

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from trotline.awaited import AsyncSession, AsyncSubSession
+from trotline.errors import cause_of
 from trotline.ids import uuid7
 from trotline.outcomes import Outcome
 from trotline.session import Session
@@ -277,7 +278,7 @@ async def judged(raised: Awaitable[Outcome | None], ask: Ask | None) -> Judgemen
                 return Judgement("", outcome)
         return Judgement(outcome.agent_message or NO_REASON, outcome)
     except Exception as error:  # noqa: BLE001 - an agent's loop must not end because of us
-        return Judgement(f"{NOT_JUDGED}{error!r}")
+        return Judgement(f"{NOT_JUDGED}{cause_of(error)}")
 
 
 async def heard(raised: Awaitable[T]) -> T | None:

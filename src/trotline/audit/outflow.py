@@ -18,7 +18,7 @@ from trotline.audit.journal import DIRECTORY, Pending, Progress, Trouble, note, 
 from trotline.audit.posting import headers_of, post
 from trotline.audit.query import Query
 from trotline.config.export_file import Destination
-from trotline.engine.posting import Answer, Request
+from trotline.engine.posting import Answer, Request, shown
 from trotline.errors import TrotlineError
 
 MOST_BYTES = 1_000_000
@@ -167,7 +167,8 @@ class Outflow:
     def _note_refused(self, refused: otlp_wire.Refused) -> None:
         """What a collector took and did not want: sending it again would change nothing, and it is said."""
         if refused.number:
-            why = f"it refused {refused.number} of a batch: {refused.why[:200]}"
+            asked = Request(self.destination.endpoint, b"", self._headers, self.destination.timeout)
+            why = f"it refused {refused.number} of a batch: {shown(refused.why, asked)}"
             trouble = Trouble(self._world.clock(), why)
             self._note(refused=self.progress.refused + refused.number, trouble=trouble)
 

@@ -27,7 +27,7 @@ class Wording(NamedTuple):
 
 def wording_of(roots: Roots) -> Wording:
     """What the machine and the person say about it, with their own rules for secrets beside ours."""
-    return Wording(install_key(roots.state), _level(roots), _scanners(roots), *origin())
+    return Wording(install_key(roots.state), _level(roots), scanners_of(roots), *origin())
 
 
 def _level(roots: Roots) -> str:
@@ -38,8 +38,9 @@ def _level(roots: Roots) -> str:
     return read_settings(roots).records
 
 
-def _scanners(roots: Roots) -> tuple[Scanner, ...]:
-    """Rules that cannot be read find nothing, and `check` says so; those that can are in force."""
+def scanners_of(roots: Roots) -> tuple[Scanner, ...]:
+    """What finds values that must not stay in words of this home, wherever these go. Rules that cannot be read find
+    nothing, and `check` says so; those that can are in force."""
     if not is_configured(roots, OWN_RULES):
         return redacting()
     from trotline.config.rule_packs import read_packs  # noqa: PLC0415 - few people have rules of their own

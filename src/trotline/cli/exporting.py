@@ -24,11 +24,10 @@ from trotline.cli.questions import query_options
 from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fault, read_exports
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
-from trotline.engine.posting import Answer, Request
-from trotline.errors import TrotlineError, TryAgain, UsageError
+from trotline.engine.posting import Answer, Request, shown
+from trotline.errors import TrotlineError, TryAgain, UsageError, cause_of
 from trotline.machine import clock
 from trotline.outward import alone, flow
-from trotline.service.beginning import place_of
 from trotline.service.directory import RunDirectory
 
 SECONDS_OF_SLACK = 60.0
@@ -110,10 +109,11 @@ def _post_all(made: Iterable[dict[str, Any]], to: str, protocol: str, headers: d
         signal_ = "logs" if "resourceLogs" in request else "traces"
         named = {**headers, "content-type": otlp_wire.TYPES[protocol]}
         body = otlp_wire.encoded(signal_, request, protocol)
-        answer = _posted(Request(to.rstrip("/") + otlp_wire.PATHS[signal_], body, named, TIMEOUT))
+        asked = Request(to.rstrip("/") + otlp_wire.PATHS[signal_], body, named, TIMEOUT)
+        answer = _posted(asked)
         refused = otlp_wire.refused(signal_, answer.body, protocol)
         if refused.number:
-            said = f"{plural(refused.number, 'record')} refused: {printable(refused.why)[:200]}"
+            said = f"{plural(refused.number, 'record')} refused: {shown(refused.why, asked)}"
             click.echo(paint(said, Severity.WARNING), err=True)
         count += 1
     return count
@@ -149,7 +149,7 @@ def send(skip: bool, background: bool, as_json: bool, roots: Roots) -> int:
         flowed = flow(roots, world, at_once=not background)
     except Exception as error:
         if background:  # nobody sees what it prints
-            RunDirectory(roots.state / "run").log("not sent", f"{type(error).__name__} at {place_of(error)}")
+            RunDirectory(roots.state / "run").log("not sent", cause_of(error))
         raise
     if flowed is None:
         raise TryAgain("another process is sending already", hint="`trotline log export --status` tells how far it is")

@@ -8,7 +8,9 @@ import msgspec
 
 from trotline.audit.export import moment
 from trotline.audit.inventory import ToolSeen, tools_seen
+from trotline.audit.names import Names
 from trotline.audit.query import VERDICTS, Query
+from trotline.audit.wording import scanners_of
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
 from trotline.cli.patience import opened_trail
@@ -43,7 +45,7 @@ def command(since_us: int, host: str, allow_list: bool, as_json: bool, roots: Ro
         click.echo(_list(seen))
         return 0
     servers = read_servers(roots)
-    configured = [one._replace(runs=redacted(one.runs, install_key(roots.state))[0]) for one in servers.configured]
+    configured = [_clean(one, roots) for one in servers.configured]
     code = 1 if servers.problems else 0
     if as_json:
         problems = [problem_data(problem) for problem in servers.problems]
@@ -53,6 +55,12 @@ def command(since_us: int, host: str, allow_list: bool, as_json: bool, roots: Ro
     for problem in servers.problems:
         click.echo(f"{printable(str(problem.place))}: {paint(problem.severity, problem.severity)} {problem.message}")
     return code
+
+
+def _clean(one: Configured, roots: Roots) -> Configured:
+    """As the trail keeps it: without secrets, and known again by a name that holds one."""
+    runs = redacted(one.runs, install_key(roots.state), scanners_of(roots))[0]
+    return one._replace(server=Names(roots).kept(one.server), runs=runs)
 
 
 def _list(seen: Iterable[ToolSeen]) -> str:

@@ -1,7 +1,9 @@
 """trotline sessions: what conversations left behind, and forgetting it."""
 
 import click
+import msgspec
 
+from trotline.audit.names import Names
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, envelope, paint, plural, printable
 from trotline.config.places import Roots
@@ -14,7 +16,7 @@ Values of variables are not shown; they may be secrets.
 
 \b
   trotline sessions                  list them
-  trotline sessions --clear ID       forget one conversation
+  trotline sessions --clear ID       forget one conversation, by its id or as it is listed
   trotline sessions --clear-all      forget all
 """
 
@@ -33,7 +35,8 @@ def command(clear: str | None, clear_all: bool, as_json: bool, roots: Roots) -> 
         else:
             click.echo(f"{plural(count, 'conversation')} forgotten")
         return 0 if count or clear_all else 1
-    remembered = sessions.all()
+    names = Names(roots)
+    remembered = [_clean(one, names) for one in sessions.all()]
     if as_json:
         click.echo(envelope("trotline.sessions/1", ok=True, data=[_data(one) for one in remembered], problems=[]))
         return 0
@@ -42,6 +45,14 @@ def command(clear: str | None, clear_all: bool, as_json: bool, roots: Roots) -> 
     if not remembered:
         click.echo("nothing is remembered")
     return 0
+
+
+def _clean(one: Remembered, names: Names) -> Remembered:
+    """What an earlier version wrote may hold names as hosts give them."""
+    session = one.session
+    kept = {names.kept(name): count for name, count in session.follow_ups.items()}
+    clean = msgspec.structs.replace(session, conversation=names.kept(session.conversation), follow_ups=kept)
+    return msgspec.structs.replace(one, session=clean)
 
 
 def _data(one: Remembered) -> dict[str, object]:
@@ -63,4 +74,4 @@ def _tell(one: Remembered) -> None:
     if session.env:
         click.echo(f"  variables: {printable(', '.join(sorted(session.env)))}")
     for hook, count in session.follow_ups.items():
-        click.echo(f"  {plural(count, 'follow-up')} by hook {hook}")
+        click.echo(f"  {plural(count, 'follow-up')} by hook {printable(hook)}")

@@ -85,7 +85,7 @@ class Tree:
         """What stands in a file as UTF-8, piece by piece; None if it is not to be scanned."""
         try:
             descriptor = os.open(file, READ if file in self.named else READ | NO_LINK)
-        except OSError:
+        except (OSError, ValueError):  # what no disk can spell, such as half a surrogate pair, is on none
             self._leave(Skipped.UNREADABLE, file)
             return None
         first, left_out = _first(descriptor)

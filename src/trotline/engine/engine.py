@@ -187,7 +187,6 @@ class Engine:
             return []
 
         def change(session: Session) -> None:
-            session.conversation = event.conversation_id
             for voice in voices:
                 for name, value in voice.verdict.env.items():
                     session.set(name, Variable(value, _authority(voice)))

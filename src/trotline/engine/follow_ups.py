@@ -5,8 +5,9 @@ from collections.abc import Sequence
 import msgspec
 
 from trotline.editions import LOOP_LIMIT
-from trotline.engine.sessions import Remembered, Session
+from trotline.engine.sessions import DIGITS, Remembered, Session
 from trotline.events import Event, Stop, SubagentStop
+from trotline.ids import name_of
 from trotline.outcomes import Run, Voice
 
 
@@ -16,7 +17,8 @@ def key(voice: Voice, event: Event) -> str:
 
 
 def _of_sub_agent(event: Event) -> str:
-    return f":{event.subagent_id or event.subagent_type}" if isinstance(event, SubagentStop) else ""
+    """By a digest: a name that a host gives may hold a secret, and this is written to the disk."""
+    return f":{name_of(event.subagent_id or event.subagent_type, DIGITS)}" if isinstance(event, SubagentStop) else ""
 
 
 def counted(event: Event, session: Session) -> Event:
@@ -73,7 +75,6 @@ class Claim:
         self.why = _at_its_limit(self.voice, self.event, session)
         if not self.why:
             self.granted = True
-            session.conversation = self.event.conversation_id
             session.count(key(self.voice, self.event), self.call)
 
 

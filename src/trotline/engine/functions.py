@@ -4,12 +4,13 @@ A function that raises has failed, and its fail mode decides, as for any hook. I
 function that may hang belongs into a process.
 """
 
+import os
 import time
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from trotline.errors import TrotlineError
+from trotline.errors import TrotlineError, place_of
 from trotline.events import Event
 from trotline.hooks import Matcher, Search, bare_name
 from trotline.outcomes import Failure, FailureKind, Voice
@@ -17,6 +18,10 @@ from trotline.verdicts import SILENCE, Verdict
 
 AGENT = "agent"
 """Where a function comes from that is no layer's."""
+
+MOST_SAID = 4000
+LONGEST_SAID = 300
+"""Characters of what an error of somebody else says: those that are looked at, and those that are told."""
 
 Judged = Callable[[Event], object]
 """Gives a Verdict, or None for no opinion; whatever else it gives is a failure."""
@@ -53,7 +58,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         except TrotlineError as error:
             failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} failed: {error.message}.")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent's function raises is data here
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} raised {error!r}.")
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} {_raised(error)}.")
         return Voice(
             author=self.name,
             layer=AGENT,
@@ -62,6 +67,15 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             micros=int((time.monotonic() - begun) * 1_000_000),
             fail_closed=self.fail_closed,
         )
+
+
+def _raised(error: BaseException) -> str:
+    """Its author wants to read what an error says; that may quote the event, and is told without secrets."""
+    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few functions raise
+
+    said = redacted(repr(error)[:MOST_SAID], os.urandom(16))[0]
+    short = said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}…"
+    return f"raised {short} at {place_of(error)}"
 
 
 def _settled(answer: object) -> object:

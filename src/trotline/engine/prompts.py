@@ -17,6 +17,7 @@ from trotline.engine.opinions import Opinion, understood
 from trotline.engine.providers.exchange import Question
 from trotline.engine.quoting import quoted
 from trotline.engine.recall import Recall
+from trotline.errors import cause_of
 from trotline.hooks import Hook
 from trotline.ids import uuid7
 from trotline.outcomes import Failure, FailureKind
@@ -50,7 +51,7 @@ class Asking:
         try:
             self._opinion = ask(self._deadline)
         except Exception as error:  # noqa: BLE001 - the fail mode decides, whatever broke
-            self._opinion = _failed(FailureKind.CRASHED, f"asking failed: {error!r}")
+            self._opinion = _failed(FailureKind.CRASHED, f"asking failed: {cause_of(error)}")
 
     def opinion(self) -> Opinion:
         """Wait for it, up to its deadline."""

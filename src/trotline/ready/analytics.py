@@ -64,12 +64,10 @@ class Analytics(msgspec.Struct, frozen=True):
             self.file.replace(self.file.with_name(f"{self.file.name}.1"))
 
     def _line(self, event: Event) -> dict[str, Any]:
-        from trotline.scanners.redaction import redacted_tree  # noqa: PLC0415 - a heavy part, and ours alone
-
         said = {name: value for name, value in msgspec.to_builtins(event).items() if name not in OURS and value}
         if not self.texts:
             said = {name: value if name in PLAIN else _short(value, 0) for name, value in said.items()}
-        clean = redacted_tree({"event": event.wire_name, **said}, self.desk.key)[0]
+        clean = self.desk.cleaned_tree({"event": event.wire_name, **said})
         return {"at_us": clock(), **{name: _short(value, LONGEST) for name, value in clean.items()}}
 
 

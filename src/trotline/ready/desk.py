@@ -34,10 +34,19 @@ class Desk(NamedTuple):
         return install_key(self.roots.state)
 
     def cleaned(self, text: str) -> str:
-        """The text without secrets and personal data; whatever leaves a ready hook went through here."""
-        from trotline.scanners.redaction import redacted  # noqa: PLC0415 - many calls have no text to look at
+        """The text without secrets and personal data; whatever leaves a ready hook went through here, or below."""
+        from trotline.audit.wording import scanners_of  # noqa: PLC0415 - many calls have no text to look at
+        from trotline.scanners.redaction import redacted  # noqa: PLC0415 - the same
 
-        return redacted(text, self.key)[0]
+        return redacted(text, self.key, scanners_of(self.roots))[0]
+
+    def cleaned_tree(self, value: dict[str, Any]) -> dict[str, Any]:
+        """The same for a whole object, its keys too."""
+        from trotline.audit.wording import scanners_of  # noqa: PLC0415 - as above
+        from trotline.scanners.redaction import redacted_tree  # noqa: PLC0415 - the same
+
+        clean: dict[str, Any] = redacted_tree(value, self.key, scanners_of(self.roots))[0]
+        return clean
 
 
 def answering(command: Callable[..., None]) -> Callable[..., int]:

@@ -55,8 +55,6 @@ class TrackStop(msgspec.Struct, frozen=True):
         self.outbox.put(self._summary(event, notes))
 
     def _summary(self, event: Stop, notes: dict[str, Any]) -> dict[str, Any]:
-        from trotline.scanners.redaction import redacted_tree  # noqa: PLC0415 - only a report needs it
-
         summary = {
             "schema": "trotline.stop/1",
             "conversation_id": event.conversation_id,
@@ -67,8 +65,7 @@ class TrackStop(msgspec.Struct, frozen=True):
             "tokens": {"input": event.input_tokens or 0, "output": event.output_tokens or 0},
             **notes,
         }
-        cleaned: dict[str, Any] = redacted_tree(summary, self.desk.key)[0]
-        return cleaned
+        return self.desk.cleaned_tree(summary)
 
     def send(self, _event: Stop) -> None:
         if self.outbox is not None:

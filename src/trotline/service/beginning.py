@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from trotline.errors import cause_of
 from trotline.machine import clock
 from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import RunDirectory, roots_of, write_down
@@ -30,13 +31,5 @@ def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
     try:
         return server.run(roots, watch, server.IDLE if idle is None else idle)
     except Exception as error:
-        RunDirectory(roots.state / "run").log("broke", f"{type(error).__name__} at {place_of(error)}")
+        RunDirectory(roots.state / "run").log("broke", cause_of(error))
         raise
-
-
-def place_of(error: BaseException) -> str:
-    """Where it happened; what an error says may quote a payload, and does not go into the log."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    return f"{Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno}" if at else "an unknown place"

@@ -92,8 +92,19 @@ def end(given: Given) -> NoReturn:
 
 def give_up(words: list[str], error: Exception) -> NoReturn:
     """Our own code is not whole. As the C client: exit 2 is what most hosts take for a refusal."""
-    print(f"trotline: cannot answer: {error!r}", file=sys.stderr, flush=True)
+    print(f"trotline: cannot answer: {_cause(error)}", file=sys.stderr, flush=True)
     posix._exit(0 if ("--fail", "open") in zip(words[::2], words[1::2], strict=False) else 2)  # noqa: SLF001 - its name
+
+
+def _cause(error: Exception) -> str:
+    """Of code that cannot be loaded, everything; whatever else an error says may quote the payload."""
+    if isinstance(error, ImportError | SyntaxError):
+        return repr(error)
+    with suppress(Exception):
+        from trotline.errors import cause_of  # noqa: PLC0415 - it may be what is broken
+
+        return cause_of(error)
+    return type(error).__name__
 
 
 def find_libraries() -> None:
