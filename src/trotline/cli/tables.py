@@ -18,11 +18,12 @@ class Table(NamedTuple):
     rows: list[tuple[Any, ...]]
     numbers: tuple[str, ...] = ("",)
     of: str = ""
+    is_whole: bool = False  # without a row as well
 
 
 def tell(tables: Iterable[Table]) -> None:
-    """Those that have rows."""
-    shown = [table for table in tables if table.rows]
+    """Those that have rows, and a title that says enough by itself."""
+    shown = [table for table in tables if table.rows or table.is_whole]
     if sys.stdout.isatty():
         from trotline.cli import drawing  # rich takes its time to load, and only a terminal needs it
 

@@ -30,7 +30,7 @@ def counts(found: list[dict[str, Any]]) -> Table:
 
 def statistics(found: dict[str, Any]) -> Iterator[Table]:
     verdicts = [(number, SAID.get(word, word)) for word, number in found["verdicts"].items()]
-    yield Table(plural(found["calls"], "call"), verdicts or [(0, "so far")])
+    yield Table(plural(found["calls"], "call"), verdicts, is_whole=True)
     yield from map(_shortened, (*_counted(found), *_work(found)))
 
 

@@ -25,7 +25,6 @@ from trotline.events import (
     ToolInput,
 )
 from trotline.hooks import mcp_parts
-from trotline.hosts.patches import Patched, patched
 from trotline.parts import Edit
 from trotline.pattern import pattern
 
@@ -95,7 +94,7 @@ def edited(event: Event) -> list[str]:
     if not isinstance(event, PreToolUse) or event.tool_name != "Write":
         return []
     given = _object(event.tool_input)
-    return [absolute(event.cwd, one.path) for one in _written(given) if one.path]
+    return [absolute(event.cwd, path) for path, _ in _written(given) if path]
 
 
 def _failed(event: PostToolUseFailure) -> Iterator[Event]:
@@ -191,10 +190,14 @@ def _result(text: str) -> str:
     return json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False)
 
 
-def _written(given: dict[str, Any]) -> list[Patched]:
+def _written(given: dict[str, Any]) -> list[tuple[str, tuple[Edit, ...]]]:
     """The files that a call writes, and what it changes in each."""
-    files = patched(str(given.get("patch", "")))
-    return files or [Patched(path, _edits(given)) for path in texts_of(given.get("file_path"))]
+    if given.get("patch"):
+        from trotline.hosts.patches import patched  # noqa: PLC0415 - few calls are patches, and every call loads this
+
+        if files := patched(str(given["patch"])):
+            return [(path, edits) for path, edits in files]
+    return [(path, _edits(given)) for path in texts_of(given.get("file_path"))]
 
 
 def _edits(given: dict[str, Any]) -> tuple[Edit, ...]:

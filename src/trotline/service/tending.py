@@ -13,9 +13,8 @@ from contextlib import suppress
 from trotline.audit.spool import Spool
 from trotline.background import Background
 from trotline.config.places import Roots
-from trotline.errors import TrotlineError
+from trotline.errors import TrotlineError, place_of
 from trotline.machine import clock
-from trotline.service.beginning import place_of
 from trotline.service.directory import RunDirectory, open_log, roots_of
 
 PROGRAM = "from trotline.service.tending import main; main()"
