@@ -230,6 +230,26 @@ def test_a_cell_that_a_spreadsheet_would_calculate_is_text(world: World, spool: 
     assert row["subject"] == "'=HYPERLINK(1)"
 
 
+@pytest.mark.parametrize(
+    "command,cell",
+    [
+        ("echo hi\n=HYPERLINK(A1)\n+1+1", "echo hi\n'=HYPERLINK(A1)\n'+1+1"),
+        ("echo a\r@SUM(A1)", "echo a\r'@SUM(A1)"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("a = b - c\n x", "a = b - c\n x"),
+    ],
+)
+def test_a_cell_of_several_lines_stays_one_cell_and_none_of_them_is_calculated(
+    world: World, spool: Spool, command: str, cell: str
+) -> None:
+    spool.append(record(1))
+    spool.append(detail(1, command=command))
+    log(world, "export", "--format", "csv", "--output", str(world.project / "t.csv"))
+    with (world.project / "t.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["subject"], row["micros"]) == (cell, "100")
+
+
 def test_what_an_agent_wrote_does_not_talk_to_the_terminal(world: World, spool: Spool) -> None:
     spool.append(record(1))
     spool.append(detail(1, command="echo \x1b[2J\x07"))

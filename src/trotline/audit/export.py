@@ -6,6 +6,7 @@ All of it was redacted before it was written; nothing is added here.
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,12 @@ from trotline.audit.otlp import as_otlp
 
 FIELDS = ("seq", "id", "time", "host", "event", "conversation", "tool", "verdict", "deciders", "subject", "micros")
 """The columns of a table."""
+
+END = "\r\n"
+"""A writer of tables quotes the signs that stand in its end of a line, and in Python 3.11 no other newline."""
+
+CALCULATED = re.compile(r"(?:\A|(?<=[\n\r]))(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
+"""Where a spreadsheet begins to calculate; those of East Asia also take the wide signs."""
 
 STATUS = {"deny": (2, "Failure"), "ask": (99, "Other")}
 OCSF_VERSION = "1.3.0"
@@ -84,10 +91,13 @@ FORMATS: dict[str, Callable[[Iterable[dict[str, Any]]], Iterator[str]]] = {
 
 def _row(values: Iterable[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(values)
-    return line.getvalue()
+    csv.writer(line, lineterminator=END).writerow(values)
+    return line.getvalue().removesuffix(END)
 
 
 def _harmless(value: str) -> str:
-    """A cell that a spreadsheet would calculate is text: what an agent wrote must not run in one."""
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    """A cell that a spreadsheet would calculate is text: what an agent wrote must not run in one.
+
+    So is each of its lines: who reads a table line by line sees the beginning of a cell where there is none.
+    """
+    return CALCULATED.sub("'", value)
