@@ -210,6 +210,11 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "showing",
         "exporting",
         "questions",
+        "drawing",
+        "following",
+        "sheet",
+        "tables",
+        "tallies",
     }
     assert files == set(COMMANDS)
 

@@ -62,4 +62,4 @@ def values_of(query: Query, conditions: tuple[tuple[str, Condition], ...]) -> li
 def _as_words(text: str) -> str:
     """Words as words: what would be an operator of the search is looked for like any other."""
     quoted = ('"' + word.replace('"', '""') + '"' for word in text.split())
-    return " ".join(quoted)
+    return " ".join(quoted) or '""'

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from trotline.audit import spans
 from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
@@ -46,6 +46,7 @@ WEIGHTS = (
     " LEFT JOIN entries AS detail ON detail.id = records.id AND detail.kind = 'detail' ORDER BY records.seq"
 )
 
+LAST_CHARACTER = chr(0x10FFFF)
 RECENT_FOR_ALARMS = 10_000
 TOGETHER = {"conversation": talks, "figure": sums, "spread": spreads}
 COLUMNS = ", ".join(("seq", *Columns._fields))
@@ -119,6 +120,12 @@ class SqliteStore:
             }
         seq, body = bodies.get("record", (0, None))
         return None if body is None else joined(seq, body, bodies.get("detail", (0, None))[1])
+
+    def beginning(self, column: Literal["id", "conversation"], with_: str, most: int) -> list[str]:
+        """Ids of records, or of conversations, that begin so; no more than so many."""
+        statement = f"SELECT DISTINCT {column} FROM records WHERE {column} >= ? AND {column} < ? ORDER BY 1 LIMIT ?"  # noqa: S608 - a name of ours
+        with self._complaints:
+            return [row[0] for row in self._db.execute(statement, (with_, with_ + LAST_CHARACTER, most))]
 
     def forget(self, what: Forgetting, *, now_us: int) -> int:
         count = self._forgotten(what, now_us)
