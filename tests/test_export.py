@@ -168,6 +168,56 @@ def test_no_planted_secret_is_in_any_export(world: World) -> None:
         assert SECRET not in text
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv", "ocsf", "otlp"])
+def test_without_words_nothing_that_was_said_is_in_any_export(world: World, form: str) -> None:
+    text = log(world, "export", "--format", form, "--no-words").stdout
+    assert "beforeShellExecution" in text
+    for words in ("curl", "npm test", "rm -rf", '"detail"', "tool_input"):
+        assert words not in text
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text("x" * 1_000_000)
+    file.chmod(0o644)
+    assert log(world, "export", "--output", str(file)).returncode == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [json.loads(line)["schema"] for line in file.read_text().splitlines()] == ["trotline.record/1"] * 8
+
+
+def test_a_pipe_is_written_to_as_it_is(world: World) -> None:
+    assert log(world, "export", "--output", "/dev/null").stdout == "8 lines in /dev/null\n"
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        (["--protocol", "http/json"], "without --to there is nothing that --protocol would change"),
+        (["--headers-env", "X"], "without --to there is nothing that --headers-env would change"),
+        (["--headers-file", "x"], "without --to there is nothing that --headers-file would change"),
+        (["--to", "http://127.0.0.1:1", "--output", "x"], "--to posts OTLP: --output would change nothing"),
+        (["--to", "http://127.0.0.1:1", "--format", "csv"], "--to posts OTLP: --format would change nothing"),
+        (["--json"], "--json goes with --status"),
+        (["--status", "--host", "x"], "--status is asked alone, without --host"),
+    ],
+    ids=str,
+)
+def test_an_option_that_would_change_nothing_is_refused(world: World, words: list[str], said: str) -> None:
+    done = log(world, "export", *words)
+    assert done.returncode == 64
+    assert said in done.stderr + done.stdout
+
+
+def test_ocsf_names_the_machine_and_the_person_where_they_are_kept(world: World) -> None:
+    lines = [json.loads(line) for line in exported(world, "ocsf").splitlines()]
+    real = [one for one in lines if one["actor"]["app_name"] == "cursor"]
+    detail = real[0]["unmapped"]["record"]["detail"]
+    assert {one["src_endpoint"]["name"] for one in real} == {detail["machine"]} != {""}
+    assert {one["actor"]["user"]["name"] for one in real} == {detail["user"]} != {""}
+    unknown = next(one for one in lines if one["actor"]["app_name"] == "another")
+    assert (unknown["src_endpoint"], "user" in unknown["actor"]) == ({"name": "localhost"}, False)
+
+
 def test_an_mcp_call_is_a_call_of_a_tool() -> None:
     told = {"tool_input": '{"id": 42}', "mcp_server_name": "tickets", "duration": 250}
     body = {**record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"), "detail": {"payload": told}}

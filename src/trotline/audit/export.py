@@ -15,6 +15,7 @@ from trotline import __version__
 from trotline.audit.actions import verdict_of
 from trotline.audit.columns import subject_of
 from trotline.audit.otlp import as_otlp
+from trotline.audit.shapes import dict_of
 
 FIELDS = ("seq", "id", "time", "host", "event", "conversation", "tool", "verdict", "deciders", "subject", "micros")
 """The columns of a table."""
@@ -54,6 +55,9 @@ def as_table(records: Iterable[dict[str, Any]]) -> Iterator[str]:
 def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     for record in records:
         status, word = STATUS.get(verdict_of(record), (1, "Success"))
+        detail = dict_of(record.get("detail"))
+        user = {"user": {"name": str(detail["user"])}} if detail.get("user") else {}
+        session = {"uid": record.get("conversation") or ""}
         yield json.dumps(
             {
                 "class_uid": 6003,
@@ -66,9 +70,9 @@ def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
                 "status_id": status,
                 "status": word,
                 "status_detail": ", ".join(map(str, record.get("deciders", ()))),
-                "actor": {"app_name": record["host"], "session": {"uid": record.get("conversation") or ""}},
+                "actor": {"app_name": record["host"], "session": session, **user},
                 "api": {"operation": record.get("tool") or record["event"], "request": {"uid": record["id"]}},
-                "src_endpoint": {"name": "localhost"},
+                "src_endpoint": {"name": str(detail.get("machine") or "localhost")},
                 "metadata": {
                     "version": OCSF_VERSION,
                     "product": {"name": "Trotline", "vendor_name": "Trotline", "version": __version__},
@@ -87,6 +91,17 @@ FORMATS: dict[str, Callable[[Iterable[dict[str, Any]]], Iterator[str]]] = {
     "ocsf": as_ocsf,
     "otlp": as_otlp,
 }
+
+
+def exported(form: str, records: Iterable[dict[str, Any]], *, words: bool) -> Iterator[str]:
+    """Its lines; without words there is nothing in them that an agent or its tools wrote."""
+    if form == "otlp":
+        return as_otlp(records, words=words)  # tokens and times are no words, and it knows them apart
+    return FORMATS[form](records if words else map(_without_words, records))
+
+
+def _without_words(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "detail"}
 
 
 def _row(values: Iterable[str]) -> str:

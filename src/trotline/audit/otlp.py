@@ -183,9 +183,9 @@ def batch_id(first: str, last: str, count: int) -> str:
     return _digest("trotline.batch/1", first, last, str(count))[:32]
 
 
-def as_otlp(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+def as_otlp(records: Iterable[dict[str, Any]], *, words: bool = True) -> Iterator[str]:
     """Lines of OTLP as JSON, as the collector's file exporter writes them and its file receiver reads them."""
-    for request in requests(records):
+    for request in requests(records, words=words):
         yield json.dumps(request, ensure_ascii=True, separators=(",", ":"))
 
 
