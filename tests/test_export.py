@@ -232,6 +232,57 @@ def test_an_mcp_call_is_a_call_of_a_tool() -> None:
     assert span["parentSpanId"] == otlp.talk_span_id(("somebody", "c1", "g1"))
 
 
+def test_one_command_of_a_host_that_tells_of_it_twice_is_one_execution() -> None:
+    after = record(1, host="cursor", event="afterShellExecution")
+    generic = record(2, host="cursor", event="postToolUse", tool="Shell")
+    assert [otlp.span_of(one)["name"] for one in (after, generic)] == ["execute_tool shell", "postToolUse Shell"]
+    assert otlp.span_of({**generic, "tool": "Read"})["name"] == "execute_tool Read"
+    assert otlp.span_of({**generic, "host": "codex"})["name"] == "execute_tool Shell"
+    assert otlp.span_of({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
+
+
+def test_an_mcp_call_of_a_host_that_has_no_event_for_it_is_one_all_the_same() -> None:
+    span = otlp.span_of(record(1, host="claude-code", event="postToolUse", tool="MCP:tickets:close"))
+    about = {one["key"]: one["value"] for one in span["attributes"]}
+    assert (span["name"], span["kind"]) == ("tools/call close", 3)
+    assert about["mcp.method.name"] == {"stringValue": "tools/call"}
+    assert about["gen_ai.tool.name"] == {"stringValue": "close"}
+
+
+@pytest.mark.parametrize(
+    "event,told,kind",
+    [
+        ("afterShellExecution", {"measures": {"exit": 2}}, "_OTHER"),
+        ("afterShellExecution", {"measures": {"exit": 0}}, None),
+        ("afterMCPExecution", {"payload": {"result_json": '{"content": [], "isError": true}'}}, "tool_error"),
+        ("afterMCPExecution", {"payload": {"result_json": '{"isError": false}'}}, None),
+        ("afterMCPExecution", {"payload": {"result_json": "isError {"}}, None),
+        ("postToolUseFailure", {"payload": {"failure_type": "timeout"}}, "timeout"),
+        ("postToolUseFailure", {}, "_OTHER"),
+        ("beforeShellExecution", {"measures": {"exit": 2}}, None),
+    ],
+)
+def test_what_ended_badly_is_an_error(event: str, told: dict[str, Any], kind: str | None) -> None:
+    span = otlp.span_of({**record(1, event=event), "detail": told}, words=False)
+    about = {one["key"]: one["value"]["stringValue"] for one in span["attributes"] if one["key"] == "error.type"}
+    assert (span.get("status"), about.get("error.type")) == ({"code": 2} if kind else None, kind)
+
+
+def test_an_execution_whose_length_nobody_tells_has_none() -> None:
+    span = otlp.span_of(record(1, event="afterShellExecution", micros=5000))
+    assert span["startTimeUnixNano"] == span["endTimeUnixNano"]
+    answer = otlp.span_of(record(1, micros=5000))
+    assert int(answer["endTimeUnixNano"]) - int(answer["startTimeUnixNano"]) == 5_000_000
+
+
+def test_tokens_of_caches_are_told_by_the_names_of_the_conventions() -> None:
+    measures = {"cache_read_tokens": 50, "cache_write_tokens": 25}
+    span = otlp.span_of({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
+    about = {one["key"]: one["value"] for one in span["attributes"]}
+    assert about["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
+    assert about["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
+
+
 def test_what_was_measured_is_told_where_no_payload_is_kept() -> None:
     measures = {"duration_ms": 40, "input_tokens": 7, "exit": 2}
     body = {**record(1, event="afterShellExecution"), "detail": {"measures": measures, "machine": "a-laptop"}}
