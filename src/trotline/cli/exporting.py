@@ -93,12 +93,17 @@ def export(
             for line in lines:
                 click.echo(line)
             return 0
-        count = 0
-        with os.fdopen(_opened(output), "w", encoding="utf-8") as file:
-            for count, line in enumerate(lines, 1):  # noqa: B007 - how many it were is said below
-                file.write(f"{line}\n")
+        count = _written(lines, output)
     click.echo(f"{plural(count, 'line')} in {printable(str(output))}")
     return 0
+
+
+def _written(lines: Iterable[str], output: Path) -> int:
+    count = 0
+    with os.fdopen(_opened(output), "w", encoding="utf-8") as file:
+        for count, line in enumerate(lines, 1):  # noqa: B007 - how many it were is what is asked
+            file.write(f"{line}\n")
+    return count
 
 
 ONLY_WITH_TO = ("protocol", "headers_file", "headers_env")
