@@ -194,6 +194,12 @@ def test_a_time_is_what_people_say(world: World, spool: Spool, word: str) -> Non
     assert log(world, "--until", word, "--count").stdout == "0\n"
 
 
+@pytest.mark.parametrize("option", ["--text", "--command", "--path", "--host", "--conversation"])
+def test_a_question_that_is_no_text_is_refused(world: World, option: str) -> None:
+    done = log(world, option, os.fsdecode(b"\xff"), "--count")
+    assert (done.returncode, "bytes in it that are no text" in done.stderr) == (64, True)
+
+
 def test_before_all_times_there_is_nothing(world: World, spool: Spool) -> None:
     fill(spool)
     assert log(world, "--until", "1970-01-01", "--count").stdout == "0\n"

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from trotline.audit.conditions import CONDITIONS
 from trotline.audit.query import VERDICTS, Query
 from trotline.audit.records import PLAIN
+from trotline.audit.shapes import text_of
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.output import paint, printable
 from trotline.config.places import Roots
@@ -138,6 +139,8 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*args: Any, verdict: str | None, **rest: Any) -> Any:
         asked = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
+        if any(text_of(given, len(given)) != given for given in asked.values() if isinstance(given, str)):
+            raise click.UsageError("a question has bytes in it that are no text")
         if 0 < asked["until_us"] <= asked["since_us"]:
             raise click.UsageError("--until is before --since: nothing can be between them")
         if asked["text"] and not asked["text"].strip():
