@@ -18,6 +18,8 @@ WAITING = {
     "get_command": "called by click",
     "format_commands": "called by click",
     "log_errors": "read by re2",
+    "text_factory": "read by sqlite3",
+    "misindexed": "the tests of the store ask it what verify asks its database",
     "dont_write_bytecode": "read by Python",
     "__getattr__": "called by Python for a public name",
     "fuzz": "called by atheris",

@@ -32,7 +32,7 @@ from trotline.audit.spool import Spool
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.canary import WORD
 from trotline.service.bytecode import keep_bytecode
-from trotline.service.directory import RunDirectory
+from trotline.service.directory import RunDirectory, write_down
 from trotline.service.entrance import LIBRARIES
 
 ROOT = Path(__file__).parent.parent
@@ -139,6 +139,18 @@ def end(home: Path, seconds: float = 20.0) -> None:
         if time.monotonic() > until:
             raise TimeoutError(f"the service for {home} does not end")
         time.sleep(0.005)
+
+
+def allow_start(home: Path, killed: int, seconds: float = 20.0) -> None:
+    """No pause before the next service after one that was killed. Who holds the lock writes into it, and nobody else:
+    by now somebody may have started another, and without what it wrote down nobody would find it to end it."""
+    directory = RunDirectory(state_of(home) / "run")
+    until = time.monotonic() + seconds
+    while (lock := directory.lock()) is None and pid_of(home) == killed and time.monotonic() < until:
+        time.sleep(0.001)  # it is dead when its lock is free
+    if lock is not None:
+        write_down(lock)
+        os.close(lock)
 
 
 def worker(words: list[str], number: int, calls: int) -> int:
@@ -250,7 +262,7 @@ def _kill(home: Path) -> int:
         os.kill(found, signal.SIGKILL)
     except ProcessLookupError:
         return 0
-    (state_of(home) / "run" / "lock").write_bytes(b"")
+    allow_start(home, found)
     return 1
 
 

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import verify_trail
 from store_behaviour import HOUR, detail, keep, record
-from trotline.audit.chain import BEGINNING, Break, Entry, breaks_in, entry_after, spans_of
+from trotline.audit.chain import BEGINNING, Break, Entry, Head, breaks_in, entry_after, spans_of
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
+from trotline.audit.verification import verified
 from worlds import patient
 
 VERIFIER = Path(__file__).parent.parent / "scripts" / "verify_trail.py"
@@ -123,12 +124,14 @@ def forgetting(spans: object, *gone: int) -> list[Entry]:
     return [one._replace(salt=None, body=None) if one.seq in gone else one for one in [*entries, note]]
 
 
-def elsewhere(entries: list[Entry]) -> list[int]:
+def elsewhere(entries: list[Entry], heads: dict[int, Any] | None = None) -> list[int]:
     """What the verifier that knows nothing of us finds in these."""
     db = sqlite3.connect(":memory:")
+    db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     db.execute("CREATE TABLE entries (seq, kind, id, salt, body, salted, digest)")
     db.execute("CREATE TABLE checkpoints (seq, digest)")
     db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
+    db.executemany("INSERT INTO checkpoints VALUES (?, ?)", (heads or {}).items())
     found = [int(problem.partition(":")[0]) for problem in verify_trail.problems(db, [])]
     db.close()
     return found
@@ -147,9 +150,36 @@ def test_a_note_that_names_numbers_without_end_takes_no_longer_than_another() ->
     assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [2]
 
 
-@pytest.mark.parametrize("spans", [[[1, float("inf")]], [[float("nan"), 1]], [[1]], [["a", "b"]], 7])
+@pytest.mark.parametrize(
+    "spans",
+    [
+        [[1, float("inf")]],
+        [[float("nan"), 1]],
+        [[1]],
+        [[1, 2, 3]],
+        [["a", "b"]],
+        [["1", "1"]],
+        {"11": 1},
+        [[1.0, 1]],
+        7,
+    ],
+)
 def test_a_note_that_cannot_be_read_names_nothing(spans: object) -> None:
-    assert [one.seq for one in breaks_in(forgetting(spans, 1), {})] == [1]
+    entries = forgetting(spans, 1)
+    assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [1]
+
+
+@pytest.mark.parametrize("body", ["garbage", '{"entries": 5}', "[]", "[[1, 2, 3]]", "[" * 100_000])
+def test_a_note_that_is_no_note_names_nothing(body: str) -> None:
+    entries = forgetting([], 1)[:5]
+    entries.append(entry_after(Head(5, entries[-1].digest), "forgotten", "note", "0" * 32, body))
+    assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [1]
+
+
+def test_a_checkpoint_that_contradicts_is_found_although_an_anchor_at_the_same_entry_does_not() -> None:
+    entries = chain(list("abc"))
+    found = breaks_in(entries, {2: "f" * 64}, {2: entries[1].digest})
+    assert [(one.seq, "written anew" in one.what) for one in found] == [(2, True)]
 
 
 @pytest.fixture
@@ -164,7 +194,7 @@ def file(tmp_path: Path) -> Path:
 
 def breaks(file: Path) -> list[int]:
     with SqliteStore(file) as store:
-        return [one.seq for one in breaks_in(store.entries(), store.checkpoints())]
+        return [one.seq for one in verified(store, {}).breaks]
 
 
 def verified_elsewhere(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -188,6 +218,16 @@ EDITS: dict[str, tuple[str, int]] = {
         6,
     ),
     "words without a note": ("UPDATE entries SET salt = NULL, body = NULL WHERE seq = 10", 10),
+    "a body that goes on in its salt": (
+        """UPDATE entries SET salt = salt || ' ' || substr(body, 1, 5), body = substr(body, 7) WHERE seq = 8;
+        UPDATE entries SET body = substr(body, 2) WHERE seq = 8""",
+        8,
+    ),
+    "a body that is no text": ("UPDATE entries SET body = CAST(x'ff00fe' AS TEXT) WHERE seq = 6", 6),
+    "a body that is no body": ("UPDATE entries SET body = '[1]' WHERE seq = 5", 5),
+    "an id that is bytes": ("UPDATE entries SET id = CAST(id AS BLOB) WHERE seq = 5", 5),
+    "a salt that stayed": ("UPDATE entries SET salt = hex(zeroblob(16)) WHERE seq = 2", 2),
+    "a number that is none": ("UPDATE entries SET seq = -3 WHERE seq = 20", 20),
     "the end": ("DELETE FROM entries WHERE seq > 15", 16),
     "the note of what was forgotten": ("DELETE FROM entries WHERE seq = 21", 1),
 }
@@ -219,6 +259,77 @@ def test_a_cut_end_with_its_checkpoints_is_found_only_with_an_anchor(file: Path,
     assert "16" not in verified_elsewhere(file).stdout
     told = verified_elsewhere(file, str(anchor))
     assert (told.returncode, "16:" in told.stdout) == (1, True)
+
+
+def rewritten(statement: str, entry: Entry) -> list[Entry]:
+    """A chain of one entry that was made with a space where none may be, and what an edit turns it into."""
+    db = sqlite3.connect(":memory:")
+    db.execute(f"CREATE TABLE entries ({', '.join(Entry._fields)})")
+    db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+    db.execute(statement)
+    found = [Entry(*row) for row in db.execute("SELECT * FROM entries")]
+    db.close()
+    return found
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET kind = 'record x', id = 'y'",
+        "UPDATE entries SET salt = salt || ' a', body = 'b'",
+        "UPDATE entries SET id = 'x y'",
+    ],
+)
+def test_two_entries_that_would_be_digested_alike_are_not_both_entries(statement: str) -> None:
+    entries = rewritten(
+        statement, entry_after(BEGINNING, "record", "x y" if "id" in statement else "x", "0" * 32, "a b")
+    )
+    assert [one.seq for one in breaks_in(entries)] == [1]
+    assert set(elsewhere(entries)) == {1}
+
+
+NUMBERS = st.integers(-1, 9)
+ODD = st.one_of(
+    st.none(),
+    st.integers(0, 9),
+    st.text(max_size=3),
+    st.binary(max_size=3),
+    st.sampled_from(["record", "detail", "forgotten", "0" * 32, "0" * 64, '{"entries": [[1, 9]]}']),
+)
+CHANGES = st.one_of(
+    st.tuples(st.just("set"), NUMBERS, st.sampled_from(Entry._fields[1:]), ODD),
+    st.tuples(st.just("drop"), NUMBERS),
+    st.tuples(st.just("move"), NUMBERS, NUMBERS),
+    st.tuples(st.just("note"), NUMBERS, st.one_of(ODD, st.just("f" * 64))),
+)
+
+
+def changed(entries: list[Entry], changes: list[tuple[Any, ...]]) -> tuple[list[Entry], dict[int, Any]]:
+    """The entries after somebody was at them, in the order of their numbers, and checkpoints."""
+    kept = {entry.seq: entry for entry in entries}
+    heads: dict[int, Any] = {entries[-1].seq: entries[-1].digest}
+    for how, at, *rest in changes:
+        if how == "note":
+            heads[at] = rest[0]
+        elif how == "drop":
+            kept.pop(at, None)
+        elif how == "set" and at in kept:
+            kept[at] = kept[at]._replace(**{rest[0]: rest[1]})
+        elif how == "move" and at in kept:
+            kept[rest[0]] = kept.pop(at)._replace(seq=rest[0])
+    return [kept[seq] for seq in sorted(kept)], heads
+
+
+@patient
+@given(st.lists(CHANGES, max_size=4), st.sets(st.integers(1, 5), max_size=2))
+def test_both_verifiers_find_the_same_places_whatever_somebody_does(
+    changes: list[tuple[Any, ...]], gone: set[int]
+) -> None:
+    entries, heads = changed(forgetting([[1, 2], [4, 4]], *gone), changes)
+    ours = {one.seq for one in breaks_in(entries, heads)}
+    assert ours == set(elsewhere(entries, heads))
+    touched = entries != forgetting([[1, 2], [4, 4]], *gone)
+    assert ours or not touched or not entries
 
 
 def test_the_salt_of_what_is_forgotten_is_gone_so_that_nobody_can_try_a_guess(file: Path) -> None:

@@ -2,26 +2,30 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from store_behaviour import detail, ids, record
+from trotline.audit import drain as drain_module
 from trotline.audit import trail
 from trotline.audit.chain import breaks_in
 from trotline.audit.drain import Drained, drain
 from trotline.audit.query import Query
 from trotline.audit.spool import Spool, asides
 from trotline.audit.sqlite_store import SqliteStore
-from trotline.errors import TrotlineError
-from trotline.service import server
-from trotline.service.directory import roots_of
+from trotline.errors import TrotlineError, TryAgain
+from trotline.service import server, tending
+from trotline.service.directory import RunDirectory, roots_of
 from trotline.service.server import Service, listening
+from trotline.service.tending import Tender
 from trotline.service.watch import Watch
 
 WRITERS, EACH = 16, 40
@@ -99,6 +103,19 @@ def test_one_that_must_not_wait_leaves_a_spool_that_is_being_drained(spool: Spoo
     assert drain(spool, store, wait=False) == Drained(lines=1, files=1)
 
 
+def test_nobody_waits_for_ever_for_one_that_drains_and_hangs(
+    spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool.append(record(1))
+    monkeypatch.setattr(drain_module, "SECONDS_TO_WAIT", 0.1)
+    with drain_module._alone(spool.directory / "drain.lock", wait=False) as is_alone:
+        assert is_alone
+        with pytest.raises(TryAgain, match=f"process {os.getpid()} is draining the spool") as caught:
+            drain(spool, store)
+        assert str(spool.directory / "drain.lock") in caught.value.hint
+    assert drain(spool, store) == Drained(lines=1, files=1)
+
+
 @pytest.mark.parametrize("moment", ["_checked", "_is_in_its_place"], ids=["before it writes", "after it wrote"])
 def test_a_writer_whose_file_is_drained_under_its_hands_writes_to_the_next(
     spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, moment: str
@@ -125,6 +142,8 @@ def served(home: Path) -> tuple[str, str]:
     (roots.state / "run").mkdir(parents=True, exist_ok=True)
     service = Service(roots, Watch(roots), os.getuid())
     why = service.serve(listening(roots.state / "run" / "s"), 0.05)
+    while service.tender.is_at_it:
+        os.sched_yield()
     return why, "\n".join(service.directory.log_lines())
 
 
@@ -148,10 +167,56 @@ def test_a_service_whose_trail_cannot_be_used_says_so_once_and_goes_on(monkeypat
         spool = trail.spool_of(state)
         spool.append(record(1))
         (state / "trail.db").write_bytes(b"no database" * 1000)
-        why, logged = served(Path(home))
-        assert why == "nobody called"
-        assert logged.count("file is not a database") == 1
+        for _ in range(2):
+            why, logged = served(Path(home))
+            assert why == "nobody called"
+            assert logged.count("file is not a database") == 1
         assert len(spool.read().records) == 1
+
+
+def test_a_service_goes_on_while_its_drain_hangs_and_the_kernel_ends_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
+    monkeypatch.setattr(server, "Tender", lambda roots: Tender(roots, longest=2.0))
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        state = roots_of(home).state
+        spool = trail.spool_of(state)
+        spool.append(record(1))
+        with sqlite_held(state / "trail.db"):
+            why, logged = served(Path(home))
+        assert why == "nobody called"
+        assert "not drained: it was ended by signal 14" in logged
+        assert "in drained_if_free" in logged
+        assert len(spool.read().records) == 1
+        assert served(Path(home))[0] == "nobody called"
+        assert not spool.waits
+
+
+@contextmanager
+def sqlite_held(file: Path) -> Iterator[None]:
+    """A trail that somebody writes to and does not end."""
+    SqliteStore(file).close()
+    db = sqlite3.connect(file, isolation_level=None)
+    db.execute("BEGIN IMMEDIATE")
+    yield
+    db.close()
+
+
+def test_whatever_a_drain_meets_is_logged_without_a_word_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def odd(*_: object) -> None:
+        raise ValueError("unmistakable")
+
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
+        directory = RunDirectory(roots_of(home).state / "run")
+        directory.path.mkdir(parents=True)
+        monkeypatch.setattr(sys, "argv", ["trotline", home, "0"])
+        monkeypatch.setattr(trail, "drained_if_free", odd)
+        monkeypatch.setattr("faulthandler.register", lambda *_, **__: None)
+        umask = os.umask(0o077)
+        for _ in range(2):
+            tending.main()
+        os.umask(umask)
+        (line,) = directory.log_lines()
+        assert line.split(" ", 2)[2].startswith("not drained: ValueError at test_drain.py:")
 
 
 def test_a_service_while_calls_are_likely_leaves_the_spool(monkeypatch: pytest.MonkeyPatch) -> None:

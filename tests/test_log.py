@@ -343,6 +343,7 @@ def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spo
     edit(
         world,
         "DELETE FROM entries WHERE seq > 4; DELETE FROM checkpoints; DELETE FROM records WHERE seq > 4;"
+        "DELETE FROM facts WHERE seq > 4; DELETE FROM figures WHERE seq > 4; DELETE FROM words WHERE rowid > 4;"
         "UPDATE spans SET last_us = (SELECT max(at_us) FROM records)",
     )
     assert log(world, "verify").returncode == 0
@@ -418,7 +419,7 @@ def test_a_trail_that_cannot_be_used_is_said_and_the_records_wait(world: World, 
     done = log(world, *words)
     assert done.returncode == 1
     assert "cannot be used: file is not a database" in done.stderr
-    assert "trail.db.broken` sets it aside" in done.stderr
+    assert "`trotline service stop`, then `for end in" in done.stderr
     assert "records wait in the spool" in done.stderr
     assert len(spool.read().records) == 4
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planted import made
+from planted import KINDS, made
 from trotline import Engine
 from trotline.audit.names import Names
 from trotline.audit.records import LONGEST_NAME, PLAIN
@@ -105,3 +105,23 @@ def test_a_conversation_is_found_and_forgotten_by_the_name_that_its_host_gave(wo
     options = (*world.options, "--conversation", name)
     assert trotline_process("log", "--count", *options, cwd=world.project).stdout == "1\n"
     assert trotline_process("log", "forget", *options, cwd=world.project).stdout == "1 record forgotten\n"
+
+
+def test_what_is_made_of_words_is_what_no_rule_of_ours_finds() -> None:
+    found = [
+        token
+        for template in KINDS.values()
+        for seed in range(300)
+        if PLAIN.fullmatch(token := made(template, seed)) and redacted(token, b"key")[1]
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize("field", ["tool_name", "conversation_id", "generation_id"])
+def test_rules_of_ones_own_count_for_names_as_well(world: World, field: str) -> None:
+    file = world.roots().config / "secrets.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text("[[rules]]\nid = 'acme'\ndescription = 'x'\nregex = '(acme_[a-z]{8,30})'\nkeywords = ['acme_']\n")
+    text, record = kept(world, **{field: "acme_qwertzuiop"})
+    assert "acme_q" not in text
+    assert "[redacted acme " in json.dumps(record)

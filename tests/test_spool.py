@@ -69,6 +69,16 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(spool: Spool, tmp_path:
     assert target.read_bytes() == b"precious"
 
 
+def test_a_link_in_the_place_of_the_directory_is_not_followed(spool: Spool, tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    target.mkdir(mode=0o755)
+    spool.directory.parent.mkdir(parents=True, exist_ok=True)
+    spool.directory.symlink_to(target)
+    assert "a link is in its place" in spool.append({"id": "1"})
+    assert list(target.iterdir()) == []
+    assert target.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(spool: Spool) -> None:
     spool.append(RECORD)
     spool.file.unlink()

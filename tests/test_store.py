@@ -3,15 +3,21 @@
 import os
 import sqlite3
 import stat
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from store_behaviour import *  # noqa: F403 - the behaviour of every Store is run here
 from store_behaviour import detail, ids, keep, record
+from trails import age
+from trotline.audit import sqlite_store
+from trotline.audit.chain import breaks_in
+from trotline.audit.columns import facts_of
 from trotline.audit.sqlite_store import SqliteStore
-from trotline.audit.store import Forgetting
+from trotline.audit.store import Forgetting, Line, Unread
 from trotline.errors import TrotlineError, TryAgain
 
 
@@ -120,3 +126,89 @@ def test_torn_lines_are_kept_for_a_person_to_look_at(store: SqliteStore) -> None
     assert [(one.why, b"id-1" in one.line) for one in store.unread()] == [
         ("its schema is 'trotline.record/7': of a newer Trotline?", True)
     ]
+
+
+def test_another_body_under_an_id_that_is_there_is_kept_as_a_line(store: SqliteStore) -> None:
+    keep(store, record(1), detail(1, command="echo hello"))
+    store.append([Line(detail(1, command="rm -rf /"), "9", 5, b"as it stood")])
+    assert store.unread() == [Unread("9", "another body under an id that is there", b"as it stood")]
+
+
+def test_a_call_that_is_judged_again_and_only_took_longer_is_the_same(store: SqliteStore) -> None:
+    voice = {"author": "canary", "micros": 5}
+    keep(store, record(1, voices=[voice]))
+    assert keep(store, record(1, micros=7, voices=[{**voice, "micros": 6}])) == 0
+    assert store.unread() == []
+    keep(store, record(1, asked="deny", voices=[voice]))
+    assert len(store.unread()) == 1
+
+
+def test_one_line_that_cannot_be_kept_stops_no_other(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    def odd(body: dict[str, Any]) -> set[tuple[str, str]]:
+        return {("guard", 1 << 80)} if body["id"] == "id-2" else facts_of(body)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sqlite_store, "facts_of", odd)
+    assert keep(store, record(1), record(2), detail(3), record(3)) == 3
+    assert ids(store) == ["id-3", "id-1"]
+    assert [(one.place, one.why) for one in store.unread()] == [("1", "it cannot be kept: OverflowError")]
+    assert list(breaks_in(store.entries(), store.checkpoints())) == []
+    assert keep(store, record(4)) == 1
+
+
+def test_what_somebody_put_into_a_table_is_not_in_the_way_of_a_record(store: SqliteStore) -> None:
+    keep(store, record(1))
+    store._db.execute(
+        "INSERT INTO records SELECT 999, 'id-2', at_us, host, event, conversation, verdict, command, own FROM records"
+    )
+    assert keep(store, record(2)) == 1
+    assert ids(store) == ["id-2", "id-1"]
+    assert list(store.misindexed()) == []
+
+
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        "BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+        "BEFORE INSERT ON entries BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "AFTER INSERT ON entries BEGIN DELETE FROM entries WHERE seq = new.seq; END",
+    ],
+    ids=["ignores", "refuses", "takes away"],
+)
+def test_a_trail_that_does_not_keep_what_it_is_given_is_not_given_anything(store: SqliteStore, trigger: str) -> None:
+    store._db.execute(f"CREATE TRIGGER planted {trigger}")
+    with pytest.raises(TrotlineError):
+        keep(store, record(1), record(2))
+    store._db.execute("DROP TRIGGER planted")
+    assert store.unread() == []
+    assert keep(store, record(1), record(2)) == 2
+
+
+def test_a_trail_that_a_newer_trotline_has_migrated_meanwhile_is_not_written_any_more(store: SqliteStore) -> None:
+    keep(store, record(1))
+    store._db.execute("INSERT INTO versions VALUES (999)")
+    with pytest.raises(TrotlineError, match="newer Trotline"):
+        keep(store, record(2))
+    with pytest.raises(TrotlineError, match="newer Trotline"):
+        store.forget(Forgetting(before_us=10**15), now_us=5)
+    assert ids(store) == ["id-1"]
+
+
+def test_a_broken_trail_is_set_aside_with_its_journal(file: Path) -> None:
+    file.parent.mkdir()
+    file.write_bytes(b"no database" * 1000)
+    with pytest.raises(TrotlineError) as caught:
+        SqliteStore(file)
+    file.with_name("trail.db-wal").write_bytes(b"acknowledged")
+    assert caught.value.hint.startswith("`trotline service stop`, then `for end in")
+    subprocess.run(["sh", "-c", caught.value.hint.split("`")[3]], check=False, capture_output=True)
+    assert file.with_name("trail.db.broken-wal").read_bytes() == b"acknowledged"
+    assert not file.exists()
+
+
+def test_bodies_that_are_no_strict_json_are_migrated_all_the_same(file: Path) -> None:
+    with SqliteStore(file) as store:
+        keep(store, record(1, micros=float("inf"), asked="deny"), record(2, micros=10**400), record(3))
+    age(file, 2)
+    with SqliteStore(file) as store:
+        assert len(ids(store)) == 3
+        assert keep(store, record(4)) == 1

@@ -20,10 +20,14 @@ from trotline.audit.query import Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
 from trotline.audit.upkeep import SLACK_US, size_of
+from trotline.errors import TrotlineError
+from trotline.machine import clock
 from worlds import World, new_world, trotline_process
 
 SCRIPT = Path(__file__).parent.parent / "scripts" / "verify_trail.py"
 DAY = 24 * HOUR
+LATER = 10**15
+"""Long after all records that are made here."""
 
 
 @pytest.fixture
@@ -98,7 +102,7 @@ def test_the_oldest_are_forgotten_until_the_rest_has_that_size(store: SqliteStor
     heavy(store, 600)
     before = store.size()
     goal = before // 2
-    forgotten = store.forget(Forgetting(keep_bytes=goal), now_us=5)
+    forgotten = store.forget(Forgetting(keep_bytes=goal), now_us=LATER)
     assert 0 < forgotten < 600
     assert goal * 0.5 < store.size() <= goal
     assert (store.file.stat().st_size) <= goal * 1.1
@@ -111,15 +115,8 @@ def test_the_oldest_are_forgotten_until_the_rest_has_that_size(store: SqliteStor
 def test_what_fits_is_not_forgotten(store: SqliteStore) -> None:
     heavy(store, 100)
     head = store.head()
-    assert store.forget(Forgetting(keep_bytes=store.size()), now_us=5) == 0
+    assert store.forget(Forgetting(keep_bytes=store.size()), now_us=LATER) == 0
     assert store.head() == head
-
-
-def test_a_size_that_even_the_links_exceed_ends_with_nothing_but_links(store: SqliteStore) -> None:
-    heavy(store, 300)
-    assert store.forget(Forgetting(keep_bytes=1), now_us=5) == 300
-    assert ids(store) == []
-    assert list(breaks_in(store.entries(), store.checkpoints())) == []
 
 
 @pytest.mark.parametrize("text,size", [("500MB", 500_000_000), ("2GB", 2_000_000_000), ("5", 0), ("MB", 0), ("0MB", 0)])
@@ -171,6 +168,42 @@ def test_a_trail_that_grows_beyond_its_size_is_cut_back_when_records_come(world:
         assert store.size() <= 1_000_000
         assert 0 < len(ids(store)) < 500
         assert next(iter(ids(store))) == "id-499"
+
+
+def test_a_size_that_cannot_be_kept_is_said_and_takes_nothing(world: World) -> None:
+    say(world, keep_size="1MB")
+    spool = trail.spool_of(world.roots().state)
+    for number in range(3):
+        spool.append(record(number))
+    now = clock()
+    spool.append(record(3, at_us=now))
+    spool.append(detail(3, command=f"echo {os.urandom(1_000_000).hex()}"))
+    for _ in range(2):
+        done = log(world)
+        assert done.returncode == 0
+        assert len(done.stdout.splitlines()) == 4
+        assert "are not forgotten by size: records of the newest day and the links" in done.stderr
+        assert "`keep_size` cannot be kept" in done.stderr
+    done = log(world, "forget", "--keep", "1MB")
+    assert done.stdout.startswith("0 records forgotten\nthe trail has ")
+
+
+def test_a_record_without_a_time_does_not_keep_the_others_from_being_forgotten(world: World) -> None:
+    say(world, keep_for="2d")
+    fill(world, 0, 3)
+    trail.drained_if_free(world.roots(), LATER)
+    with SqliteStore(world.roots().state / "trail.db") as store:
+        assert ids(store) == []
+
+
+def test_a_head_is_noted_although_nothing_can_be_forgotten(world: World, tmp_path: Path) -> None:
+    say(world, keep_size="1MB", anchor_file=str(tmp_path / "heads"))
+    spool = trail.spool_of(world.roots().state)
+    spool.append(record(1, at_us=LATER))
+    spool.append(detail(1, command=f"echo {os.urandom(1_000_000).hex()}"))
+    with pytest.raises(TrotlineError, match="cannot be kept"):
+        trail.drained_if_free(world.roots(), LATER)
+    assert (tmp_path / "heads").read_text().startswith("trotline-anchor 2 ")
 
 
 # Heads noted elsewhere
@@ -270,6 +303,15 @@ def test_a_place_that_cannot_be_written_is_said_and_the_trail_is_whole(
     assert log(world, "anchor").returncode == 1
     with SqliteStore(world.roots().state / "trail.db") as store:
         assert len(list(store.search(Query()))) == 2
+
+
+def test_a_pipe_is_no_anchor_and_nobody_waits_for_its_other_end(world: World, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "heads")
+    say(world, anchor_file=str(tmp_path / "heads"))
+    fill(world, 1, 2)
+    done = log(world)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
+    assert "is no file" in done.stderr
 
 
 def test_the_settings_of_the_machine_are_not_a_persons_to_change(world: World, tmp_path: Path) -> None:

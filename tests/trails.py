@@ -52,6 +52,8 @@ MADE = {
     3: "",
     4: "DROP TABLE spans",
     5: "DROP TABLE figures; DROP INDEX records_own",
+    6: "",
+    7: "ALTER TABLE unread DROP COLUMN at_us",
 }
 """What each step of the trail's tables made, taken back."""
 

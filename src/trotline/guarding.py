@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import trotline
 from trotline.analysis.scene import World
-from trotline.config.places import Roots, malicious_files, policy_files
+from trotline.config.places import OWN_RULES, Roots, is_configured, malicious_files, policy_files
 from trotline.content import Pieces, Scanning
 from trotline.engine.sessions import Sessions
 from trotline.events import Event
@@ -70,7 +70,7 @@ def scanning_of(roots: Roots) -> Scanning:
 
         return install_key(roots.state)
 
-    own_rules = any(os.path.lexists(directory / "secrets.toml") for directory in (roots.config, roots.managed_config))
+    own_rules = is_configured(roots, OWN_RULES)
     return Scanning(key, functools.partial(_scanners, roots, own_rules=own_rules), file_pieces, own_rules)
 
 

@@ -6,17 +6,16 @@ has time sets off. That process drains first, so that what it tells of is in the
 
 import fcntl
 import os
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-import trotline
 from trotline.audit.journal import DIRECTORY, LONGEST_WAIT_US, Progress, note, noted
 from trotline.audit.spool import Spool
+from trotline.background import Background
 from trotline.config.places import Roots, private_directory
 from trotline.config.toml_page import OUTWARD, are_there
 
@@ -31,11 +30,7 @@ SECONDS_TO_DELIVER = 20.0
 PAUSE_US = 5_000_000
 """Between two processes, however many calls there are."""
 
-ENTRANCE = (
-    "import sys; sys.path += sys.argv[1:3]; del sys.argv[1:3]; sys.argv[0] = 'trotline'; "
-    "from trotline.__main__ import main; main()"
-)
-"""Our code and its libraries are found where they are now, whatever the interpreter finds by itself."""
+PROGRAM = "sys.argv[0] = 'trotline'; from trotline.__main__ import main; main()"
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -52,20 +47,17 @@ class Sender:
         self._roots = roots
         self.is_wanted = any(are_there(roots, name) for name in OUTWARD)
         self._last_us = 0
-        self._child = 0
+        self._background = Background()
 
     def set_off(self, now_us: int) -> bool:
         """Whether a process was started. It is not when nothing is new, or when one is at it."""
-        if not self.is_wanted or 0 <= now_us - self._last_us < PAUSE_US or self._is_at_it():
+        if not self.is_wanted or 0 <= now_us - self._last_us < PAUSE_US or self._background.is_at_it:
             return False
         if not Spool(self._roots.state / "spool").waits and not self._is_due(now_us):
             return False
         self._last_us = now_us
-        try:
-            self._child = _spawn(self._roots)
-        except OSError:
-            return False  # no process can be made now; the next one who has time tries again
-        return True
+        roots = ("--home", str(self._roots.home), "--system", str(self._roots.system))
+        return self._background.begin(PROGRAM, "log", "send", "--background", *roots)
 
     def _is_due(self, now_us: int) -> bool:
         file = self._roots.state / DIRECTORY / TURN
@@ -73,15 +65,6 @@ class Sender:
             return True  # it was never done: what the trail has already may be wanted
         turn = noted(file, Turn)
         return turn.next_us > 0 and Progress(next_us=turn.next_us).is_due(now_us)
-
-    def _is_at_it(self) -> bool:
-        if not self._child:
-            return False
-        with suppress(ChildProcessError):
-            if os.waitpid(self._child, os.WNOHANG) == (0, 0):
-                return True
-        self._child = 0
-        return False
 
 
 @contextmanager
@@ -152,19 +135,3 @@ def _told(roots: Roots, world: "World", store: "SqliteStore", due: list[int]) ->
     rounds = one.run(store, since)
     due += one.due
     return sum(fired.count for fired in rounds.fired.values()) - before
-
-
-def _spawn(roots: Roots) -> int:
-    """A process that keeps nothing of ours but the variables; our own arguments, and none that anybody else wrote."""
-    code = Path(trotline.__file__).parent.parent, Path(msgspec.__file__).parent.parent
-    words = [sys.executable, "-I", "-c", ENTRANCE, *map(str, code), "log", "send", "--background"]
-    words += ["--home", str(roots.home), "--system", str(roots.system)]
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-    ]
-    try:
-        return os.posix_spawn(sys.executable, words, os.environ, file_actions=actions, setsid=True)
-    except NotImplementedError:  # an older system: the process stays in our session
-        return os.posix_spawn(sys.executable, words, os.environ, file_actions=actions)

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from trotline.answer import Seat, all_of, answer, unjudged
-from trotline.audit.records import DETAIL, Named, record_of
+from trotline.audit.records import DETAIL, PLAIN, Named, record_of
 from trotline.audit.spool import Spool
 from trotline.canary import CANARY
-from trotline.config.places import Roots
+from trotline.config.places import OWN_RULES, Roots, is_configured
 from trotline.engine.functions import Function
 from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
@@ -119,10 +119,11 @@ def remember(outcome: Outcome, home: str) -> None:
 
 @functools.cache
 def _named(home: str) -> Named:
-    """Names that are not plain: few calls have one, and wait for what cleans it."""
+    """Names as they are kept: few calls have one that is not plain, and wait for what cleans it."""
+    has_own_rules = is_configured(_roots(home), OWN_RULES)
 
     def named(name: str) -> str:
-        return _names(home).kept(name)
+        return name if not has_own_rules and PLAIN.fullmatch(name) else _names(home).kept(name)
 
     return named
 

@@ -7,12 +7,22 @@ written anew: for that a head must be known elsewhere.
 
 import hashlib
 import json
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 GENESIS = "0" * 64
 FORGOTTEN = "forgotten"
+ENTRY_KINDS = {"record", "detail", FORGOTTEN}
+
+ID = re.compile(r"[!-~]{1,128}")
+SALT = re.compile(r"[0-9a-f]{32}")
+DIGEST = re.compile(r"[0-9a-f]{64}")
+"""What is digested is joined by spaces: with a space in one of them, two entries could read the same."""
+
+MISSHAPEN = "it has not the form of an entry"
+EDITED = "its body was edited"
 
 
 class Entry(NamedTuple):
@@ -46,12 +56,17 @@ BEGINNING = Head(0, GENESIS)
 
 
 def salted_digest(salt: str, body: str) -> str:
-    return hashlib.sha256(f"{salt} {body}".encode()).hexdigest()
+    return _sha256(f"{salt} {body}")
 
 
 def link_digest(previous: str, seq: int, kind: str, id_: str, salted: str) -> str:
-    """Everything but the identifier has a fixed form, so no two entries read the same."""
-    return hashlib.sha256(f"{previous} {seq} {kind} {id_} {salted}".encode()).hexdigest()
+    """Each part has a form without spaces, which `breaks_in` demands, so no two entries read the same."""
+    return _sha256(f"{previous} {seq} {kind} {id_} {salted}")
+
+
+def _sha256(text: str) -> str:
+    """Of what it was in the file, even where that is no text: see `standing_still`."""
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def entry_after(head: Head, kind: str, id_: str, salt: str, body: str) -> Entry:
@@ -60,37 +75,61 @@ def entry_after(head: Head, kind: str, id_: str, salt: str, body: str) -> Entry:
     return Entry(seq, kind, id_, salt, body, salted, link_digest(head.digest, seq, kind, id_, salted))
 
 
-def breaks_in(entries: Iterable[Entry], heads: Mapping[int, str]) -> Iterator[Break]:
-    """Every place where entries, in the order of their sequence, are not what was written; `heads` were noted."""
+def breaks_in(entries: Iterable[Entry], *noted: Mapping[int, str]) -> Iterator[Break]:
+    """Every place where entries, in the order of their sequence, are not what was written; heads were noted."""
     before: Head = BEGINNING
-    known = dict(heads)
     empty: list[tuple[int, str]] = []
     for entry in entries:
+        id_ = str(entry.id)
+        if entry.seq < 1:
+            yield Break(entry.seq, id_, "no entry has such a number")
+            continue
         gap = entry.seq != before.seq + 1
         if gap:
             yield Break(before.seq + 1, "", _missing(before.seq + 1, entry.seq - 1))
-        yield from _breaks_of(entry, None if gap else before.digest, known.pop(entry.seq, entry.digest))
+        heads = [known.get(entry.seq, entry.digest) for known in noted]
+        wrong = list(_wrong_in(entry, None if gap else str(before.digest), heads))
+        yield from (Break(entry.seq, id_, what) for what in wrong)
         if entry.body is None:
-            empty.append((entry.seq, entry.id))
-        elif entry.kind == FORGOTTEN:
+            empty.append((entry.seq, id_))
+        elif entry.kind == FORGOTTEN and not {MISSHAPEN, EDITED} & set(wrong):
             for first, last in _forgotten_by(entry.body):  # it may say any numbers: only what is there is walked
                 del empty[bisect_left(empty, (first,)) : bisect_left(empty, (last + 1,))]
         before = Head(entry.seq, entry.digest)
     for seq, id_ in empty:
         yield Break(seq, id_, "its body is gone, and no entry says that it was forgotten")
-    beyond = [seq for seq in sorted(known) if seq > before.seq]
-    if beyond:
-        yield Break(before.seq + 1, "", f"the end is cut: {_missing(before.seq + 1, beyond[-1])}")
+    furthest = max((seq for known in noted for seq in known), default=0)
+    if furthest > before.seq:
+        yield Break(before.seq + 1, "", f"the end is cut: {_missing(before.seq + 1, furthest)}")
 
 
-def _breaks_of(entry: Entry, previous: str | None, known: str) -> Iterator[Break]:
-    if entry.body is not None and salted_digest(entry.salt or "", entry.body) != entry.salted:
-        yield Break(entry.seq, entry.id, "its body was edited")
+def _wrong_in(entry: Entry, previous: str | None, heads: Iterable[str]) -> Iterator[str]:
+    if not _is_shaped(entry):
+        yield MISSHAPEN
+        return
+    if entry.body is not None and salted_digest(str(entry.salt), entry.body) != entry.salted:
+        yield EDITED
     link = entry.seq, entry.kind, entry.id, entry.salted
     if previous is not None and link_digest(previous, *link) != entry.digest:
-        yield Break(entry.seq, entry.id, "it does not follow from what is before it: edited, or not in its place")
-    if known != entry.digest:
-        yield Break(entry.seq, entry.id, "a head that was noted here is another: the chain was written anew")
+        yield "it does not follow from what is before it: edited, or not in its place"
+    if any(head != entry.digest for head in heads):
+        yield "a head that was noted here is another: the chain was written anew"
+
+
+def _is_shaped(entry: Entry) -> bool:
+    """A database keeps in any column whatever one puts there: a number, bytes, nothing."""
+    kept = entry.salt is None if entry.body is None else _has_form(SALT, entry.salt) and isinstance(entry.body, str)
+    return (
+        kept
+        and entry.kind in ENTRY_KINDS
+        and _has_form(ID, entry.id)
+        and _has_form(DIGEST, entry.salted)
+        and _has_form(DIGEST, entry.digest)
+    )
+
+
+def _has_form(form: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and form.fullmatch(value) is not None
 
 
 def _missing(first: int, last: int) -> str:
@@ -100,9 +139,12 @@ def _missing(first: int, last: int) -> str:
 def _forgotten_by(body: str) -> list[tuple[int, int]]:
     """From where to where an entry of forgetting names others; one that cannot be read names nothing."""
     try:
-        return [(int(first), int(last)) for first, last in json.loads(body)["entries"]]
-    except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
+        spans = json.loads(body)["entries"]
+        numbers = [number for first, last in spans for number in (first, last)]
+    except (ValueError, TypeError, KeyError, RecursionError):
         return []
+    exact = isinstance(spans, list) and all(type(number) is int for number in numbers)
+    return list(zip(numbers[::2], numbers[1::2], strict=True)) if exact else []
 
 
 def spans_of(numbers: Iterable[int]) -> list[list[int]]:

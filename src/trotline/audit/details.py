@@ -38,10 +38,12 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
     diffs = diffs_of(changes)
     told = _content(outcome, wording, diffs) if wording.keeps_content else _outline(outcome, wording, diffs)
     told |= {"version": _version(outcome), "measures": measures_of(outcome.event)}
-    clean, findings = redacted_tree({**told, CHANGES: _cut_changes(changes, wording)}, wording.key, wording.scanners)
+    given = [*told.values(), _cut_changes(changes, wording)]  # names of ours are no text of anybody's
+    (*texts, changed), findings = redacted_tree(given, wording.key, wording.scanners)
+    clean = dict(zip(told, texts, strict=True))
     if "reply" in clean:
         clean["reply"] = clean["reply"][:LONGEST]  # not sooner: half of a secret is one too
-    shown = diffs_of(Change(*change) for change in clean.pop(CHANGES))
+    shown = diffs_of(Change(*change) for change in changed)
     return {
         "schema": DETAIL,
         "id": outcome.call.id,
@@ -53,9 +55,6 @@ def detail_of(outcome: Outcome, wording: Wording) -> dict[str, Any]:
         "redacted": sorted({finding.kind for finding in findings}),
         "action": action_of(outcome.event, wording.key),
     }
-
-
-CHANGES = "changes"
 
 
 def _cut_changes(changes: list[Change], wording: Wording) -> list[list[str]]:

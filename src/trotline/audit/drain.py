@@ -19,13 +19,16 @@ from typing import NamedTuple
 from trotline.audit.spool import Spool, aside, asides, line_of, number_of
 from trotline.audit.store import Line, Store, Unread
 from trotline.config.places import private_directory
-from trotline.errors import TrotlineError
+from trotline.errors import TrotlineError, TryAgain
 
 LOCK = "drain.lock"
 BATCH = 500
 """Lines in one transaction."""
 
 SECONDS_FOR_A_LINE = 0.1
+SECONDS_TO_WAIT = 30.0
+SECONDS_BETWEEN_TRIES = 0.02
+"""For another process that drains: of these a spool of many megabytes takes half."""
 
 
 class Drained(NamedTuple):
@@ -36,7 +39,8 @@ class Drained(NamedTuple):
 
 
 def drain(spool: Spool, store: Store, *, wait: bool = True) -> Drained | None:
-    """Everything that was in the spool when this began; None if another process is at it and nobody wants to wait."""
+    """Everything that was in the spool when this began; None if another process is at it and nobody wants to wait.
+    Nobody waits for ever: one that is stopped, or hangs, may have begun it."""
     try:
         private_directory(spool.directory)
         with _alone(spool.directory / LOCK, wait=wait) as alone:
@@ -55,17 +59,35 @@ def drain(spool: Spool, store: Store, *, wait: bool = True) -> Drained | None:
 def _alone(file: Path, *, wait: bool) -> Iterator[bool]:
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        yield _is_locked(descriptor, wait=wait)
+        is_alone = _is_locked(descriptor, SECONDS_TO_WAIT if wait else 0.0)
+        if wait and not is_alone:
+            raise _kept_waiting(file, descriptor)
+        if is_alone:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
+        yield is_alone
     finally:
         os.close(descriptor)
 
 
-def _is_locked(descriptor: int, *, wait: bool) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except BlockingIOError:
-        return False
-    return True
+def _is_locked(descriptor: int, seconds: float) -> bool:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                return False
+            time.sleep(SECONDS_BETWEEN_TRIES)
+        else:
+            return True
+
+
+def _kept_waiting(file: Path, descriptor: int) -> TryAgain:
+    said = os.pread(descriptor, 20, 0).strip()
+    who = f"process {int(said)}" if said.isdigit() else "another process"
+    message = f"{who} is draining the spool, and was not through within {SECONDS_TO_WAIT:g} seconds"
+    return TryAgain(message, hint=f"it holds `{file}`; try again, or end it if it hangs: what waits is not lost")
 
 
 def _set_aside(spool: Spool) -> None:
@@ -83,7 +105,7 @@ def _drained(file: Path, store: Store) -> int:
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as opened:
         _wait_for_the_last_line(descriptor)
-        lines = _lines(opened)
+        lines = _lines(opened, os.fstat(descriptor).st_mtime_ns // 1000)
         count = 0
         while batch := list(islice(lines, BATCH)):
             count += store.append(batch)
@@ -101,7 +123,7 @@ def _wait_for_the_last_line(descriptor: int) -> None:
         time.sleep(0.001)
 
 
-def _lines(opened: Iterable[bytes]) -> Iterator[Line | Unread]:
+def _lines(opened: Iterable[bytes], came_us: int) -> Iterator[Line | Unread]:
     at = 0
     for raw in opened:
         line = raw.strip(b"\n")
@@ -109,6 +131,6 @@ def _lines(opened: Iterable[bytes]) -> Iterator[Line | Unread]:
         at += len(raw)
         body = line_of(line) if line else {}
         if body is None:
-            yield Unread(place, "torn", line)
+            yield Unread(place, "torn", line, came_us)
         elif body:
-            yield Line(body, place)
+            yield Line(body, place, came_us, line)

@@ -28,10 +28,13 @@ CALCULATED = re.compile(r"(?:\A|(?<=[\n\r]))(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff2
 
 STATUS = {"deny": (2, "Failure"), "ask": (99, "Other")}
 OCSF_VERSION = "1.3.0"
+YEAR_10000_US = 253_402_300_800_000_000
 
 
-def moment(at_us: int) -> str:
-    return datetime.fromtimestamp(at_us / 1_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def moment(at_us: Any) -> str:
+    """What is no time is shown as the beginning of all times, which is also what it is found by."""
+    known = at_us if isinstance(at_us, int) and 0 <= at_us < YEAR_10000_US else 0
+    return datetime.fromtimestamp(known / 1_000_000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def as_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:

@@ -111,4 +111,6 @@ def _tool(record: dict[str, Any], event: str, measures: dict[str, Any]) -> str:
 
 def _bounded(amount: Any) -> int:
     """What is no number, or more than anybody counts, has an odd record behind it, and stops nobody."""
-    return int(max(0, min(amount, GREATEST))) if isinstance(amount, (int, float)) and not isnan(amount) else 0
+    if isinstance(amount, float) and isnan(amount):
+        return 0
+    return int(max(0, min(amount, GREATEST))) if isinstance(amount, (int, float)) else 0

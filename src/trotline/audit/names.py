@@ -3,9 +3,9 @@ the same. Whoever asks for one by its own form must give it this one first; a ke
 
 from functools import lru_cache
 
-from trotline.audit.records import LONGEST_NAME
+from trotline.audit.records import LONGEST_NAME, PLAIN
 from trotline.audit.wording import Wording, wording_of
-from trotline.config.places import Roots
+from trotline.config.places import OWN_RULES, Roots, is_configured
 from trotline.errors import TrotlineError
 from trotline.scanners.finding import digest_of
 from trotline.scanners.redaction import redacted
@@ -20,8 +20,11 @@ class Names:
     def __init__(self, roots: Roots) -> None:
         self._roots = roots
         self._short = lru_cache(maxsize=256)(self._redacted)  # a conversation has its name in every call
+        self._has_own_rules = is_configured(roots, OWN_RULES)
 
     def kept(self, name: str) -> str:
+        if not self._has_own_rules and PLAIN.fullmatch(name):
+            return name
         try:
             return self._short(name) if len(name) <= LONGEST_NAME else measured(name, self._wording.key)
         except TrotlineError:

@@ -17,13 +17,15 @@ DETAIL = "trotline.detail/1"
 MOST_FINDINGS = 50
 LONGEST_NAME = 256
 PLAIN = pattern(
-    r"(?=.{0,64}\Z)(?:MCP:)?[A-Za-z](?:[A-Za-z]{0,24}[0-9]{0,3}(?:[-_]{1,2}|\Z))*"
+    r"(?=.{0,64}\Z)(?!.*(?:live|secret|token|pass|key|gl[a-z]{2,6}-))(?:MCP:)?"
+    r"(?:(?:(?:[a-z]{1,12}(?:MCP)?|MCP|[A-Z][a-z]{2,11})(?:[A-Z][a-z]{2,11}){0,3}[0-9]{0,3}|[0-9]{1,3})(?:[-_]{1,2}|\Z)){1,8}"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|"
 )
-"""Names in which no scanner finds anything: most calls have no others, and need not wait for one."""
+"""Names that are made of words, in which no scanner of ours finds anything: most calls have no others, and need not
+wait for one. What a person's own rules find may be made of words as well."""
 
 Named = Callable[[str], str]
-"""Gives the form in which any other name is kept."""
+"""Gives the form in which a name is kept."""
 
 HOOK, HOST = "hook", "host"
 """The two seats: a host called us, or we called hooks for an agent."""
@@ -40,10 +42,10 @@ def record_of(outcome: Outcome, host: str, micros: int, named: Named, seat: str 
         "at_us": outcome.call.received_us,
         "seat": seat,
         "host": host,
-        "event": _name(event.wire_name, named),
-        "conversation": _name(event.conversation_id, named),
-        "generation": _name(event.generation_id, named),
-        "tool": _name(getattr(event, "tool_name", ""), named),
+        "event": named(event.wire_name),
+        "conversation": named(event.conversation_id),
+        "generation": named(event.generation_id),
+        "tool": named(getattr(event, "tool_name", "")),
         "payload_bytes": len(outcome.call.payload),
         "asked": asked,
         "sent": asked if not sent or sent["permission"] is decision.permission else sent["permission"].word,
@@ -62,10 +64,6 @@ def record_of(outcome: Outcome, host: str, micros: int, named: Named, seat: str 
         "sent_bytes": len(sent["stdout"]) if sent else 0,
         "micros": micros,
     }
-
-
-def _name(given: str, named: Named) -> str:
-    return given if PLAIN.fullmatch(given) else named(given)
 
 
 def _voice(voice: Voice) -> dict[str, Any]:

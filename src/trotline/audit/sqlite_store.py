@@ -1,30 +1,29 @@
 """The trail in one SQLite file of its owner's, which many processes may read while one writes."""
 
 import contextlib
-import errno
 import os
 import sqlite3
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from trotline.audit import spans
+from trotline.audit import forgetting, spans
 from trotline.audit.actions import RAN, STEPS, TURNS, Step, step_of
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
-from trotline.audit.bodies import KINDS, as_text, joined, why_unread
-from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head, entry_after, spans_of
+from trotline.audit.bodies import KINDS, as_text, joined, say_the_same, why_unread
+from trotline.audit.chain import FORGOTTEN, Entry, Head, entry_after, spans_of
 from trotline.audit.columns import Columns, columns_of, facts_of, words_of
-from trotline.audit.complaints import Complaints
+from trotline.audit.complaints import Complaints, is_of_a_line
 from trotline.audit.counting import counts
-from trotline.audit.figures import figures_of
-from trotline.audit.migrations import migrate
+from trotline.audit.inspection import COLUMNS, checkpoints_in, entries_in, figure_rows, head_in, misindexed_in
+from trotline.audit.migrations import migrate, refuse_newer
+from trotline.audit.owned_file import private_file
 from trotline.audit.query import Query
 from trotline.audit.store import Forgetting, Line, Unread
 from trotline.audit.summing import spreads, sums
 from trotline.audit.talks import talks
-from trotline.config.places import private_directory
+from trotline.errors import TrotlineError, TryAgain
 from trotline.ids import uuid7
 
 NAME = "trail.db"
@@ -36,20 +35,24 @@ SECONDS_TO_WAIT = 10.0
 EVERY = 1_000
 """Entries between two checkpoints that stay; the newest is always there."""
 
-MOST_ROUNDS = 4
-LINK_BYTES = 300
-"""About what an entry takes when it is forgotten: its name, its digests, its place in an index."""
+SUPERSEDED = (
+    "DELETE FROM checkpoints WHERE seq < ? AND seq % ? != 0"
+    " AND digest = (SELECT digest FROM entries WHERE entries.seq = checkpoints.seq)"
+)
 
-WEIGHTS = (
-    "SELECT records.id, length(record.body) + coalesce(length(detail.body), 0) FROM records"
-    " JOIN entries AS record ON record.seq = records.seq"
-    " LEFT JOIN entries AS detail ON detail.id = records.id AND detail.kind = 'detail' ORDER BY records.seq"
+MOST_ROUNDS = 5
+LONGEST_UNREAD = 64_000_000
+"""Bytes of a line that cannot be read; no database takes one of any length."""
+
+ANOTHER = "another body under an id that is there"
+OLDEST = (
+    "SELECT min(at_us) FROM (SELECT min(at_us) AS at_us FROM records WHERE at_us > 0"
+    " UNION ALL SELECT min(at_us) FROM unread WHERE at_us > 0)"
 )
 
 LAST_CHARACTER = chr(0x10FFFF)
 RECENT_FOR_ALARMS = 10_000
 TOGETHER = {"conversation": talks, "figure": sums, "spread": spreads}
-COLUMNS = ", ".join(("seq", *Columns._fields))
 
 
 class SqliteStore:
@@ -59,7 +62,7 @@ class SqliteStore:
         self.file = file
         self._complaints = Complaints(file)
         with self._complaints:
-            _private_file(file)
+            private_file(file)
             self._db = sqlite3.connect(  # whoever shares it between threads lets one of them in at a time
                 file, timeout=SECONDS_TO_WAIT, isolation_level=None, check_same_thread=False
             )
@@ -82,24 +85,68 @@ class SqliteStore:
         self._db.close()
 
     def append(self, lines: Iterable[Line | Unread]) -> int:
+        given = list(lines)
         with self._writing():
+            begun = self.head()
+            try:
+                added = self._taken(given)
+            except Exception as error:
+                if not is_of_a_line(error):
+                    raise
+                added = sum(map(self._taken_alone, given))
             head = self.head()
-            begun = head.seq
+            kept = self._db.execute("SELECT count(*) FROM entries WHERE seq > ?", (begun.seq,)).fetchone()[0]
+            if not head.seq - begun.seq == kept == added:  # a trigger that somebody put there may drop them
+                hint = "`trotline log verify` looks at it; records wait in the spool until it can be used"
+                raise TrotlineError(f"the trail `{self.file}` does not keep what it is given", hint=hint)
+            spans.widen(self._db, begun.seq)
+            self._checkpoint(head)
+            return added
+
+    def _taken_alone(self, line: Line | Unread) -> int:
+        """For when one of many stops all: that one is kept as a line, with why."""
+        try:
+            return self._taken([line])
+        except Exception as error:
+            if isinstance(line, Unread) or not is_of_a_line(error):
+                raise
+            self._keep_unread(line, f"it cannot be kept: {type(error).__name__}")
+            return 0
+
+    def _taken(self, lines: Iterable[Line | Unread]) -> int:
+        """How many are new; all or none of them."""
+        self._db.execute("SAVEPOINT lines")
+        try:
+            head = begun = self.head()
             touched: dict[str, None] = {}
             for line in lines:
-                why = "" if isinstance(line, Unread) else why_unread(line.body)
-                if isinstance(line, Unread):
-                    self._keep_unread(line)
-                elif why:
-                    self._keep_unread(Unread(line.place, why, as_text(line.body).encode()))
-                elif not self._has(line.body["id"], KINDS[line.body["schema"]]):
-                    head = self._add(head, KINDS[line.body["schema"]], line.body["id"], as_text(line.body))
+                text, why = ("", line.why) if isinstance(line, Unread) else self._weighed(line.body)
+                if why:
+                    self._keep_unread(line, why)
+                elif isinstance(line, Line) and text:
+                    head = self._add(head, KINDS[line.body["schema"]], line.body["id"], text)
                     touched[line.body["id"]] = None
             for id_ in touched:
                 self._index(id_)
-            spans.widen(self._db, begun)
-            self._checkpoint(head)
-            return head.seq - begun
+        except BaseException:
+            self._db.execute("ROLLBACK TO lines")
+            raise
+        self._db.execute("RELEASE lines")
+        return head.seq - begun.seq
+
+    def _weighed(self, body: dict[str, Any]) -> tuple[str, str]:
+        """A body as it is chained, or why it is no entry; neither for one that is here, or was, or is forgotten."""
+        why = why_unread(body)
+        if why:
+            return "", why
+        kind, text = KINDS[body["schema"]], as_text(body)
+        there = "SELECT kind, body FROM entries WHERE id = ? AND kind IN (?, 'record')"
+        found = dict(self._db.execute(there, (body["id"], kind)))
+        if found.get("record", "") is None or found.get(kind, "") is None:
+            return "", ""
+        if kind not in found:
+            return text, ""
+        return "", "" if say_the_same(found[kind], text) else ANOTHER
 
     def search(self, query: Query) -> Iterator[dict[str, Any]]:
         with self._complaints:
@@ -128,51 +175,45 @@ class SqliteStore:
             return [row[0] for row in self._db.execute(statement, (with_, with_ + LAST_CHARACTER, most))]
 
     def forget(self, what: Forgetting, *, now_us: int) -> int:
-        count = self._forgotten(what, now_us)
-        for _ in range(MOST_ROUNDS):  # what a record takes is only known when it is gone
-            if not what.keep_bytes or self.size() <= what.keep_bytes or not (more := self._forgotten(what, now_us)):
+        """By size it is all or nothing: a size that cannot be reached takes no record; `least` tells of it."""
+        count = 0
+        for _ in range(MOST_ROUNDS if what.keep_bytes else 1):  # what a record takes is only known when it is gone
+            found = self._forgotten(what, now_us)
+            count += len(found.records)
+            if not any(found):
                 break
-            count += more
+        with self._complaints:
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise TryAgain(
+                "it is forgotten, but another process still reads the trail as it was: until that ends, words are in"
+                f" pages of `{self.file}`",
+                hint=f"`fuser -v {self.file}` names it; the same again, when it has ended, takes them out",
+            )
         return count
 
-    def _forgotten(self, what: Forgetting, now_us: int) -> int:
+    def _forgotten(self, what: Forgetting, now_us: int) -> forgetting.Due:
         with self._writing():
-            ids = self._due(what)
-            gone = sorted(seq for id_ in ids for seq in self._take_out(id_))
-            if not gone:
-                return 0
+            found = forgetting.due(self._db, what, self.size(), now_us)
+            if not any(found):
+                return found
+            gone = forgetting.empty(self._db, found)
+            for seq in gone:
+                self._unlist(seq)
             spans.renew(self._db)
             id_ = uuid7(now_us, os.urandom(10))
             body = {"schema": FORGETTING, "id": id_, "at_us": now_us, "why": what.why, "entries": spans_of(gone)}
+            body |= {"lines": len(found.lines)} if found.lines else {}
             self._checkpoint(self._add(self.head(), FORGOTTEN, id_, as_text(body)))
             self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
         with self._complaints:
-            self._db.execute("VACUUM")  # what was forgotten is in no page of the file, nor in its journal
-            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        return len(ids)
-
-    def _due(self, what: Forgetting) -> list[str]:
-        if what.conversation:
-            found = self._db.execute("SELECT id FROM records WHERE conversation = ?", (what.conversation,))
-        elif what.keep_bytes:
-            return self._oldest(what.keep_bytes)
-        else:
-            found = self._db.execute("SELECT id FROM records WHERE at_us < ?", (what.before_us,))
-        return [row[0] for row in found]
-
-    def _oldest(self, keep: int) -> list[str]:
-        """So many that the rest should fit, as far as bodies say what a record takes; their links stay in any case."""
-        size = self.size()
-        bodies, entries = self._db.execute("SELECT total(length(body)), count(*) FROM entries").fetchone()
-        spare = max(1.0, size - entries * LINK_BYTES)
-        left = bodies * min(1.0, (size - keep) / spare)
-        found = []
-        for id_, weight in self._db.execute(WEIGHTS):
-            if left <= 0:
-                break
-            left -= weight
-            found.append(id_)
+            self._db.execute("VACUUM")  # what was forgotten is in no page of the file
         return found
+
+    def least(self, now_us: int) -> int:
+        """About how many bytes are left when everything is forgotten that may be by size."""
+        with self._complaints:
+            return forgetting.least(self._db, self.size(), now_us)
 
     def size(self) -> int:
         """Bytes of the file, without pages that are free."""
@@ -184,31 +225,27 @@ class SqliteStore:
         return int((pages - free) * each)
 
     def oldest_us(self) -> int:
-        """The time of the record that is next to be forgotten by age; 0 if there is none."""
+        """The time of what is next to be forgotten by age; 0 if there is nothing. What has no time goes along."""
         with self._complaints:
-            return int(self._db.execute("SELECT min(at_us) FROM records").fetchone()[0] or 0)
+            return int(self._db.execute(OLDEST).fetchone()[0] or 0)
 
     def head(self) -> Head:
         with self._complaints:
-            row = self._db.execute("SELECT seq, digest FROM entries ORDER BY seq DESC LIMIT 1").fetchone()
-        return Head(*row) if row else BEGINNING
+            return head_in(self._db)
 
     def entries(self) -> Iterator[Entry]:
-        """The whole chain, in its order."""
         with self._complaints:
-            columns = ", ".join(Entry._fields)
-            for row in self._db.execute(f"SELECT {columns} FROM entries ORDER BY seq"):  # noqa: S608 - names of ours
-                yield Entry(*row)
-
-    def damage(self) -> str:
-        """What the database itself finds wrong with its pages."""
-        with self._complaints:
-            found = str(self._db.execute("PRAGMA quick_check(1)").fetchone()[0])
-        return "" if found == "ok" else " ".join(found.split())
+            yield from entries_in(self._db)
 
     def checkpoints(self) -> dict[int, str]:
         with self._complaints:
-            return dict(self._db.execute("SELECT seq, digest FROM checkpoints"))
+            return checkpoints_in(self._db)
+
+    @contextlib.contextmanager
+    def looked_over(self) -> Iterator[sqlite3.Connection]:
+        """For those who verify it."""
+        with self._complaints:
+            yield self._db
 
     def unread(self) -> list[Unread]:
         with self._complaints:
@@ -243,50 +280,32 @@ class SqliteStore:
             return [row[0] for row in self._db.execute(found, (RAN, step[1], record["seq"]))]
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
-        """Records that would not be found by what is in them, and what is found without being a record."""
         with self._complaints:
-            listed = {row[0]: row[1:] for row in self._db.execute(f"SELECT {COLUMNS} FROM records")}  # noqa: S608 - ours
-        for record in self._all():
-            if listed.pop(record["seq"], None) != tuple(columns_of(record)) or not self._has_facts(record):
-                yield record["seq"], str(record["id"])
-        yield from ((seq, row[0]) for seq, row in listed.items())
-        yield from spans.astray(self._db)
-
-    def _all(self) -> Iterator[dict[str, Any]]:
-        statement = (
-            "SELECT record.seq, record.body, detail.body FROM entries AS record LEFT JOIN entries AS detail"
-            " ON detail.id = record.id AND detail.kind = 'detail'"
-            " WHERE record.kind = 'record' AND record.body IS NOT NULL ORDER BY record.seq"
-        )
-        with self._complaints:
-            yield from (joined(*row) for row in self._db.execute(statement))
-
-    def _has_facts(self, record: dict[str, Any]) -> bool:
-        found = set(self._db.execute("SELECT kind, name FROM facts WHERE seq = ?", (record["seq"],)))
-        figures = set(self._db.execute("SELECT * FROM figures WHERE seq = ?", (record["seq"],)))
-        words = self._db.execute("SELECT text FROM words WHERE rowid = ?", (record["seq"],)).fetchone()
-        counted = figures == set(_rows_of(record["seq"], record))
-        return counted and found == facts_of(record) and words == (words_of(record),)
-
-    def _has(self, id_: str, kind: str) -> bool:
-        """Whether it is here, or was, or belongs to what is forgotten."""
-        found = "SELECT 1 FROM entries WHERE id = ? AND (kind = ? OR (kind = 'record' AND body IS NULL))"
-        return self._db.execute(found, (id_, kind)).fetchone() is not None
+            yield from misindexed_in(self._db)
 
     def _add(self, head: Head, kind: str, id_: str, body: str) -> Head:
         entry = entry_after(head, kind, id_, os.urandom(16).hex(), body)
         self._db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
         if entry.seq % EVERY == 0:
-            self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", (entry.seq, entry.digest))
+            self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", (entry.seq, entry.digest))
         return Head(entry.seq, entry.digest)
 
     def _checkpoint(self, head: Head) -> None:
-        if head.seq:
-            self._db.execute("DELETE FROM checkpoints WHERE seq < ? AND seq % ? != 0", (head.seq, EVERY))
-            self._db.execute("INSERT OR REPLACE INTO checkpoints VALUES (?, ?)", head)
+        """The newest takes the place of those before it.
 
-    def _keep_unread(self, one: Unread) -> None:
-        self._db.execute("INSERT OR IGNORE INTO unread VALUES (?, ?, ?)", one)
+        One that contradicts the entries stays for good: it is all that is left of an end that was cut, and whoever goes
+        on writing must not hide that.
+        """
+        if head.seq:
+            self._db.execute(SUPERSEDED, (head.seq, EVERY))
+            self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", head)
+
+    def _keep_unread(self, line: Line | Unread, why: str) -> None:
+        raw = line.line or as_text(line.body).encode() if isinstance(line, Line) else line.line
+        self._db.execute(
+            "INSERT OR IGNORE INTO unread (place, why, line, at_us) VALUES (?, ?, ?, ?)",
+            (line.place, why, raw[:LONGEST_UNREAD], line.came_us),
+        )
 
     def _index(self, id_: str) -> None:
         """Under what it is found; a detail that comes later makes that anew.
@@ -300,11 +319,11 @@ class SqliteStore:
         marks = ", ".join("?" * (len(Columns._fields) + 1))
         if self._db.execute("SELECT 1 FROM records WHERE seq = ?", (seq,)).fetchone():
             self._unlist(seq)
-        self._db.execute(f"INSERT INTO records ({COLUMNS}) VALUES ({marks})", (seq, *columns_of(record)))  # noqa: S608 - names of ours
+        self._db.execute(f"INSERT OR REPLACE INTO records ({COLUMNS}) VALUES ({marks})", (seq, *columns_of(record)))  # noqa: S608 - names of ours
         self._db.executemany(
             "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in facts_of(record)]
         )
-        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", _rows_of(seq, record))
+        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", figure_rows(seq, record))
         self._db.execute("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)", (seq, words_of(record)))
 
     def _unlist(self, seq: int) -> None:
@@ -316,54 +335,15 @@ class SqliteStore:
         ):
             self._db.execute(statement, (seq,))
 
-    def _take_out(self, id_: str) -> list[int]:
-        numbers = [row[0] for row in self._db.execute("SELECT seq FROM entries WHERE id = ?", (id_,))]
-        for seq in numbers:
-            self._db.execute("UPDATE entries SET salt = NULL, body = NULL WHERE seq = ?", (seq,))
-            self._unlist(seq)
-        return numbers
-
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
         with self._complaints:
             self._db.execute("BEGIN IMMEDIATE")
             try:
+                refuse_newer(self._db, self.file)  # another process may have migrated it since it was opened
                 yield
                 self._db.execute("COMMIT")
             except BaseException:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
                 raise
-
-
-def _rows_of(seq: int, record: dict[str, Any]) -> list[tuple[str, str, int, int, int]]:
-    return [(figure.kind, figure.name, seq, turn, figure.amount) for turn, figure in enumerate(figures_of(record))]
-
-
-def _private_file(file: Path) -> None:
-    """A file of ours that nobody else may read, before the database opens it.
-
-    One that is there is not opened here: to close it would let go of the locks that this process has on it.
-    """
-    private_directory(file.parent)
-    try:
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        status = file.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "something that is no file is in its place") from None
-        if status.st_uid != os.getuid():
-            raise PermissionError(errno.EACCES, f"it belongs to another user (uid {status.st_uid})") from None
-        if status.st_mode & 0o077:
-            file.chmod(0o600)
-        for beside in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm")):
-            _open_as(beside, status)
-
-
-def _open_as(beside: Path, status: os.stat_result) -> None:
-    """A journal that was made while the file was read-only still is when the file no longer is."""
-    with contextlib.suppress(FileNotFoundError):
-        found = beside.lstat()
-        ours = stat.S_ISREG(found.st_mode) and found.st_uid == status.st_uid
-        if ours and status.st_mode & 0o200 and not found.st_mode & 0o200:
-            beside.chmod(0o600)

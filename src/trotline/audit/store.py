@@ -7,10 +7,13 @@ from trotline.audit.query import Query
 
 
 class Line(NamedTuple):
-    """A record or a detail as it comes: JSON that begins with its `schema`, and where it stood."""
+    """A record or a detail as it comes: JSON that begins with its `schema`; where it stood, when it came at the latest,
+    and its bytes there."""
 
     body: dict[str, Any]
     place: str = ""
+    came_us: int = 0
+    line: bytes = b""
 
 
 class Unread(NamedTuple):
@@ -19,10 +22,14 @@ class Unread(NamedTuple):
     place: str
     why: str
     line: bytes
+    came_us: int = 0
 
 
 class Forgetting(NamedTuple):
-    """What is to be forgotten: all before a time, a conversation, or the oldest until the rest has this size."""
+    """What is to be forgotten: all before a time, a conversation, or the oldest until the rest has this size.
+
+    By size the newest day is kept, and if the size cannot be reached so, nothing is forgotten.
+    """
 
     before_us: int = 0
     conversation: str = ""
@@ -35,7 +42,8 @@ class Forgetting(NamedTuple):
 
 class Store(Protocol):
     def append(self, lines: Iterable[Line | Unread]) -> int:
-        """Keep what is not kept yet, all or nothing; how many lines were new. The same id again changes nothing."""
+        """Keep what is not kept yet, all or nothing; how many lines were new. The same id again changes nothing; if it
+        says something else it is kept as a line, and so is what cannot be kept otherwise."""
 
     def search(self, query: Query) -> Iterator[dict[str, Any]]:
         """Records, newest first, each with its `seq` and its `detail`; or what they are together, `by` something: at

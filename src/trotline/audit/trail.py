@@ -42,11 +42,14 @@ def drained_if_free(roots: Roots, now_us: int) -> Drained | None:
 
 
 def tend(store: SqliteStore, roots: Roots, now_us: int) -> None:
-    """Forget what is due, and note the head elsewhere: nothing of both, unless settings say so."""
+    """Note the head elsewhere, and forget what is due: nothing of both, unless settings say so. What keeps one of them
+    from being done keeps nobody from the other."""
     upkeep = upkeep_of(roots)
-    forget_what_is_due(store, upkeep, now_us)
-    if upkeep.anchors:
-        note_elsewhere(store.head(), upkeep, moment(now_us))
+    try:
+        forget_what_is_due(store, upkeep, now_us)
+    finally:
+        if upkeep.anchors:
+            note_elsewhere(store.head(), upkeep, moment(now_us))
 
 
 def read(state: Path, query: Query = EVERYTHING) -> Read:

@@ -6,10 +6,10 @@ import socket
 from pathlib import Path
 from typing import NamedTuple
 
+from trotline.audit.anchors import anchor_in, line_of, note_head
 from trotline.audit.chain import Head
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
-from trotline.audit.verification import anchors_in, line_of, note_head
 from trotline.config.places import Roots
 from trotline.config.settings import OFF, Settings, read_settings
 from trotline.errors import TrotlineError
@@ -71,14 +71,23 @@ def forget_what_is_due(store: SqliteStore, upkeep: Upkeep, now_us: int) -> int:
         count += store.forget(Forgetting(before_us=now_us - upkeep.keep_us), now_us=now_us)
     if upkeep.keep_bytes and store.size() > upkeep.keep_bytes * SLACK:
         count += store.forget(Forgetting(keep_bytes=upkeep.keep_bytes), now_us=now_us)
+        if store.size() > upkeep.keep_bytes * SLACK:
+            raise TrotlineError(f"{beyond(store, now_us)}: `keep_size` cannot be kept", hint="a larger one can")
     return count
+
+
+def beyond(store: SqliteStore, now_us: int) -> str:
+    """Why a size was not reached."""
+    size, least = (number // 100_000 / 10 for number in (store.size(), store.least(now_us)))
+    kept = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
+    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {kept}"
 
 
 def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
     """Where the head was noted; the same head is not noted twice in a row in a file."""
     noted = []
     if upkeep.anchor is not None and head.seq:
-        if max(anchors_in(upkeep.anchor), default=0) != head.seq:
+        if max(anchor_in(upkeep.anchor).heads, default=0) != head.seq:
             note_head(upkeep.anchor, head, when)
         noted.append(str(upkeep.anchor))
     if upkeep.syslog and head.seq:

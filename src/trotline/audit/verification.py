@@ -1,69 +1,66 @@
-"""Whether a trail is what was written: its chain, what it is searched by, and heads that were noted elsewhere.
+"""Whether a trail is what was written: its chain, what it is searched by, its file, and heads noted elsewhere."""
 
-An anchor is a file with a line `trotline-anchor <seq> <digest>` for every head that was noted, or any log that has such
-lines among others. It is worth what its place is worth: one that the agent's user may write to is no better than the
-trail itself.
-"""
-
-import os
-import re
-from pathlib import Path
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from trotline.audit.chain import Break, Head, breaks_in
+from trotline.audit.chain import BEGINNING, Break, Head, breaks_in
+from trotline.audit.inspection import (
+    Forgotten,
+    Unchecked,
+    checkpoints_in,
+    damage_in,
+    damage_in_words,
+    entries_in,
+    estranged,
+    forgotten_in,
+    head_in,
+    misindexed_in,
+    standing_still,
+)
 from trotline.audit.sqlite_store import SqliteStore
-from trotline.errors import TrotlineError
-
-MARK = "trotline-anchor"
-NOTED = re.compile(rf"(?:.*\b{MARK} )?([0-9]{{1,18}}) ([0-9a-f]{{64}})(?: .*)?")
 
 MISLED = "what it is found by is not what is in it"
+WHOLE = 0
+"""Where a break is that is in no entry, but in the file."""
 
 
 class Verified(NamedTuple):
     head: Head
     breaks: list[Break]
     anchored: int  # up to which entry a head is known from elsewhere; 0 if nowhere
+    forgotten: Forgotten
+    unchecked: list[str]  # what could not be looked at now
 
 
-def verified(store: SqliteStore, anchors: dict[int, str]) -> Verified:
-    heads = {**store.checkpoints(), **anchors}
-    breaks = list(breaks_in(store.entries(), heads))
-    told = {one.seq for one in breaks}
-    breaks += [Break(seq, id_, MISLED) for seq, id_ in store.misindexed() if seq not in told]
-    damage = store.damage()
-    breaks += [Break(0, "", f"the file is damaged: {damage}")] if damage else []
-    return Verified(store.head(), sorted(breaks), max(anchors, default=0))
-
-
-def anchors_in(file: Path) -> dict[int, str]:
-    """The heads that were noted there; none if there is no such file."""
-    try:
-        lines = [line for line in file.read_text("utf-8", "replace").splitlines() if line.strip()]
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise TrotlineError(f"the anchor `{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
-    heads = [NOTED.fullmatch(line) for line in lines if MARK in line] or [NOTED.fullmatch(line) for line in lines]
-    if None in heads:
-        hint = f"every line of an anchor is `{MARK}`, a number, a digest, and perhaps a time"
-        raise TrotlineError(f"`{file}` is no anchor", hint=hint)
-    return {int(head[1]): head[2] for head in reversed(heads) if head}  # of two for one entry, the one noted first
-
-
-def line_of(head: Head, when: str) -> str:
-    return f"{MARK} {head.seq} {head.digest} {when}"
-
-
-def note_head(file: Path, head: Head, when: str) -> None:
-    """Add it to the anchor; to what is there nothing is changed."""
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def verified(store: SqliteStore, anchors: Mapping[int, str]) -> Verified:
+    head, forgotten = BEGINNING, Forgotten(0, 0)
+    unchecked: list[str] = []
+    with store.looked_over() as db:
+        with standing_still(db):
+            breaks = [Break(WHOLE, "", what) for what in _wrong_with_the_file(db)]
+            with contextlib.suppress(sqlite3.OperationalError) if breaks else contextlib.nullcontext():
+                head, forgotten = head_in(db), forgotten_in(db)
+                breaks += _wrong_with_entries(db, anchors)
         try:
-            os.write(descriptor, f"{line_of(head, when)}\n".encode())
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise TrotlineError(
-            f"the anchor `{file}` cannot be written: {(error.strerror or str(error)).lower()}"
-        ) from None
+            damage = damage_in_words(db)
+        except Unchecked as why:
+            damage, unchecked = "", [str(why)]
+    breaks += [Break(WHOLE, "", damage)] if damage else []
+    return Verified(Head(head.seq, str(head.digest)), sorted(breaks), max(anchors, default=0), forgotten, unchecked)
+
+
+def _wrong_with_the_file(db: sqlite3.Connection) -> Iterator[str]:
+    damage = damage_in(db)
+    if damage:
+        yield f"the file is damaged: {damage}"
+    yield from estranged(db)
+
+
+def _wrong_with_entries(db: sqlite3.Connection, anchors: Mapping[int, str]) -> Iterator[Break]:
+    told = set()
+    for one in breaks_in(entries_in(db), checkpoints_in(db), anchors):
+        told.add(one.seq)
+        yield one
+    yield from (Break(seq, id_, MISLED) for seq, id_ in misindexed_in(db) if seq not in told)

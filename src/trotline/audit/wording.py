@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from trotline.config.install_key import install_key
 from trotline.config.levels import MINIMAL, STANDARD
-from trotline.config.places import Roots
+from trotline.config.places import OWN_RULES, Roots, is_configured
 from trotline.scanners.redaction import redacting
 from trotline.scanners.scan import Scanner
 
@@ -31,7 +31,7 @@ def wording_of(roots: Roots) -> Wording:
 
 
 def _level(roots: Roots) -> str:
-    if not _is_there(roots, "settings.json"):
+    if not is_configured(roots, "settings.json"):
         return STANDARD
     from trotline.config.settings import read_settings  # noqa: PLC0415 - a reader, for a file that few people have
 
@@ -40,17 +40,13 @@ def _level(roots: Roots) -> str:
 
 def _scanners(roots: Roots) -> tuple[Scanner, ...]:
     """Rules that cannot be read find nothing, and `check` says so; those that can are in force."""
-    if not _is_there(roots, "secrets.toml"):
+    if not is_configured(roots, OWN_RULES):
         return redacting()
     from trotline.config.rule_packs import read_packs  # noqa: PLC0415 - few people have rules of their own
     from trotline.scanners.pii import Pii  # noqa: PLC0415 - the same
     from trotline.scanners.secrets import Secrets, own_pack  # noqa: PLC0415 - the same
 
     return Secrets([own_pack(), *read_packs(roots)[0]]), Pii()
-
-
-def _is_there(roots: Roots, name: str) -> bool:
-    return any(os.path.lexists(directory / name) for directory in (roots.config, roots.managed_config))
 
 
 @cache

@@ -5,10 +5,14 @@ from typing import Any
 
 import click
 
+from trotline.audit import trail
+from trotline.audit.anchors import Anchor, anchor_in, note_head
+from trotline.audit.drain import drain
 from trotline.audit.export import moment
+from trotline.audit.sqlite_store import NAME, SqliteStore
 from trotline.audit.store import Forgetting
-from trotline.audit.upkeep import Upkeep, note_elsewhere, size_of, upkeep_of
-from trotline.audit.verification import Verified, anchors_in, note_head, verified
+from trotline.audit.upkeep import Upkeep, beyond, note_elsewhere, size_of, upkeep_of
+from trotline.audit.verification import Verified, verified
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import dim, envelope, paint, plural, printable
 from trotline.cli.patience import opened_trail, said_if_slow
@@ -45,45 +49,67 @@ def verify(anchor: Path | None, as_json: bool, roots: Roots) -> int:
     """
     upkeep = upkeep_of(roots)
     compared = anchor or upkeep.anchor
-    anchors = anchors_in(compared) if compared else {}
-    with opened_trail(roots.state) as store, said_if_slow("every entry of the trail is read"):
-        found = verified(store, anchors)
-    notes = anchor is not None and not found.breaks and _is_ours(anchor)
+    known = anchor_in(compared) if compared else Anchor()
+    with said_if_slow("every entry of the trail is read"):
+        found = _verified(roots, known)
+    notes = not found.breaks and found.head.seq > 0 and known.ours
     if anchor and notes:
         note_head(anchor, found.head, moment(clock()))
     if as_json:
-        breaks = [one._asdict() for one in found.breaks]
-        data = {"entries": found.head.seq, "head": found.head.digest, "anchored": found.anchored, "breaks": breaks}
-        click.echo(envelope("trotline.log.verify/1", ok=not breaks, data=data, problems=[]))
-        return 1 if breaks else 0
-    _tell_verified(found, upkeep, anchored=bool(anchors))
+        click.echo(envelope("trotline.log.verify/1", ok=not found.breaks, data=_as_data(found, known), problems=[]))
+        return 1 if found.breaks else 0
+    _tell_verified(found, upkeep, known)
     if anchor and notes:
         click.echo(dim(f"the head is noted in {anchor}"))
     return 1 if found.breaks else 0
 
 
-def _is_ours(anchor: Path) -> bool:
-    """Whether there is nothing in it but heads: to a log of the machine nothing is added."""
-    try:
-        lines = anchor.read_text("utf-8", "replace").splitlines()
-    except FileNotFoundError:
-        return True
-    return all(line.startswith("trotline-anchor ") or line[:1].isdecimal() for line in lines if line.strip())
+def _verified(roots: Roots, known: Anchor) -> Verified:
+    """As it is found, before anything is added: what waits comes in only if it holds, and is looked at then."""
+    spool = trail.spool_of(roots.state)
+    with SqliteStore(roots.state / NAME) as store:
+        found = verified(store, known.heads)
+        if found.breaks or not spool.waits:
+            return found
+        drain(spool, store)
+        return verified(store, known.heads)
 
 
-def _tell_verified(found: Verified, upkeep: Upkeep, *, anchored: bool) -> None:
+def _as_data(found: Verified, known: Anchor) -> dict[str, Any]:
+    return {
+        "entries": found.head.seq,
+        "head": found.head.digest,
+        "anchored": found.anchored,
+        "forgotten": found.forgotten._asdict(),
+        "breaks": [one._asdict() for one in found.breaks],
+        "unchecked": found.unchecked,
+        "unread_anchors": known.unread,
+    }
+
+
+def _tell_verified(found: Verified, upkeep: Upkeep, known: Anchor) -> None:
     for one in found.breaks:
-        click.echo(f"{paint(f'entry {one.seq}', Severity.ERROR)} {printable(one.id)}: {one.what}")
+        where = f"entry {one.seq} {printable(one.id)}" if one.seq or one.id else "the trail"
+        click.echo(f"{paint(where, Severity.ERROR)}: {printable(one.what)}")
+    for what in (*found.unchecked, *_unread_lines(known)):
+        click.echo(paint(printable(what), Severity.WARNING))
     holds = "it holds" if not found.breaks else paint("it does not hold", Severity.ERROR)
+    state = f"anchored up to entry {found.anchored}" if known.heads else "unanchored"
     entries = "1 entry" if found.head.seq == 1 else f"{found.head.seq} entries"
-    state = f"anchored up to entry {found.anchored}" if anchored else "unanchored"
     click.echo(f"{entries}: {holds}; {state}")
-    if not anchored and upkeep.syslog:
+    if found.forgotten.entries:
+        gone, rounds = found.forgotten
+        click.echo(dim(f"{gone} of them {'is' if gone == 1 else 'are'} forgotten, in {plural(rounds, 'round')}"))
+    if not known.heads and upkeep.syslog:
         click.echo(
             dim(f"heads are told to {upkeep.syslog}: compare with that log, `trotline log verify --anchor FILE`")
         )
-    elif not anchored:
+    elif not known.heads:
         click.echo(dim("nobody but the trail itself says how long it was: a cut end would not be seen"))
+
+
+def _unread_lines(known: Anchor) -> list[str]:
+    return [f"{plural(known.unread, 'line')} of the anchor cannot be read"] if known.unread else []
 
 
 @click.command("anchor")
@@ -126,11 +152,12 @@ def forget(before_us: int, conversation: str, keep_bytes: int, as_json: bool, ro
     with opened_trail(roots.state) as store, said_if_slow("records are taken out of the trail"):
         count = store.forget(Forgetting(before_us, kept_name(conversation, roots), keep_bytes), now_us=clock())
         size = store.size()
+        left = beyond(store, clock()) if keep_bytes and size > keep_bytes else ""
     if as_json:
         data = {"forgotten": count, "bytes": size}
         click.echo(envelope("trotline.log.forget/1", ok=True, data=data, problems=[]))
         return 0
     click.echo(f"{plural(count, 'record')} forgotten")
-    if keep_bytes and size > keep_bytes:
-        click.echo(dim(f"{size // 1_000_000} MB are left: links of what was forgotten stay, about 300 bytes each"))
+    if left:
+        click.echo(paint(left, Severity.WARNING))
     return 0

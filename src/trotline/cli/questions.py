@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from trotline.audit.conditions import CONDITIONS
 from trotline.audit.query import VERDICTS, Query
-from trotline.audit.records import PLAIN
 from trotline.audit.shapes import text_of
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.output import paint, printable
@@ -113,8 +112,6 @@ def _has(store: SqliteStore, **asked: Any) -> bool:
 
 def kept_name(conversation: str, roots: Roots) -> str:
     """A conversation as records name it."""
-    if PLAIN.fullmatch(conversation):
-        return conversation
     from trotline.audit.names import Names
 
     return Names(roots).kept(conversation)
@@ -145,7 +142,7 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("--until is before --since: nothing can be between them")
         if asked["text"] and not asked["text"].strip():
             raise click.UsageError("--text has no word in it")
-        if not PLAIN.fullmatch(asked["conversation"]):
+        if asked["conversation"]:
             roots = machine_roots(rest["projects"], rest["home"], rest["system"])
             asked["conversation"] = kept_name(asked["conversation"], roots)
         return function(*args, query=Query(**asked, verdict=VERDICTS.get(verdict or "", "")), **rest)

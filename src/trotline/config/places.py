@@ -3,8 +3,10 @@
 `--home`, `--system` and `--project` move everything at once, which is also how tests stand on any operating system.
 """
 
+import errno
 import functools
 import os
+import stat
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -39,6 +41,8 @@ MANAGED: dict[Platform, str] = {
 }
 
 MALICIOUS = "malicious-packages"
+OWN_RULES = "secrets.toml"
+"""Rules for secrets that people have beside ours."""
 
 
 class Roots(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +99,11 @@ def _policies(roots: Roots) -> tuple[tuple[str, str], ...]:
     return tuple((layer, str(directory / "policy.toml")) for layer, directory in own.items())
 
 
+def is_configured(roots: Roots, name: str) -> bool:
+    """Whether the person or the owner of the machine has such a file, whatever is in it."""
+    return any(os.path.lexists(directory / name) for directory in (roots.config, roots.managed_config))
+
+
 def malicious_files(roots: Roots) -> tuple[Path, Path]:
     """The lists of malicious packages: the one that the owner of the machine has put there, and the person's own."""
     return roots.managed_config / MALICIOUS, roots.state / MALICIOUS
@@ -111,9 +120,11 @@ def project_of(start: Path, home: Path) -> Path:
 
 
 def private_directory(directory: Path) -> None:
-    """Make a directory that is ours alone; refuse one that belongs to somebody else."""
+    """Make a directory that is ours alone; refuse one that belongs to somebody else, and a link to any."""
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.stat()
+    status = directory.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, "a link is in its place", str(directory))
     if status.st_uid != os.getuid():
         raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
     if status.st_mode & 0o077:

@@ -4,20 +4,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trotline.config.files import content
-from trotline.config.places import Roots
+from trotline.config.places import OWN_RULES, Roots
 from trotline.config.problems import CODES, Problem
 from trotline.errors import UsageError
 from trotline.hooks import Place
 from trotline.scanners.rules import Pack, read_pack
-
-NAME = "secrets.toml"
 
 
 def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[Pack], list[Problem]]:
     """All of them, weakest first, and every rule that is not in force because something is wrong with it."""
     packs: list[Pack] = []
     problems: list[Problem] = []
-    for file in (roots.config / NAME, *named, roots.managed_config / NAME):
+    for file in (roots.config / OWN_RULES, *named, roots.managed_config / OWN_RULES):
         try:
             data, _ = content(file)
         except OSError as error:

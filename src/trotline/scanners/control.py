@@ -83,6 +83,7 @@ RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
 
 class Control:
     name = NAME
+    reads_meaning = False
 
     def __init__(self) -> None:
         self.kinds = {**{kind: declared.about for kind, declared in KINDS.items()}, HOOK: "a command that a host runs"}
@@ -91,7 +92,7 @@ class Control:
     def _patterns(self) -> dict[str, Any]:
         return {kind: compiled(declared.pattern) for kind, declared in KINDS.items()}
 
-    def spans(self, window: Window, path: str = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
         for kind, pattern in self._patterns.items():
             for match in pattern.finditer(window.data):
                 if window.owns(match.start()):

@@ -52,6 +52,7 @@ class Found(NamedTuple):
 
 
 class Injection:
+    reads_meaning = False  # it has readings of its own
     name = NAME
 
     def __init__(self) -> None:
@@ -69,7 +70,7 @@ class Injection:
     def _patterns(self) -> dict[Idea, Any]:
         return {idea: compiled(_squashed(idea.squashed).decode() if idea.squashed else idea.raw) for idea in IDEAS}
 
-    def spans(self, window: Window, path: str = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
         found = sorted(set(self._raw(window)) | set(self._read(window)))
         for (start, end, idea), weight in zip(found, weights(found), strict=True):
             if window.owns(start) and weight >= ENOUGH:

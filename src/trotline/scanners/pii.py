@@ -1,5 +1,6 @@
 """Personal data: cards and bank accounts by their check digits, addresses of mail, telephone numbers."""
 
+import re
 from collections.abc import Callable
 
 from trotline.effects import Certainty
@@ -102,17 +103,36 @@ def is_address(value: bytes) -> bool:
     """Not those that are reserved for documentation, nor what only looks like one: `git@`, `icon@2x.png`, `pkg@1.2`."""
     name, _, domain = value.lower().partition(b"@")
     top = domain.rpartition(b".")[2]
-    reserved = domain in RESERVED or domain.endswith((b".example", b".test", b".invalid", b".localhost", b".local"))
+    reserved = domain in RESERVED or domain.endswith(NOWHERE)
     harmless = reserved or name in ROLES or top in FILES
     return not harmless
 
 
+NOWHERE = (b".example", b".test", b".invalid", b".localhost", b".local", b".internal", b".lan", b".localdomain")
 RESERVED = frozenset({b"example.com", b"example.org", b"example.net", b"users.noreply.github.com", b"localhost"})
 ROLES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
 FILES = frozenset(b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map".split())
 
 
-def is_phone(value: bytes) -> bool:
+def is_phone(data: bytes, start: int, end: int) -> bool:
+    """Not a date, and not a line that a diff adds: there the sign says that it is new."""
+    value = data[start:end]
+    begins = data[start - 1 : start] == b"\n" or (start == 0 and b"\n" in data)
+    if begins and value.startswith(b"+") and not _is_spaced(value):
+        return False
+    return DATE.match(value) is None and _is_number(value)
+
+
+DATE = re.compile(rb"\+?(?:19|20)[0-9]{2}[ .\-]?[01][0-9][ .\-]?[0-3][0-9](?![0-9])")
+
+
+def _is_spaced(value: bytes) -> bool:
+    """As people write a number down: in groups, the last of which is no pair."""
+    groups = [group for group in re.split(rb"[ .\-()]+", value) if group]
+    return len(groups) > 2 and sum(map(len, groups)) > 9
+
+
+def _is_number(value: bytes) -> bool:
     digits = bytes(digit for digit in value if 48 <= digit <= 57)
     fictional = digits.startswith(b"1") and digits[4:8] == b"5550"  # 555-01xx is kept for fiction
     return 8 <= len(digits) <= 15 and len(set(digits)) > 3 and not fictional
@@ -144,15 +164,17 @@ KINDS: dict[str, Kind] = {
         needs=b"@",
     ),
     "phone": Kind(
-        r"(?:^|[^0-9A-Za-z.+/=_\-])(\+[1-9][0-9]{0,2}(?:[ .\-]?\(?[0-9]{1,4}\)?){2,6}"
+        r"(?:^|[^0-9A-Za-z.+/_\-])(\+[1-9][0-9]{0,2}(?:[ .\-]?\(?[0-9]{1,4}\)?){2,6}"
         r"|\(?[2-9][0-9]{2}\)?[ .\-][2-9][0-9]{2}[.\-][0-9]{4})(?:[^0-9A-Za-z]|$)",
         "telephone number",
         Certainty.GUESSED,
-        _holding(is_phone),
+        is_phone,
     ),
 }
 
 
 class Pii(Patterned):
+    reads_meaning = True
+
     def __init__(self) -> None:
         super().__init__(NAME, KINDS)

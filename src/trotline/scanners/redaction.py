@@ -6,13 +6,14 @@ redacting it again changes nothing.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from trotline.findings import SHORT, Finding
 from trotline.scanners.finding import Span, digest_of
+from trotline.scanners.pii import NAME as PERSONAL
 from trotline.scanners.pii import Pii
 from trotline.scanners.scan import Scanner, joined, spans_of
 from trotline.scanners.secrets import own_secrets
@@ -33,7 +34,14 @@ LOW, HIGH = 10**11, 10**30
 """Numbers of JSON between these are looked at as text: one may be a card."""
 
 
+SPREAD, SPREAD_WORD = 8, 16
+"""Letters from which on a value is taken out wherever it stands, and those of one without figures. A shorter one goes
+where it was found: whoever calls a password `scp` must not take every `scp` out of what is remembered of them."""
+
 Path = tuple[bytes | int, ...]
+
+Place = tuple[bytes, bool]
+"""A text, and whether it is a key: a password that reads like the name of a field renames no field."""
 
 
 class Leaf(NamedTuple):
@@ -42,6 +50,11 @@ class Leaf(NamedTuple):
     text: bytes
     name: bytes = b""
     path: Path = ()
+    is_key: bool = False
+
+    @property
+    def place(self) -> Place:
+        return self.text, self.is_key
 
 
 @cache
@@ -54,7 +67,7 @@ def redacted(text: str, key: bytes, scanners: Sequence[Scanner] | None = None) -
     """The text without its secrets and personal data, and what was found."""
     data = text.encode("utf-8", "surrogatepass")
     settled, findings = _settled([Leaf(data)], key, scanners or redacting())
-    return (_decoded(settled[data]), findings) if findings else (text, [])
+    return (_decoded(settled[data, False]), findings) if findings else (text, [])
 
 
 def redacted_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[Any, list[Finding]]:
@@ -63,39 +76,41 @@ def redacted_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = N
     return (_rebuilt(value, settled), findings) if findings else (value, [])
 
 
-def _settled(leaves: list[Leaf], key: bytes, scanners: Sequence[Scanner]) -> tuple[dict[bytes, bytes], list[Finding]]:
+def _settled(leaves: list[Leaf], key: bytes, scanners: Sequence[Scanner]) -> tuple[dict[Place, bytes], list[Finding]]:
     """Every text with what it becomes. The same text becomes the same everywhere."""
-    settled = {leaf.text: leaf.text for leaf in leaves}
+    settled = {leaf.place: leaf.text for leaf in leaves}
     kinds = {WHOLE, *(kind for scanner in scanners for kind in scanner.kinds)}
     everything: list[tuple[Span, Path]] = []
     for _ in range(ROUNDS):
         found = [
-            (span, leaf.path)
-            for leaf in leaves
-            for span in _spans(leaf._replace(text=settled[leaf.text]), scanners, kinds)
+            (span, leaf) for leaf in leaves for span in _spans(leaf._replace(text=settled[leaf.place]), scanners, kinds)
         ]
         if not found:
             break
-        everything += found
-        out = _Taking([span for span, _ in found], key, kinds)
-        settled = {text: out.taken(now) for text, now in settled.items()}
+        everything += [(span, leaf.path) for span, leaf in found]
+        out = _Taking(found, key, kinds)
+        settled = {place: out.taken(place, now) for place, now in settled.items()}
     else:
-        settled = {text: now if text == now else _marker(WHOLE, text, key) for text, now in settled.items()}
+        settled = {place: now if place[0] == now else _marker(WHOLE, place[0], key) for place, now in settled.items()}
     return settled, [span.finding(key, _pointer(path, settled)) for span, path in everything]
 
 
-def _pointer(path: Path, settled: dict[bytes, bytes]) -> str:
+def _pointer(path: Path, settled: dict[Place, bytes]) -> str:
     """A JSON pointer in which keys are redacted as well."""
-    steps = (_decoded(settled[step]) if isinstance(step, bytes) else str(step) for step in path)
+    steps = (_decoded(settled[step, True]) if isinstance(step, bytes) else str(step) for step in path)
     return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
 def _spans(leaf: Leaf, scanners: Sequence[Scanner], kinds: set[str]) -> list[Span]:
-    if len(leaf.text) <= WORD and leaf.text.replace(b"_", b"").isalpha() and not _tells(leaf.name):
+    if scanners is redacting() and _is_a_word(leaf.text) and not _tells(leaf.name):
         return []  # most texts of a payload are names of fields and tools
     marks = _Marks(leaf.text, kinds)
-    found = joined([*spans_of(leaf.text, scanners), *_spans_by_name(leaf, scanners)])
-    return [span for span in found if not marks.touch(span.start, span.end)]
+    found = joined([*spans_of(leaf.text, scanners, path=None), *_spans_by_name(leaf, scanners)])
+    return [span for span in found if not marks.cut(span.start, span.end)]
+
+
+def _is_a_word(text: bytes) -> bool:
+    return len(text) <= WORD and text.replace(b"_", b"").isalpha()
 
 
 def _tells(name: bytes) -> bool:
@@ -111,9 +126,14 @@ class _Marks:
         self.starts = [start for start, _ in spans]
         self.ends = [end for _, end in spans]
 
-    def touch(self, start: int, end: int) -> bool:
+    def cut(self, start: int, end: int) -> bool:
+        """Whether one of them is all of this, or reaches into it. One in the middle of a value may be anybody's:
+        whoever writes a marker into a password has not taken it out."""
         index = bisect_right(self.ends, start)  # the first that ends after it begins
-        return index < len(self.starts) and self.starts[index] < end
+        if index == len(self.starts) or self.starts[index] >= end:
+            return False
+        last = bisect_left(self.starts, end) - 1  # the last that begins before it ends
+        return self.starts[index] <= start or self.ends[last] >= end
 
 
 def _spans_by_name(leaf: Leaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
@@ -133,31 +153,40 @@ def _marker(kind: str, value: bytes, key: bytes) -> bytes:
 
 
 class _Taking:
-    """Takes found values out of texts, wherever they stand in them."""
+    """Takes found values out of texts: each where it was found, and those that nobody writes by chance everywhere."""
 
-    def __init__(self, found: Iterable[Span], key: bytes, kinds: set[str]) -> None:
+    def __init__(self, found: Iterable[tuple[Span, Leaf]], key: bytes, kinds: set[str]) -> None:
         from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - a text without findings does not need it
 
         self.key = key
         self.kinds = kinds
-        named = {span.value: span for span in sorted(found, key=lambda span: -span.rank)}  # the best name stays
+        self.here: dict[Place, list[Span]] = {}
+        named: dict[bytes, Span] = {}
+        for span, leaf in sorted(found, key=lambda one: -one[0].rank):  # the best name stays
+            self.here.setdefault(leaf.place, []).append(span._replace(scanner=""))
+            if _is_spread(span):
+                named[span.value] = span
         self.spans = list(named.values())
         self.automaton = BytesAhoCorasick(list(named))
 
-    def taken(self, text: bytes) -> bytes:
+    def taken(self, place: Place, text: bytes) -> bytes:
         pieces, at = [], 0
-        for span in self._occurrences(text):
+        for span in joined([*self.here.get(place, ()), *self._occurrences(text)]):
             pieces += [text[at : span.start], _marker(span.kind, span.value, self.key)]
             at = span.end
         return b"".join([*pieces, text[at:]])
 
-    def _occurrences(self, text: bytes) -> list[Span]:
+    def _occurrences(self, text: bytes) -> Iterator[Span]:
         marks = _Marks(text, self.kinds)
-        found = []
         for index, start, end in self.automaton.find_matches_as_indexes(text, overlapping=True):
-            if not marks.touch(start, end):
-                found.append(self.spans[index]._replace(start=start, end=end, scanner=""))
-        return joined(found)
+            if not marks.cut(start, end):
+                yield self.spans[index]._replace(start=start, end=end, scanner="")
+
+
+def _is_spread(span: Span) -> bool:
+    text = span.value
+    has_figures = any(48 <= char <= 57 for char in text) and text.lower() != text.upper()
+    return len(text) >= (SPREAD if has_figures or span.scanner == PERSONAL else SPREAD_WORD)
 
 
 def _leaves(value: Any) -> Iterator[Leaf]:
@@ -168,7 +197,7 @@ def _leaves(value: Any) -> Iterator[Leaf]:
         if isinstance(node, dict):
             for key, child in node.items():
                 own = _text_of(key) or b""
-                yield Leaf(own, path=path)
+                yield Leaf(own, path=path, is_key=True)
                 waiting.append((child, own, (*path, own)))
         elif isinstance(node, list | tuple):
             waiting += [(child, name, (*path, index)) for index, child in enumerate(node)]
@@ -181,7 +210,8 @@ def _leaves(value: Any) -> Iterator[Leaf]:
 def _text_of(node: Any) -> bytes | None:
     if isinstance(node, str):
         return node.encode("utf-8", "surrogatepass")
-    number = isinstance(node, int) and not isinstance(node, bool) and LOW <= abs(node) < HIGH
+    whole = isinstance(node, int) or (isinstance(node, float) and node.is_integer())
+    number = whole and not isinstance(node, bool) and LOW <= abs(node) < HIGH
     return b"%d" % node if number else None
 
 
@@ -189,7 +219,7 @@ def _decoded(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _rebuilt(value: Any, settled: dict[bytes, bytes]) -> Any:
+def _rebuilt(value: Any, settled: dict[Place, bytes]) -> Any:
     """The same structure with other texts; a number that had to go is a text from then on."""
     top: list[Any] = [None]
     waiting: list[tuple[Any, Any, Any]] = [(value, top, 0)]
@@ -199,7 +229,7 @@ def _rebuilt(value: Any, settled: dict[bytes, bytes]) -> Any:
             made: dict[Any, Any] = {}
             target[at] = made
             for key, child in node.items():
-                name = _free(_replaced(key, settled), made)
+                name = _free(_replaced(key, settled, is_key=True), made)
                 made[name] = None  # the order of keys is kept
                 waiting.append((child, made, name))
         elif isinstance(node, list | tuple):
@@ -210,9 +240,9 @@ def _rebuilt(value: Any, settled: dict[bytes, bytes]) -> Any:
     return top[0]
 
 
-def _replaced(node: Any, settled: dict[bytes, bytes]) -> Any:
+def _replaced(node: Any, settled: dict[Place, bytes], *, is_key: bool = False) -> Any:
     text = _text_of(node)
-    return node if text is None or settled[text] == text else _decoded(settled[text])
+    return node if text is None or settled[text, is_key] == text else _decoded(settled[text, is_key])
 
 
 def _free(name: Any, taken: dict[Any, Any]) -> Any:

@@ -7,6 +7,7 @@ from typing import Protocol
 import msgspec
 
 from trotline.findings import Finding
+from trotline.scanners.escapes import readings
 from trotline.scanners.finding import Span
 from trotline.scanners.windows import Window, chunks_of, windows
 
@@ -24,7 +25,11 @@ class Scanner(Protocol):
     def kinds(self) -> dict[str, str]:
         """What it finds, each with a few words for people."""
 
-    def spans(self, window: Window, path: str = "") -> Iterable[Span]: ...
+    @property
+    def reads_meaning(self) -> bool:
+        """Whether it also looks at what stands behind escapes."""
+
+    def spans(self, window: Window, path: str | None = "") -> Iterable[Span]: ...
 
 
 class Scan(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,11 +47,19 @@ def scan(
     return Scan(findings=tuple(span.finding(key, path) for span in found[:most]), more=len(found) > most)
 
 
-def spans_of(text: str | bytes | Iterable[bytes], scanners: Sequence[Scanner], *, path: str = "") -> Iterator[Span]:
-    """In order; of each scanner none overlap."""
+def spans_of(
+    text: str | bytes | Iterable[bytes], scanners: Sequence[Scanner], *, path: str | None = ""
+) -> Iterator[Span]:
+    """In order; of each scanner none overlap. None as a path: it may be any, and a rule for some is one for this."""
     pending: list[Span] = []
     for window in windows(chunks_of(text) if isinstance(text, str | bytes) else text):
-        found = [span for scanner in scanners for span in scanner.spans(window, path)]
+        seen = readings(window) if any(scanner.reads_meaning for scanner in scanners) else [window]
+        found = [
+            span
+            for scanner in scanners
+            for reading in (seen if scanner.reads_meaning else seen[:1])
+            for span in scanner.spans(reading, path)
+        ]
         settled_to = window.base + window.own_to  # later windows begin at or after this
         groups = joined(pending + found)
         pending = [span for span in groups if span.end > settled_to]
@@ -58,7 +71,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
     """Spans of one scanner that overlap are one."""
     groups: list[Span] = []
     last: dict[str, int] = {}
-    for span in sorted(spans):
+    for span in sorted(spans, key=lambda span: span[:4]):  # where, then what
         at = last.get(span.scanner)
         if at is not None and span.start < groups[at].end:
             groups[at] = groups[at].joined(span)

@@ -11,7 +11,7 @@ from trotline.effects import Certainty
 from trotline.scanners.checksums import CHECKSUMS
 from trotline.scanners.entropy import entropy
 from trotline.scanners.finding import Span
-from trotline.scanners.keywords import Keywords, Reach
+from trotline.scanners.keywords import Keywords, Reach, Stretch
 from trotline.scanners.rules import Allowlist, Pack, Rule, compiled
 from trotline.scanners.windows import AFTER, OWN, Window
 
@@ -57,9 +57,10 @@ class Matching:
         self.rule = rule
         self.rank = rank
         self.guessed = "guessed" in rule.tags
+        self.is_long = "long" in rule.tags
         self.checksum = CHECKSUMS.get(rule.id)
         far = not near or "anywhere" in rule.tags
-        self.reach = Reach(OWN, OWN) if far else Reach(BACK, AFTER if "long" in rule.tags else FORWARD)
+        self.reach = Reach(OWN, OWN) if far else Reach(BACK, AFTER if self.is_long else FORWARD)
 
     @cached_property
     def pattern(self) -> Any:
@@ -88,6 +89,7 @@ class Secrets:
     """All rules of some packs; of two rules with one id the later pack's counts."""
 
     name = NAME
+    reads_meaning = True
 
     def __init__(self, packs: Iterable[Pack]) -> None:
         listed = list(packs)
@@ -108,15 +110,22 @@ class Secrets:
             (rule, [word.lower().encode() for word in rule.rule.keywords], rule.reach) for rule in self._rules
         )
 
-    def spans(self, window: Window, path: str = "") -> Iterator[Span]:
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
         """What begins in the window's own stretch."""
-        where = path.encode("utf-8", "surrogateescape")
-        always = {rule: [[0, len(window.data)]] for rule in self._rules if not rule.rule.keywords}
-        for rule, stretches in {**self._keywords.stretches(window.data.lower()), **always}.items():
-            if rule.path is not None and not rule.path.search(where):
-                continue
-            for start, end in stretches:
-                yield from self._matches(rule, window, (start, end), where)
+        where = (path or "").encode("utf-8", "surrogateescape")
+        for start, end in window.regions:
+            for rule, stretches in self._stretches(window.data[start:end]).items():
+                if path is not None and rule.path is not None and not rule.path.search(where):
+                    continue
+                for first, last in stretches:
+                    yield from self._matches(rule, window, (start + first, start + last), where)
+
+    def _stretches(self, data: bytes) -> dict[Matching, list[Stretch]]:
+        return {**self._keywords.stretches(data.lower()), **{rule: [[0, len(data)]] for rule in self._always}}
+
+    @cached_property
+    def _always(self) -> list[Matching]:
+        return [rule for rule in self._rules if not rule.rule.keywords]
 
     def _matches(self, rule: Matching, window: Window, stretch: tuple[int, int], path: bytes) -> Iterator[Span]:
         data = window.data
@@ -132,7 +141,8 @@ class Secrets:
 
     def _allowed(self, rule: Matching, match: Any, value: bytes, path: bytes) -> bool:
         targets = {"secret": value, "match": match.group(), "line": _line(match)}
-        return any(allowed.allows(targets, path) for allowed in (*self._allowing, *rule.allowing))
+        general = () if rule.is_long else self._allowing  # by chance a long value has anything in it
+        return any(allowed.allows(targets, path) for allowed in (*general, *rule.allowing))
 
 
 def _line(match: Any) -> bytes:

@@ -26,6 +26,7 @@ class Window:
         self.base = base
         self.own_from, self.own_to = own
         self.line, self.column = before  # of the first byte: its line, and the characters before it on that line
+        self.regions = [(0, len(data))]  # where something new may begin
 
     def owns(self, start: int) -> bool:
         return self.own_from <= start < self.own_to

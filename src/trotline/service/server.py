@@ -25,7 +25,6 @@ import msgspec
 
 import trotline.guarding  # noqa: F401 - what a cold call reads when it needs it is read before the first call
 from trotline.config.places import Roots
-from trotline.errors import TrotlineError
 from trotline.guards import guards
 from trotline.hosts import HOSTS, host_named
 from trotline.machine import clock
@@ -35,6 +34,7 @@ from trotline.program import answered, remember, words_of
 from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
 from trotline.service.peer import has_hung_up, peer_uid
 from trotline.service.reply import Reply, reply_of
+from trotline.service.tending import Tender
 from trotline.service.watch import Watch
 from trotline.service.wire import (
     BUSY,
@@ -121,7 +121,7 @@ class Service:
         self._callers: set[Caller] = set()
         self._begun = time.monotonic()
         self._unwritten: deque[Words] = deque()
-        self._undrained = ""  # why, as it was logged
+        self.tender = Tender(roots)
         self._sender = Sender(roots)
 
     def serve(self, listener: socket.socket, idle: float) -> str:
@@ -169,22 +169,10 @@ class Service:
             self._watch.look()
             gc.collect()
         elif not ready and not self._callers:
-            self._drain()
-        if self._sender.is_wanted and not ready and not self._callers:
+            self.tender.set_off()
+        if self._sender.is_wanted and not ready and not self._callers and not self.tender.is_at_it:
             self._sender.set_off(clock())
         return ready
-
-    def _drain(self) -> None:
-        """What waits in the spool comes into the trail, once nobody has called for a while. It waits well: a trail that
-        cannot be used is said, and is no reason to end."""
-        from trotline.audit.trail import drained_if_free  # noqa: PLC0415 - a database, for one that has time
-
-        try:
-            drained_if_free(self._roots, clock())
-        except TrotlineError as error:
-            if error.message != self._undrained:
-                self.directory.log("not drained", error.message)
-            self._undrained = error.message
 
     def _accept(self, listener: socket.socket) -> None:
         try:

@@ -1,0 +1,134 @@
+"""Heads noted elsewhere: files that were half written, that are none, or that others write to as well."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import verify_trail
+from store_behaviour import keep, record
+from trotline.audit.anchors import Anchor, anchor_in, note_head
+from trotline.audit.chain import Head
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.errors import TrotlineError
+from worlds import World, new_world, trotline_process
+
+A, B = "a" * 64, "b" * 64
+HEAD = Head(7, A)
+
+LINES: dict[str, tuple[bytes, dict[int, str], int]] = {
+    "marked": (f"trotline-anchor 3 {A} now\n".encode(), {3: A}, 0),
+    "bare": (f"3 {A}\r\n\n4 {B}".encode(), {3: A, 4: B}, 0),
+    "marked and bare": (f"3 {A}\ntrotline-anchor 4 {B} now\n".encode(), {3: A, 4: B}, 0),
+    "two for one entry": (f"3 {A}\n3 {B}\n".encode(), {3: A}, 0),
+    "too many digits": (f"{'1' * 19} {A}\n3 {A}\n".encode(), {3: A}, 1),
+    "other digits": (f"\u0663 {A}\n3 {A}\n".encode(), {3: A}, 1),
+    "capitals": (f"3 {A.upper()}\n4 {B}\n".encode(), {4: B}, 1),
+    "a digest that goes on": (f"3 {A}a\n4 {B}\n".encode(), {4: B}, 1),
+    "no text": (b"\xff\xfe\n3 " + A.encode() + b" \xff\n", {3: A}, 1),
+    "garbage": (f"hello\n3 {A}\n".encode(), {3: A}, 1),
+    "another kind of line end": (f"x\u20283 {A}\n4 {B}\n".encode(), {4: B}, 1),
+    "before the first entry": (f"trotline-anchor 0 {A} now\n4 {B}\n".encode(), {4: B}, 0),
+    "half a line before": (f"trotline-anchor 3 aaatrotline-anchor 4 {B} now\n5 {A}\n".encode(), {5: A}, 1),
+    "a log": (f"Nov 16 box trotline[3]: trotline-anchor 4 {B} now\nNov 16 box sshd: 12\n".encode(), {4: B}, 0),
+    "a log with half a line": (f"box trotline-anchor 4 {B}\nbox trotline-anchor 5 b\n".encode(), {4: B}, 1),
+}
+
+
+@pytest.mark.parametrize("lines", LINES)
+def test_of_an_anchor_both_verifiers_read_the_same(tmp_path: Path, lines: str) -> None:
+    content, heads, unread = LINES[lines]
+    (tmp_path / "anchor").write_bytes(content)
+    found = anchor_in(tmp_path / "anchor")
+    assert (found.heads, found.unread) == (heads, unread)
+    assert dict(verify_trail.heads_in(tmp_path / "anchor")) == heads
+
+
+@pytest.mark.parametrize("content", ["my notes\nare precious\n", f"{A}\n", f"3 {A[:9]}\n"])
+def test_a_file_without_any_head_is_no_anchor(tmp_path: Path, content: str) -> None:
+    (tmp_path / "notes").write_text(content)
+    with pytest.raises(TrotlineError, match="is no anchor"):
+        anchor_in(tmp_path / "notes")
+    with pytest.raises(OSError, match="is no anchor"):
+        verify_trail.heads_in(tmp_path / "notes")
+
+
+@pytest.mark.parametrize("half", ["trot", "trotline-anchor 5 ", f"trotline-anchor 5 {A[:20]}"])
+def test_after_half_a_line_a_whole_one_is_written(tmp_path: Path, half: str) -> None:
+    file = tmp_path / "anchor"
+    file.write_text(half)
+    assert anchor_in(file) == Anchor({}, 1, ours=True)
+    note_head(file, HEAD, "now")
+    note_head(file, HEAD._replace(seq=8), "now")
+    assert anchor_in(file) == Anchor({7: A, 8: A}, 1, ours=True)
+    assert file.read_text().startswith(f"{half}\ntrotline-anchor 7 ")
+
+
+def test_a_disk_that_takes_only_a_part_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, line: write(descriptor, line[:9]))
+    with pytest.raises(TrotlineError, match="only a part"):
+        note_head(tmp_path / "anchor", HEAD, "now")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TrotlineError, match="cannot be read: it is no file"):
+        anchor_in(tmp_path / "pipe")
+    with pytest.raises(TrotlineError, match="cannot be written: it is no file"):
+        note_head(tmp_path / "pipe", HEAD, "now")
+    with pytest.raises(OSError, match="is no file"):
+        verify_trail.heads_in(tmp_path / "pipe")
+
+
+def test_a_directory_is_no_anchor(tmp_path: Path) -> None:
+    with pytest.raises(TrotlineError, match=f"cannot be written: {os.strerror(errno.EISDIR).lower()}"):
+        note_head(tmp_path, HEAD, "now")
+    with pytest.raises(TrotlineError, match="cannot be read"):
+        anchor_in(tmp_path)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return new_world(tmp_path)
+
+
+def test_lines_that_cannot_be_read_are_told_and_the_others_count(world: World, tmp_path: Path) -> None:
+    with SqliteStore(world.roots().state / "trail.db") as store:
+        keep(store, record(1), record(2))
+        head = store.head()
+    file = tmp_path / "heads"
+    file.write_text(f"{head.seq} {head.digest}\ntrotline-anc")
+    done = trotline_process("log", "verify", "--anchor", str(file), *world.options, cwd=world.project)
+    assert done.returncode == 0
+    assert "1 line of the anchor cannot be read\n2 entries: it holds; anchored up to entry 2\n" in done.stdout
+    assert anchor_in(file).heads == {2: head.digest}
+    assert file.read_text().splitlines()[-1].startswith(f"trotline-anchor 2 {head.digest} ")
+
+
+def test_of_an_empty_trail_nothing_is_noted(world: World, tmp_path: Path) -> None:
+    done = trotline_process("log", "verify", "--anchor", str(tmp_path / "heads"), *world.options, cwd=world.project)
+    assert done.stdout.startswith("0 entries: it holds; unanchored\n")
+    assert not (tmp_path / "heads").exists()
+
+
+def elsewhere(*words: str | Path) -> tuple[int, str, str]:
+    argv = [sys.executable, "-I", verify_trail.__file__, *map(str, words)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_what_the_verifier_that_knows_nothing_of_us_cannot_read_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "trail.db"
+    with SqliteStore(file) as store:
+        keep(store, *(record(number) for number in range(300)))
+    assert elsewhere(file, tmp_path) == (2, f"cannot be read: `{tmp_path}` is no file\n", "")
+    assert elsewhere(tmp_path / "none.db")[::2] == (2, "")
+    with file.open("r+b") as opened:
+        opened.seek(8 * 4096)
+        opened.write(b"\xff" * (file.stat().st_size - 12 * 4096))
+    code, told, traceback = elsewhere(file)
+    assert (code, "cannot be read: " in told, traceback) == (2, True, "")
