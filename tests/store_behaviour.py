@@ -108,6 +108,13 @@ def test_fields_that_nobody_knows_are_kept(store: Store) -> None:
         ({"path": "src/**"}, [3]),
         ({"path": "/w/src/a.py"}, [3]),
         ({"path": "rc/a.py"}, []),
+        ({"path": "src"}, [3]),
+        ({"path": "src/"}, [3]),
+        ({"path": "./src/**"}, [3]),
+        ({"path": "/w/src"}, [3]),
+        ({"path": "sr"}, []),
+        ({"path": "[a-z]rc/?.py"}, [3]),
+        ({"path": "./"}, []),
         ({"effect": "send"}, [1]),
         ({"text": "publish npm"}, [1]),
         ({"text": "publish nothing"}, []),
@@ -125,6 +132,19 @@ def test_everything_that_is_asked_must_be_true(store: Store, asked: dict[str, An
         detail(3, effects=(("write", "edit", "/w/src/a.py"),)),
     )
     assert ids(store, **asked) == [f"id-{number}" for number in found]
+
+
+@pytest.mark.parametrize("path", ["app/[id]/page.tsx", "app/[id]", "[id]/*.tsx", "/w/app/[id]/", "app/[[]id]/page.tsx"])
+def test_brackets_in_a_path_are_also_what_they_are(store: Store, path: str) -> None:
+    keep(store, record(1), detail(1, effects=(("write", "edit", "/w/app/[id]/page.tsx"),)))
+    keep(store, record(2), detail(2, effects=(("write", "edit", "/w/app/x/other.tsx"),)))
+    assert ids(store, path=path) == ["id-1"]
+
+
+@pytest.mark.parametrize("text", [" ", "\n", "!"])
+def test_a_text_without_a_word_finds_nothing(store: Store, text: str) -> None:
+    keep(store, record(1), detail(1, command="make"))
+    assert ids(store, text=text) == []
 
 
 def test_calls_that_only_tried_the_lines_are_left_out_unless_asked_for(store: Store) -> None:

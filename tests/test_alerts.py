@@ -328,7 +328,10 @@ def test_the_desktop_is_told_in_arguments(world: World, tool: str) -> None:
     configured(world, "desktop = true")
     keep(world, record(1, asked="deny", at_us=NOW * 2, host='<b>"; do shell script "x'))
     path = {"PATH": f"{world.path}/bin"}
-    assert trotline_process("log", "send", *world.options, cwd=world.project, environment=path).returncode == 0
+    sent = trotline_process("log", "send", *world.options, cwd=world.project, environment=path)
+    assert sent.returncode == 0
+    assert "no records are sent anywhere" in sent.stdout
+    assert sent.stdout.endswith("\n1 alert sent\n")
     shown = (world.path / "shown").read_text()
     assert "Trotline: mine\n" in shown
     assert ("&lt;b&gt;" in shown) is (tool == "notify-send")

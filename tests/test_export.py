@@ -168,6 +168,56 @@ def test_no_planted_secret_is_in_any_export(world: World) -> None:
         assert SECRET not in text
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv", "ocsf", "otlp"])
+def test_without_words_nothing_that_was_said_is_in_any_export(world: World, form: str) -> None:
+    text = log(world, "export", "--format", form, "--no-words").stdout
+    assert "beforeShellExecution" in text
+    for words in ("curl", "npm test", "rm -rf", '"detail"', "tool_input"):
+        assert words not in text
+
+
+def test_a_file_that_others_could_read_is_closed_to_them(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "records.jsonl"
+    file.write_text("x" * 1_000_000)
+    file.chmod(0o644)
+    assert log(world, "export", "--output", str(file)).returncode == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [json.loads(line)["schema"] for line in file.read_text().splitlines()] == ["trotline.record/1"] * 8
+
+
+def test_a_pipe_is_written_to_as_it_is(world: World) -> None:
+    assert log(world, "export", "--output", "/dev/null").stdout == "8 lines in /dev/null\n"
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        (["--protocol", "http/json"], "without --to there is nothing that --protocol would change"),
+        (["--headers-env", "X"], "without --to there is nothing that --headers-env would change"),
+        (["--headers-file", "x"], "without --to there is nothing that --headers-file would change"),
+        (["--to", "http://127.0.0.1:1", "--output", "x"], "--to posts OTLP: --output would change nothing"),
+        (["--to", "http://127.0.0.1:1", "--format", "csv"], "--to posts OTLP: --format would change nothing"),
+        (["--json"], "--json goes with --status"),
+        (["--status", "--host", "x"], "--status is asked alone, without --host"),
+    ],
+    ids=str,
+)
+def test_an_option_that_would_change_nothing_is_refused(world: World, words: list[str], said: str) -> None:
+    done = log(world, "export", *words)
+    assert done.returncode == 64
+    assert said in done.stderr + done.stdout
+
+
+def test_ocsf_names_the_machine_and_the_person_where_they_are_kept(world: World) -> None:
+    lines = [json.loads(line) for line in exported(world, "ocsf").splitlines()]
+    real = [one for one in lines if one["actor"]["app_name"] == "cursor"]
+    detail = real[0]["unmapped"]["record"]["detail"]
+    assert {one["src_endpoint"]["name"] for one in real} == {detail["machine"]} != {""}
+    assert {one["actor"]["user"]["name"] for one in real} == {detail["user"]} != {""}
+    unknown = next(one for one in lines if one["actor"]["app_name"] == "another")
+    assert (unknown["src_endpoint"], "user" in unknown["actor"]) == ({"name": "localhost"}, False)
+
+
 def test_an_mcp_call_is_a_call_of_a_tool() -> None:
     told = {"tool_input": '{"id": 42}', "mcp_server_name": "tickets", "duration": 250}
     body = {**record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"), "detail": {"payload": told}}
@@ -180,6 +230,57 @@ def test_an_mcp_call_is_a_call_of_a_tool() -> None:
     quiet = otlp.span_of(body, words=False)
     assert "gen_ai.tool.call.arguments" not in {one["key"] for one in quiet["attributes"]}
     assert span["parentSpanId"] == otlp.talk_span_id(("somebody", "c1", "g1"))
+
+
+def test_one_command_of_a_host_that_tells_of_it_twice_is_one_execution() -> None:
+    after = record(1, host="cursor", event="afterShellExecution")
+    generic = record(2, host="cursor", event="postToolUse", tool="Shell")
+    assert [otlp.span_of(one)["name"] for one in (after, generic)] == ["execute_tool shell", "postToolUse Shell"]
+    assert otlp.span_of({**generic, "tool": "Read"})["name"] == "execute_tool Read"
+    assert otlp.span_of({**generic, "host": "codex"})["name"] == "execute_tool Shell"
+    assert otlp.span_of({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
+
+
+def test_an_mcp_call_of_a_host_that_has_no_event_for_it_is_one_all_the_same() -> None:
+    span = otlp.span_of(record(1, host="claude-code", event="postToolUse", tool="MCP:tickets:close"))
+    about = {one["key"]: one["value"] for one in span["attributes"]}
+    assert (span["name"], span["kind"]) == ("tools/call close", 3)
+    assert about["mcp.method.name"] == {"stringValue": "tools/call"}
+    assert about["gen_ai.tool.name"] == {"stringValue": "close"}
+
+
+@pytest.mark.parametrize(
+    "event,told,kind",
+    [
+        ("afterShellExecution", {"measures": {"exit": 2}}, "_OTHER"),
+        ("afterShellExecution", {"measures": {"exit": 0}}, None),
+        ("afterMCPExecution", {"payload": {"result_json": '{"content": [], "isError": true}'}}, "tool_error"),
+        ("afterMCPExecution", {"payload": {"result_json": '{"isError": false}'}}, None),
+        ("afterMCPExecution", {"payload": {"result_json": "isError {"}}, None),
+        ("postToolUseFailure", {"payload": {"failure_type": "timeout"}}, "timeout"),
+        ("postToolUseFailure", {}, "_OTHER"),
+        ("beforeShellExecution", {"measures": {"exit": 2}}, None),
+    ],
+)
+def test_what_ended_badly_is_an_error(event: str, told: dict[str, Any], kind: str | None) -> None:
+    span = otlp.span_of({**record(1, event=event), "detail": told}, words=False)
+    about = {one["key"]: one["value"]["stringValue"] for one in span["attributes"] if one["key"] == "error.type"}
+    assert (span.get("status"), about.get("error.type")) == ({"code": 2} if kind else None, kind)
+
+
+def test_an_execution_whose_length_nobody_tells_has_none() -> None:
+    span = otlp.span_of(record(1, event="afterShellExecution", micros=5000))
+    assert span["startTimeUnixNano"] == span["endTimeUnixNano"]
+    answer = otlp.span_of(record(1, micros=5000))
+    assert int(answer["endTimeUnixNano"]) - int(answer["startTimeUnixNano"]) == 5_000_000
+
+
+def test_tokens_of_caches_are_told_by_the_names_of_the_conventions() -> None:
+    measures = {"cache_read_tokens": 50, "cache_write_tokens": 25}
+    span = otlp.span_of({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
+    about = {one["key"]: one["value"] for one in span["attributes"]}
+    assert about["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
+    assert about["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
 
 
 def test_what_was_measured_is_told_where_no_payload_is_kept() -> None:

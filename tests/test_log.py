@@ -179,18 +179,69 @@ def test_one_that_is_not_there_is_said_not_to_be(world: World, spool: Spool, nam
     assert f"the trail has no record `{name}`" in done.stderr
 
 
-@pytest.mark.parametrize("word", ["yesterday", "2x", "", "-1h", "99999999999d", "2026-99-01"])
+@pytest.mark.parametrize("word", ["tomorrow", "2x", "", "-1h", "99999999999d", "2026-99-01", "1h30", "h"])
 def test_a_time_that_is_none_is_refused(world: World, word: str) -> None:
     done = log(world, "--since", word)
     assert done.returncode == 64
     assert "is no time: say `2h`" in done.stderr
 
 
+@pytest.mark.parametrize("word", ["1h30m", "today", "yesterday", "1w2d3h4m5s"])
+def test_a_time_is_what_people_say(world: World, spool: Spool, word: str) -> None:
+    """The four calls are of a year to come."""
+    fill(spool)
+    assert log(world, "--since", word, "--count").stdout == "4\n"
+    assert log(world, "--until", word, "--count").stdout == "0\n"
+
+
+@pytest.mark.parametrize("option", ["--text", "--command", "--path", "--host", "--conversation"])
+def test_a_question_that_is_no_text_is_refused(world: World, option: str) -> None:
+    done = log(world, option, os.fsdecode(b"\xff"), "--count")
+    assert (done.returncode, "bytes in it that are no text" in done.stderr) == (64, True)
+
+
+def test_before_all_times_there_is_nothing(world: World, spool: Spool) -> None:
+    fill(spool)
+    assert log(world, "--until", "1970-01-01", "--count").stdout == "0\n"
+    assert log(world, "--until", "0001-01-01", "--count").stdout == "0\n"
+
+
+@pytest.mark.parametrize(
+    "words,said",
+    [
+        (["-n", "9" * 20], "is not in the range"),
+        (["conversations", "-n", "9" * 20], "is not in the range"),
+        (["--text", " "], "--text has no word in it"),
+        (["--follow", "--count"], "it does not go with --count and --by"),
+        (["--follow", "--by", "host"], "it does not go with --count and --by"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_answered_is_refused(world: World, words: list[str], said: str) -> None:
+    done = log(world, *words)
+    assert (done.returncode, done.stdout) == (64, "")
+    assert said in done.stderr
+
+
+def test_an_id_may_be_shortened_as_long_as_only_one_is_meant(world: World, spool: Spool) -> None:
+    for number, id_ in enumerate(("0193aaaa-1111", "0193aaaa-2222", "01234567-3333")):
+        spool.append({**record(number), "id": id_, "conversation": f"talk-{id_}"})
+    assert data(world, "show", "0193aaaa-1")["id"] == "0193aaaa-1111"
+    assert data(world, "show", "01234567")["id"] == "01234567-3333"
+    assert log(world, "--conversation", "talk-0193aaaa-2", "--count").stdout == "1\n"
+    for words in (["show", "0193aaaa"], ["--conversation", "talk-0193"], ["stats", "--conversation", "talk-0193"]):
+        done = log(world, *words)
+        assert (done.returncode, done.stdout) == (64, "")
+        assert "is ambiguous: it may be `" in done.stderr
+    assert "0193aaaa-1111`, `" in log(world, "show", "0193aaaa").stderr
+    assert "has no record `0193`" in log(world, "show", "0193").stderr
+
+
 def test_conversations_are_taken_together(world: World, spool: Spool) -> None:
     fill(spool)
     first, second = log(world, "conversations").stdout.splitlines()
     assert first.endswith("another c2: 2 calls, 0 commands, 1 edit, 0 denied, 0 s; stopped: completed")
-    assert second.endswith("somebody c1: 2 calls, 2 commands, 0 edits, 1 denied, 3600 s")
+    assert second.endswith("somebody c1: 2 calls, 2 commands, 0 edits, 1 denied, 1 h 00")
 
 
 def test_statistics(world: World, spool: Spool) -> None:
@@ -228,6 +279,26 @@ def test_a_cell_that_a_spreadsheet_would_calculate_is_text(world: World, spool: 
     spool.append(detail(1, command="=HYPERLINK(1)"))
     (row,) = csv.DictReader(io.StringIO(log(world, "export", "--format", "csv").stdout))
     assert row["subject"] == "'=HYPERLINK(1)"
+
+
+@pytest.mark.parametrize(
+    "command,cell",
+    [
+        ("echo hi\n=HYPERLINK(A1)\n+1+1", "echo hi\n'=HYPERLINK(A1)\n'+1+1"),
+        ("echo a\r@SUM(A1)", "echo a\r'@SUM(A1)"),
+        ("\uff1d1+1", "'\uff1d1+1"),
+        ("a = b - c\n x", "a = b - c\n x"),
+    ],
+)
+def test_a_cell_of_several_lines_stays_one_cell_and_none_of_them_is_calculated(
+    world: World, spool: Spool, command: str, cell: str
+) -> None:
+    spool.append(record(1))
+    spool.append(detail(1, command=command))
+    log(world, "export", "--format", "csv", "--output", str(world.project / "t.csv"))
+    with (world.project / "t.csv").open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["subject"], row["micros"]) == (cell, "100")
 
 
 def test_what_an_agent_wrote_does_not_talk_to_the_terminal(world: World, spool: Spool) -> None:
@@ -361,11 +432,28 @@ def test_trace_and_doctor_see_what_was_drained(world: World, spool: Spool) -> No
     assert shown.count("somebody beforeShellExecution") == 2
 
 
-def test_a_name_that_nobody_has_is_said(world: World) -> None:
-    done = log(world, "--event", "beforeShellExec")
-    assert done.stdout == "nothing in the trail answers to that\n"
-    assert "there is no event `beforeShellExec`; did you mean `beforeShellExecution`?" in done.stderr
-    assert "there is no host `codexx`; did you mean `codex`?" in log(world, "--host", "codexx").stderr
+@pytest.mark.parametrize("words", [[], ["--count"], ["--by", "host"], ["stats"], ["conversations"], ["export"]])
+@pytest.mark.parametrize(
+    "given,said",
+    [
+        (["--event", "beforeShellExec"], "there is no event `beforeShellExec`; did you mean `beforeShellExecution`?"),
+        (["--host", "codexx"], "there is no host `codexx`; did you mean `codex`?"),
+        (["--effect", "wirte"], "no record has an effect `wirte`; did you mean `write`?"),
+    ],
+    ids=str,
+)
+def test_a_name_that_nobody_has_is_said(
+    world: World, spool: Spool, words: list[str], given: list[str], said: str
+) -> None:
+    fill(spool)
+    done = log(world, *words, *given)
+    assert (done.returncode, done.stderr) == (0, f"{said}\n")
+
+
+def test_a_name_that_a_record_has_is_no_doubt(world: World, spool: Spool) -> None:
+    fill(spool)
+    for words in (["--host", "somebody"], ["--effect", "delete"], ["--effect", "mcp"], ["--event", "stop"]):
+        assert log(world, *words).stderr == ""
     assert log(world, "--since", "1h", "--until", "2h").returncode == 64
 
 

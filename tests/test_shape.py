@@ -212,6 +212,7 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "showing",
         "exporting",
         "questions",
+        "following",
         "sheet",
         "tables",
         "tallies",

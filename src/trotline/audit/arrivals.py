@@ -21,12 +21,14 @@ class Readable(Protocol):
     def head(self) -> Head: ...
 
 
-def arrived(store: Readable, after_seq: int, now_us: int) -> Iterator[dict[str, Any]]:
+def arrived(
+    store: Readable, after_seq: int, now_us: int, *, patience_us: int = PATIENCE_US, own: bool = False
+) -> Iterator[dict[str, Any]]:
     """Oldest first. One whose words have not come yet ends it, unless it has waited for long."""
     head = store.head().seq
     for at in range(after_seq, head, SPAN):
-        asked = Query(after_seq=at, until_seq=min(at + SPAN, head) + 1)
+        asked = Query(after_seq=at, until_seq=min(at + SPAN, head) + 1, own=own)
         for record in list(store.search(asked))[::-1]:
-            if "detail" not in record and 0 <= now_us - at_of(record) < PATIENCE_US:
+            if "detail" not in record and 0 <= now_us - at_of(record) < patience_us:
                 return
             yield record

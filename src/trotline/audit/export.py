@@ -6,6 +6,7 @@ All of it was redacted before it was written; nothing is added here.
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -14,10 +15,16 @@ from trotline import __version__
 from trotline.audit.actions import verdict_of
 from trotline.audit.columns import subject_of
 from trotline.audit.otlp import as_otlp
-from trotline.audit.shapes import LATEST_US, text_of
+from trotline.audit.shapes import LATEST_US, dict_of, text_of
 
 FIELDS = ("seq", "id", "time", "host", "event", "conversation", "tool", "verdict", "deciders", "subject", "micros")
 """The columns of a table."""
+
+END = "\r\n"
+"""A writer of tables quotes the signs that stand in its end of a line, and in Python 3.11 no other newline."""
+
+CALCULATED = re.compile(r"(?:\A|(?<=[\n\r]))(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
+"""Where a spreadsheet begins to calculate; those of East Asia also take the wide signs."""
 
 STATUS = {"deny": (2, "Failure"), "ask": (99, "Other")}
 OCSF_VERSION = "1.3.0"
@@ -54,6 +61,9 @@ def as_table(records: Iterable[dict[str, Any]]) -> Iterator[str]:
 def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     for record in records:
         status, word = STATUS.get(verdict_of(record), (1, "Success"))
+        detail = dict_of(record.get("detail"))
+        user = {"user": {"name": str(detail["user"])}} if detail.get("user") else {}
+        session = {"uid": record.get("conversation") or ""}
         yield json.dumps(
             {
                 "class_uid": 6003,
@@ -66,9 +76,9 @@ def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
                 "status_id": status,
                 "status": word,
                 "status_detail": ", ".join(map(str, record.get("deciders", ()))),
-                "actor": {"app_name": record["host"], "session": {"uid": record.get("conversation") or ""}},
+                "actor": {"app_name": record["host"], "session": session, **user},
                 "api": {"operation": record.get("tool") or record["event"], "request": {"uid": record["id"]}},
-                "src_endpoint": {"name": "localhost"},
+                "src_endpoint": {"name": str(detail.get("machine") or "localhost")},
                 "metadata": {
                     "version": OCSF_VERSION,
                     "product": {"name": "Trotline", "vendor_name": "Trotline", "version": __version__},
@@ -89,12 +99,26 @@ FORMATS: dict[str, Callable[[Iterable[dict[str, Any]]], Iterator[str]]] = {
 }
 
 
+def exported(form: str, records: Iterable[dict[str, Any]], *, words: bool) -> Iterator[str]:
+    """Its lines; without words there is nothing in them that an agent or its tools wrote."""
+    if form == "otlp":
+        return as_otlp(records, words=words)  # tokens and times are no words, and it knows them apart
+    return FORMATS[form](records if words else map(_without_words, records))
+
+
+def _without_words(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "detail"}
+
+
 def _row(values: Iterable[str]) -> str:
     line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(values)
-    return line.getvalue()
+    csv.writer(line, lineterminator=END).writerow(values)
+    return line.getvalue().removesuffix(END)
 
 
 def _harmless(value: str) -> str:
-    """A cell that a spreadsheet would calculate is text: what an agent wrote must not run in one."""
-    return f"'{value}" if value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    """A cell that a spreadsheet would calculate is text: what an agent wrote must not run in one.
+
+    So is each of its lines: who reads a table line by line sees the beginning of a cell where there is none.
+    """
+    return CALCULATED.sub("'", value)

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trotline import __version__
+from trotline.audit import deeds
 from trotline.audit.actions import verdict_of
 from trotline.audit.shapes import is_time
 
@@ -27,9 +28,6 @@ LINES = 200
 """Records in one line of a file."""
 
 EVENT_NAME = "trotline.record"
-EXECUTED = {"afterShellExecution": "shell", "afterMCPExecution": "", "postToolUse": "", "postToolUseFailure": ""}
-"""Events that say that a tool was executed, and its name where the event has none."""
-
 ENDS = {"stop": "generation", "sessionEnd": "conversation"}
 """Events after which a turn, or a whole conversation, is over."""
 
@@ -45,6 +43,8 @@ TEXTS = {
 NUMBERS = {
     "input_tokens": "gen_ai.usage.input_tokens",
     "output_tokens": "gen_ai.usage.output_tokens",
+    "cache_read_tokens": "gen_ai.usage.cache_read.input_tokens",
+    "cache_write_tokens": "gen_ai.usage.cache_creation.input_tokens",
     "exit": "process.exit.code",
 }
 """Fields of payloads, and of what was measured, that have a name in the conventions."""
@@ -110,26 +110,31 @@ def log_of(record: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
 
 
 def span_of(record: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
-    """What an event tells of something that took time ends when it came; else it is our answer, and begins then."""
-    event, tool, told = _text(record.get("event")), _tool(record), _measured(record)
-    executed = event in EXECUTED
-    took = next((given for name in ("duration", "duration_ms") if _is_time(given := told.get(name))), None)
-    at = at_of(record)
-    start, end = (at - int(took * 1000), at) if took is not None else (at, at + _time(record.get("micros")))
-    name = ("tools/call" if "MCP" in event else "execute_tool") if executed else event
+    start, end = _extent(record)
     talks = talks_of(record)
-    failed = event == "postToolUseFailure"
+    is_call = deeds.is_execution(record) and deeds.is_mcp(record)
+    name = ("tools/call" if is_call else "execute_tool") if deeds.is_execution(record) else _text(record.get("event"))
     return {
         "traceId": trace_id(record),
         "spanId": span_id(record),
         **({"parentSpanId": talk_span_id(talks[-1])} if talks else {}),
-        "name": f"{name} {tool}".strip(),
-        "kind": CLIENT if event == "afterMCPExecution" else INTERNAL,
+        "name": f"{name} {_text(deeds.tool_of(record))}".strip(),
+        "kind": CLIENT if is_call else INTERNAL,
         "startTimeUnixNano": _nanos(max(0, start)),
         "endTimeUnixNano": _nanos(end),
         "attributes": _attributes(_about(record, words=words)),
-        **({"status": {"code": FAILED}} if failed else {}),
+        **({"status": {"code": FAILED}} if deeds.failure_of(record) else {}),
     }
+
+
+def _extent(record: dict[str, Any]) -> tuple[int, int]:
+    """What an event tells of something that took time ends when it came, and has no length where nobody tells one;
+    anything else is our answer, and begins then."""
+    at, told = at_of(record), deeds.measured(record)
+    took = next((given for name in ("duration", "duration_ms") if _is_time(given := told.get(name))), None)
+    if took is not None:
+        return at - int(took * 1000), at
+    return at, at if deeds.is_execution(record) else at + _time(record.get("micros"))
 
 
 def talk_span(talk: Talk, extent: Extent) -> dict[str, Any]:
@@ -182,9 +187,9 @@ def batch_id(first: str, last: str, count: int) -> str:
     return _digest("trotline.batch/1", first, last, str(count))[:32]
 
 
-def as_otlp(records: Iterable[dict[str, Any]]) -> Iterator[str]:
+def as_otlp(records: Iterable[dict[str, Any]], *, words: bool = True) -> Iterator[str]:
     """Lines of OTLP as JSON, as the collector's file exporter writes them and its file receiver reads them."""
-    for request in requests(records):
+    for request in requests(records, words=words):
         yield json.dumps(request, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -216,11 +221,11 @@ def _parts(spans: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
     """What logs and spans are asked by. Of the payload nothing, unless words are wanted; they were redacted before."""
-    event, payload = _text(record.get("event")), _payload(record)
+    event, payload = _text(record.get("event")), deeds.payload_of(record)
     found = {
         "gen_ai.conversation.id": record.get("conversation"),
         "gen_ai.agent.name": record.get("host"),
-        "gen_ai.tool.name": _tool(record),
+        "gen_ai.tool.name": _text(deeds.tool_of(record)),
         "trotline.event": event,
         "trotline.generation": record.get("generation"),
         "trotline.verdict": verdict_of(record),
@@ -232,18 +237,17 @@ def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
         "trotline.micros": record.get("micros"),
         "trotline.seq": record.get("seq"),
     }
-    if event in EXECUTED:
+    if deeds.is_execution(record):
         found["gen_ai.operation.name"] = "execute_tool"
-    if event.endswith("MCPExecution"):
+    if deeds.is_mcp(record):
         found["mcp.method.name"] = "tools/call"
-    told = _measured(record)
+    told = deeds.measured(record)
     found |= {name: told.get(field) for field, name in NUMBERS.items() if _is_time(told.get(field))}
-    if event == "postToolUseFailure":
-        found["error.type"] = _text(payload.get("failure_type")) or "_OTHER"
+    found["error.type"] = _text(deeds.failure_of(record))
     if words:
         found |= {name: _as_text(payload[field]) for field, name in TEXTS.items() if payload.get(field)}
-        found |= {name: _detail(record).get(field) for field, name in ABOUT.items()}
-        found["trotline.effects"] = [" ".join(map(str, one)) for one in _lists(_detail(record).get("effects"))]
+        found |= {name: deeds.detail_of(record).get(field) for field, name in ABOUT.items()}
+        found["trotline.effects"] = [" ".join(map(str, one)) for one in _lists(deeds.detail_of(record).get("effects"))]
     return found
 
 
@@ -251,10 +255,6 @@ def _severity(record: dict[str, Any]) -> tuple[int, str]:
     if record.get("alarms"):
         return ERROR
     return WARN if verdict_of(record) == "deny" else INFO
-
-
-def _tool(record: dict[str, Any]) -> str:
-    return _text(record.get("tool")) or EXECUTED.get(_text(record.get("event")), "")
 
 
 def _scope(batch: Batch) -> dict[str, Any]:
@@ -317,22 +317,6 @@ def _nanos(micros: int) -> str:
 
 def _digest(*words: str) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
-
-
-def _detail(record: dict[str, Any]) -> dict[str, Any]:
-    detail = record.get("detail")
-    return detail if isinstance(detail, dict) else {}
-
-
-def _payload(record: dict[str, Any]) -> dict[str, Any]:
-    payload = _detail(record).get("payload")
-    return payload if isinstance(payload, dict) else {}
-
-
-def _measured(record: dict[str, Any]) -> dict[str, Any]:
-    """What the host counted stands in its payload, and apart from it where the payload is not kept."""
-    measures = _detail(record).get("measures")
-    return {**_payload(record), **(measures if isinstance(measures, dict) else {})}
 
 
 def _lists(value: Any) -> list[list[Any]]:

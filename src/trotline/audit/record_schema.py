@@ -51,7 +51,10 @@ RECORD: dict[str, tuple[Schema, str]] = {
     "tool": ({"type": ["string", "null"]}, "the tool, where the event is about one"),
     "payload_bytes": (COUNT, "the length of what the product sent"),
     "asked": (WORD, "what was decided"),
-    "sent": (WORD, "what the product was told; a word that it cannot hear became another"),
+    "sent": (
+        WORD,
+        "what was sent, in our words: one that the product cannot hear became another; its own are in detail.reply",
+    ),
     "edited": ({"type": "boolean"}, "whether a hook rewrote the input"),
     "deciders": (TEXTS, "whose voices that was"),
     "voices": ({"type": "array", "items": VOICE}, "everybody who was heard"),
@@ -63,7 +66,7 @@ RECORD: dict[str, tuple[Schema, str]] = {
     "monitored": ({"type": "boolean"}, "decided, and not enforced"),
     "withheld": (TEXTS, "words that were decided and not sent"),
     "alarms": (COUNT, "how many alarms the call raised"),
-    "sent_exit": ({"type": "integer"}, "the exit code of the answer"),
+    "sent_exit": ({"type": "integer"}, "the exit code of the answer, with which some products are told"),
     "sent_bytes": (COUNT, "the length of the answer"),
     "micros": (COUNT, "how long the answer took, in microseconds"),
     "detail": ({"$ref": "#/$defs/detail"}, "what was said, redacted; absent when it was not kept, or not yet"),
@@ -91,7 +94,7 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "user": (TEXT, "as whom"),
     "version": (TEXT, "the product's version"),
     "missing": (TEXT, "why there is nothing else"),
-    "reply": (TEXT, "what the product was sent"),
+    "reply": (TEXT, "what the product was sent, in its own words"),
     "redacted": (TEXTS, "the kinds of what was taken out"),
     "action": (TEXT, "a name by which the events before and after one action are paired"),
     "also": (TEXTS, "names of other actions that it is about: edits, a subagent, the prompt that it comes from"),
@@ -150,9 +153,9 @@ def ocsf_schema() -> Schema:
         "status_id": {"enum": [1, 2, 99], "description": "2 for deny, 99 for ask, else 1"},
         "status": {"enum": ["Success", "Failure", "Other"]},
         "status_detail": {**TEXT, "description": "deciders"},
-        "actor": _object({"app_name": TEXT, "session": _object({"uid": TEXT})}),
+        "actor": _object({"app_name": TEXT, "session": _object({"uid": TEXT})}, user=_object({"name": TEXT})),
         "api": _object({"operation": TEXT, "request": _object({"uid": TEXT})}),
-        "src_endpoint": _object({"name": TEXT}),
+        "src_endpoint": _object({"name": {**TEXT, "description": "machine, or localhost where it is not kept"}}),
         "metadata": _object(
             {
                 "version": {"const": OCSF_VERSION},
@@ -222,5 +225,6 @@ def _described(fields: dict[str, tuple[Schema, str]]) -> Schema:
     return {name: {**schema, "description": meaning} for name, (schema, meaning) in fields.items()}
 
 
-def _object(properties: Schema) -> Schema:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def _object(properties: Schema, **more: Schema) -> Schema:
+    """What is always there, and what may be."""
+    return {"type": "object", "properties": {**properties, **more}, "required": list(properties)}

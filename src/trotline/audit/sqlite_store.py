@@ -5,7 +5,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from trotline.audit import forgetting, spans
 from trotline.audit.actions import PROMPT, RAN, STEPS, TURNS, Step, steps_of
@@ -51,6 +51,7 @@ OLDEST = (
     " UNION ALL SELECT min(at_us) FROM unread WHERE at_us > 0)"
 )
 
+LAST_CHARACTER = chr(0x10FFFF)
 RECENT_FOR_ALARMS = 10_000
 TOGETHER = {"conversation": talks, "figure": sums, "spread": spreads}
 
@@ -172,6 +173,12 @@ class SqliteStore:
             }
         seq, body = bodies.get("record", (0, None))
         return None if body is None else joined(seq, body, bodies.get("detail", (0, None))[1])
+
+    def beginning(self, column: Literal["id", "conversation"], with_: str, most: int) -> list[str]:
+        """Ids of records, or of conversations, that begin so; no more than so many."""
+        statement = f"SELECT DISTINCT {column} FROM records WHERE {column} >= ? AND {column} < ? ORDER BY 1 LIMIT ?"  # noqa: S608 - a name of ours
+        with self._complaints:
+            return [row[0] for row in self._db.execute(statement, (with_, with_ + LAST_CHARACTER, most))]
 
     def forget(self, what: Forgetting, *, now_us: int) -> int:
         """By size it is all or nothing: a size that cannot be reached takes no record; `least` tells of it."""

@@ -15,7 +15,7 @@ from trotline.audit.actions import verdict_of
 from trotline.audit.columns import columns_of, subject_of
 from trotline.audit.export import when
 from trotline.audit.shapes import dict_of, list_of
-from trotline.cli.output import printable
+from trotline.cli.output import lasted, printable
 from trotline.cli.tables import Table
 from trotline.cli.tallies import SAID
 
@@ -94,17 +94,6 @@ def names(record: dict[str, Any], authors: Iterable[Any]) -> list[str]:
     """Hooks by the line that people wrote."""
     hooks = dict_of(dict_of(record.get("detail")).get("hooks"))
     return [str(hooks.get(str(author), author)) for author in authors]
-
-
-def lasted(micros: int) -> str:
-    """`45 s`, `12 min`, `3 h 05`, `2 d 4 h`: what one wants to know of a length."""
-    seconds = max(0, micros) // 1_000_000
-    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
-    if days:
-        return f"{days} d {hours % 24} h"
-    if hours:
-        return f"{hours} h {minutes % 60:02}"
-    return f"{minutes} min" if minutes else f"{seconds} s"
 
 
 class Column(NamedTuple):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import stat
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 import click
 import msgspec
+from click.core import ParameterSource
 
 from trotline.audit import otlp_wire
-from trotline.audit.export import FORMATS, moment
+from trotline.audit.export import FORMATS, exported, moment
 from trotline.audit.journal import Progress, noted
 from trotline.audit.otlp import requests
 from trotline.audit.outflow import Outflow, World, behind, journal_of
@@ -20,10 +22,12 @@ from trotline.audit.query import Query
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, paint, plural, printable, tell_status
 from trotline.cli.patience import opened_trail
-from trotline.cli.questions import query_options
+from trotline.cli.questions import query_options, understood
+from trotline.config.alerts_file import NAME as ALERTS
 from trotline.config.export_file import NAME, PROTOCOLS, Destination, address_fault, read_exports
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
+from trotline.config.toml_page import are_there
 from trotline.engine.posting import Answer, Request, shown
 from trotline.errors import TrotlineError, TryAgain, UsageError, cause_of
 from trotline.machine import clock
@@ -48,11 +52,13 @@ TIMEOUT = 10.0
 @click.option("--protocol", type=click.Choice(PROTOCOLS), default=PROTOCOLS[0], show_default=True, help="With --to.")
 @click.option("--headers-file", metavar="FILE", default="", help="With --to: lines of `Name: value`.")
 @click.option("--headers-env", metavar="NAME", default="", help="With --to: a variable with `name=value,name=value`.")
-@click.option("--words/--no-words", default=True, help="With --to: also what was said, redacted. [default: on]")
+@click.option("--words/--no-words", default=True, help="Also what was said, redacted. [default: on]")
 @click.option("--status", is_flag=True, help="How far what is sent as it comes has come.")
 @json_option
 @roots_options
+@click.pass_context
 def export(
+    context: click.Context,
     query: Query,
     form: str,
     output: Path | None,
@@ -71,33 +77,68 @@ def export(
     lines of OTLP as JSON, as a collector's file receiver reads them. What is sent as it comes is said in export.toml,
     and --status tells how far that has come.
     """
+    _refuse_unheard(context, status=status, to=to is not None)
     if status:
         return _tell_status(roots, as_json=as_json)
     if to is not None:
         headers = headers_of(headers_file, headers_env, os.environ)
         with opened_trail(roots.state) as store:
-            count = _post_all(requests(store.search(query), words=words), to, protocol, headers)
+            count = _post_all(requests(store.search(understood(store, query)), words=words), to, protocol, headers)
         click.echo(f"{plural(count, 'request')} taken by {printable(to)}")
         return 0
     with opened_trail(roots.state) as store:
-        lines = FORMATS[form](store.search(query))
+        lines = exported(form, store.search(understood(store, query)), words=words)
         if output is None:
             for line in lines:
                 click.echo(line)
             return 0
-        count = 0
-        with os.fdopen(_opened(output), "w", encoding="utf-8") as file:
-            for count, line in enumerate(lines, 1):  # noqa: B007 - how many it were is said below
-                file.write(f"{line}\n")
+        count = _written(lines, output)
     click.echo(f"{plural(count, 'line')} in {printable(str(output))}")
     return 0
 
 
+def _written(lines: Iterable[str], output: Path) -> int:
+    count = 0
+    with os.fdopen(_opened(output), "w", encoding="utf-8") as file:
+        for count, line in enumerate(lines, 1):  # noqa: B007 - how many it were is what is asked
+            file.write(f"{line}\n")
+    return count
+
+
+ONLY_WITH_TO = ("protocol", "headers_file", "headers_env")
+ONLY_WITHOUT_TO = ("form", "output")
+"""Where records go as lines."""
+
+
+def _refuse_unheard(context: click.Context, *, status: bool, to: bool) -> None:
+    """Who says something that would change nothing means something else."""
+    given = {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
+    if not status and "as_json" in given:
+        raise click.UsageError("--json goes with --status; --format jsonl is what programs read", context)
+    if status and (ignored := given - {"status", "as_json", "projects", "home", "system", "roots"}):
+        raise click.UsageError(f"--status is asked alone, without {_options(context, ignored)}", context)
+    if not to and (ignored := given.intersection(ONLY_WITH_TO)):
+        raise click.UsageError(f"without --to there is nothing that {_options(context, ignored)} would change", context)
+    if to and context.params["form"] == "otlp":
+        given.discard("form")
+    if to and (ignored := given.intersection(ONLY_WITHOUT_TO)):
+        raise click.UsageError(f"--to posts OTLP: {_options(context, ignored)} would change nothing", context)
+
+
+def _options(context: click.Context, names: set[str]) -> str:
+    return ", ".join(option.opts[0] for option in context.command.params if option.name in names)
+
+
 def _opened(output: Path) -> int:
+    """A file that was there already, and that others may read, is closed to them before anything is in it."""
     try:
-        return os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe or a device is its owner's affair
+            os.fchmod(descriptor, 0o600)
+            os.ftruncate(descriptor, 0)
     except OSError as error:
         raise UsageError(f"`{output}` cannot be written: {(error.strerror or str(error)).lower()}") from None
+    return descriptor
 
 
 def _post_all(made: Iterable[dict[str, Any]], to: str, protocol: str, headers: dict[str, str]) -> int:
@@ -153,7 +194,7 @@ def send(skip: bool, background: bool, as_json: bool, roots: Roots) -> int:
         raise
     if flowed is None:
         raise TryAgain("another process is sending already", hint="`trotline log export --status` tells how far it is")
-    return _tell_status(roots, as_json=as_json)
+    return _tell_status(roots, as_json=as_json, told=flowed.told)
 
 
 def _limited(seconds: float) -> None:
@@ -167,7 +208,7 @@ def _skip(roots: Roots, world: World) -> None:
             Outflow(roots.state, one, world).skip(store)
 
 
-def _tell_status(roots: Roots, *, as_json: bool) -> int:
+def _tell_status(roots: Roots, *, as_json: bool, told: int = 0) -> int:
     """How far every destination has come; 1 if one of them has trouble, or a file cannot be understood."""
     read = read_exports(roots)
     with opened_trail(roots.state) as store:
@@ -176,10 +217,12 @@ def _tell_status(roots: Roots, *, as_json: bool) -> int:
             for one in read.destinations
         ]
     is_well = not read.problems and not any(progress.failures for _, progress, _ in found)
-    data = {"destinations": [_facts(*one) for one in found]}
+    data = {"destinations": [_facts(*one) for one in found], "alerts": told}
     lines = [line for one in found for line in _lines(*one)]
     if not found and not read.problems:
-        lines = [f"nothing is sent anywhere; {roots.config / NAME} would say where"]
+        what = "no records are" if told or are_there(roots, ALERTS) else "nothing is"
+        lines = [f"{what} sent anywhere; {roots.config / NAME} would say where"]
+    lines += [f"{plural(told, 'alert')} sent"] if told else []
     return tell_status("trotline.log.export/1", data, lines, read.problems, ok=is_well, as_json=as_json)
 
 

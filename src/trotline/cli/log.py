@@ -1,7 +1,6 @@
 """trotline log: the trail, asked. What happened, who refused it, how long it took, and whether it can be believed."""
 
 import sys
-import time
 from typing import Any
 
 import click
@@ -14,13 +13,14 @@ from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.statistics import Conversation
 from trotline.cli import tables, tallies
 from trotline.cli.exporting import export, send
+from trotline.cli.following import Follower
+from trotline.cli.following import follow as follow_on
 from trotline.cli.keeping import anchor, forget, verify
 from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import as_json as json_text
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable
+from trotline.cli.output import bold, dim, envelope, lasted, paint, plural, printable
 from trotline.cli.patience import opened_trail
-from trotline.cli.questions import query_options, unheard_of
-from trotline.cli.showing import alarms, line_of, show, tell_alarms
+from trotline.cli.questions import number_option, query_options, understood
+from trotline.cli.showing import alarms, line_of, show, tell_alarms, tell_unread
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import TrotlineError
@@ -46,16 +46,12 @@ HELP = """What agents did under Trotline, newest first: asked by time, event, ho
   trotline log send                what export.toml and alerts.toml ask for, now
 """
 
-LOOKS = 0.2
-PATIENCE_US = 1_500_000
-"""How long a call that is followed waits for its words."""
-
 MOST_ALARMS = 5
 
 
 @click.group("log", help=HELP, invoke_without_command=True)
 @query_options
-@click.option("-n", "number", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@number_option
 @click.option("--count", is_flag=True, help="How many there are; piped, the number alone.")
 @click.option("--by", type=click.Choice(["hour", "host", "guard"]), help="How many for each.")
 @click.option("--follow", is_flag=True, help="Go on and show calls as they come.")
@@ -77,29 +73,23 @@ def command(
     if context.invoked_subcommand is not None:
         _refuse_options_before(context)
         return 0
+    if follow and (count or by):
+        raise click.UsageError("--follow shows calls as they come: it does not go with --count and --by", context)
     sender = Sender(roots)
     sender.set_off(clock())
     with opened_trail(roots.state) as store:
+        query = understood(store, query)
         if count or by:
             _tell_counts(list(store.search(replace(query, by=by or "all"))), total=not by, as_json=as_json)
             return 0
-        found = list(store.search(replace(query, limit=number)))
-        if as_json and not follow:
-            alarms = [alarm._asdict() for alarm in store.alarms()]
-            data = {"records": found, "unread": len(store.unread()), "alarms": alarms}
-            click.echo(envelope("trotline.log/1", ok=True, data=data, problems=[]))
-            return 0
-        _tell(found[::-1] if follow else found, as_json=as_json, drawn=sys.stdout.isatty() and not follow)
-        tell_alarms(store.alarms(), MOST_ALARMS)
-        _tell_doubts(store, found=bool(found) or follow)
-        for doubt in () if found else unheard_of(query):
-            click.echo(paint(printable(doubt), Severity.WARNING), err=True)
-        last = store.head().seq
+        if follow:
+            follower = Follower(store, query, clock(), as_json=as_json)
+            follower.begin(store, number, MOST_ALARMS)
+        else:
+            _tell(store, replace(query, limit=number), as_json=as_json)
         _tend(store, roots)
-    while follow:
-        time.sleep(LOOKS)
-        sender.set_off(clock())
-        last = _tell_news(roots, replace(query, after_seq=last), as_json=as_json)
+    if follow:
+        follow_on(follower, roots, sender)
     return 0
 
 
@@ -119,35 +109,21 @@ def _refuse_options_before(context: click.Context) -> None:
         raise click.UsageError(f"options come after the word: `trotline log {word} --...`", context)
 
 
-def _tell_news(roots: Roots, query: Query, *, as_json: bool) -> int:
-    """Up to where calls were shown: one whose words have not come yet is waited for a little."""
-    last = query.after_seq
-    with opened_trail(roots.state) as store:
-        for record in list(store.search(query))[::-1]:
-            if "detail" not in record and clock() - record["at_us"] < PATIENCE_US:
-                break
-            _tell([record], as_json=as_json, drawn=False)
-            last = record["seq"]
-    return last
-
-
-def _tell(records: list[dict[str, Any]], *, as_json: bool, drawn: bool) -> None:
-    if drawn and records:
+def _tell(store: SqliteStore, query: Query, *, as_json: bool) -> None:
+    found = list(store.search(query))
+    alarms = store.alarms()
+    if as_json:
+        data = {"records": found, "unread": len(store.unread()), "alarms": [alarm._asdict() for alarm in alarms]}
+        click.echo(envelope("trotline.log/1", ok=True, data=data, problems=[]))
+        return
+    if found and sys.stdout.isatty():
         from trotline.cli import drawing
 
-        drawing.draw_list(drawing.OF_RECORDS, records)
-        return
-    for record in records:
-        click.echo(json_text(record).replace("\n", "") if as_json else line_of(record))
-
-
-def _tell_doubts(store: SqliteStore, *, found: bool) -> None:
-    if not found:
-        click.echo("nothing in the trail answers to that")
-    unread = store.unread()
-    if unread:
-        said = f"{plural(len(unread), 'line')} of the spool could not be read ({unread[-1].why}); they are kept"
-        click.echo(paint(said, Severity.WARNING), err=True)
+        drawing.draw_list(drawing.OF_RECORDS, found)
+    else:
+        click.echo("\n".join(map(line_of, found)) or "nothing in the trail answers to that")
+    tell_alarms(alarms, MOST_ALARMS)
+    tell_unread(store)
 
 
 def _tell_counts(counts: list[dict[str, Any]], *, total: bool, as_json: bool) -> None:
@@ -162,7 +138,7 @@ def _tell_counts(counts: list[dict[str, Any]], *, total: bool, as_json: bool) ->
 
 @command.command("conversations")
 @query_options
-@click.option("-n", "number", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@number_option
 @json_option
 @roots_options
 def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int:
@@ -172,6 +148,7 @@ def conversations(query: Query, number: int, as_json: bool, roots: Roots) -> int
     from trotline.audit.statistics import conversations as taken_together
 
     with opened_trail(roots.state) as store:
+        query = understood(store, query)
         found = taken_together(store, msgspec.structs.replace(query, limit=number))
     if as_json:
         click.echo(envelope("trotline.log.conversations/1", ok=True, data=msgspec.to_builtins(found), problems=[]))
@@ -189,9 +166,8 @@ def _tell_conversations(found: list[Conversation]) -> None:
         drawing.draw_list(drawing.OF_CONVERSATIONS, found)
         return
     for one in found:
-        seconds = (one.last_us - one.first_us) // 1_000_000
         told = [plural(one.calls, "call"), plural(one.commands, "command"), plural(one.edits, "edit")]
-        told += [f"{one.denied} denied", f"{seconds} s"]
+        told += [f"{one.denied} denied", lasted(one.last_us - one.first_us)]
         ends = (("stopped", one.status), ("ended", one.reason))
         ended = "".join(f"; {word}: {printable(said)}" for word, said in ends if said)
         name = bold(printable(one.id) or "no conversation")
@@ -210,6 +186,7 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
     from trotline.config.settings import read_settings
 
     with opened_trail(roots.state) as store:
+        query = understood(store, query)
         found = statistics(store, query, costs_of(read_settings(roots).costs))
         kinds = Counter(alarm.kind for alarm in among(store, query, store.alarms()))
         found["alarms"] = dict(kinds.most_common())

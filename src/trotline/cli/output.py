@@ -68,6 +68,17 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def lasted(micros: int) -> str:
+    """`45 s`, `12 min`, `3 h 05`, `2 d 4 h`: what one wants to know of a length."""
+    seconds = max(0, micros) // 1_000_000
+    minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
+    if days:
+        return f"{days} d {hours % 24} h"
+    if hours:
+        return f"{hours} h {minutes % 60:02}"
+    return f"{minutes} min" if minutes else f"{seconds} s"
+
+
 def printable(text: str) -> str:
     """Text from a file, without the control characters that would talk to the terminal."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

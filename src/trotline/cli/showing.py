@@ -15,8 +15,9 @@ from trotline.audit.query import Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
-from trotline.cli.output import bold, dim, envelope, paint, printable
+from trotline.cli.output import bold, dim, envelope, paint, plural, printable
 from trotline.cli.patience import opened_trail, said_if_slow
+from trotline.cli.questions import the_only
 from trotline.cli.tallies import SAID
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
@@ -97,6 +98,13 @@ def tell_alarms(found: list[Alarm], most: int, *, err: bool = True) -> None:
         click.echo(paint(f"alarm: {printable(alarm.sentence)}", severity), err=err)
 
 
+def tell_unread(store: SqliteStore) -> None:
+    unread = store.unread()
+    if unread:
+        said = f"{plural(len(unread), 'line')} of the spool could not be read ({unread[-1].why}); they are kept"
+        click.echo(paint(said, Severity.WARNING), err=True)
+
+
 def _voices(record: dict[str, Any]) -> Iterator[str]:
     hooks = record.get("detail", {}).get("hooks") or {}
     for voice in record.get("voices", ()):
@@ -122,9 +130,13 @@ def _without_diffs(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def record_named(store: SqliteStore, name: str) -> dict[str, Any]:
+    """By its number, its id, or the beginning of an id that no other has."""
     number = re.fullmatch(r"[0-9]{1,15}", name)
     asked = Query(after_seq=int(name) - 1, until_seq=int(name) + 1, own=True) if number else None
     found = next(store.search(asked), None) if asked else store.fetch(name)
+    if found is None:
+        whole = the_only(store, "id", name)
+        found = store.fetch(whole) if whole else None
     if found is None:
         hint = "`trotline log` lists them; the number stands first"
         raise TrotlineError(f"the trail has no record `{printable(name)[:80]}`", hint=hint)
