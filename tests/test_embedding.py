@@ -259,7 +259,9 @@ def test_guards_judge_beside_hooks_where_they_are_asked_for(tmp_path: Path) -> N
         assert not session.before_shell("cd / && rm -rf *", cwd=str(tmp_path / "project")).denied
 
 
-@pytest.mark.parametrize("trail", ["yes", object(), Path("/tmp/trail"), None, 1, SqliteStore], ids=repr)
+@pytest.mark.parametrize(
+    "trail", ["yes", object(), Path("/tmp/trail"), None, 1, SqliteStore], ids=lambda one: type(one).__name__
+)
 def test_a_trail_that_is_no_store_is_a_mistake_at_once(tmp_path: Path, trail: Any) -> None:
     with pytest.raises(TrotlineError, match="`trail` is no Store"):
         Engine.load(tmp_path, home=tmp_path, system=tmp_path, trail=trail)

@@ -16,6 +16,7 @@ from trotline.audit.columns import columns_of, subject_of
 from trotline.audit.export import when
 from trotline.audit.shapes import dict_of, list_of
 from trotline.cli.output import lasted, printable
+from trotline.cli.showing import missing_of
 from trotline.cli.tables import Table
 from trotline.cli.tallies import SAID
 
@@ -45,11 +46,13 @@ def moment(micros: int, form: str = SHORT) -> str:
     return when(micros).strftime(form)
 
 
-def grid(title: str = "", *, is_headed: bool = True, fills: bool = False) -> Grid:
+def title(words: str) -> Text:
+    """Above a table, and not a part of it: rich would fold it to the width of a narrow one."""
+    return Text("\n") + text(words, "bold")
+
+
+def grid(*, is_headed: bool = True, fills: bool = False) -> Grid:
     return Grid(
-        title=f"\n{title}" if title else None,
-        title_style="bold",
-        title_justify="left",
         box=None,
         show_header=is_headed,
         header_style="dim",
@@ -61,19 +64,19 @@ def grid(title: str = "", *, is_headed: bool = True, fills: bool = False) -> Gri
 
 def draw_tables(tables: Iterable[Table]) -> None:
     for table in tables:
-        drawn = grid(table.title, is_headed=any(table.numbers))
+        drawn = grid(is_headed=any(table.numbers))
         for name in table.numbers:
             drawn.add_column(name, justify="right", no_wrap=True)
         drawn.add_column(table.of, overflow="fold")
         for *numbers, name in table.rows:
             shown = (f"{number:,}" if isinstance(number, int) else str(number) for number in numbers)
             drawn.add_row(*shown, text(name))
-        show(drawn)
+        show(*([title(table.title)] if table.title else []), drawn)
 
 
 def _about(record: dict[str, Any]) -> Text:
     about = text(" ".join(subject_of(record).split()) or record.get("tool", ""))
-    if missing := dict_of(record.get("detail")).get("missing"):
+    if missing := missing_of(record):
         about.append_text(text(f" [{missing}]", "yellow"))
     return about
 

@@ -104,7 +104,9 @@ def stop(roots: Roots) -> int:
 
 
 @command.command("logs")
-@click.option("-n", "number", type=click.IntRange(1), default=20, show_default=True, help="How many lines.")
+@click.option(
+    "-n", "number", type=click.IntRange(1, 1_000_000_000), default=20, show_default=True, help="How many lines."
+)
 @roots_options
 def logs(number: int, roots: Roots) -> int:
     """What it said about itself; nothing that a host or an agent said is in it."""

@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 
 from trotline.audit.columns import columns_of, subject_of
 from trotline.audit.shapes import dict_of, list_of
-from trotline.cli.drawing import grid, moment, names, show, text, verdict
+from trotline.cli.drawing import grid, moment, names, show, text, title, verdict
 from trotline.cli.output import as_json
 
 OF_LINES = {"+": "green", "-": "red", "@": "cyan"}
@@ -36,13 +36,13 @@ def _sheet(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) 
         "texts", ("name", "characters", "digest"), ([name, *list_of(told)] for name, told in sizes.items())
     )
     for path, diff in filter(_is_pair, list_of(detail.get("diffs"))):
-        yield text(f"\n{path or 'a file'}", "bold")
+        yield title(path or "a file")
         yield from (Padding(text(line, OF_LINES.get(line[:1], "")), INWARD) for line in str(diff).split("\n"))
     if detail.get("payload") is not None:
-        yield text("asked with", "bold")
+        yield title("asked with")
         yield Padding(JSONHighlighter()(as_json(detail["payload"])), INWARD)
     if detail.get("reply"):
-        yield text("answered with", "bold")
+        yield title("answered with")
         yield Padding(text(detail["reply"]), INWARD)
 
 
@@ -91,11 +91,12 @@ def _pairs(facts: Iterable[tuple[str, Any]]) -> Grid:
     return drawn
 
 
-def _rows(title: str, columns: tuple[str, ...], rows: Iterable[Any]) -> Iterator[Grid]:
-    drawn = grid(title, is_headed=any(columns))
-    for name in columns:
-        drawn.add_column(name, overflow="fold")
+def _rows(name: str, columns: tuple[str, ...], rows: Iterable[Any]) -> Iterator[RenderableType]:
+    drawn = grid(is_headed=any(columns))
+    for column in columns:
+        drawn.add_column(column, overflow="fold")
     for row in rows:
         drawn.add_row(*(text("" if cell is None else cell) for cell in list(row)[: len(columns)]))
     if drawn.row_count:
+        yield title(name)
         yield drawn

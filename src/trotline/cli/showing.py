@@ -36,13 +36,18 @@ def line_of(record: dict[str, Any]) -> str:
     shown = paint(said, SHOWN[verdict]) if verdict in SHOWN else said
     subject = " ".join(subject_of(record).split()) or str(record.get("tool", ""))
     about = f" {printable(subject)[:WIDTH]}" if subject else ""
-    if missing := record.get("detail", {}).get("missing"):
-        about += paint(f" [{printable(str(missing))}]", Severity.WARNING)
+    if missing := missing_of(record):
+        about += paint(f" [{printable(missing)}]", Severity.WARNING)
     hooks = record.get("detail", {}).get("hooks") or {}
     by = ", ".join(str(hooks.get(name, name)) for name in record.get("deciders", ()))
     who = dim(f" ({printable(by)})") if by else ""
     at = dim(moment(record["at_us"]))
     return f"{record['seq']:>6} {at} {printable(str(record['host']))} {printable(record['event'])} {shown}:{about}{who}"
+
+
+def missing_of(record: dict[str, Any]) -> str:
+    """Why there are no words beside a record, if there are none: whoever was to write them may have been killed."""
+    return str(record["detail"].get("missing") or "") if "detail" in record else "its words have not come"
 
 
 @click.command("show")

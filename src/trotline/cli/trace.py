@@ -41,7 +41,7 @@ WIDTH = 200
 
 
 @click.command("trace", help=HELP)
-@click.option("-n", "number", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("-n", "number", type=click.IntRange(1, 1_000_000_000), default=20, show_default=True, help="How many.")
 @click.option("--event", help="Only this event.")
 @click.option("--host", help="Only this host.")
 @click.option("--all", "everything", is_flag=True, help="Also calls that were made to try the lines.")
