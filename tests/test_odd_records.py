@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from store_behaviour import detail, record
 from strategies import json_values
+from trotline.audit.bodies import as_text, joined
 from trotline.audit.query import Query
 from trotline.audit.record_schema import RECORD, WORDS, record_schema
-from trotline.audit.shaping import ELSEWHERE, shaped
+from trotline.audit.shaping import ELSEWHERE, read, shaped
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.trail import opened, spool_of
 from trotline.cli import run
@@ -192,6 +193,13 @@ def test_whatever_was_written_has_its_shape_when_it_is_read_and_can_be_had_back(
     assert [error.message for error in validator.iter_errors(found)] == []
     assert shaped(found) == found
     assert had_back(found) == written
+
+
+@patient
+@given(fields, words)
+def test_what_is_not_looked_at_twice_needed_no_second_look(odd: dict[str, Any], told: dict[str, Any]) -> None:
+    bodies = as_text(record(1, **odd)), as_text({**detail(1), **told})
+    assert ascii(read(1, *bodies)) == ascii(shaped(joined(1, *bodies)))
 
 
 def had_back(found: dict[str, Any]) -> dict[str, Any]:

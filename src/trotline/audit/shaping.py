@@ -8,6 +8,8 @@ from collections.abc import Callable
 from operator import is_
 from typing import Any
 
+from trotline.audit import fitting
+from trotline.audit.bodies import joined
 from trotline.audit.record_schema import RECORD, REQUIRED, WORDS, Schema
 from trotline.audit.shapes import dict_of, is_time, text_of
 
@@ -20,6 +22,13 @@ ABSENT, UNFIT = object(), object()
 ODD = "odd"
 ELSEWHERE = frozenset({"schema", "seq", "detail", ODD})
 """Fields that the trail itself looks after."""
+
+
+def read(seq: int, record: str, detail: str | None) -> dict[str, Any]:
+    """A record as readers get it."""
+    found = joined(seq, record, detail)
+    fits = fitting.OF_RECORD.holds(record) and (detail is None or fitting.OF_WORDS.holds(detail))
+    return found if fits else shaped(found)
 
 
 def shaped(record: dict[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from trotline.audit.inspection import COLUMNS, checkpoints_in, entries_in, figur
 from trotline.audit.migrations import migrate, refuse_newer
 from trotline.audit.owned_file import private_file
 from trotline.audit.query import Query
-from trotline.audit.shaping import shaped
+from trotline.audit.shaping import read, shaped
 from trotline.audit.store import Forgetting, Line, Unread
 from trotline.audit.summing import spreads, sums
 from trotline.audit.talks import talks
@@ -158,7 +158,7 @@ class SqliteStore:
         newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
         enough = newest and len(newest) == query.limit
         for row in newest if enough else self._db.execute(statements.whole, values):
-            yield shaped(joined(*row))
+            yield read(*row)
 
     def fetch(self, id_: str) -> dict[str, Any] | None:
         found = self._written(id_)
