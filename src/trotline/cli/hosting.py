@@ -23,4 +23,12 @@ def hosting(kind: type[E], roots: Roots, options: Options) -> E:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # inherited as ignored, it would cost us every exit code
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that our hooks end with us
     moved = {"HOME": str(roots.home)} if roots.home != machine_roots().home else {}
-    return kind(roots, {**os.environ, **moved}, clock, options)
+    engine = kind(roots, {**os.environ, **moved}, clock, options)
+    engine.sessions.named = lambda name: _kept(name, roots)
+    return engine
+
+
+def _kept(name: str, roots: Roots) -> str:
+    from trotline.audit.names import Names  # only a conversation with a name of its own waits for scanners
+
+    return Names(roots).kept(name)

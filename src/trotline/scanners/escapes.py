@@ -36,9 +36,7 @@ LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"0"
 NAMES = {b"quot": b'"', b"apos": b"'", b"amp": b"&", b"lt": b"<", b"gt": b">", b"nbsp": b" "}
 
 INNER = r"\\{1,8}(?:/|u00(?:2[6bBfF]|3[dD]))|%(?:2[6bBfF]|3[dD])"
-BETWEEN = (
-    rf"[A-Za-z0-9+/](?:({INNER})|({COLOUR.decode()}|{MARKER.decode()})[A-Za-z0-9+/=\\])|[:@]({MARKER.decode()})[^\s@]"
-)
+BETWEEN = rf"[A-Za-z0-9+/](?:({INNER})|({COLOUR.decode()})[A-Za-z0-9+/=\\])|({MARKER.decode()})"
 """Signs that stand in the middle of a value. A marker may be anybody's: what it was put into is still there."""
 
 
