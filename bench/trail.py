@@ -34,7 +34,8 @@ WORDS = "build deploy tests cart price total invoice parser branch merge release
 SECOND = 1_000_000
 BEGUN = 1_790_000_000 * SECOND
 BATCH = 500
-ROUNDS, FEWEST, ENOUGH_MS = 25, 3, 10_000
+FEWEST, MOST, ENOUGH_MS = 3, 1_000, 1_000
+"""Rounds: as many as a second of ours takes. Of a question that is answered in microseconds a few say nothing."""
 THROUGH_THE_SPOOL = 50_000
 
 PROCESSES, EACH = 64, 100
@@ -236,7 +237,7 @@ def ask(store: SqliteStore, count: int) -> None:
     for name, (query, statements) in questions(count).items():
         ours: list[float] = []
         bare: list[float] = []
-        while len(ours) < ROUNDS and (len(ours) < FEWEST or sum(ours) < ENOUGH_MS):
+        while len(ours) < FEWEST or (len(ours) < MOST and sum(ours) < ENOUGH_MS):
             took, by_hand = spent(by_sql, db, statements)
             bare.append(took)
             took, found = spent(by_statistics if name.startswith("stats") else by_query, store, query)

@@ -42,6 +42,9 @@ CLIENT = "trotline-hook"
 PAUSES = (0.05, 1.2)
 """Seconds that a service may live, more or less."""
 
+SECONDS_FOR_WORDS = 20.0
+"""How long none may come before it is said that none will."""
+
 
 BESIDE = ("_re2*.so", "typing_extensions.py")
 """What libraries have beside their directory."""
@@ -185,8 +188,7 @@ class Soaked(NamedTuple):
 
     @property
     def is_fine(self) -> bool:
-        """Words may be missing: they are written when nobody waits, and a service that is killed takes them along."""
-        bad = (self.wrong, self.lost, self.doubled, self.torn, self.breaks)
+        bad = (self.wrong, self.lost, self.doubled, self.torn, self.breaks, self.wordless)
         return not any(bad) and self.kills > 0 and self.asked > 0
 
 
@@ -212,10 +214,20 @@ def soak(
     got = Counter[str]()
     for one in working:
         got.update(json.loads(one.communicate()[0] or '{"wrong": 1}'))
-    with trail.opened(state_of(home)) as store:
-        wanted = {f"{number}-{turn}" for number in range(callers) for turn in range(calls)}
-        found = _compared(store, wanted)
+    wanted = {f"{number}-{turn}" for number in range(callers) for turn in range(calls)}
+    found = _at_last(home, wanted)
     return found._replace(right=got["right"], wrong=got["wrong"], loud=got["loud"], kills=kills, asked=asked)
+
+
+def _at_last(home: Path, wanted: set[str]) -> Soaked:
+    """When no more words come: they are written when nobody waits, also by processes whose call or service is over."""
+    found, last, since = Soaked(right=0), -1, time.monotonic()
+    while found.wordless != last or (found.wordless and time.monotonic() - since < SECONDS_FOR_WORDS):
+        since = since if found.wordless == last else time.monotonic()
+        last = found.wordless
+        with trail.opened(state_of(home)) as store:
+            found = _compared(store, wanted)
+    return found
 
 
 def _ask(site: Site, home: Path) -> "subprocess.Popen[str]":

@@ -108,13 +108,17 @@ def remember(outcome: Outcome, home: str) -> None:
     """What was asked and answered, in words, beside the record; when nobody waits any more."""
     from trotline.audit.details import detail_of  # noqa: PLC0415 - the answer is out
 
-    spool = _kept(home)[1]
     try:
-        spool.append(detail_of(outcome, _wording(home)))
+        _kept(home)[1].append(detail_of(outcome, _wording(home)))
     except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
         what = error.message if isinstance(error, TrotlineError) else type(error).__name__  # others may quote the text
-        why = f"what was said could not be kept: {what}"
-        spool.append({"schema": DETAIL, "id": outcome.call.id, "missing": why})
+        forgo(outcome, home, what)
+
+
+def forgo(outcome: Outcome, home: str, why: str) -> None:
+    """Beside the record, instead of its words: why there are none."""
+    missing = f"what was said could not be kept: {why}"
+    _kept(home)[1].append({"schema": DETAIL, "id": outcome.call.id, "missing": missing})
 
 
 @functools.cache

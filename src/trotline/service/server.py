@@ -3,7 +3,8 @@
 A judgement in a process of its own is alone with its globals, its signals and its working directory, and one at a time
 keeps that true here. There is no queue to manage: whoever is not taken soon goes cold by itself. A judgement that hangs
 is ended by the kernel's timer, together with the service; its client goes cold, and so does everybody else's until
-somebody has started a new one. Nothing here is worth saving: what must last is in the spool before the answer is sent.
+somebody has started a new one. Nothing here is worth saving: what must last is in the spool, or with the scribe, before
+the answer is sent.
 """
 
 import contextlib
@@ -16,10 +17,8 @@ import selectors
 import signal
 import socket
 import time
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -28,12 +27,13 @@ from trotline.config.places import Roots
 from trotline.guards import guards
 from trotline.hosts import HOSTS, host_named
 from trotline.machine import clock
-from trotline.outcomes import MOST_PAYLOAD, Outcome
+from trotline.outcomes import MOST_PAYLOAD
 from trotline.outward import Sender
-from trotline.program import answered, remember, words_of
+from trotline.program import answered, words_of
 from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
 from trotline.service.peer import has_hung_up, peer_uid
 from trotline.service.reply import Reply, reply_of
+from trotline.service.scribe import Scribe
 from trotline.service.tending import Tender
 from trotline.service.watch import Watch
 from trotline.service.wire import (
@@ -64,11 +64,8 @@ MOST_CALLERS = 64
 MOST_PENDING = 2 * MOST_PAYLOAD
 """Connections, and bytes of announced payloads: beyond, a caller is told to go cold."""
 
-QUIET = 0.05
-"""Seconds without a call before words are written: calls come in twos and threes, and none should wait for them."""
-
-MOST_UNWRITTEN = 1024
-"""Calls whose words wait to be written down, beside the same number of bytes: beyond, the next caller waits for one."""
+SECONDS_FOR_THE_SCRIBE = 0.002
+"""How long it is waited for, while nobody calls, before it is given more of what it cannot take at once."""
 
 MOST_GARBAGE = 50_000
 """New objects that are let lie before somebody waits for them to be looked through: between calls there is time."""
@@ -93,17 +90,6 @@ class Caller:
         self.is_outdated: bool | None = None  # whether what we know has changed, if that was just looked at
 
 
-class Words(NamedTuple):
-    """What was said in a call that is answered, for when nobody waits."""
-
-    outcome: Outcome
-    home: str
-
-    @property
-    def size(self) -> int:
-        return len(self.outcome.call.payload)
-
-
 class Service:
     """Everything between a listening socket and `answered`."""
 
@@ -120,12 +106,13 @@ class Service:
         self._selector = selectors.DefaultSelector()
         self._callers: set[Caller] = set()
         self._begun = time.monotonic()
-        self._unwritten: deque[Words] = deque()
+        self._scribe = Scribe(self.directory)
         self.tender = Tender(roots)
         self._sender = Sender(roots)
 
     def serve(self, listener: socket.socket, idle: float) -> str:
         """Until nobody calls any more, or what we know is no longer true; the sentence says which."""
+        self._scribe.begin()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ)
         ours = _inode(self.directory.socket)
@@ -147,24 +134,23 @@ class Service:
             if _inode(self.directory.socket) == ours:
                 self.directory.socket.unlink(missing_ok=True)
             listener.close()
-            while self._unwritten:
-                self._write_words()
             for caller in list(self._callers):
                 self._leave(caller)
             self._selector.close()
+            self._scribe.end()
 
     def _wait(self, called: float, idle: float) -> list[tuple[selectors.SelectorKey, int]]:
         """Who has something to say; nobody, after a while, and then there is time to look at our code."""
-        pause = QUIET
-        while self._unwritten:
-            ready = self._selector.select(pause)
+        while self._scribe.lags:
+            ready = self._selector.select(SECONDS_FOR_THE_SCRIBE)
             if ready:
                 return ready
-            pause = 0
-            self._write_words()
+            self._scribe.catch_up()
         likely = time.monotonic() - called < CALLS_ARE_LIKELY
         pause = SECONDS_BETWEEN_LOOKS_AHEAD if likely else SECONDS_BETWEEN_LOOKS
         ready = self._selector.select(min(pause, idle or pause))
+        if not ready:
+            self._scribe.catch_up()
         if likely and not ready:
             self._watch.look()
             gc.collect()
@@ -244,6 +230,8 @@ class Service:
         elif self._watch.changed() if caller.is_outdated is None else caller.is_outdated:
             self._send_away(caller, COLD)
             raise Ended("code or configuration has changed")
+        elif not self._scribe.has_room():
+            self._send_away(caller, BUSY)
         elif self._is_ours(header):
             self.counts["answered"] += 1
             self._answer(caller, header, payload)
@@ -264,17 +252,10 @@ class Service:
     def _answer(self, caller: Caller, header: Header, payload: bytes) -> None:
         def judge() -> Reply:
             sent, outcome = answered(header.call(payload), [], guarded=True)
-            self._unwritten.append(Words(outcome, words_of(header.argv).home))
+            self._scribe.hand_over(outcome, words_of(header.argv).home)
             return reply_of(sent)
 
         self._take(caller, judge)
-        while len(self._unwritten) > MOST_UNWRITTEN or sum(one.size for one in self._unwritten) > MOST_PENDING:
-            self._write_words()
-
-    def _write_words(self) -> None:
-        """Of the oldest call whose words are not written down yet."""
-        outcome, home = self._unwritten.popleft()
-        remember(outcome, home)
 
     def _take(self, caller: Caller, judge: Callable[[], Reply]) -> None:
         """Judge within the time that the kernel gives us, and say so."""

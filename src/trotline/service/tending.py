@@ -4,18 +4,17 @@ All of it may take long, or hang: somebody holds the database, an anchor is on a
 process of its own, which the kernel's timer ends, and the service that sets it off never waits.
 """
 
-import faulthandler
 import os
 import signal
 import sys
-from contextlib import suppress
 
 from trotline.audit.spool import Spool
 from trotline.background import Background
 from trotline.config.places import Roots
 from trotline.errors import TrotlineError, place_of
 from trotline.machine import clock
-from trotline.service.directory import RunDirectory, open_log, roots_of
+from trotline.service.alarm import end_loudly
+from trotline.service.directory import RunDirectory, roots_of
 
 PROGRAM = "from trotline.service.tending import main; main()"
 
@@ -63,9 +62,7 @@ def main() -> None:
     """The process: a home, and for how many seconds at most."""
     roots = roots_of(sys.argv[1])
     directory = RunDirectory(roots.state / "run")
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    with suppress(OSError):  # without a log it is ended all the same, and nobody is told where it hung
-        faulthandler.register(signal.SIGALRM, file=open_log(directory.log_file), all_threads=False, chain=True)
+    end_loudly(directory)
     signal.setitimer(signal.ITIMER_REAL, float(sys.argv[2]))
     os.umask(0o077)
     from trotline.audit.trail import drained_if_free  # noqa: PLC0415 - a service does without a database

@@ -1,0 +1,264 @@
+"""The scribe: a process beside the service that writes down what was said in calls, redacted, when nobody waits.
+
+It has the words before the answer goes out. So a service that is killed, stopped or ended takes none of them along: the
+scribe writes what it was handed, and ends when there is nobody any more who could hand it something. If it is the
+scribe that dies, the service still has what was not written, and hands it to the next one. Only who ends both at once
+takes words along, and then their records say that they have not come.
+"""
+
+import contextlib
+import os
+import pickle
+import select
+import signal
+import socket
+import struct
+import time
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal, NoReturn
+
+from trotline.errors import cause_of
+from trotline.outcomes import MOST_PAYLOAD, Outcome
+from trotline.program import forgo, remember
+from trotline.service.alarm import end_loudly
+from trotline.service.directory import RunDirectory
+
+MOST_CALLS = 1024
+MOST_BYTES = 4 * MOST_PAYLOAD
+"""What may wait to be written down: beyond, callers are told to go cold, and write down their own."""
+
+SECONDS_FOR_ROOM = 0.05
+"""How long a call waits for the scribe to catch up before it is told so."""
+
+LONGEST = 60.0
+"""Seconds for the words of one call. Who takes longer hangs, and is ended."""
+
+KINDNESS = 10
+"""Whoever is waited for goes first."""
+
+MOST_DEATHS = 5
+"""Scribes that may die with the same words in hand before these are given up: others wait behind them."""
+
+QUIET = 0.05
+"""Seconds between the first words and the work: calls come in twos and threes, and beside one that is waited for the
+scribe would take its time away."""
+
+PREFIX = struct.Struct("!Q")
+PIECE = 1 << 18
+
+
+class Scribe:
+    """The service's side of it: hands over words, and keeps each until it hears that it is written."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._held: deque[bytes] = deque()  # not written, as far as we have heard; the oldest first
+        self._bytes = 0  # of all of these
+        self._outgoing = bytearray()  # of these, what the other side has not taken yet
+        self._deaths = 0  # of which the oldest may be the cause
+        self._heard = 0.0
+        self._link: socket.socket | None = None
+        self._pid = 0
+
+    def begin(self) -> None:
+        """A new process, which is given all that is not written; if there is none to be had, it is written here."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                self._pid = os.fork()
+            except OSError as error:
+                ours.close()
+                self._directory.log("no scribe", error.strerror or "")
+                self._write_here()
+                return
+            if not self._pid:
+                _work(theirs, self._directory)
+        ours.setblocking(False)
+        self._link = ours
+        self._outgoing = bytearray().join(self._held)
+        self._heard = time.monotonic()
+
+    def hand_over(self, outcome: Outcome, home: str) -> None:
+        try:
+            words = pickle.dumps((outcome, home), pickle.HIGHEST_PROTOCOL)
+        except Exception:  # noqa: BLE001 - what is nested too deep, for one, can be handed to nobody
+            remember(outcome, home)
+            return
+        if not self._held:
+            self._heard = time.monotonic()
+        packed = PREFIX.pack(len(words)) + words
+        self._held.append(packed)
+        self._bytes += len(packed)
+        self._outgoing += packed
+        self.catch_up()
+
+    def catch_up(self) -> None:
+        """Give what can be taken, and hear what is written; without waiting for either."""
+        if not self._exchange() and self._held:
+            self.begin()
+            self._exchange()
+
+    def _exchange(self) -> bool:
+        """Whether it lives. One that somebody stopped does not say so: it only says nothing any more."""
+        if self._link is None:
+            return False
+        try:
+            if self._outgoing:
+                del self._outgoing[: self._link.send(self._outgoing)]
+        except BlockingIOError:
+            pass
+        except OSError:
+            return self._bury()
+        return self._hear(self._link)
+
+    def _hear(self, link: socket.socket) -> bool:
+        """A byte for each that is written; the end, if it died."""
+        try:
+            said = link.recv(PIECE)
+        except BlockingIOError:
+            return time.monotonic() - self._heard < LONGEST + 1 or not self._held or self._bury()
+        except OSError:
+            said = b""
+        for _ in said:
+            self._written()
+            self._heard, self._deaths = time.monotonic(), 0
+        return bool(said) or self._bury()
+
+    @property
+    def lags(self) -> bool:
+        """Whether there is something to be given to it that it could not take."""
+        return bool(self._outgoing)
+
+    def has_room(self) -> bool:
+        """Whether it keeps up with calls; if not, it has a moment to."""
+        if self._is_full:
+            self._wait()
+            self.catch_up()
+        return not self._is_full
+
+    def end(self) -> None:
+        """When everything is written, or when that takes too long: it goes on without us then."""
+        until = time.monotonic() + LONGEST
+        while self._held and time.monotonic() < until:
+            self._wait()
+            self.catch_up()
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+            if not self._held:
+                _reap(self._pid)
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._held) > MOST_CALLS or self._bytes > MOST_BYTES
+
+    def _wait(self) -> None:
+        """Until it says something or can be given more."""
+        if self._link is not None:
+            select.select([self._link], [self._link] if self._outgoing else [], [], SECONDS_FOR_ROOM)
+
+    def _write_here(self) -> None:
+        self._outgoing.clear()
+        while self._held:
+            remember(*_unpacked(self._written()))
+
+    def _written(self) -> bytes:
+        """The oldest, which is kept no longer."""
+        words = self._held.popleft()
+        self._bytes -= len(words)
+        return words
+
+    def _bury(self) -> Literal[False]:
+        """It is dead, or as good as dead. If it had words, it may be these that it died of."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        _reap(self._pid)
+        self._directory.log("scribe died", f"of {len(self._held)} calls the words are not written yet")
+        self._deaths += bool(self._held) and self._bytes - len(self._outgoing) >= len(self._held[0])
+        if self._deaths >= MOST_DEATHS:
+            outcome, home = _unpacked(self._written())
+            forgo(outcome, home, "whoever tried to write it down died")
+            self._deaths = 0
+        self._outgoing.clear()
+        return False
+
+
+def _reap(pid: int) -> None:
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)
+
+
+def _unpacked(packed: bytes) -> tuple[Outcome, str]:
+    words: tuple[Outcome, str] = pickle.loads(memoryview(packed)[PREFIX.size :])  # noqa: S301 - we packed it ourselves
+    return words
+
+
+# The other side
+
+
+def _work(link: socket.socket, directory: RunDirectory) -> NoReturn:
+    """In a process that never goes back to what the service was doing."""
+    code = 1
+    try:
+        _leave_all_but(link)
+        end_loudly(directory)
+        for packed in _handed_over(link):
+            signal.setitimer(signal.ITIMER_REAL, LONGEST)
+            remember(*_unpacked(packed))
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            with contextlib.suppress(OSError):  # the service is gone
+                link.send(b".")
+        code = 0
+    except BaseException as error:  # noqa: BLE001 - nobody above us may go on
+        directory.log("scribe broke", cause_of(error))
+    os._exit(code)
+
+
+def _leave_all_but(link: socket.socket) -> None:
+    """Above all the lock and the socket that listens: they are the service's, and must end with it."""
+    os.setsid()  # whoever ends the service and its group leaves us alone
+    os.nice(KINDNESS)
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208 - names are what is wanted
+        if int(name) > 2 and int(name) != link.fileno():
+            with contextlib.suppress(OSError):  # the directory itself, closed by now
+                os.close(int(name))
+
+
+def _handed_over(link: socket.socket) -> Iterator[bytes]:
+    """Words as they come. All that is there is taken before any of it is written: what is still on its way is only half
+    as safe."""
+    waiting: deque[bytes] = deque()
+    data = bytearray()
+    is_open = True
+    while is_open or waiting:
+        if not waiting:
+            select.select([link], [], [])
+            time.sleep(QUIET)
+        while is_open and select.select([link], [], [], 0)[0]:
+            piece = _piece(link)
+            is_open = bool(piece)
+            data += piece
+            waiting.extend(_whole(data))
+        if waiting:
+            yield waiting.popleft()
+
+
+def _whole(data: bytearray) -> Iterator[bytes]:
+    """What has come to its end; it is taken out."""
+    while len(data) >= PREFIX.size:
+        end = PREFIX.size + PREFIX.unpack_from(data)[0]
+        if len(data) < end:
+            return
+        yield bytes(data[:end])
+        del data[:end]
+
+
+def _piece(link: socket.socket) -> bytes:
+    try:
+        return link.recv(PIECE)
+    except OSError:
+        return b""

@@ -1,0 +1,203 @@
+"""The scribe: whatever dies, the words of a call that was answered are written, or their record says why not."""
+
+import json
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soak_service import Site, call, end, install, payload, pid_of, records, state_of, wait_for_service
+from test_service import words
+from trotline.outcomes import Outcome
+from trotline.program import answered, call_of, remember
+from trotline.service import scribe as scribes
+from trotline.service.directory import RunDirectory
+from trotline.service.scribe import Scribe
+
+PATIENCE = 30.0
+"""Seconds after which something that does not happen never will."""
+
+
+@pytest.fixture(scope="session")
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
+        yield install(Path(scratch))
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
+        yield Path(scratch)
+        end(Path(scratch))
+
+
+def until(is_so: Callable[[], Any]) -> Any:
+    """What it gives as soon as it gives something."""
+    end_ = time.monotonic() + PATIENCE
+    while not (found := is_so()) and time.monotonic() < end_:
+        time.sleep(0.01)
+    assert found
+    return found
+
+
+def outcome_in(home: Path, command: str = "ls", **fields: Any) -> Outcome:
+    """A call that is answered, and whose words nobody has written."""
+    line = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
+    return answered(call_of(line, payload("c", command, **fields)), [], guarded=True)[1]
+
+
+def worded(home: Path) -> list[str]:
+    """Commands whose words are there, in the order of the calls."""
+    return [record["detail"]["payload"]["command"] for record in records(home) if "payload" in record.get("detail", {})]
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@pytest.fixture
+def scribe(home: Path) -> Iterator[Scribe]:
+    directory = RunDirectory(state_of(home) / "run")
+    directory.path.mkdir(parents=True, mode=0o700)
+    one = Scribe(directory)
+    one.begin()
+    yield one
+    one.end()
+
+
+def test_a_service_that_is_killed_as_soon_as_it_has_answered_takes_no_words_along(site: Site, home: Path) -> None:
+    call(words(site, home), payload("c", "echo cold"))
+    for number in range(5):
+        service = wait_for_service(home)
+        call(words(site, home), payload("c", f"echo {number}"))
+        os.kill(service, signal.SIGKILL)
+        until(lambda: pid_of(home) is None)
+        (state_of(home) / "run" / "lock").write_text("{}")  # no pause before the next
+        call(words(site, home), payload("c", "echo next"))
+    wanted = {"echo cold", "echo next", *(f"echo {number}" for number in range(5))}
+    until(lambda: set(worded(home)) == wanted)
+
+
+def test_a_service_that_is_told_to_end_leaves_its_words_to_be_written(site: Site, home: Path) -> None:
+    call(words(site, home), payload("c", "echo cold"))
+    service = wait_for_service(home)
+    call(words(site, home), payload("c", "echo warm"))
+    os.kill(service, signal.SIGTERM)
+    until(lambda: "echo warm" in worded(home))
+
+
+def test_when_its_scribe_is_killed_a_service_has_another_and_no_words_are_lost(site: Site, home: Path) -> None:
+    call(words(site, home), payload("c", "echo cold"))
+    service = wait_for_service(home)
+    for number in range(4):
+        call(words(site, home), payload("c", f"echo {number}"))
+        for child in children_of(service):
+            os.kill(child, signal.SIGKILL)
+    until(lambda: len(set(worded(home))) == 5)
+    assert pid_of(home) == service
+    assert "scribe died" in (state_of(home) / "run" / "log").read_text()
+
+
+def test_a_scribe_holds_neither_the_lock_nor_the_socket_of_its_service(site: Site, home: Path) -> None:
+    call(words(site, home), payload("c"))
+    service = wait_for_service(home)
+    (child,) = until(lambda: children_of(service))
+    os.kill(child, signal.SIGSTOP)
+    end(home)
+    try:
+        assert RunDirectory(state_of(home) / "run").holder() is None
+        held = [str(one.readlink()) for one in Path(f"/proc/{child}/fd").iterdir()]
+        assert not [name for name in held if name.endswith("/lock")]
+        assert len([name for name in held if name.startswith("socket:")]) == 1
+    finally:
+        os.kill(child, signal.SIGCONT)
+
+
+def test_words_are_written_in_the_order_of_the_calls(scribe: Scribe, home: Path) -> None:
+    commands = [f"echo {number}" for number in range(50)]
+    for command in commands:
+        scribe.hand_over(outcome_in(home, command), str(home))
+    scribe.end()
+    assert worded(home) == commands
+
+
+def test_what_is_larger_than_any_pipe_is_handed_over_in_pieces(scribe: Scribe, home: Path) -> None:
+    for number in range(3):
+        scribe.hand_over(outcome_in(home, f"echo {number}", more=["x" * 1_000_000] * 3), str(home))
+    lagged = scribe.lags
+    scribe.end()
+    assert (lagged, scribe.lags) == (True, False)
+    assert worded(home) == ["echo 0", "echo 1", "echo 2"]
+
+
+def test_words_of_which_scribes_die_are_given_up_and_their_record_says_so(
+    scribe: Scribe,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scribe.end()  # the next one learns to die
+    real = remember
+
+    def deadly(outcome: Outcome, where: str) -> None:
+        if "poison" in outcome.call.payload.decode():
+            os.kill(os.getpid(), signal.SIGSEGV)
+        real(outcome, where)
+
+    monkeypatch.setattr(scribes, "remember", deadly)
+    for command in ("echo before", "echo poison", "echo after"):
+        scribe.hand_over(outcome_in(home, command), str(home))
+    scribe.end()
+    assert worded(home) == ["echo before", "echo after"]
+    missing = [record["detail"].get("missing") for record in records(home)]
+    assert missing == [None, "what was said could not be kept: whoever tried to write it down died", None]
+
+
+def test_a_scribe_that_somebody_stopped_makes_callers_go_elsewhere_and_is_replaced(
+    scribe: Scribe,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scribes, "MOST_CALLS", 2)
+    (child,) = children_of(os.getpid())[-1:]
+    os.kill(child, signal.SIGSTOP)
+    for number in range(4):
+        scribe.hand_over(outcome_in(home, f"echo {number}"), str(home))
+    assert not scribe.has_room()
+    monkeypatch.setattr(scribes, "LONGEST", -1.0)  # it has had time enough
+    scribe.catch_up()
+    monkeypatch.undo()
+    scribe.end()
+    assert worded(home) == [f"echo {number}" for number in range(4)]
+
+
+def test_where_no_process_is_to_be_had_the_service_writes_them_itself(
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused() -> int:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    directory = RunDirectory(state_of(home) / "run")
+    directory.path.mkdir(parents=True, mode=0o700)
+    scribe = Scribe(directory)
+    monkeypatch.setattr(os, "fork", refused)
+    scribe.begin()
+    scribe.hand_over(outcome_in(home, "echo here"), str(home))
+    assert worded(home) == ["echo here"]
+    assert "no scribe" in directory.log_file.read_text()
+
+
+def test_what_cannot_be_handed_over_is_written_at_once(scribe: Scribe, home: Path) -> None:
+    deep: Any = []
+    for _ in range(900):
+        deep = [deep]
+    assert json.dumps(deep)
+    scribe.hand_over(outcome_in(home, "echo deep", deep=deep), str(home))
+    scribe.end()
+    assert len(records(home)) == 1
+    assert "detail" in records(home)[0]
