@@ -15,7 +15,7 @@ import socket
 import struct
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NoReturn
 
 from trotline.errors import cause_of
@@ -28,8 +28,8 @@ MOST_CALLS = 1024
 MOST_BYTES = 4 * MOST_PAYLOAD
 """What may wait to be written down: beyond, callers are told to go cold, and write down their own."""
 
-SECONDS_FOR_ROOM = 0.05
-"""How long a call waits for the scribe to catch up before it is told so."""
+A_MOMENT = 0.05
+"""Seconds that a call waits, if need be, for the scribe to take what it is handed."""
 
 LONGEST = 60.0
 """Seconds for the words of one call. Who takes longer hangs, and is ended."""
@@ -40,9 +40,9 @@ KINDNESS = 10
 MOST_DEATHS = 5
 """Scribes that may die with the same words in hand before these are given up: others wait behind them."""
 
-QUIET = 0.05
-"""Seconds between the first words and the work: calls come in twos and threes, and beside one that is waited for the
-scribe would take its time away."""
+LOOKS, SECONDS_BETWEEN_LOOKS = 10, 0.005
+"""How often it is only looked for more words before the work begins: calls come in twos and threes, and one that is
+waited for should have the machine to itself."""
 
 PREFIX = struct.Struct("!Q")
 PIECE = 1 << 18
@@ -92,6 +92,7 @@ class Scribe:
         self._bytes += len(packed)
         self._outgoing += packed
         self.catch_up()
+        self._wait_while(lambda: self.lags)
 
     def catch_up(self) -> None:
         """Give what can be taken, and hear what is written; without waiting for either."""
@@ -132,17 +133,12 @@ class Scribe:
 
     def has_room(self) -> bool:
         """Whether it keeps up with calls; if not, it has a moment to."""
-        if self._is_full:
-            self._wait()
-            self.catch_up()
+        self._wait_while(lambda: self._is_full)
         return not self._is_full
 
     def end(self) -> None:
         """When everything is written, or when that takes too long: it goes on without us then."""
-        until = time.monotonic() + LONGEST
-        while self._held and time.monotonic() < until:
-            self._wait()
-            self.catch_up()
+        self._wait_while(lambda: bool(self._held), LONGEST)
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -153,10 +149,13 @@ class Scribe:
     def _is_full(self) -> bool:
         return len(self._held) > MOST_CALLS or self._bytes > MOST_BYTES
 
-    def _wait(self) -> None:
-        """Until it says something or can be given more."""
-        if self._link is not None:
-            select.select([self._link], [self._link] if self._outgoing else [], [], SECONDS_FOR_ROOM)
+    def _wait_while(self, it_is_so: Callable[[], bool], seconds: float = A_MOMENT) -> None:
+        """No longer than so many seconds; meanwhile it is given what it can take, and heard."""
+        until = time.monotonic() + seconds if it_is_so() else 0.0
+        while it_is_so() and (left := until - time.monotonic()) > 0:
+            if self._link is not None:
+                select.select([self._link], [self._link] if self._outgoing else [], [], min(left, A_MOMENT))
+            self.catch_up()
 
     def _write_here(self) -> None:
         self._outgoing.clear()
@@ -228,37 +227,53 @@ def _leave_all_but(link: socket.socket) -> None:
                 os.close(int(name))
 
 
+class _Inbox:
+    """What the scribe was handed and has not written yet. All that has come is taken before any of it is written: on the
+    way there is room for little, and the service would have to wait."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self.link = link
+        self.whole: deque[bytes] = deque()
+        self.is_open = True
+        self._data = bytearray()
+
+    def take(self) -> None:
+        while self.is_open and select.select([self.link], [], [], 0)[0]:
+            piece = self._piece()
+            self.is_open = bool(piece)
+            self._data += piece
+            self._cut()
+
+    def _piece(self) -> bytes:
+        try:
+            return self.link.recv(PIECE)
+        except OSError:
+            return b""
+
+    def _cut(self) -> None:
+        while len(self._data) >= PREFIX.size:
+            end = PREFIX.size + PREFIX.unpack_from(self._data)[0]
+            if len(self._data) < end:
+                return
+            self.whole.append(bytes(self._data[:end]))
+            del self._data[:end]
+
+
 def _handed_over(link: socket.socket) -> Iterator[bytes]:
-    """Words as they come. All that is there is taken before any of it is written: what is still on its way is only half
-    as safe."""
-    waiting: deque[bytes] = deque()
-    data = bytearray()
-    is_open = True
-    while is_open or waiting:
-        if not waiting:
+    """Words as they come, until nobody can hand over any more."""
+    inbox = _Inbox(link)
+    while inbox.is_open or inbox.whole:
+        if not inbox.whole:
             select.select([link], [], [])
-            time.sleep(QUIET)
-        while is_open and select.select([link], [], [], 0)[0]:
-            piece = _piece(link)
-            is_open = bool(piece)
-            data += piece
-            waiting.extend(_whole(data))
-        if waiting:
-            yield waiting.popleft()
+            _look_for_more(inbox)
+        inbox.take()
+        if inbox.whole:
+            yield inbox.whole.popleft()
 
 
-def _whole(data: bytearray) -> Iterator[bytes]:
-    """What has come to its end; it is taken out."""
-    while len(data) >= PREFIX.size:
-        end = PREFIX.size + PREFIX.unpack_from(data)[0]
-        if len(data) < end:
+def _look_for_more(inbox: _Inbox) -> None:
+    for _ in range(LOOKS):
+        inbox.take()
+        if not inbox.is_open:
             return
-        yield bytes(data[:end])
-        del data[:end]
-
-
-def _piece(link: socket.socket) -> bytes:
-    try:
-        return link.recv(PIECE)
-    except OSError:
-        return b""
+        time.sleep(SECONDS_BETWEEN_LOOKS)
