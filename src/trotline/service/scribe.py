@@ -228,8 +228,8 @@ def _leave_all_but(link: socket.socket) -> None:
 
 
 class _Inbox:
-    """What the scribe was handed and has not written yet. All that has come is taken before any of it is written: on the
-    way there is room for little, and the service would have to wait."""
+    """What the scribe was handed and has not written yet. All that has come is taken before any of it is written: on
+    the way there is room for little, and the service would have to wait."""
 
     def __init__(self, link: socket.socket) -> None:
         self.link = link
