@@ -1,5 +1,6 @@
 """The scribe: whatever dies, the words of a call that was answered are written, or their record says why not."""
 
+import contextlib
 import json
 import os
 import signal
@@ -60,6 +61,15 @@ def children_of(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+def held_by(pid: int) -> list[str]:
+    """What is behind the descriptors of a process."""
+    found = []
+    for one in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed by now
+            found.append(str(one.readlink()))
+    return found
+
+
 @pytest.fixture
 def scribe(home: Path) -> Iterator[Scribe]:
     directory = RunDirectory(state_of(home) / "run")
@@ -107,13 +117,12 @@ def test_a_scribe_holds_neither_the_lock_nor_the_socket_of_its_service(site: Sit
     call(words(site, home), payload("c"))
     service = wait_for_service(home)
     (child,) = until(lambda: children_of(service))
+    until(lambda: not [name for name in held_by(child) if name.endswith("/lock")])
     os.kill(child, signal.SIGSTOP)
-    end(home)
     try:
+        end(home)
         assert RunDirectory(state_of(home) / "run").holder() is None
-        held = [str(one.readlink()) for one in Path(f"/proc/{child}/fd").iterdir()]
-        assert not [name for name in held if name.endswith("/lock")]
-        assert len([name for name in held if name.startswith("socket:")]) == 1
+        assert len([name for name in held_by(child) if name.startswith("socket:")]) == 1
     finally:
         os.kill(child, signal.SIGCONT)
 
