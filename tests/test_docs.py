@@ -170,9 +170,16 @@ def test_the_demo_tells_its_story_to_the_end() -> None:
         "deny rule production is read-only, user",
         "beforeReadFile denied: ~/shop/.env (./hooks/no-secrets.sh)",
         "3  ./hooks/no-secrets.sh",
-        "it holds; unanchored",
         '{"permission": "allow"}',
-        "1 call: 1 would be decided otherwise",
+        "cursor beforeShellExecution silent: sudo systemctl restart shop",
+        "now speaks: privilege: ask, a command with the rights of another user",
+        "1 call: 1 would be decided otherwise, 0 the same; 1 stricter, 0 milder",
+        "test_sudo_systemctl_restart_shop_is_let_through.py",
+        "it holds; anchored up to entry",
+        "its body was edited",
+        "it does not hold",
+        "1 alert sent",
+        "2 records forgotten",
         "keeps the agent going until the tests pass",
     ]
     places = [done.stdout.find(line) for line in told]
