@@ -28,6 +28,9 @@ MOST_CALLS = 1024
 MOST_BYTES = 4 * MOST_PAYLOAD
 """What may wait to be written down: beyond, callers are told to go cold, and write down their own."""
 
+FEW = 32
+"""Calls whose words may wait before a call listens for what is written: between calls there is time for that."""
+
 A_MOMENT = 0.05
 """Seconds that a call waits, if need be, for the scribe to take what it is handed."""
 
@@ -91,16 +94,16 @@ class Scribe:
         self._held.append(packed)
         self._bytes += len(packed)
         self._outgoing += packed
-        self.catch_up()
+        self.catch_up(listens=len(self._held) > FEW)
         self._wait_while(lambda: self.lags)
 
-    def catch_up(self) -> None:
+    def catch_up(self, *, listens: bool = True) -> None:
         """Give what can be taken, and hear what is written; without waiting for either."""
-        if not self._exchange() and self._held:
+        if not self._exchange(listens=listens) and self._held:
             self.begin()
-            self._exchange()
+            self._exchange(listens=listens)
 
-    def _exchange(self) -> bool:
+    def _exchange(self, *, listens: bool) -> bool:
         """Whether it lives. One that somebody stopped does not say so: it only says nothing any more."""
         if self._link is None:
             return False
@@ -111,7 +114,7 @@ class Scribe:
             pass
         except OSError:
             return self._bury()
-        return self._hear(self._link)
+        return self._hear(self._link) if listens else True
 
     def _hear(self, link: socket.socket) -> bool:
         """A byte for each that is written; the end, if it died."""
