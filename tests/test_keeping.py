@@ -80,7 +80,7 @@ def test_guards_are_named_one_by_one_with_their_effects(world: World) -> None:
     assert outcome.decision.deciders == ("deletion",)
     (_, refused, let, _) = records(world)
     assert refused["deciders"] == ["deletion"]
-    assert ["delete", "rm", "/"] in refused["detail"]["effects"]
+    assert ["delete", "rm", "/", {"writes": True, "recursive": True}] in refused["detail"]["effects"]
     assert (let["asked"], let["deciders"]) == ("silent", [])
 
 
