@@ -71,6 +71,10 @@ RECORD: dict[str, tuple[Schema, str]] = {
         WORD,
         "what was sent, in our words: one that the product cannot hear became another; its own are in detail.reply",
     ),
+    "observed": (
+        {"type": "array", "items": COUNT},
+        "which records say that it was done, by their seq; found when it is read, and absent if it announced nothing",
+    ),
     "edited": ({"type": "boolean"}, "whether a hook rewrote the input"),
     "deciders": (TEXTS, "whose voices that was"),
     "voices": ({"type": "array", "items": VOICE}, "everybody who was heard"),
@@ -101,8 +105,7 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "not_run": ({"type": "array", "items": _row(TEXT, TEXT, TEXT)}, "hooks that did not run: id, line, why"),
     "effects": (
         {"type": "array", "items": _row(TEXT, TEXT, TEXT, more=EFFECT)},
-        "what it would do: kind, verb, to what (the path, or else the host, or else the target), and whatever else is"
-        " not zero, by name",
+        "what it would do: kind, verb, to what (path, else host, else target), and what else is not zero, by name",
     ),
     "attachments": ({"type": "array", "items": _row(TEXT, TEXT)}, "what went with a prompt: type, path"),
     "lines": ({"type": "array", "items": _row(TEXT, COUNT, COUNT)}, "what edits change: path, lines added, removed"),
