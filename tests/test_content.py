@@ -190,6 +190,23 @@ def test_an_edit_that_brings_no_secret_is_let_through_in_strict(home: Home, give
     assert not outcome.findings
 
 
+PATCH = """*** Begin Patch
+*** Update File: a.py
+@@
++x = 1
+*** Add File: {named}
++T = '{token}'
+*** End Patch"""
+
+
+@pytest.mark.parametrize("named, said", [("b.py", "written into b.py"), ("tests/b.py", ""), (".env", "")])
+def test_a_secret_in_a_patch_is_told_with_the_file_that_it_comes_into(home: Home, named: str, said: str) -> None:
+    patch = PATCH.format(named=named, token=GITHUB)
+    outcome = home.call("preToolUse", tool_name="Write", tool_input={"patch": patch})
+    assert said in warnings(outcome)
+    assert bool(warnings(outcome)) == bool(said)
+
+
 def test_a_secret_belongs_into_an_environment_file(home: Home) -> None:
     path = str(home.project / ".env")
     outcome = home.call("preToolUse", tool_name="Write", tool_input={"file_path": path, "content": f"T={GITHUB}"})

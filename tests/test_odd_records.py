@@ -59,7 +59,14 @@ ODD: list[dict[str, Any]] = [
 WORDED: dict[str, Any] = {
     "payload": ["x"],
     "hooks": 5,
-    "effects": [1, [1, 2, 3], [None, None, None], ["mcp"]],
+    "effects": [
+        1,
+        [1, 2, 3],
+        [None, None, None],
+        ["mcp"],
+        ["a", "b", "c", 4],
+        ["a", "b", "c", {"host": [1], "writes": 2}],
+    ],
     "diffs": [1, ["a"], [None, 3]],
     "reasons": [3, [1], ["a", "b", "c"]],
     "missing": ["x"],

@@ -5,6 +5,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,10 +13,14 @@ from hypothesis import strategies as st
 from planted import made
 from trotline.audit.changes import Change, changes_of, diffs_of
 from trotline.audit.details import LONGEST, detail_of
+from trotline.audit.kept_effects import effects_in
 from trotline.audit.measures import measures_of
+from trotline.audit.query import Query
+from trotline.audit.trail import opened
 from trotline.audit.wording import Wording, wording_of
 from trotline.config.levels import FULL, MINIMAL, STANDARD
 from trotline.config.settings import read_settings
+from trotline.effects import Certainty, Effect
 from trotline.events import Event
 from trotline.hosts.cursor import read_event
 from trotline.outcomes import Call, Outcome
@@ -328,3 +333,62 @@ def test_what_takes_too_long_to_compare_is_told_as_a_whole() -> None:
     (whole,) = diffs_of([Change("p", long, long[::-1])])
     assert whole.text.count("@@") == 2
     assert applied(whole.text, long) == long[::-1].splitlines()
+
+
+def of_effects(level: str, *effects: Effect) -> list[Any]:
+    body = json.dumps({"hook_event_name": "beforeShellExecution"}).encode()
+    asked = event("beforeShellExecution", command="x")
+    outcome = Outcome(
+        call=Call(id="i", payload=body), event=asked, decision=Decision(verdict=Verdict()), effects=effects
+    )
+    return list(detail_of(outcome, wording(level))["effects"])
+
+
+def test_an_effect_is_kept_with_all_that_is_not_zero_but_its_columns() -> None:
+    whole = Effect(
+        kind="send",
+        verb="post",
+        path="/w/a",
+        host="x.example",
+        target="https://x.example/a",
+        package="pkg:npm/a",
+        writes=True,
+        recursive=True,
+        source="/w/.env",
+        column_from=3,
+        column_to=9,
+        certainty=Certainty.GUESSED,
+        why="a variable",
+    )
+    (row,) = of_effects(STANDARD, whole)
+    left = {"kind", "verb", "path", "column_from", "column_to"}
+    assert row == ["send", "post", "/w/a", {k: v for k, v in msgspec.to_builtins(whole).items() if k not in left}]
+    assert of_effects(MINIMAL, whole) == [
+        ["send", "post", "", {"writes": True, "recursive": True, "certainty": "guessed"}]
+    ]
+
+
+def test_an_effect_of_which_nothing_else_is_known_is_kept_as_it_always_was() -> None:
+    assert of_effects(STANDARD, Effect(kind="read", verb="cat", path="/w/a")) == [["read", "cat", "/w/a"]]
+
+
+def test_what_is_kept_of_an_effect_is_redacted_and_no_longer_than_a_path() -> None:
+    sent = Effect(kind="send", verb="post", host="x.example", target=f"https://x.example/?t={SECRET}", why="x" * 5000)
+    (row,) = of_effects(STANDARD, sent)
+    assert SECRET not in str(row)
+    assert row[3]["target"].startswith("https://x.example/?t=[redacted")
+    assert row[3]["why"].startswith("[5000 characters")
+
+
+def test_a_record_is_found_by_the_package_and_the_host_of_its_effects(world: World) -> None:
+    call(world, "beforeShellExecution", command="cd /tmp; npm i left-pad", cwd="/w")
+    with opened(world.roots().state) as store:
+        (found,) = store.search(Query(text="pkg npm left-pad", effect="install"))
+        assert not list(store.search(Query(path="project")))  # its target, which is no path
+    (installed,) = [effect for effect in effects_in(found) if effect["kind"] == "install"]
+    assert (installed["package"], installed["target"], installed["writes"]) == ("pkg:npm/left-pad", "project", True)
+
+
+def test_effects_of_an_older_record_are_read_as_far_as_they_go() -> None:
+    old = {"detail": {"effects": [["delete", "rm", "/w/a"], ["odd"], 3]}}
+    assert effects_in(old) == [{"kind": "delete", "verb": "rm", "to": "/w/a", "path": "/w/a"}]

@@ -56,6 +56,81 @@ def test_a_record_tells_what_it_is_about(world: World, host: str, payload: dict[
     assert subject_of(kept(world, host, payload)) == subject
 
 
+PATCH = """*** Begin Patch
+*** Update File: src/a.py
+@@
+-one
++two
+*** Delete File: src/b.py
+*** End Patch"""
+
+
+def codex(event: str, **fields: Any) -> dict[str, Any]:
+    return {"hook_event_name": event, "session_id": "s", "turn_id": "t", "cwd": "/w", "model": "m", **fields}
+
+
+def patching(event: str) -> dict[str, Any]:
+    return codex(event, tool_name="apply_patch", tool_input={"command": PATCH}, tool_use_id="u")
+
+
+def cursor(event: str, **fields: Any) -> dict[str, Any]:
+    return {"hook_event_name": event, "conversation_id": "c", "generation_id": "g", "cursor_version": "3.0.0", **fields}
+
+
+ASKS = {"tool_name": "create_issue", "tool_input": '{"title": "x"}', "command": "npx gh-mcp"}
+GEMINI = {"hook_event_name": "AfterAgent", "session_id": "s", "transcript_path": "/t", "cwd": "/w", "timestamp": "1"}
+
+
+@pytest.mark.parametrize(
+    "host,payload,subject",
+    [
+        ("codex", patching("PreToolUse"), "/w/src/a.py; /w/src/b.py"),
+        ("codex", patching("PostToolUse"), "/w/src/a.py; /w/src/b.py"),
+        ("cursor", cursor("beforeMCPExecution", **ASKS, mcp_server_name="gh"), "gh:create_issue"),
+        ("cursor", cursor("beforeMCPExecution", **ASKS), "create_issue (npx gh-mcp)"),
+        ("cursor", cursor("afterMCPExecution", tool_name="create_issue", result_json="{}"), "create_issue"),
+        ("claude-code", claude("mcp__gh__create_issue", command="x"), "gh:create_issue"),
+        ("cursor", cursor("subagentStart", subagent_type="explore", task="look around"), "look around"),
+        ("cursor", cursor("subagentStart", subagent_type="explore"), "explore"),
+        ("cursor", cursor("subagentStop", subagent_type="explore", status="completed", summary="all fine"), "all fine"),
+        ("cursor", cursor("preCompact", trigger="auto"), "auto"),
+        ("cursor", cursor("sessionStart", composer_mode="agent"), "agent"),
+        ("cursor", cursor("sessionStart", workspace_roots=["/w", "/v"]), "/w; /v"),
+        ("cursor", cursor("stop", status="completed"), "completed"),
+        ("codex", codex("SessionStart", source="resume"), "resume"),
+        ("codex", codex("Stop", last_assistant_message="it is done"), "it is done"),
+        ("gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"}, "it is done"),
+        (
+            "cline",
+            {"clineVersion": "3", "hookName": "agent_end", "taskId": "t", "turn": {"outputText": "done"}},
+            "done",
+        ),
+    ],
+)
+def test_each_event_has_a_subject_of_its_own(world: World, host: str, payload: dict[str, Any], subject: str) -> None:
+    assert subject_of(kept(world, host, payload)) == subject
+
+
+def test_last_words_are_kept_once(world: World) -> None:
+    found = kept(world, "gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"})
+    assert str(found["detail"]).count("it is done") == 1
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+def test_a_patch_is_found_by_its_files_and_is_no_command(world: World, event: str) -> None:
+    called(world, patching(event), 1, "codex")
+    with opened(world.roots().state) as store:
+        assert [len(list(store.search(Query(path=path)))) for path in ("src/a.py", "src/b.py", "c.py")] == [1, 1, 0]
+        assert not list(store.search(Query(command="*Patch*")))
+
+
+def test_the_line_that_starts_a_server_is_no_command(world: World) -> None:
+    called(world, cursor("beforeMCPExecution", **ASKS), 1)
+    with opened(world.roots().state) as store:
+        assert not list(store.search(Query(command="npx *")))
+        assert list(store.search(Query(text="gh-mcp")))
+
+
 def test_a_call_is_found_by_its_command_on_every_host(world: World) -> None:
     called(world, windsurf("pre_run_command", command_line="echo hi", cwd="/"), 1, "windsurf")
     called(world, cline("echo hi", "pwd"), 2, "cline")

@@ -1,5 +1,7 @@
 """What git would do, by its words."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -136,15 +138,22 @@ def test_what_happens_to_history(line: str, expected: list[str]) -> None:
         ("git push", ["push"]),
         ("git push origin topic", ["push topic"]),
         ("git push -n --force", []),
-        ("git push -fu origin topic", ["overwrite-remote forced"]),
-        ("git push origin +topic", ["overwrite-remote forced"]),
-        ("git push origin -- +topic", ["overwrite-remote forced"]),
+        ("git push -fu origin topic", ["overwrite-remote forced", "push topic"]),
+        ("git push origin +topic", ["overwrite-remote forced", "push topic"]),
+        ("git push origin -- +topic", ["overwrite-remote forced", "push topic"]),
         ("git push -- --force", ["push"]),
-        ("git push --force-with-lease", ["overwrite-remote lease"]),
-        ("git push --force-with-lease=topic origin +topic", ["overwrite-remote lease"]),
-        ("git push --force-with-lease=other origin +topic", ["overwrite-remote forced"]),
-        ("git push --force --force-with-lease", ["overwrite-remote forced"]),
-        ("git push --mir backup", ["delete-remote all", "push"]),
+        ("git push --force-with-lease", ["overwrite-remote lease", "push"]),
+        ("git push --force-with-lease=topic origin +topic", ["overwrite-remote lease", "push topic"]),
+        ("git push --force-with-lease=other origin +topic", ["overwrite-remote forced", "push topic"]),
+        ("git push --force --force-with-lease", ["overwrite-remote forced", "push"]),
+        ("git push origin a:b refs/tags/v1 refs/heads/main", ["push b", "push v1", "push main"]),
+        ("git push origin tag v1 +tag", ["overwrite-remote forced", "push v1", "push tag"]),
+        ("git push origin tag", ["push tag"]),
+        ("git push origin :old new", ["delete-remote named", "push new"]),
+        ("git push --tags", ["push refs/tags/*"]),
+        ("git push --all origin", ["push refs/heads/*"]),
+        ("git push origin 'refs/tags/*'", ["push refs/tags/*"]),
+        ("git push --mir backup", ["delete-remote all", "push refs/*"]),
         ("git push -d origin topic", ["delete-remote named"]),
         ("git push origin :topic", ["delete-remote named"]),
         ("git push --no-verify", ["skip-hooks", "push"]),
@@ -290,3 +299,34 @@ def test_every_word_is_an_option_a_value_or_a_rest(given_words: list[str]) -> No
         after = given_words[given_words.index("--", len(given_words) - len(found.paths) - 1) + 1 :]
         assert [word.text for word in found.paths] == after
     assert not {word.text for word in found.rest} & {"-f", "--force", "--no-force", "-x"}
+
+
+LINES = (
+    "git push -f origin main",
+    "git push origin :topic",
+    "git branch -D topic",
+    "git branch -f topic",
+    "git tag -d v1",
+    "git tag -f v1",
+    "git commit --amend --no-verify",
+    "git reset --hard",
+    "git stash drop",
+    "git worktree remove -f ../b",
+    "git gc --prune=now",
+    "git remote add up https://git.example/a.git",
+    "git remote set-url up https://git.example/a.git",
+    "git remote remove up",
+    "git config user.name me",
+    "git config core.editor 'sh -c ls'",
+    "git config core.hooksPath hooks",
+    "git -c core.pager='sh -c ls' log",
+    "git config url.https://elsewhere.example/.insteadOf https://git.example/",
+    "git config http.sslVerify false",
+)
+
+
+def test_the_document_names_the_verbs_that_rules_can_use() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "policy.md").read_text("utf-8")
+    table = page.partition("### The verbs of git")[2].partition("\n\nThere is one")[0]
+    named = {verb for row in table.splitlines() if row.startswith("| `") for verb in row.split("|")[1].split("`")[1::2]}
+    assert named == {effect.verb for line in LINES for effect in effects(line) if effect.kind == "git"}

@@ -68,6 +68,7 @@ MADE = {
     5: "DROP TABLE figures; DROP INDEX records_own",
     6: "",
     7: "ALTER TABLE unread DROP COLUMN at_us",
+    9: "",
 }
 """What each step of the trail's tables made, taken back."""
 
@@ -75,7 +76,7 @@ MADE = {
 def age(file: Path, step: int) -> None:
     """A trail as it was before this step."""
     db = sqlite3.connect(file)
-    for number in range(max(MADE), step - 1, -1):
+    for number in sorted((made for made in MADE if made >= step), reverse=True):
         db.executescript(f"{MADE[number]}; DELETE FROM versions WHERE number = {number}")
     db.close()
 

@@ -14,12 +14,13 @@ from trotline.audit.keeping import keeping
 from trotline.audit.names import Names
 from trotline.audit.store import Store
 from trotline.awaited import OpenSession
+from trotline.effects import Effect
 from trotline.engine import engine
 from trotline.engine.engine import Options
 from trotline.engine.functions import Function, Judged
 from trotline.errors import UsageError, cause_of
 from trotline.events import EVENTS, Event
-from trotline.guarding import guards_of
+from trotline.guarding import effects_of, guards_of
 from trotline.hooks import Matcher
 from trotline.jsregex import PatternError, parse
 from trotline.machine import clock, machine_roots
@@ -66,7 +67,7 @@ class Engine(engine.Engine):
         engine.sessions.named = Names(roots).kept
         if guarded:
             engine.guard()
-        engine.sink = keeping(_checked(trail), roots, engine.options.host)
+        engine.sink = keeping(_checked(trail), roots, engine.options.host, engine._would_do)
         return engine
 
     def guard(self) -> None:
@@ -129,6 +130,10 @@ class Engine(engine.Engine):
             return outcome
         unkept = _unkept(self.sink, outcome, (time.monotonic_ns() - begun) // 1000)
         return msgspec.structs.replace(outcome, alarms=(*outcome.alarms, unkept)) if unkept else outcome
+
+    def _would_do(self, event: Event) -> tuple[Effect, ...]:
+        """For the record of an event; guards have looked, where there are any."""
+        return effects_of(self.roots)(event) if self.guards is None else ()
 
     def _judged(self, event: Event, call: Call) -> Outcome:
         try:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import trotline
+from trotline.analysis.action import of_event
 from trotline.analysis.scene import World
 from trotline.config.places import OWN_RULES, Roots, is_configured, malicious_files, policy_files
 from trotline.content import Pieces, Scanning
+from trotline.effects import Effect
 from trotline.engine.sessions import Sessions
 from trotline.events import Event
 from trotline.guards.policy import DEFAULT, Policy
@@ -46,6 +48,16 @@ def guards_of(
     both = host in HOSTS and host_named(host).both
     whose = Whose(host, posixpath.basename(str(roots.home)), groups, names_later=both)
     return Guards(policy_of, world_of, Recollection(sessions), scanning, monitors=monitors, whose=whose)
+
+
+def effects_of(roots: Roots) -> Callable[[Event], tuple[Effect, ...]]:
+    """What an event would do, for a record of an action that no guard looks at; texts are looked at by nobody."""
+
+    def found(event: Event) -> tuple[Effect, ...]:
+        given = list(event.workspace_roots) or list(map(str, roots.projects[:1]))
+        return of_event(event, world_at(roots, given, str(getattr(event, "cwd", "") or ""))).effects
+
+    return found
 
 
 @functools.cache

@@ -88,6 +88,8 @@ WITHOUT_TEXT = frozenset({"Read", "Grep", "Delete"})
 """Tools that are given no more than a path and what to look for."""
 
 ADDED = pattern(r"^\+(?!\+\+ )(.*)$", re.MULTILINE)
+PATCHED = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+"""Where a file begins in a patch of `apply_patch`."""
 
 
 def _written(given: dict[str, Any]) -> Iterator[Text]:
@@ -99,9 +101,18 @@ def _written(given: dict[str, Any]) -> Iterator[Text]:
         before = str(one.get("old_string") or "")
         new = {key: value for key, value in one.items() if key not in OLD and not (one is given and key == "edits")}
         patch = new.pop("patch", None)
-        if isinstance(patch, str):
-            new["added"] = "\n".join(ADDED.findall(patch))
         yield Text(WRITE, "\n".join(_listed(list(new.values()))), path, before)
+        if isinstance(patch, str):
+            yield from _patched(patch, path)
+
+
+def _patched(patch: str, path: str) -> Iterator[Text]:
+    """What comes into each file of a patch. Lines before the first name may be for any of them."""
+    heads = list(PATCHED.finditer(patch))
+    begins = [0, *(head.end() for head in heads)]
+    ends = [*(head.start() for head in heads), len(patch)]
+    for named, begin, end in zip([path, *(head[1].strip() for head in heads)], begins, ends, strict=True):
+        yield Text(WRITE, "\n".join(ADDED.findall(patch[begin:end])), named)
 
 
 OLD = frozenset({"file_path", "path", "old_string", "tool_use_id"})

@@ -17,8 +17,8 @@ from trotline.analysis.streams import Stream
 from trotline.effects import Effect
 from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeTabFileRead, Event, PreToolUse, SubagentStart
 from trotline.hooks import mcp_parts
-from trotline.hosts.patches import PATCHED
 from trotline.hosts.specific import texts_of
+from trotline.texts import PATCHED
 
 FILES = frozenset({"read", "write", "delete", "permissions", "link", "execute"})
 """Effects whose path is looked up on the disk."""

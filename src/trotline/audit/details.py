@@ -10,6 +10,7 @@ from typing import Any
 
 from trotline.audit.actions import action_of, also_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
+from trotline.audit.kept_effects import kept, outlined
 from trotline.audit.measures import attachments_of, measures_of
 from trotline.audit.names import DIGEST, measured
 from trotline.audit.records import DETAIL
@@ -28,6 +29,9 @@ MOST = 2_000
 
 LONGEST_FIELD = 64
 """Characters of the name of a field, and of a version."""
+
+LONGEST_OF_EFFECT = 4_096
+"""The longest path there is; what else is said of an effect stands in the payload as well."""
 
 LONGEST_CHANGE = 262_144
 """Characters of one side of an edit that is kept as a diff."""
@@ -74,9 +78,7 @@ def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
         "hooks": {voice.author: voice.name for voice in voices if voice.name != voice.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
         "warnings": [warning for voice in voices for warning in voice.warnings],
-        "effects": [
-            [effect.kind, effect.verb, effect.path or effect.host or effect.target] for effect in outcome.effects
-        ],
+        "effects": [_Cut(wording.key, LONGEST_OF_EFFECT).of(kept(effect)) for effect in outcome.effects],
         "attachments": attachments_of(outcome.event),
         "lines": [[diff.path, diff.added, diff.removed] for diff in diffs],
         "reply": str(outcome.sent.get("stdout", "")),
@@ -99,7 +101,7 @@ def _outline(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
             for name, value in list(texts.items())[:MOST]
             if isinstance(value, str) and value and name not in SAID_ELSEWHERE
         },
-        "effects": [[effect.kind, effect.verb, ""] for effect in outcome.effects],
+        "effects": list(map(outlined, outcome.effects)),
         "attachments": [[kind, digest(path)] for kind, path in attachments_of(outcome.event)],
         "lines": [[digest(diff.path), diff.added, diff.removed] for diff in diffs],
     }

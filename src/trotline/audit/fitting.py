@@ -46,6 +46,14 @@ def _struct(name: str, fields: dict[str, Schema], required: tuple[str, ...]) -> 
     return msgspec.defstruct(name, [*((field, _type_of(fields[field])) for field in required), *optional])
 
 
+def _row(places: list[Schema], least: int) -> Any:
+    """An array of which so many are there; what comes behind them is nobody's."""
+    types = [_type_of(place) for place in places]
+    first = [(f"place_{at}", type_) for at, type_ in enumerate(types[:least])]
+    rest = [(f"more_{at}", type_ | msgspec.UnsetType, msgspec.UNSET) for at, type_ in enumerate(types[least:])]
+    return msgspec.defstruct("Row", [*first, *rest], array_like=True)
+
+
 def _type_of(schema: Schema) -> Any:
     if "enum" in schema:
         return str if schema["enum"] else NEVER  # a word of tomorrow's is one
@@ -55,7 +63,7 @@ def _type_of(schema: Schema) -> Any:
     if "properties" in schema:
         return _struct("Part", schema["properties"], tuple(schema["required"]))
     if "prefixItems" in schema:
-        return tuple.__class_getitem__(tuple(_type_of(inner) for inner in schema["prefixItems"]))
+        return _row(schema["prefixItems"], schema["minItems"])
     if "items" in schema:
         return list.__class_getitem__(_type_of(schema["items"]))
     return COUNT if schema.get("minimum") == 0 else PLAIN[kind]

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from trotline.audit.actions import verdict_of
-from trotline.hooks import mcp_parts
+from trotline.audit.mcp_calls import ASKED, called_tool
 
-ASKED = "beforeMCPExecution"
 GENERIC = "preToolUse"
 RESULTS = frozenset({"afterMCPExecution", "postToolUse"})
 REFUSED = "deny"
@@ -47,7 +46,7 @@ def tools_seen(records: Iterable[dict[str, Any]]) -> list[ToolSeen]:
     talks: dict[tuple[str, str], _Talk] = {}
     results = []
     for record in records:
-        server, tool = _named(record)
+        server, tool = called_tool(record)
         if not tool:
             continue
         talk = talks.setdefault((str(record.get("host")), str(record.get("conversation") or "")), _Talk())
@@ -71,24 +70,6 @@ def _alone(calls: list[dict[str, Any]], specific: int) -> list[dict[str, Any]]:
     refused = [record for record in calls if verdict_of(record) == REFUSED]
     others = [record for record in calls if verdict_of(record) != REFUSED]
     return [*refused, *others[: max(0, len(others) - specific)]]
-
-
-def _named(record: dict[str, Any]) -> tuple[str, str]:
-    """Server and tool of a call; two empty texts for one that is not MCP's."""
-    name = str(record.get("tool") or "")
-    server, tool = mcp_parts(name)
-    if tool:
-        return server, tool
-    if record.get("event") not in {ASKED, "afterMCPExecution"}:
-        return "", ""
-    detail = record.get("detail")
-    told = detail if isinstance(detail, dict) else {}
-    for effect in told.get("effects", ()):
-        if isinstance(effect, list) and effect[:1] == ["mcp"] and str(effect[-1]).endswith(f":{name}"):
-            return str(effect[-1])[: -len(name) - 1], name
-    payload = told.get("payload")
-    given = payload if isinstance(payload, dict) else {}
-    return str(given.get("mcp_server_name") or given.get("server") or ""), name
 
 
 def _count(found: dict[tuple[str, str], ToolSeen], name: tuple[str, str], record: dict[str, Any]) -> None:

@@ -18,19 +18,25 @@ from trotline.audit.spool import Spool
 from trotline.audit.store import Line, Store
 from trotline.audit.wording import Wording, wording_of
 from trotline.config.places import Roots
+from trotline.effects import Effect
 from trotline.errors import TrotlineError
+from trotline.events import Event
 from trotline.hosts.cursor import write_event
 from trotline.outcomes import Outcome
 
 Append = Callable[[dict[str, Any]], str]
 """Keeps one line; what comes back says why it could not."""
 
+WouldDo = Callable[[Event], tuple[Effect, ...]]
+"""Says what an event would do, of which nobody has said it."""
+
 
 class Keeping:
     """A Sink: the trail of a home, or a Store that an agent's author brings."""
 
-    def __init__(self, append: Append, roots: Roots, host: str) -> None:
+    def __init__(self, append: Append, roots: Roots, host: str, would_do: WouldDo) -> None:
         self._append = append
+        self._would_do = would_do
         self._roots = roots
         self._names = Names(roots)
         self._host = host
@@ -49,22 +55,30 @@ class Keeping:
 
     def _detail(self, outcome: Outcome) -> dict[str, Any]:
         try:
-            return detail_of(outcome, self._wording)
+            return detail_of(self._analysed(outcome), self._wording)
         except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
             why = f"what was said could not be kept: {type(error).__name__}"
             return {"schema": DETAIL, "id": outcome.call.id, "missing": why}
 
+    def _analysed(self, outcome: Outcome) -> Outcome:
+        """With what it would do. It is decided and its record is there: what fails here is only not known."""
+        try:
+            effects = outcome.effects or self._would_do(outcome.event)
+        except Exception:  # noqa: BLE001 - the same as without a trail
+            return outcome
+        return msgspec.structs.replace(outcome, effects=effects)
 
-def keeping_of(roots: Roots, host: str) -> Keeping:
+
+def keeping_of(roots: Roots, host: str, would_do: WouldDo) -> Keeping:
     """Into the trail of this home, the way that every record goes."""
-    return Keeping(Spool(roots.state / "spool").append, roots, host)
+    return Keeping(Spool(roots.state / "spool").append, roots, host, would_do)
 
 
-def keeping(trail: bool | Store, roots: Roots, host: str) -> Keeping | None:
+def keeping(trail: bool | Store, roots: Roots, host: str, would_do: WouldDo) -> Keeping | None:
     """What `trail=` means: the trail of this home, a store of one's own, or nothing."""
     if isinstance(trail, bool):
-        return keeping_of(roots, host) if trail else None
-    return Keeping(_into(trail), roots, host)
+        return keeping_of(roots, host, would_do) if trail else None
+    return Keeping(_into(trail), roots, host, would_do)
 
 
 def _into(store: Store) -> Append:

@@ -247,7 +247,9 @@ def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
     if words:
         found |= {name: _as_text(payload[field]) for field, name in TEXTS.items() if payload.get(field)}
         found |= {name: deeds.detail_of(record).get(field) for field, name in ABOUT.items()}
-        found["trotline.effects"] = [" ".join(map(str, one)) for one in _lists(deeds.detail_of(record).get("effects"))]
+        found["trotline.effects"] = [
+            " ".join(map(str, one[:3])) for one in _lists(deeds.detail_of(record).get("effects"))
+        ]
     return found
 
 

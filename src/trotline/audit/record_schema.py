@@ -8,6 +8,7 @@ from typing import Any
 from trotline.audit.export import FIELDS, OCSF_VERSION
 from trotline.audit.records import DETAIL, HOOK, HOST, SCHEMA
 from trotline.config.levels import FULL, MINIMAL, STANDARD
+from trotline.effects import Certainty
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -19,9 +20,9 @@ TEXTS: Schema = {"type": "array", "items": TEXT}
 WORD: Schema = {"enum": ["silent", "allow", "ask", "deny"]}
 
 
-def _row(*fields: Schema) -> Schema:
-    """An array in which every place has its meaning."""
-    return {"type": "array", "prefixItems": list(fields), "minItems": len(fields)}
+def _row(*fields: Schema, more: Schema | None = None) -> Schema:
+    """An array in which every place has its meaning; the last may be missing."""
+    return {"type": "array", "prefixItems": [*fields, *([more] if more else [])], "minItems": len(fields)}
 
 
 VOICE: Schema = {
@@ -36,6 +37,21 @@ VOICE: Schema = {
         "exit": {"type": ["integer", "null"], "description": "how its process ended, where it had one"},
     },
     "required": ["author", "said", "micros"],
+}
+
+EFFECT: Schema = {
+    "type": "object",
+    "properties": {
+        "host": {**TEXT, "description": "the machine, registry or cluster that it reaches"},
+        "target": {**TEXT, "description": "what it is done to there, or what has no path"},
+        "package": {**TEXT, "description": "the package, as a package URL, or the database"},
+        "source": {**TEXT, "description": "what goes there, or where it comes from"},
+        "why": {**TEXT, "description": "why it is not known better"},
+        "writes": {"type": "boolean"},
+        "recursive": {"type": "boolean"},
+        "certainty": {"enum": [*Certainty], "description": "absent when it is known"},
+    },
+    "required": [],
 }
 
 RECORD: dict[str, tuple[Schema, str]] = {
@@ -54,6 +70,10 @@ RECORD: dict[str, tuple[Schema, str]] = {
     "sent": (
         WORD,
         "what was sent, in our words: one that the product cannot hear became another; its own are in detail.reply",
+    ),
+    "observed": (
+        {"type": "array", "items": COUNT},
+        "which records say that it was done, by their seq; found when it is read, and absent if it announced nothing",
     ),
     "edited": ({"type": "boolean"}, "whether a hook rewrote the input"),
     "deciders": (TEXTS, "whose voices that was"),
@@ -83,7 +103,10 @@ WORDS: dict[str, tuple[Schema, str]] = {
     "warnings": (TEXTS, "what was wrong with how hooks answered"),
     "hooks": ({"type": "object"}, "the lines of hooks, by the names that voices have"),
     "not_run": ({"type": "array", "items": _row(TEXT, TEXT, TEXT)}, "hooks that did not run: id, line, why"),
-    "effects": ({"type": "array", "items": _row(TEXT, TEXT, TEXT)}, "what it would do: kind, verb, to what"),
+    "effects": (
+        {"type": "array", "items": _row(TEXT, TEXT, TEXT, more=EFFECT)},
+        "what it would do: kind, verb, to what (path, else host, else target), and what else is not zero, by name",
+    ),
     "attachments": ({"type": "array", "items": _row(TEXT, TEXT)}, "what went with a prompt: type, path"),
     "lines": ({"type": "array", "items": _row(TEXT, COUNT, COUNT)}, "what edits change: path, lines added, removed"),
     "diffs": ({"type": "array", "items": _row(TEXT, TEXT)}, "what edits change: path, diff; only when `full`"),

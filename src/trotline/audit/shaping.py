@@ -113,7 +113,7 @@ def _fit_of(schema: Schema) -> Fit:
     if "properties" in schema:
         return _object_of({name: _fit_of(inner) for name, inner in schema["properties"].items()}, schema["required"])
     if "prefixItems" in schema:
-        return _row_of([_fit_of(inner) for inner in schema["prefixItems"]])
+        return _row_of([_fit_of(inner) for inner in schema["prefixItems"]], schema["minItems"])
     if "items" in schema:
         return _list_of(_fit_of(schema["items"]))
     return _count if schema.get("minimum") == 0 else PLAIN[schema["type"]][1]
@@ -141,13 +141,15 @@ def _list_of(fit: Fit) -> Fit:
     return fit_all
 
 
-def _row_of(fits: list[Fit]) -> Fit:
+def _row_of(fits: list[Fit], least: int) -> Fit:
     def fit_all(value: Any) -> Any:
         if not isinstance(value, list) or not value:
             return UNFIT
-        missing = [None] * (len(fits) - len(value))
+        missing = [None] * (least - len(value))
         found = [fit(one) for fit, one in zip(fits, [*value, *missing], strict=False)]
-        return value if not missing and all(map(is_, found, value)) else [*found, *value[len(fits) :]]
+        if not missing and all(map(is_, found, value)):
+            return value
+        return [*(one for one in found if one is not UNFIT), *value[len(fits) :]]
 
     return fit_all
 

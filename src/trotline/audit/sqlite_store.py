@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from trotline.audit import forgetting, spans
-from trotline.audit.actions import PROMPT, RAN, STEPS, TURNS, Step, steps_of
+from trotline.audit import forgetting, observation, spans
+from trotline.audit.actions import Step
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
 from trotline.audit.bodies import KINDS, as_text, joined, say_the_same, why_unread
@@ -260,29 +260,28 @@ class SqliteStore:
     def steps(self, newest: int) -> Iterator[Step]:
         """What the records say of actions, oldest first: all, or those of so many entries."""
         after = max(0, self.head().seq - newest) if newest else 0
-        kinds, turns = (", ".join("?" * len(words)) for words in (STEPS, TURNS))
-        statement = (
-            "SELECT records.seq, id, host, conversation, event, coalesce(kind, ''), coalesce(name, ''), verdict"  # noqa: S608 - marks
-            f" FROM records LEFT JOIN facts ON facts.seq = records.seq AND kind IN ({kinds})"
-            f" WHERE records.seq > ? AND own = 0 AND (kind IS NOT NULL OR event IN ({turns})) ORDER BY records.seq"
-        )
         with self._complaints:
-            for seq, id_, host, talk, event, kind, name, verdict in self._db.execute(
-                statement, (*STEPS, after, *TURNS)
-            ):
-                yield Step(seq, id_, (host, talk), event, kind, name, verdict == "ask")
+            yield from observation.steps_where(self._db, "records.seq > ?", after)
 
     def alarms(self, newest: int = RECENT_FOR_ALARMS) -> list[Alarm]:
         """What does not fit together in so many entries, or, with 0, in all."""
         return alarms_in(self.steps(newest))
 
+    def alarms_about(self, record: dict[str, Any]) -> list[Alarm]:
+        """Those that a record shows, or that are about it."""
+        with self._complaints:
+            steps = observation.steps_around(self._db, record)
+        return [alarm for alarm in alarms_in(steps) if record["seq"] in (alarm.seq, alarm.about_seq)]
+
+    def with_observed(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The same records, and under `observed` which others say that it was done, where one announced something."""
+        with self._complaints:
+            yield from observation.with_observed(self._db, records)
+
     def observed(self, record: dict[str, Any]) -> list[int]:
         """Which records say that this action was done, if it is one that was to be done."""
-        names = [name for kind, name in steps_of(record) if kind != RAN and name and not name.startswith(PROMPT)]
-        with self._complaints:
-            found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ?"
-            rows = (row for name in names for row in self._db.execute(found, (RAN, name, record["seq"])))
-            return sorted({seq for (seq,) in rows})
+        (found,) = self.with_observed([record])
+        return list(found.get("observed", ()))
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
         with self._complaints:

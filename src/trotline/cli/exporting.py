@@ -87,7 +87,7 @@ def export(
         click.echo(f"{plural(count, 'request')} taken by {printable(to)}")
         return 0
     with opened_trail(roots.state) as store:
-        lines = exported(form, store.search(understood(store, query)), words=words)
+        lines = exported(form, store.with_observed(store.search(understood(store, query))), words=words)
         if output is None:
             for line in lines:
                 click.echo(line)

@@ -101,8 +101,10 @@ def command(
 
 def _keep(outcome: Outcome, roots: Roots) -> None:
     from trotline.audit.keeping import keeping_of
+    from trotline.guarding import effects_of
 
-    unkept = keeping_of(roots, HOST)(outcome, max((voice.micros for voice in outcome.voices), default=0))
+    keep = keeping_of(roots, HOST, effects_of(roots))
+    unkept = keep(outcome, max((voice.micros for voice in outcome.voices), default=0))
     if unkept:
         click.echo(f"warning: {unkept}", err=True)
 

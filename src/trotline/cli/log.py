@@ -113,7 +113,8 @@ def _tell(store: SqliteStore, query: Query, *, as_json: bool) -> None:
     found = list(store.search(query))
     alarms = store.alarms()
     if as_json:
-        data = {"records": found, "unread": len(store.unread()), "alarms": [alarm._asdict() for alarm in alarms]}
+        records = list(store.with_observed(found))
+        data = {"records": records, "unread": len(store.unread()), "alarms": [alarm._asdict() for alarm in alarms]}
         click.echo(envelope("trotline.log/1", ok=True, data=data, problems=[]))
         return
     if found and sys.stdout.isatty():

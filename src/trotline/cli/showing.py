@@ -58,16 +58,19 @@ def show(name: str, as_json: bool, roots: Roots) -> int:
     """Everything about one call, by its number or its id; what an edit changes is shown if it was kept."""
     with opened_trail(roots.state) as store:
         record = record_named(store, name)
-        observed = store.observed(record)
+        observed, about = store.observed(record), store.alarms_about(record)
     if as_json:
-        click.echo(envelope("trotline.log.record/1", ok=True, data={**record, "observed": observed}, problems=[]))
+        told = {"observed": observed, "alarms_about": [{**one._asdict(), "sentence": one.sentence} for one in about]}
+        click.echo(envelope("trotline.log.record/1", ok=True, data={**record, **told}, problems=[]))
         return 0
     if sys.stdout.isatty():
         from trotline.cli.sheet import draw_record
 
         draw_record(record, observed)
+        tell_alarms(about, len(about), err=False)
         return 0
     click.echo(line_of(record))
+    tell_alarms(about, len(about), err=False)
     for line in _voices(record):
         click.echo(line)
     if observed:

@@ -18,7 +18,7 @@ def _sent(effect: Effect, _: Sight) -> bool:
 
 def _to_a_new_remote(effect: Effect, sight: Sight) -> bool:
     """`git remote add x URL && git push x` is a push to that URL."""
-    if effect.kind != "git" or effect.verb not in {"push", "overwrite-remote"}:
+    if effect.kind != "git" or effect.verb != "push":
         return False
     names = {
         other.target

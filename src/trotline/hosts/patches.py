@@ -1,13 +1,10 @@
 """Patches in the format of `apply_patch`: files, and under each the lines that stay, go and come."""
 
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from trotline.parts import Edit
-from trotline.pattern import pattern
-
-PATCHED = pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", re.MULTILINE)
+from trotline.texts import PATCHED
 
 
 class Patched(NamedTuple):

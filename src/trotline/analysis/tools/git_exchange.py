@@ -83,7 +83,7 @@ def _pushed(call: Call, remote: str, refs: tuple[Argument, ...]) -> None:
     if found.has("delete"):
         call.lost("delete-remote", source="named", target=where)
         return
-    deleted = [ref.text for ref in refs if ref.text.lstrip("+").startswith(":") and len(ref.text.lstrip("+")) > 1]
+    deleted = [ref.text for ref in refs if _deletes(ref.text)]
     if deleted:
         call.lost("delete-remote", source="named", target=f"{remote} {' '.join(deleted)}")
     if found.has("mirror", "prune"):
@@ -95,12 +95,30 @@ def _pushed(call: Call, remote: str, refs: tuple[Argument, ...]) -> None:
         call.lost("overwrite-remote", source="forced", target=where)
     elif found.has("force-with-lease"):
         call.lost("overwrite-remote", source="lease", target=where)
-    elif not deleted:
-        call.lost("push", source=_branch_of(refs[-1].text) if refs else "", target=remote)
+    for source in _sources(call, [ref.text for ref in refs]):
+        call.lost("push", source=source, target=remote)
+
+
+EVERY = {"tags": "refs/tags/*", "all": "refs/heads/*", "branches": "refs/heads/*", "mirror": "refs/*"}
+"""What a flag pushes without naming it, in git's own words."""
+
+
+def _sources(call: Call, refs: list[str]) -> list[str]:
+    """What goes there, as it is called there; by force or not, for a rule that says who may push it. Nothing is named
+    where the settings say what is pushed."""
+    many = [every for flag, every in EVERY.items() if call.found.has(flag)]
+    pairs = zip(refs, [*refs, ""][1:], strict=True)
+    named = [_branch_of(ref) for ref, after in pairs if not _deletes(ref) and not (ref == "tag" and after)]
+    return list(dict.fromkeys([*named, *many])) or ([] if refs else [""])
+
+
+def _deletes(ref: str) -> bool:
+    return ref.lstrip("+").startswith(":") and len(ref.lstrip("+")) > 1
 
 
 def _branch_of(ref: str) -> str:
-    return ref.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/")
+    name = ref.lstrip("+").rpartition(":")[2]
+    return name if name.endswith("*") else name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
 def _remote(call: Call) -> None:
