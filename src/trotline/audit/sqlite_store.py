@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from trotline.audit import forgetting, spans
-from trotline.audit.actions import PROMPT, RAN, STEPS, TURNS, Step, steps_of
+from trotline.audit.actions import DONE, PROMPT, STEPS, TURNS, Step, steps_of
 from trotline.audit.alarms import Alarm, alarms_in
 from trotline.audit.asking import asked
 from trotline.audit.bodies import KINDS, as_text, joined, say_the_same, why_unread
@@ -278,10 +278,10 @@ class SqliteStore:
 
     def observed(self, record: dict[str, Any]) -> list[int]:
         """Which records say that this action was done, if it is one that was to be done."""
-        names = [name for kind, name in steps_of(record) if kind != RAN and name and not name.startswith(PROMPT)]
+        names = [name for kind, name in steps_of(record) if kind not in DONE and name and not name.startswith(PROMPT)]
         with self._complaints:
-            found = "SELECT seq FROM facts WHERE kind = ? AND name = ? AND seq > ?"
-            rows = (row for name in names for row in self._db.execute(found, (RAN, name, record["seq"])))
+            found = f"SELECT seq FROM facts WHERE kind IN ({', '.join('?' * len(DONE))}) AND name = ? AND seq > ?"  # noqa: S608 - marks
+            rows = (row for name in names for row in self._db.execute(found, (*DONE, name, record["seq"])))
             return sorted({seq for (seq,) in rows})
 
     def misindexed(self) -> Iterator[tuple[int, str]]:
