@@ -1,4 +1,4 @@
-"""Conversations as a host has them, of which we see what our installed lines are called for: whole, they are no alarm."""
+"""Conversations as a host has them, of which we see what our installed lines are called for."""
 
 import json
 import re

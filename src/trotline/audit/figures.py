@@ -7,16 +7,19 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from trotline.audit.actions import verdict_of
+from trotline.audit.deeds import REFUSED
 from trotline.audit.edits import BY, edited_in, raises_both
 from trotline.audit.shapes import dict_of, list_of, text_of
 from trotline.hooks import mcp_parts
 
 DENIED, LOST, BROKEN, OPEN = "denied", "lost", "broken", "open"
+MONITORED = "would_be_denied"
 CALLED, FAILED = "called", "failed"
 SERVED, UNSERVED = "server_called", "server_failed"
 ADDED, REMOVED = "added", "removed"
 SUMMED = (
     DENIED,
+    MONITORED,
     LOST,
     BROKEN,
     OPEN,
@@ -44,8 +47,8 @@ GREATEST = 1 << 40
 TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "response", "afterAgentThought": "thought"}
 SPECIFIC = {"afterShellExecution", "afterMCPExecution"}
 GENERIC = {"postToolUse", "postToolUseFailure"}
-REFUSED = "permission_denied"
-"""How Cursor says that a tool did not run because somebody did not let it."""
+
+REFUSALS = {"deny": DENIED, "would_deny": MONITORED}
 
 
 class Figure(NamedTuple):
@@ -62,9 +65,9 @@ def figures_of(record: dict[str, Any]) -> list[Figure]:
 def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Hooks by the line that people wrote; a record itself has only their ids."""
     hooks = dict_of(dict_of(record.get("detail")).get("hooks"))
-    denied = verdict_of(record) == "deny"
-    for author in list_of(record.get("deciders")) if denied else ():
-        yield DENIED, hooks.get(str(author), author), 1
+    verdict = verdict_of(record)
+    for author in list_of(record.get("deciders")) if verdict in REFUSALS else ():
+        yield REFUSALS[verdict], hooks.get(str(author), author), 1
     for loss in list_of(record.get("losses")):
         yield LOST, (list_of(loss) or [loss])[0], 1
     yield TOOK, EVERY_CALL, record.get("micros")
@@ -74,7 +77,7 @@ def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
             yield TOOK, who, voice["micros"]
         if voice.get("failure"):
             yield BROKEN, f"{who}: {voice['failure']}", 1
-            yield OPEN, f"{who}: {voice['failure']}", not denied
+            yield OPEN, f"{who}: {voice['failure']}", verdict != "deny"
 
 
 def _worked(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:

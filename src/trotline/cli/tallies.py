@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from trotline.audit.query import VERDICTS
+from trotline.audit.query import SAID
 from trotline.audit.sqlite_store import RECENT_FOR_ALARMS
 from trotline.cli.output import plural
 from trotline.cli.tables import Table
 
-SAID = {word: said for said, word in VERDICTS.items()}
 COUNTED = {
     "denied_by": "denied by",
+    "would_be_denied_by": "would be denied by",
     "losses": "lost",
     "failures": "failed",
     "failed_open": "failed, and the call went on",
