@@ -7,8 +7,9 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from trotline.audit.actions import verdict_of
-from trotline.audit.deeds import REFUSED
-from trotline.audit.edits import BY, edited_in, raises_both
+from trotline.audit.deeds import REFUSED, payload_of
+from trotline.audit.edits import BY, creates, edited_in, planned_in, raises_both
+from trotline.audit.server_names import server_at
 from trotline.audit.shapes import dict_of, list_of, text_of
 from trotline.hooks import mcp_parts
 
@@ -37,6 +38,10 @@ SPREAD = (TOOK, LASTED, SERVING, SAID)
 
 COMMAND, EDIT = "command", "edit"
 """Kinds that are counted for each conversation."""
+
+CREATED, PLANNED = "created", "planned"
+"""A file that was not there before, and lines that are to be written into one: an event each, which only together say
+how many lines a new file has."""
 
 EVERY_CALL = "every call"
 UNTOLD = "not told"
@@ -86,17 +91,26 @@ def _worked(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         yield SAID, TEXTS[event], measures.get("characters")
     elif event == "stop" and measures.get("characters") and not raises_both(record):
         yield SAID, "response", measures["characters"]
-    if event == "beforeShellExecution" or (
-        event == "preToolUse" and record.get("tool") == SHELL and not raises_both(record)
-    ):
+    if _is_command(record, event):
         yield COMMAND, SHELL, 1
+    for planned in planned_in(record):
+        yield PLANNED, planned.path, planned.added
     for edited in edited_in(record):
         by = BY.get(event, "agent")
         yield EDIT, edited.path, 1
+        if creates(record):
+            yield CREATED, edited.path, 1
         if edited.added or edited.removed:
             yield f"{by}_{ADDED}", edited.path, edited.added
             yield f"{by}_{REMOVED}", edited.path, edited.removed
     yield from _called(record, event, measures)
+
+
+def _is_command(record: dict[str, Any], event: str) -> bool:
+    """One that an agent wanted to run, once: what is refused at the event of any tool has no event of its own."""
+    if event == "preToolUse" and record.get("tool") == SHELL:
+        return not raises_both(record) or verdict_of(record) == "deny"
+    return event == "beforeShellExecution"
 
 
 def _called(record: dict[str, Any], event: str, measures: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -125,7 +139,7 @@ def _tool(record: dict[str, Any], event: str, measures: dict[str, Any]) -> str:
     if event == "afterShellExecution":
         return SHELL
     if event == "afterMCPExecution":
-        server = measures.get("mcp_server_name")
+        server = measures.get("mcp_server_name") or server_at(payload_of(record))
         return f"MCP:{server}:{tool}" if server else f"MCP:{tool}"
     return tool or "unnamed"
 

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 
 from trotline.audit.actions import verdict_of
+from trotline.audit.deeds import payload_of
+from trotline.audit.server_names import server_at
 from trotline.hooks import mcp_parts
 
 ASKED = "beforeMCPExecution"
@@ -16,7 +18,8 @@ REFUSED = "deny"
 
 
 class ToolSeen(msgspec.Struct, kw_only=True):
-    """One tool of one server; without a name where no event told the server. Times in microseconds."""
+    """One tool of one server; without a name where no event told the server, and with its address or program for one,
+    which no policy knows, where that is all that was told. Times in microseconds."""
 
     server: str
     tool: str
@@ -26,6 +29,7 @@ class ToolSeen(msgspec.Struct, kw_only=True):
     verdicts: dict[str, int] = {}
     found: dict[str, int] = {}  # what scanners found in its results, by kind
     hosts: list[str] = []
+    named: bool = False  # whether the host itself names the server
 
     @property
     def name(self) -> str:
@@ -48,6 +52,7 @@ def tools_seen(records: Iterable[dict[str, Any]]) -> list[ToolSeen]:
     results = []
     for record in records:
         server, tool = _named(record)
+        server = server or _placed(record)
         if not tool:
             continue
         talk = talks.setdefault((str(record.get("host")), str(record.get("conversation") or "")), _Talk())
@@ -86,9 +91,12 @@ def _named(record: dict[str, Any]) -> tuple[str, str]:
     for effect in told.get("effects", ()):
         if isinstance(effect, list) and effect[:1] == ["mcp"] and str(effect[-1]).endswith(f":{name}"):
             return str(effect[-1])[: -len(name) - 1], name
-    payload = told.get("payload")
-    given = payload if isinstance(payload, dict) else {}
+    given = payload_of(record)
     return str(given.get("mcp_server_name") or given.get("server") or ""), name
+
+
+def _placed(record: dict[str, Any]) -> str:
+    return server_at(payload_of(record)) if str(record.get("event")).endswith("MCPExecution") else ""
 
 
 def _count(found: dict[tuple[str, str], ToolSeen], name: tuple[str, str], record: dict[str, Any]) -> None:
@@ -96,6 +104,7 @@ def _count(found: dict[tuple[str, str], ToolSeen], name: tuple[str, str], record
     one = found.setdefault(name, ToolSeen(server=name[0], tool=name[1], first_us=at, last_us=at))
     one.first_us, one.last_us = min(one.first_us, at), max(one.last_us, at)
     one.calls += 1
+    one.named |= bool(_named(record)[0])
     word = verdict_of(record)
     one.verdicts = {**one.verdicts, word: one.verdicts.get(word, 0) + 1}
     one.hosts = sorted({*one.hosts, str(record.get("host"))})

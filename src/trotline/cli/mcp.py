@@ -68,7 +68,7 @@ def _list(seen: Iterable[ToolSeen]) -> str:
     """TOML that a person looks through before it is used; a tool that was refused is not in it."""
     import json
 
-    names = [one.name for one in seen if one.server and not set(one.verdicts) <= REFUSED]
+    names = [one.name for one in seen if one.named and not set(one.verdicts) <= REFUSED]
     return "\n".join(["[lists]", "allow_mcp = [", *(f"  {json.dumps(name)}," for name in names), "]"])
 
 
