@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from trotline.audit.counting import chosen
-from trotline.audit.figures import ADDED, CREATED, PLANNED, SPREAD, SUMMED
+from trotline.audit.figures import CREATED, SPREAD, SUMMED
 from trotline.audit.percentiles import percentiles
 from trotline.audit.query import Query
 
@@ -18,9 +18,9 @@ SUMS = "SELECT figures.kind, figures.name, count(*), sum(amount) FROM {table} {w
 SPREADS = "SELECT figures.kind, figures.name, json_group_array(amount) FROM {table} {where} GROUP BY 1, 2"
 
 OF_NEW = (
-    f"SELECT 'agent_{ADDED}', figures.name, count(*), sum((SELECT planned.amount FROM figures AS planned"
-    f" WHERE planned.kind = '{PLANNED}' AND planned.name = figures.name AND planned.seq < figures.seq"
-    " ORDER BY planned.seq DESC LIMIT 1)) AS total FROM {table} {where} GROUP BY 2 HAVING total"  # noqa: S608 - names of ours
+    "SELECT 'agent_added', figures.name, count(*), sum((SELECT planned.amount FROM figures AS planned"
+    " WHERE planned.kind = 'planned' AND planned.name = figures.name AND planned.seq < figures.seq"
+    " ORDER BY planned.seq DESC LIMIT 1)) AS total FROM {table} {where} GROUP BY 2 HAVING total"
 )
 """Lines of files that were not there before: those of the last plan for each."""
 
