@@ -73,6 +73,10 @@ def kinds_of(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
         ([REFUSED, REFUSED, RAN], [(3, 2)]),
         ([REFUSED, UNKNOWN, RAN], []),
         ([REFUSED, UNKNOWN, RAN, RAN], [(4, 1)]),
+        ([LET, BEGUN, REFUSED, RAN], [(4, 3)]),
+        ([LET, BEGUN, REFUSED, LET, RAN], []),
+        ([LET, BEGUN, LET, REFUSED, RAN, RAN], [(6, 4)]),
+        ([LET, BEGUN, RAN, LET, REFUSED, RAN], []),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )

@@ -248,6 +248,19 @@ def test_what_was_refused_and_done_is_told_of(world: World) -> None:
     assert "done all the same" in json.loads(line)["text"]
 
 
+@pytest.mark.parametrize("since_us,alarms", [(20, 1), (21, 0)])
+def test_an_alarm_before_the_first_round_is_told_of_if_its_record_came_since_the_alert_is_there(
+    tmp_path: Path, store: SqliteStore, times: Times, since_us: int, alarms: int
+) -> None:
+    sent: list[Message] = []
+    for number, event in ((1, "beforeShellExecution"), (2, "afterShellExecution")):
+        append(store, number, event=event, at_us=10 * number)
+        store.append([Line({"schema": "trotline.detail/1", "id": f"id-{number}", "action": "a"})])
+    for _ in range(2):
+        Round(tmp_path, [alert(on="alarm")], times, keeping(sent)).run(store, since_us)
+    assert [(one.record or {}).get("id") for one in sent] == ["id-2"] * alarms
+
+
 def test_what_was_done_without_a_question_is_told_of_and_leave_that_nobody_used_is_not(world: World) -> None:
     keeper, kept = program(world)
     configured(world, f'command = ["{keeper}"]', on="alarm")

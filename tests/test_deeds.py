@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from store_behaviour import record
 from trails import called, edit, raised, stats
 from trotline.audit import trail
 from trotline.audit.query import Query
+from trotline.audit.trail import spool_of
 from worlds import World, new_world, trotline_process
 
 
@@ -71,6 +73,58 @@ def test_edits_of_every_host_are_counted_once_under_their_files(world: World, ho
     assert (talk["commands"], talk["edits"]) == (0, len(files))
 
 
+OLD = "\n".join(f"line {number}" for number in range(300))
+NEW = OLD.replace("line 7\n", "line seven\n")
+PART = {"oldStart": 7, "oldLines": 3, "newStart": 7, "newLines": 3, "lines": [" line 6", "-line 7", "+line seven"]}
+WRITTEN: dict[str, tuple[dict[str, Any], dict[str, Any], tuple[int, int]]] = {
+    "a patch": ({"content": NEW}, {"originalFile": OLD, "structuredPatch": [PART]}, (1, 1)),
+    "what was there": ({"content": NEW}, {"originalFile": OLD}, (1, 1)),
+    "the same": ({"content": NEW}, {"originalFile": NEW, "structuredPatch": []}, (0, 0)),
+    "a new file": ({"content": NEW}, {"originalFile": None, "structuredPatch": []}, (300, 0)),
+    "everywhere": (
+        {"old_string": "7", "new_string": "seven", "replace_all": True},
+        {"originalFile": OLD, "structuredPatch": [PART, PART]},
+        (2, 2),
+    ),
+    "nothing that is known": ({"content": "a\nb"}, {"originalFile": 3, "structuredPatch": [{"lines": [4]}, 5]}, (0, 0)),
+}
+
+
+@pytest.mark.parametrize("case", WRITTEN)
+def test_lines_are_those_that_a_host_says_were_changed(world: World, case: str) -> None:
+    given, answer, lines = WRITTEN[case]
+    tool = {"tool_name": "Write" if "content" in given else "Edit", "tool_input": {"file_path": "/srv/a.py", **given}}
+    called(world, {**CLAUDES, "hook_event_name": "PostToolUse", **tool, "tool_response": answer}, 1, "claude-code")
+    files = [(one["agent_added"], one["agent_removed"]) for one in stats(world)["files"]]
+    assert files == ([lines] if any(lines) else [])
+    assert [talk["edits"] for talk in talks(world)] == [1]
+
+
+@pytest.mark.parametrize("words", [(), ("--since", "1970-01-01"), ("--host", "cursor"), ("--event", "afterFileEdit")])
+def test_lines_of_a_file_that_cursor_creates_are_counted_once(world: World, words: tuple[str, ...]) -> None:
+    new, old = "/srv/new.py", "/srv/old.py"
+    refused = {"tool_name": "Write", "tool_input": {"file_path": f"{world.home}/.ssh/config", "content": "x"}}
+    number = 0
+    for path, content, edits in (
+        (new, "1\n2\n3\n", []),
+        (old, "a\nb\nC\n", [{"old_string": "c", "new_string": "C"}]),
+        (new, "1\n2\n3\n4\n", [{"old_string": "", "new_string": "4\n"}]),
+    ):
+        tool = {"tool_name": "Write", "tool_input": {"file_path": path, "content": content}, "tool_use_id": str(number)}
+        after = raised("afterFileEdit", file_path=path, edits=edits)
+        for told in (
+            raised("preToolUse", **refused),
+            raised("preToolUse", **tool),
+            after,
+            raised("postToolUse", **tool),
+        ):
+            number += 1
+            called(world, told, number)
+    files = {one["file"]: (one["agent_added"], one["agent_removed"]) for one in stats(world, *words)["files"]}
+    assert files == {new: (4, 0), old: (1, 1)}
+    assert [talk["edits"] for talk in talks(world)] == [3]
+
+
 def talks(world: World, *words: str) -> list[dict[str, Any]]:
     done = trotline_process("log", "conversations", "--json", *words, *world.options, cwd=world.project)
     return list(json.loads(done.stdout)["data"])
@@ -86,6 +140,19 @@ def test_a_command_is_counted_once_whichever_event_tells_of_it(world: World) -> 
     called(world, {**bash, "hook_event_name": "PreToolUse"}, 5, "claude-code")
     called(world, {**bash, "hook_event_name": "PostToolUse", "tool_response": "ok"}, 6, "claude-code")
     assert {one["id"]: one["commands"] for one in talks(world)} == {"c": 1, "c2": 1}
+
+
+@pytest.mark.parametrize("refused", ["git push --force", "ls"])
+def test_a_command_that_was_refused_is_one_that_was_tried_under_every_host(world: World, refused: str) -> None:
+    """Where it is refused at the event of any tool, its own event does not come."""
+    command = {"command": refused}
+    called(world, raised("preToolUse", tool_name="Shell", tool_input=command), 1)
+    if refused == "ls":
+        called(world, raised("beforeShellExecution", **command), 2)
+    called(world, {**raised("beforeShellExecution", **command), "conversation_id": "c1"}, 3)
+    bash = {"session_id": "c2", "cwd": "/srv", "tool_name": "Bash", "tool_input": command}
+    called(world, {**bash, "hook_event_name": "PreToolUse"}, 4, "claude-code")
+    assert {one["id"]: one["commands"] for one in talks(world)} == {"c": 1, "c1": 1, "c2": 1}
 
 
 def test_a_filter_chooses_conversations_and_each_is_told_whole(world: World) -> None:
@@ -224,3 +291,40 @@ def test_a_table_that_is_cut_says_so_and_programs_get_all_of_it(world: World) ->
     assert len(stats(world)["files"]) == 13
     shown = trotline_process("log", "stats", *world.options, cwd=world.project).stdout
     assert "and 3 more" in shown
+
+
+def test_the_row_of_all_calls_is_the_first_and_not_one_of_the_ten_slowest(world: World) -> None:
+    voices = [{"author": f"hook-{number}", "said": "silent", "failure": None, "micros": 9000} for number in range(12)]
+    assert spool_of(world.roots().state).append(record(1, voices=voices, micros=5)) == ""
+    found = [one["who"] for one in stats(world)["slowest"]]
+    assert (found[0], len(found)) == ("every call", 13)
+    shown = trotline_process("log", "stats", *world.options, cwd=world.project).stdout.split("slowest, in ms\n")[1]
+    rows = [line.split()[-2:] for line in shown.splitlines()[1:]]
+    assert rows[0] == ["every", "call"]
+    assert rows[11] == ["2", "more"]
+
+
+SERVERS = {
+    "a name": ({"mcp_server_name": "search", "url": "https://mcp.acme.io/sse"}, "search"),
+    "an address": ({"mcp_server_url": "https://mcp.acme.io:8443/sse"}, "mcp.acme.io"),
+    "an older address": ({"url": "http://localhost:3000"}, "localhost"),
+    "a program": ({"command": "/opt/bin/search-server --stdio"}, "search-server"),
+    "a package": ({"command": "npx -y @acme/search@1.2 --stdio"}, "@acme/search@1.2"),
+    "a module": ({"command": "python3 -m acme_search"}, "acme_search"),
+    "a script": ({"command": "node /srv/search/server.js"}, "server.js"),
+    "no address": ({"url": "http://[bad"}, "not told"),
+    "nothing": ({}, "not told"),
+}
+
+
+@pytest.mark.parametrize("case", SERVERS)
+def test_a_server_without_a_name_is_called_by_its_address_or_its_program(world: World, case: str) -> None:
+    told, server = SERVERS[case]
+    for number, name in enumerate(("beforeMCPExecution", "afterMCPExecution")):
+        called(world, raised(name, tool_name="find", tool_input="{}", **told), number)
+    assert [(one["server"], one["calls"]) for one in stats(world)["servers"]] == [(server, 1)]
+    done = trotline_process("mcp", "--json", *world.options, cwd=world.project)
+    (tool,) = json.loads(done.stdout)["data"]["tools"]
+    assert (tool["server"] or "not told", tool["named"], tool["calls"]) == (server, case == "a name", 1)
+    listed = trotline_process("mcp", "--allow-list", *world.options, cwd=world.project).stdout
+    assert ("search:find" in listed, "find" in listed) == (case == "a name", case == "a name")

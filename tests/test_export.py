@@ -18,7 +18,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from planted import made
 from store_behaviour import detail, record
 from test_log import call, fill, log
-from trotline.audit import otlp, otlp_wire
+from trotline.audit import export, otlp, otlp_wire
 from trotline.audit.record_schema import RECORD, SCHEMAS, WORDS
 from trotline.audit.trail import spool_of
 from worlds import World, new_world, patient, trotline_process
@@ -156,7 +156,7 @@ def test_names_are_those_of_the_conventions_and_ours(world: World) -> None:
     assert denied.severity_number == 13
     assert (about["trotline.verdict"], about["gen_ai.agent.name"]) in {("deny", "cursor"), ("deny", "somebody")}
     assert about["log.record.uid"]
-    run = next(span for span in spans if span.name == "execute_tool shell")
+    run = next(span for span in spans if span.name == "execute_tool Shell")
     assert named(run.attributes)["gen_ai.operation.name"] == "execute_tool"
     assert all(log.time_unix_nano > 1_700_000_000 * 10**9 for log in logs)
 
@@ -172,8 +172,47 @@ def test_no_planted_secret_is_in_any_export(world: World) -> None:
 def test_without_words_nothing_that_was_said_is_in_any_export(world: World, form: str) -> None:
     text = log(world, "export", "--format", form, "--no-words").stdout
     assert "beforeShellExecution" in text
-    for words in ("curl", "npm test", "rm -rf", '"detail"', "tool_input"):
+    for words in ("curl", "npm test", "rm -rf", '"payload"', "tool_input"):
         assert words not in text
+
+
+def test_without_words_there_is_still_what_the_host_counted_and_where(world: World) -> None:
+    told = {"tokens": 7, "duration_ms": 40, "exit": 2, "subagent_type": "as the agent says"}
+    words = {**detail(1, command="make secrets"), "machine": "m", "user": "ann", "version": "3", "measures": told}
+    body = {**record(1, event="afterShellExecution"), "seq": 1, "detail": words, "odd": {"detail": "make"}}
+    (line,) = export.exported("jsonl", [body], words=False)
+    kept = {"machine": "m", "user": "ann", "version": "3", "measures": {"tokens": 7, "duration_ms": 40, "exit": 2}}
+    assert json.loads(line)["detail"] == {"schema": "trotline.detail/1", "id": "id-1", **kept}
+    assert "make" not in line
+    (line,) = export.exported("ocsf", [body], words=False)
+    event = json.loads(line)
+    assert (event["src_endpoint"]["name"], event["actor"]["user"]["name"]) == ("m", "ann")
+    assert errors_of("record-ocsf", event) == []
+    assert "make" not in line
+
+
+@pytest.mark.parametrize(
+    "event,fields,told,status",
+    [
+        ("postToolUseFailure", {}, {"measures": {"failure_type": "timeout"}}, ("Failure", 1, "timeout", "silent")),
+        ("postToolUse", {}, {"measures": {"exit": 3}}, ("Failure", 1, "_OTHER", "silent")),
+        ("postToolUse", {}, {"measures": {"exit": 0}}, ("Success", 1, "", "silent")),
+        ("preToolUse", {"asked": "deny"}, {}, ("Failure", 3, "g", "deny")),
+        ("preToolUse", {"asked": "deny", "withheld": ["deny"]}, {}, ("Success", 1, "g", "would_deny")),
+        ("preToolUse", {"asked": "ask", "withheld": ["ask"]}, {}, ("Success", 1, "g", "would_ask")),
+        ("preToolUse", {"asked": "ask"}, {}, ("Other", 1, "g", "ask")),
+    ],
+)
+def test_ocsf_tells_what_became_of_a_call_and_whether_it_failed(
+    event: str, fields: dict[str, Any], told: dict[str, Any], status: tuple[str, int, str, str]
+) -> None:
+    deciders = ["g"] if fields else []
+    body = {**record(1, event=event, deciders=deciders, **fields), "seq": 1, "detail": {**detail(1), **told}}
+    (line,) = export.as_ocsf([body])
+    found = json.loads(line)
+    assert errors_of("record-ocsf", found) == []
+    verdict = found["unmapped"]["verdict"]
+    assert (found["status"], found["severity_id"], found["status_detail"], verdict) == status
 
 
 def test_a_file_that_others_could_read_is_closed_to_them(world: World, tmp_path: Path) -> None:
@@ -235,7 +274,9 @@ def test_an_mcp_call_is_a_call_of_a_tool() -> None:
 def test_one_command_of_a_host_that_tells_of_it_twice_is_one_execution() -> None:
     after = record(1, host="cursor", event="afterShellExecution")
     generic = record(2, host="cursor", event="postToolUse", tool="Shell")
-    assert [otlp.span_of(one)["name"] for one in (after, generic)] == ["execute_tool shell", "postToolUse Shell"]
+    assert [otlp.span_of(one)["name"] for one in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
+    dated = [{**one, "detail": {"version": "3.21.16"}} for one in (after, generic)]
+    assert [otlp.span_of(one)["name"] for one in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
     assert otlp.span_of({**generic, "tool": "Read"})["name"] == "execute_tool Read"
     assert otlp.span_of({**generic, "host": "codex"})["name"] == "execute_tool Shell"
     assert otlp.span_of({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
@@ -266,6 +307,25 @@ def test_what_ended_badly_is_an_error(event: str, told: dict[str, Any], kind: st
     span = otlp.span_of({**record(1, event=event), "detail": told}, words=False)
     about = {one["key"]: one["value"]["stringValue"] for one in span["attributes"] if one["key"] == "error.type"}
     assert (span.get("status"), about.get("error.type")) == ({"code": 2} if kind else None, kind)
+
+
+def test_a_command_of_cursor_that_ended_badly_is_one_error() -> None:
+    after = {**record(1, host="cursor", event="afterShellExecution"), "detail": {"version": "3.21.16"}}
+    told = {"version": "3.21.16", "measures": {"exit": 3}}
+    generic = {**record(2, host="cursor", event="postToolUse", tool="Shell"), "detail": told}
+    spans = [otlp.span_of(one) for one in (after, generic)]
+    assert [(span["name"], "status" in span) for span in spans] == [
+        ("afterShellExecution Shell", False),
+        ("execute_tool Shell", True),
+    ]
+
+
+def test_what_was_refused_was_not_executed() -> None:
+    told = {"measures": {"failure_type": "permission_denied"}}
+    refused = {**record(1, host="cursor", event="postToolUseFailure", tool="Shell"), "detail": told}
+    span = otlp.span_of(refused)
+    assert (span["name"], "status" in span) == ("postToolUseFailure Shell", False)
+    assert not {one["key"] for one in span["attributes"]} & {"error.type", "gen_ai.operation.name"}
 
 
 def test_an_execution_whose_length_nobody_tells_has_none() -> None:

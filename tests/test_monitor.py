@@ -1,6 +1,8 @@
 """Monitor mode: everything is judged and written down, nothing is sent but what the canary says, and nobody is left in
 the dark about it."""
 
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -74,6 +76,30 @@ def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(world: Wor
     assert (record["asked"], record["monitored"], record["withheld"]) == ("deny", True, ["deny"])
     shown = trotline_process("trace", *world.options, cwd=world.project).stdout
     assert "beforeShellExecution: would deny" in shown
+
+
+def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counted(world: World) -> None:
+    asked(world, shell("terraform destroy"))
+    asked(world, shell("echo trotline-canary"))
+
+    def log(*words: str) -> str:
+        return trotline_process("log", *words, *world.options, cwd=world.project).stdout
+
+    found = json.loads(log("stats", "--json"))["data"]
+    assert found["verdicts"] == {"deny": 1, "would_deny": 1}
+    assert (found["denied_by"], found["would_be_denied_by"]) == ({"canary": 1}, {"no_terraform": 1})
+    table = log("stats")
+    assert "1  would be denied\n" in table
+    assert "would be denied by\n" in table
+    (talk,) = json.loads(log("conversations", "--json"))["data"]
+    assert (talk["calls"], talk["denied"]) == (2, 1)
+    assert [log("--verdict", word, "--count") for word in ("denied", "would-be-denied")] == ["1\n", "1\n"]
+    assert "would be denied: terraform destroy" in log("--verdict", "would-be-denied")
+    rows = list(csv.DictReader(io.StringIO(log("export", "--format", "csv"))))
+    assert [row["verdict"] for row in rows] == ["deny", "would_deny"]
+    sent = log("export", "--format", "otlp", "--verdict", "would-be-denied")
+    assert '{"key":"trotline.verdict","value":{"stringValue":"would_deny"}}' in sent
+    assert "WARN" not in sent
 
 
 def test_what_would_change_the_agent_is_not_sent_either(world: World) -> None:

@@ -68,7 +68,7 @@ MADE = {
     5: "DROP TABLE figures; DROP INDEX records_own",
     6: "",
     7: "ALTER TABLE unread DROP COLUMN at_us",
-    9: "",
+    8: "",
 }
 """What each step of the trail's tables made, taken back."""
 

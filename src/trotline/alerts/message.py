@@ -8,11 +8,11 @@ from trotline.audit.alarms import UNASKED
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
 from trotline.audit.otlp import at_of
+from trotline.audit.query import SAID
 from trotline.config.alerts_file import SCHEMA, Alert
 
 LONGEST = 200
 ALARMED = {UNASKED: "it was done, and nobody was asked before: a hook stopped firing"}
-SAID = {"deny": "denied", "ask": "asked", "allow": "allowed", "silent": "let through"}
 
 
 class Message(NamedTuple):
@@ -50,7 +50,8 @@ class Message(NamedTuple):
 
     def _why(self, record: dict[str, Any]) -> str:
         by = ", ".join(map(str, list_of(record, "deciders")))
-        said = SAID.get(verdict_of(record), "") + (f" by {by}" if by else "")
+        verdict = verdict_of(record)
+        said = ("let through" if verdict == "silent" else SAID.get(verdict, "")) + (f" by {by}" if by else "")
         voices = [one for one in list_of(record, "voices") if isinstance(one, dict) and one.get("failure")]
         findings = [one for one in list_of(record, "findings") if isinstance(one, list)]
         return {

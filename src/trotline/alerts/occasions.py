@@ -21,7 +21,7 @@ def is_due(alert: Alert, record: dict[str, Any]) -> bool:
 
 
 def _is_denied(_: Alert, record: dict[str, Any]) -> bool:
-    return verdict_of(record) == "deny" and "deny" not in list_of(record, "withheld")
+    return verdict_of(record) == "deny"
 
 
 def _is_found(alert: Alert, record: dict[str, Any]) -> bool:

@@ -69,7 +69,7 @@ class Round:
             if begun >= 0 or at_of(record) >= since_us:
                 self._offer_record(record)
             self.rounds = replace(self.rounds, seq=record["seq"])
-        self._look_for_alarms(store, begun)
+        self._look_for_alarms(store, begun, since_us if begun < 0 else 0)
         self._look_for_silence(store)
         self._tell_what_was_held()
         self._note(seq=max(self.rounds.seq, 0))
@@ -80,13 +80,13 @@ class Round:
             if is_due(alert, record):
                 self._offer(alert, record)
 
-    def _look_for_alarms(self, store: Trail, begun: int) -> None:
+    def _look_for_alarms(self, store: Trail, begun: int, since_us: int) -> None:
         wanted = [alert for alert in self.alerts if alert.on == "alarm"]
-        alarms = store.alarms() if wanted and begun >= 0 else []
+        alarms = store.alarms() if wanted else []
         for alarm in (one for one in alarms if one.kind in UNEXPECTED and begun < one.seq <= self.rounds.seq):
             record = store.fetch(alarm.id)
             record = {**record, "alarm": alarm.kind} if record else None
-            for alert in wanted if record else ():
+            for alert in wanted if record and at_of(record) >= since_us else ():
                 if not alert.host or (record or {}).get("host") == alert.host:
                     self._offer(alert, record)
 

@@ -21,6 +21,7 @@ from trotline.events import (
     SubagentStart,
     SubagentStop,
 )
+from trotline.hosts import HOSTS, host_named
 from trotline.hosts.specific import edited
 from trotline.scanners.finding import digest_of
 
@@ -53,7 +54,11 @@ BY_ID = "call"
 """What stands before the name of an action of a tool that the host itself has named."""
 
 REFUSED, LET, RAN, UNKNOWN, ENDED, FAILED = "refused", "let", "ran", "unknown", "ended", "failed"
-STEPS = (REFUSED, LET, RAN, UNKNOWN, ENDED, FAILED)
+ELSEWHERE = "elsewhere"
+"""Done, by a tool of which our line is asked at another event, if at all."""
+
+DONE = (RAN, ELSEWHERE)
+STEPS = (REFUSED, LET, *DONE, UNKNOWN, ENDED, FAILED)
 
 BEGINS = frozenset({"sessionStart", "beforeSubmitPrompt"})
 ENDS = frozenset({"stop", "sessionEnd"})
@@ -127,8 +132,15 @@ def _digest(event: Event, key: bytes, family: str, *what: Any) -> str:
 
 
 def verdict_of(record: dict[str, Any]) -> str:
-    """What became of it. A question that the host cannot ask was told to it as a refusal, and is one."""
-    return "deny" if record.get("sent") == "deny" else str(record.get("asked"))
+    """What became of it. A question that the host cannot ask was told to it as a refusal, and is one. What was decided
+    and only written down, because this is monitor mode, went through, and has a word of its own."""
+    asked = str(record.get("asked"))
+    if record.get("sent") == "deny":
+        return "deny"
+    return f"{WOULD}{asked}" if asked in list_of(record.get("withheld")) else asked
+
+
+WOULD = "would_"
 
 
 def step_of(record: dict[str, Any]) -> tuple[str, str] | None:
@@ -145,7 +157,7 @@ def step_of(record: dict[str, Any]) -> tuple[str, str] | None:
     if not isinstance(action, str) or not action or (side.before and record.get("edited")):
         return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote is done under another name
     if not side.before:
-        return RAN, action
+        return RAN if _is_asked_about(record) else ELSEWHERE, action
     return REFUSED if _is_refused(record) else LET, action
 
 
@@ -162,7 +174,17 @@ def steps_of(record: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _is_refused(record: dict[str, Any]) -> bool:
-    return verdict_of(record) == "deny" and "deny" not in list_of(record.get("withheld"))
+    return verdict_of(record) == "deny"
+
+
+def _is_asked_about(record: dict[str, Any]) -> bool:
+    """Whether the event before this tool has a line of ours: some tools have events of their own, and are left out."""
+    name, tool = str(record.get("host")), str(record.get("tool") or "")
+    host = host_named(name) if name in HOSTS else None
+    if host is None or host.wiring is None or record.get("event") != "postToolUse":
+        return True
+    before = [theirs for theirs, ours in host.events.items() if ours == "preToolUse"]
+    return any(host.wiring.calls_for(theirs, tool) for theirs in before)
 
 
 def _end_of(told: dict[str, Any]) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from trotline.audit.actions import BEGINS, ENDS, FAILED, FAILS, LET, LOOSE, RAN, REFUSED, UNKNOWN, Step
+from trotline.audit.actions import BEGINS, ELSEWHERE, ENDS, FAILED, FAILS, LET, LOOSE, RAN, REFUSED, UNKNOWN, Step
 from trotline.hosts import HOSTS, host_named
 
 DONE_ALL_THE_SAME, UNASKED, NEVER_DONE = "done all the same", "unasked", "not done"
@@ -54,6 +54,7 @@ class _Talk:
     def __init__(self) -> None:
         self.begun = False  # whether we know how it began
         self.let: Counter[tuple[str, str]] = Counter()  # by family and action
+        self.older: Counter[tuple[str, str]] = Counter()  # of it: from before this turn
         self.spare: Counter[str] = Counter()  # by family: more that may be done than was
         self.unnamed = 0  # leave for something that nobody can name
         self.refused: dict[tuple[str, str], Step] = {}
@@ -67,7 +68,7 @@ class _Talk:
         """Whether somebody let this pass, or may have."""
         this = step.name
         if self.let[this]:
-            self.let[this] -= 1
+            self._use(this)
             self._close(step.family, this)
             return True
         if this in self.refused:
@@ -75,7 +76,7 @@ class _Talk:
             self.unnamed -= explained
             return explained
         has_its_name = step.is_named and step.family in self.named
-        if self.spare[step.family] and not has_its_name:
+        if self.spare[step.family] and not has_its_name and step.kind == RAN:
             self._close(step.family)
             return True
         return self.unnamed > 0
@@ -83,16 +84,27 @@ class _Talk:
     def begin(self) -> None:
         """What a person said no to is not done any more. Leave for the very same thing stays: it may be under way."""
         self.begun = True
+        self.older = self.let.copy()
         self.spare.clear()
         self.open.clear()
+
+    def refuse(self, step: Step) -> None:
+        """Leave for the very same thing from before this turn ends here: a person had said no to it, or nobody told."""
+        self.let[step.name] -= self.older.pop(step.name, 0)
+        self.refused[step.name] = step
 
     def fail(self, step: Step) -> None:
         """Something was tried in vain. Of a command that was, the event after it may come or may not."""
         if step.kind == FAILED and self.let[step.name]:
-            self.let[step.name] -= 1
+            self._use(step.name)
         for family in self.spare:
             self.spare[family] = max(0, self.spare[family] - 1)
         self.open.clear()
+
+    def _use(self, name: tuple[str, str]) -> None:
+        """The oldest leave first."""
+        self.let[name] -= 1
+        self.older[name] = max(0, self.older[name] - 1)
 
     def _close(self, family: str, name: tuple[str, str] | None = None) -> None:
         """One that was let through is done: this one, or the oldest, where a host has another name for it."""
@@ -126,7 +138,7 @@ class Watch:
 
     def _refuse(self, step: Step, talk: _Talk) -> None:
         self._ask(step, talk)
-        talk.refused[step.name] = step
+        talk.refuse(step)
 
     def _let(self, step: Step, talk: _Talk) -> None:
         self._ask(step, talk)
@@ -152,6 +164,8 @@ class Watch:
         host = step.talk[0]
         if refused is not None:
             self._accuse(step, talk, refused)
+        elif step.kind == ELSEWHERE:
+            return  # its own event before may have been asked
         elif talk.begun and step.family not in talk.unasked | _unpaired(host) and (host, step.family) in self._asked:
             talk.unasked.add(step.family)  # once is enough: from here on all of them are
             self._alarm(UNASKED, step)
@@ -189,7 +203,7 @@ MEANINGS: dict[str, Callable[[Watch, Step, _Talk], None]] = {
     REFUSED: Watch._refuse,  # noqa: SLF001 - its own
     LET: Watch._let,  # noqa: SLF001 - its own
     UNKNOWN: Watch._let_unnamed,  # noqa: SLF001 - its own
-    RAN: Watch._ran,  # noqa: SLF001 - its own
+    **dict.fromkeys((RAN, ELSEWHERE), Watch._ran),  # noqa: SLF001 - its own
 }
 
 

@@ -13,7 +13,7 @@ from trotline.audit.query import Query
 
 FEWER = {"text", "since_us", "after_seq"}
 
-RARE = {"deny", "ask"}
+RARE = {"deny", "ask", "would_deny", "would_ask"}
 """Verdicts: to most of what an agent does nobody says anything."""
 
 RECENT = "{seq} > (SELECT max(seq) - 5000 FROM entries)"

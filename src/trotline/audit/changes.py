@@ -47,7 +47,7 @@ def _changes(event: Event) -> Iterator[Change]:
     elif isinstance(event, PreToolUse | PostToolUse) and event.tool_name == WRITES:
         given = event.tool_input if isinstance(event.tool_input, dict) else {}
         yield from _patched(_text(given.get("patch")), event.cwd)
-        yield from _written(given)
+        yield from _told(event, given) or _written(given)
 
 
 def _patched(patch: str, cwd: str) -> Iterator[Change]:
@@ -56,9 +56,30 @@ def _patched(patch: str, cwd: str) -> Iterator[Change]:
             yield Change(absolute(cwd, path), edit.old_string, edit.new_string)
 
 
+def _told(event: Event, given: dict[str, Any]) -> list[Change]:
+    """What Claude Code says was changed, once it is: of a whole file, and wherever the same text was replaced."""
+    answer = event.raw.get("tool_response") if isinstance(event, PostToolUse) else None
+    told: dict[str, Any] = answer if isinstance(answer, dict) else {}
+    path, parts = _path(given), told.get("structuredPatch")
+    if isinstance(parts, list) and parts:
+        return [Change(path, _side(part, "-"), _side(part, "+")) for part in parts if isinstance(part, dict)]
+    was, is_ = told.get("originalFile"), given.get("content")
+    return [Change(path, was, is_)] if isinstance(was, str) and isinstance(is_, str) else []
+
+
+def _side(part: dict[str, Any], sign: str) -> str:
+    """The lines of a part of a patch, as they were before or are now."""
+    lines = part.get("lines")
+    texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
+    return "\n".join(line[1:] for line in texts if line[:1] in {" ", sign})
+
+
+def _path(given: dict[str, Any]) -> str:
+    return _text(given.get("file_path") or given.get("path") or given.get("notebook_path"))
+
+
 def _written(given: dict[str, Any]) -> Iterator[Change]:
-    path = _text(given.get("file_path") or given.get("path") or given.get("notebook_path"))
-    edits = given.get("edits")
+    path, edits = _path(given), given.get("edits")
     for one in [given, *(edits if isinstance(edits, list) else ())]:
         new = next((one[name] for name in CONTENTS if one.get(name)), None) if isinstance(one, dict) else None
         old = _text(one.get("old_string")) if isinstance(one, dict) else ""

@@ -6,8 +6,9 @@ from typing import Any
 from trotline.audit.shapes import dict_of
 from trotline.hooks import mcp_parts
 from trotline.hosts import HOSTS, host_named
+from trotline.hosts.host import Host, known_events
 
-EXECUTED = {"afterShellExecution": "shell", "afterMCPExecution": "", "postToolUse": "", "postToolUseFailure": ""}
+EXECUTED = {"afterShellExecution": "Shell", "afterMCPExecution": "", "postToolUse": "", "postToolUseFailure": ""}
 """Events that say that a tool was executed, and its name where the event has none."""
 
 RESULTS = ("result_json", "tool_output", "tool_response")
@@ -19,15 +20,30 @@ OTHER = "_OTHER"
 """Kinds of errors, as the conventions of OpenTelemetry name them."""
 
 
+REFUSED = "permission_denied"
+"""How Cursor says that a tool did not run because somebody did not let it."""
+
+
 def is_execution(record: dict[str, Any]) -> bool:
     """Whether it is the one that tells of it: some hosts raise an event of its own for a command or a call of a server
-    beside that for any tool, and one command is one deed."""
-    event = str(record.get("event"))
-    if event != "postToolUse":
-        return event in EXECUTED
-    tool, host = str(record.get("tool") or ""), str(record.get("host"))
-    has_own = tool == "Shell" or bool(mcp_parts(tool)[1])
-    return not (has_own and host in HOSTS and host_named(host).both)
+    beside that for any tool, and one command is one deed. Of a command only the second says how it ended."""
+    event, name = str(record.get("event")), str(record.get("host"))
+    if event not in EXECUTED or (event == "postToolUseFailure" and measured(record).get("failure_type") == REFUSED):
+        return False
+    host = host_named(name) if name in HOSTS else None
+    if host is None or not host.both:
+        return True
+    if event == "afterShellExecution":
+        return not _tells_again(host, record)
+    if event == "postToolUse" and record.get("tool") == "Shell":
+        return _tells_again(host, record)
+    return event != "postToolUse" or not is_mcp(record)
+
+
+def _tells_again(host: Host, record: dict[str, Any]) -> bool:
+    """Whether this version has the event after any tool, too. Those that had none did not say which they are."""
+    version = str(detail_of(record).get("version") or "")
+    return bool(version) and host.wiring is not None and "postToolUse" in known_events(host.wiring, version)
 
 
 def is_mcp(record: dict[str, Any]) -> bool:
@@ -41,7 +57,7 @@ def tool_of(record: dict[str, Any]) -> str:
 
 
 def failure_of(record: dict[str, Any]) -> str:
-    """The kind of error it ended with; nothing if it ended well, or nobody says."""
+    """The kind of error it ended with, or that it was refused; nothing if it ended well, or nobody says."""
     event, told = str(record.get("event")), measured(record)
     if event not in EXECUTED:
         return ""

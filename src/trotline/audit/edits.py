@@ -2,13 +2,14 @@
 
 from typing import Any, NamedTuple
 
+from trotline.audit.actions import verdict_of
 from trotline.audit.shapes import dict_of, list_of, text_of
 from trotline.config.levels import MINIMAL
 from trotline.hosts import HOSTS, host_named
 
 BY = {"afterFileEdit": "agent", "afterTabFileEdit": "tab"}
 WRITES = "Write"
-DONE = "postToolUse"
+ASKED, DONE = "preToolUse", "postToolUse"
 UNKEPT = "(not kept)"
 """The file of an edit of which no words are kept."""
 
@@ -23,6 +24,21 @@ def edited_in(record: dict[str, Any]) -> list[Edited]:
     """Files with what they gained and lost, if this record is the one to say so."""
     if not _tells_of_an_edit(record):
         return []
+    return _lines_in(record) or [Edited(_path_in(record), 0, 0)]
+
+
+def creates(record: dict[str, Any]) -> bool:
+    """Whether it tells of a file that was not there: Cursor says nothing of what is in it, then."""
+    return record.get("event") in BY and dict_of(record.get("detail")).get("lines") == []
+
+
+def planned_in(record: dict[str, Any]) -> list[Edited]:
+    """What is to be written, where only this event says how much: whether it is a new file, the one after it tells."""
+    is_write = record.get("event") == ASKED and record.get("tool") == WRITES and verdict_of(record) != "deny"
+    return _lines_in(record) if is_write and raises_both(record) else []
+
+
+def _lines_in(record: dict[str, Any]) -> list[Edited]:
     detail = dict_of(record.get("detail"))
     named = detail.get("level") != MINIMAL  # at that level paths are digests, which nobody can read
     found: dict[str, list[int]] = {}
@@ -31,7 +47,12 @@ def edited_in(record: dict[str, Any]) -> list[Edited]:
             sums = found.setdefault(text_of(line[0]) if named else UNKEPT, [0, 0])
             sums[0] += line[1]
             sums[1] += line[2]
-    return [Edited(path, *sums) for path, sums in found.items()] or [Edited(UNKEPT, 0, 0)]
+    return [Edited(path, *sums) for path, sums in found.items()]
+
+
+def _path_in(record: dict[str, Any]) -> str:
+    path = dict_of(dict_of(record.get("detail")).get("payload")).get("file_path")
+    return text_of(path) if path and isinstance(path, str) else UNKEPT
 
 
 def writes_in(record: dict[str, Any]) -> set[tuple[str, str]]:

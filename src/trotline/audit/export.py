@@ -14,6 +14,7 @@ from typing import Any
 from trotline import __version__
 from trotline.audit.actions import verdict_of
 from trotline.audit.columns import subject_of
+from trotline.audit.deeds import failure_of
 from trotline.audit.otlp import as_otlp
 from trotline.audit.shapes import LATEST_US, dict_of, text_of
 
@@ -27,6 +28,12 @@ CALCULATED = re.compile(r"(?:\A|(?<=[\n\r]))(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff2
 """Where a spreadsheet begins to calculate; those of East Asia also take the wide signs."""
 
 STATUS = {"deny": (2, "Failure"), "ask": (99, "Other")}
+"""By what became of it. What would have been denied, and was only monitored, went through."""
+
+KEPT = ("schema", "id", "level", "machine", "user", "version", "measures", "redacted", "missing")
+CHOSEN = "subagent_type"
+"""What of a detail no agent wrote, and the one measure that an agent may choose."""
+
 OCSF_VERSION = "1.3.0"
 
 
@@ -60,7 +67,8 @@ def as_table(records: Iterable[dict[str, Any]]) -> Iterator[str]:
 
 def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
     for record in records:
-        status, word = STATUS.get(verdict_of(record), (1, "Success"))
+        verdict, failure = verdict_of(record), failure_of(record)
+        status, word = STATUS["deny"] if failure else STATUS.get(verdict, (1, "Success"))
         detail = dict_of(record.get("detail"))
         user = {"user": {"name": str(detail["user"])}} if detail.get("user") else {}
         session = {"uid": record.get("conversation") or ""}
@@ -72,10 +80,10 @@ def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
                 "activity_name": record["event"],
                 "type_uid": 600_399,
                 "time": record["at_us"] // 1000,
-                "severity_id": 3 if status == 2 else 1,
+                "severity_id": 3 if verdict == "deny" else 1,
                 "status_id": status,
                 "status": word,
-                "status_detail": ", ".join(map(str, record.get("deciders", ()))),
+                "status_detail": ", ".join(map(str, record.get("deciders", ()))) or failure,
                 "actor": {"app_name": record["host"], "session": session, **user},
                 "api": {"operation": record.get("tool") or record["event"], "request": {"uid": record["id"]}},
                 "src_endpoint": {"name": str(detail.get("machine") or "localhost")},
@@ -85,7 +93,7 @@ def as_ocsf(records: Iterable[dict[str, Any]]) -> Iterator[str]:
                     "uid": record["id"],
                     "sequence": record["seq"],
                 },
-                "unmapped": {"subject": subject_of(record), "record": record},
+                "unmapped": {"verdict": verdict, "subject": subject_of(record), "record": record},
             },
             ensure_ascii=True,
         )
@@ -107,7 +115,13 @@ def exported(form: str, records: Iterable[dict[str, Any]], *, words: bool) -> It
 
 
 def _without_words(record: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name != "detail"}
+    """What the host counted, where and as whom stays: it is in every trail, also in one that keeps no words."""
+    detail = dict_of(record.get("detail"))
+    kept = {name: detail[name] for name in KEPT if name in detail}
+    if "measures" in kept:
+        kept["measures"] = {name: told for name, told in dict_of(kept["measures"]).items() if name != CHOSEN}
+    bare = {name: value for name, value in record.items() if name not in {"detail", "odd"}}
+    return {**bare, "detail": kept} if kept else bare
 
 
 def _row(values: Iterable[str]) -> str:

@@ -7,16 +7,20 @@ from math import isnan
 from typing import Any, NamedTuple
 
 from trotline.audit.actions import verdict_of
-from trotline.audit.edits import BY, edited_in, raises_both
+from trotline.audit.deeds import REFUSED, payload_of
+from trotline.audit.edits import BY, creates, edited_in, planned_in, raises_both
+from trotline.audit.server_names import server_at
 from trotline.audit.shapes import dict_of, list_of, text_of
 from trotline.hooks import mcp_parts
 
 DENIED, LOST, BROKEN, OPEN = "denied", "lost", "broken", "open"
+MONITORED = "would_be_denied"
 CALLED, FAILED = "called", "failed"
 SERVED, UNSERVED = "server_called", "server_failed"
 ADDED, REMOVED = "added", "removed"
 SUMMED = (
     DENIED,
+    MONITORED,
     LOST,
     BROKEN,
     OPEN,
@@ -35,6 +39,10 @@ SPREAD = (TOOK, LASTED, SERVING, SAID)
 COMMAND, EDIT = "command", "edit"
 """Kinds that are counted for each conversation."""
 
+CREATED, PLANNED = "created", "planned"
+"""A file that was not there before, and lines that are to be written into one: an event each, which only together say
+how many lines a new file has."""
+
 EVERY_CALL = "every call"
 UNTOLD = "not told"
 SHELL = "Shell"
@@ -44,8 +52,8 @@ GREATEST = 1 << 40
 TEXTS = {"beforeSubmitPrompt": "prompt", "afterAgentResponse": "response", "afterAgentThought": "thought"}
 SPECIFIC = {"afterShellExecution", "afterMCPExecution"}
 GENERIC = {"postToolUse", "postToolUseFailure"}
-REFUSED = "permission_denied"
-"""How Cursor says that a tool did not run because somebody did not let it."""
+
+REFUSALS = {"deny": DENIED, "would_deny": MONITORED}
 
 
 class Figure(NamedTuple):
@@ -62,9 +70,9 @@ def figures_of(record: dict[str, Any]) -> list[Figure]:
 def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
     """Hooks by the line that people wrote; a record itself has only their ids."""
     hooks = dict_of(dict_of(record.get("detail")).get("hooks"))
-    denied = verdict_of(record) == "deny"
-    for author in list_of(record.get("deciders")) if denied else ():
-        yield DENIED, hooks.get(str(author), author), 1
+    verdict = verdict_of(record)
+    for author in list_of(record.get("deciders")) if verdict in REFUSALS else ():
+        yield REFUSALS[verdict], hooks.get(str(author), author), 1
     for loss in list_of(record.get("losses")):
         yield LOST, (list_of(loss) or [loss])[0], 1
     yield TOOK, EVERY_CALL, record.get("micros")
@@ -74,7 +82,7 @@ def _judged(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
             yield TOOK, who, voice["micros"]
         if voice.get("failure"):
             yield BROKEN, f"{who}: {voice['failure']}", 1
-            yield OPEN, f"{who}: {voice['failure']}", not denied
+            yield OPEN, f"{who}: {voice['failure']}", verdict != "deny"
 
 
 def _worked(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -83,17 +91,26 @@ def _worked(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
         yield SAID, TEXTS[event], measures.get("characters")
     elif event == "stop" and measures.get("characters") and not raises_both(record):
         yield SAID, "response", measures["characters"]
-    if event == "beforeShellExecution" or (
-        event == "preToolUse" and record.get("tool") == SHELL and not raises_both(record)
-    ):
+    if _is_command(record, event):
         yield COMMAND, SHELL, 1
+    for planned in planned_in(record):
+        yield PLANNED, planned.path, planned.added
     for edited in edited_in(record):
         by = BY.get(event, "agent")
         yield EDIT, edited.path, 1
+        if creates(record):
+            yield CREATED, edited.path, 1
         if edited.added or edited.removed:
             yield f"{by}_{ADDED}", edited.path, edited.added
             yield f"{by}_{REMOVED}", edited.path, edited.removed
     yield from _called(record, event, measures)
+
+
+def _is_command(record: dict[str, Any], event: str) -> bool:
+    """One that an agent wanted to run, once: what is refused at the event of any tool has no event of its own."""
+    if event == "preToolUse" and record.get("tool") == SHELL:
+        return not raises_both(record) or verdict_of(record) == "deny"
+    return event == "beforeShellExecution"
 
 
 def _called(record: dict[str, Any], event: str, measures: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
@@ -122,7 +139,7 @@ def _tool(record: dict[str, Any], event: str, measures: dict[str, Any]) -> str:
     if event == "afterShellExecution":
         return SHELL
     if event == "afterMCPExecution":
-        server = measures.get("mcp_server_name")
+        server = measures.get("mcp_server_name") or server_at(payload_of(record))
         return f"MCP:{server}:{tool}" if server else f"MCP:{tool}"
     return tool or "unnamed"
 

@@ -7,7 +7,9 @@ from typing import Any
 import msgspec
 
 from trotline.audit.actions import verdict_of
+from trotline.audit.deeds import payload_of
 from trotline.audit.mcp_calls import ASKED, called_tool
+from trotline.audit.server_names import server_at
 
 GENERIC = "preToolUse"
 RESULTS = frozenset({"afterMCPExecution", "postToolUse"})
@@ -15,7 +17,8 @@ REFUSED = "deny"
 
 
 class ToolSeen(msgspec.Struct, kw_only=True):
-    """One tool of one server; without a name where no event told the server. Times in microseconds."""
+    """One tool of one server; without a name where no event told the server, and with its address or program for one,
+    which no policy knows, where that is all that was told. Times in microseconds."""
 
     server: str
     tool: str
@@ -25,6 +28,7 @@ class ToolSeen(msgspec.Struct, kw_only=True):
     verdicts: dict[str, int] = {}
     found: dict[str, int] = {}  # what scanners found in its results, by kind
     hosts: list[str] = []
+    named: bool = False  # whether the host itself names the server
 
     @property
     def name(self) -> str:
@@ -47,6 +51,7 @@ def tools_seen(records: Iterable[dict[str, Any]]) -> list[ToolSeen]:
     results = []
     for record in records:
         server, tool = called_tool(record)
+        server = server or _placed(record)
         if not tool:
             continue
         talk = talks.setdefault((str(record.get("host")), str(record.get("conversation") or "")), _Talk())
@@ -72,11 +77,16 @@ def _alone(calls: list[dict[str, Any]], specific: int) -> list[dict[str, Any]]:
     return [*refused, *others[: max(0, len(others) - specific)]]
 
 
+def _placed(record: dict[str, Any]) -> str:
+    return server_at(payload_of(record)) if str(record.get("event")).endswith("MCPExecution") else ""
+
+
 def _count(found: dict[tuple[str, str], ToolSeen], name: tuple[str, str], record: dict[str, Any]) -> None:
     at = int(record["at_us"])
     one = found.setdefault(name, ToolSeen(server=name[0], tool=name[1], first_us=at, last_us=at))
     one.first_us, one.last_us = min(one.first_us, at), max(one.last_us, at)
     one.calls += 1
+    one.named |= bool(called_tool(record)[0])
     word = verdict_of(record)
     one.verdicts = {**one.verdicts, word: one.verdicts.get(word, 0) + 1}
     one.hosts = sorted({*one.hosts, str(record.get("host"))})

@@ -6,18 +6,19 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from trotline.audit.actions import PROMPT, RAN, SIDES, STEPS, TURNS, Step, steps_of
+from trotline.audit.actions import DONE, PROMPT, SIDES, STEPS, TURNS, Step, steps_of
 
 AT_ONCE = 500
 MOST = 10
 """Records that tell of one action; a command that is repeated all day has the same name each time."""
 
+DEEDS, KINDS, ENDS = (", ".join("?" * len(words)) for words in (DONE, STEPS, TURNS))
+
 OBSERVED = (
     "SELECT pair.key, (SELECT json_group_array(seq) FROM (SELECT seq FROM facts"  # noqa: S608 - a number of ours
-    " WHERE kind = ? AND name = json_extract(pair.value, '$[0]') AND seq > json_extract(pair.value, '$[1]')"
+    f" WHERE kind IN ({DEEDS}) AND name = json_extract(pair.value, '$[0]') AND seq > json_extract(pair.value, '$[1]')"
     f" ORDER BY seq LIMIT {MOST})) FROM json_each(?) AS pair"
 )
-KINDS, ENDS = (", ".join("?" * len(words)) for words in (STEPS, TURNS))
 STEPS_OF = (
     "SELECT records.seq, id, host, conversation, event, coalesce(kind, ''), coalesce(name, ''), verdict"  # noqa: S608 - marks
     f" FROM records LEFT JOIN facts ON facts.seq = records.seq AND kind IN ({KINDS})"
@@ -34,7 +35,7 @@ def with_observed(db: sqlite3.Connection, records: Iterable[dict[str, Any]]) -> 
         names = [(at, name) for at, record in enumerate(some) for name in _announced(record)]
         pairs = json.dumps([(name, some[at]["seq"]) for at, name in names])
         found: dict[int, set[int]] = {at: set() for at, _ in names}
-        for key, seqs in db.execute(OBSERVED, (RAN, pairs)) if names else ():
+        for key, seqs in db.execute(OBSERVED, (*DONE, pairs)) if names else ():
             found[names[key][0]].update(json.loads(seqs))
         for at, record in enumerate(some):
             yield {**record, "observed": sorted(found[at])[:MOST]} if at in found else record
@@ -42,7 +43,7 @@ def with_observed(db: sqlite3.Connection, records: Iterable[dict[str, Any]]) -> 
 
 def _announced(record: dict[str, Any]) -> list[str]:
     """The names of what was to be done; that a prompt was sent is told by all that comes of it."""
-    return [name for kind, name in steps_of(record) if kind != RAN and name and not name.startswith(PROMPT)]
+    return [name for kind, name in steps_of(record) if kind not in DONE and name and not name.startswith(PROMPT)]
 
 
 def steps_where(db: sqlite3.Connection, which: str, *values: Any) -> Iterator[Step]:
@@ -56,7 +57,7 @@ def steps_around(db: sqlite3.Connection, record: dict[str, Any]) -> list[Step]:
     """All that can be an alarm about a record: its conversation, and since when its host asks about anything at all."""
     talk = str(record.get("host")), str(record.get("conversation"))
     own = list(steps_where(db, "records.conversation = ? AND +host = ?", talk[1], talk[0]))
-    done = {step.family for step in own if step.kind == RAN}
+    done = {step.family for step in own if step.kind in DONE}
     asks = [event for event, side in SIDES.items() if side.before and side.family in done]
     first = [row[0] for event in asks for row in db.execute(FIRST, (event, *talk))]
     others = [step for seq in first for step in steps_where(db, "records.seq = ?", seq)]

@@ -123,7 +123,7 @@ def span_of(record: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
         "startTimeUnixNano": _nanos(max(0, start)),
         "endTimeUnixNano": _nanos(end),
         "attributes": _attributes(_about(record, words=words)),
-        **({"status": {"code": FAILED}} if deeds.failure_of(record) else {}),
+        **({"status": {"code": FAILED}} if _error(record) else {}),
     }
 
 
@@ -243,7 +243,7 @@ def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
         found["mcp.method.name"] = "tools/call"
     told = deeds.measured(record)
     found |= {name: told.get(field) for field, name in NUMBERS.items() if _is_time(told.get(field))}
-    found["error.type"] = _text(deeds.failure_of(record))
+    found["error.type"] = _error(record)
     if words:
         found |= {name: _as_text(payload[field]) for field, name in TEXTS.items() if payload.get(field)}
         found |= {name: deeds.detail_of(record).get(field) for field, name in ABOUT.items()}
@@ -251,6 +251,11 @@ def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
             " ".join(map(str, one[:3])) for one in _lists(deeds.detail_of(record).get("effects"))
         ]
     return found
+
+
+def _error(record: dict[str, Any]) -> str:
+    """Of what was executed, so that one failure is one error: what was refused has none."""
+    return _text(deeds.failure_of(record)) if deeds.is_execution(record) else ""
 
 
 def _severity(record: dict[str, Any]) -> tuple[int, str]:

@@ -4,8 +4,20 @@ from typing import Literal
 
 import msgspec
 
-VERDICTS = {"denied": "deny", "asked": "ask", "allowed": "allow", "silent": "silent"}
-"""What became of an action, in a person's words, and as a record says it."""
+VERDICTS = {
+    "denied": "deny",
+    "asked": "ask",
+    "allowed": "allow",
+    "silent": "silent",
+    "would-be-denied": "would_deny",
+    "would-be-asked": "would_ask",
+    "would-be-allowed": "would_allow",
+}
+"""What became of an action, in a person's words, and as a trail is asked for it. The last are of monitor mode: decided,
+not sent, and so gone through."""
+
+SAID = {word: said.replace("-", " ") for said, word in VERDICTS.items()}
+"""The other way round, to be read."""
 
 By = Literal["", "all", "hour", "host", "guard", "verdict", "conversation", "figure", "spread"]
 """Instead of records: how many there are, of all or for each; conversations, the newest first; figures, added up, or
@@ -21,7 +33,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     until_seq: int = 0  # and earlier than this one; 0 is no limit
     event: str = ""
     host: str = ""
-    verdict: str = ""  # as a record says it: deny, ask, allow, silent
+    verdict: str = ""  # one of those that VERDICTS has
     path: str = ""
     command: str = ""
     conversation: str = ""

@@ -157,7 +157,7 @@ def row_schema() -> Schema:
 COLUMNS: dict[str, str] = {
     **{name: meaning for name, (_, meaning) in RECORD.items() if name in FIELDS},
     "time": "when the call came, RFC 3339 in UTC",
-    "verdict": "what was decided: silent, allow, ask or deny",
+    "verdict": "what became of it: silent, allow, ask or deny; would_deny and the like where it was only monitored",
     "deciders": "whose voices that was, with spaces between them",
     "subject": "what the call was about: its command, its file, its prompt; redacted",
 }
@@ -173,9 +173,9 @@ def ocsf_schema() -> Schema:
         "type_uid": {"const": 600_399},
         "time": {**COUNT, "description": "at_us, in milliseconds"},
         "severity_id": {"enum": [1, 3], "description": "3 (medium) for what was denied, else 1 (informational)"},
-        "status_id": {"enum": [1, 2, 99], "description": "2 for deny, 99 for ask, else 1"},
+        "status_id": {"enum": [1, 2, 99], "description": "2 for deny and what failed, 99 for ask, else 1"},
         "status": {"enum": ["Success", "Failure", "Other"]},
-        "status_detail": {**TEXT, "description": "deciders"},
+        "status_detail": {**TEXT, "description": "deciders, or the kind of failure"},
         "actor": _object({"app_name": TEXT, "session": _object({"uid": TEXT})}, user=_object({"name": TEXT})),
         "api": _object({"operation": TEXT, "request": _object({"uid": TEXT})}),
         "src_endpoint": _object({"name": {**TEXT, "description": "machine, or localhost where it is not kept"}}),
@@ -187,7 +187,13 @@ def ocsf_schema() -> Schema:
                 "sequence": COUNT,
             }
         ),
-        "unmapped": _object({"subject": TEXT, "record": {"$ref": "#/$defs/record"}}),
+        "unmapped": _object(
+            {
+                "verdict": {**TEXT, "description": COLUMNS["verdict"]},
+                "subject": TEXT,
+                "record": {"$ref": "#/$defs/record"},
+            }
+        ),
     }
     whole = record_schema()
     return {

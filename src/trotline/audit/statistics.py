@@ -9,13 +9,17 @@ from msgspec.structs import replace
 
 from trotline.audit.alarms import Alarm
 from trotline.audit.figures import (
+    ADDED,
     BROKEN,
     CALLED,
     DENIED,
+    EVERY_CALL,
     FAILED,
     LASTED,
     LOST,
+    MONITORED,
     OPEN,
+    REMOVED,
     SAID,
     SERVED,
     SERVING,
@@ -66,11 +70,12 @@ def statistics(store: Store, query: Query, costs: Mapping[str, float]) -> dict[s
     tools = [_work(Work("tool", CALLED, FAILED, LASTED), name, sums, counts, spread) for name in counts[CALLED]]
     servers = [_work(Work("server", SERVED, UNSERVED, SERVING), name, sums, counts, spread) for name in counts[SERVED]]
     _put_prices(tools, servers, costs)
-    slowest = sorted(spread[TOOK].items(), key=lambda item: -item[1]["p95"])[:MOST]
+    slowest = sorted(spread[TOOK].items(), key=lambda item: (item[0] != EVERY_CALL, -item[1]["p95"]))[: MOST + 1]
     return {
         "calls": sum(verdicts.values()),
         "verdicts": verdicts,
         "denied_by": dict(sums[DENIED].most_common(MOST)),
+        "would_be_denied_by": dict(sums[MONITORED].most_common(MOST)),
         "slowest": [{"who": who, **times} for who, times in slowest],
         "losses": dict(sums[LOST].most_common(MOST)),
         "failures": dict(sums[BROKEN].most_common(MOST)),
@@ -91,8 +96,8 @@ def _sums(store: Store, query: Query) -> tuple[Sums, Sums]:
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for one in store.search(replace(query, by="figure")):
-        sums[one["kind"]][one["what"]] = one["sum"]
-        counts[one["kind"]][one["what"]] = one["count"]
+        sums[one["kind"]][one["what"]] += one["sum"]
+        counts[one["kind"]][one["what"]] += one["count"]
     return sums, counts
 
 
@@ -117,7 +122,8 @@ def _files(sums: Sums) -> list[dict[str, Any]]:
     files: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kind in LINES & sums.keys():
         for file, lines in sums[kind].items():
-            files[file][kind] = lines
+            files[file][kind] += lines
+            files[file][kind.replace(ADDED, REMOVED)] += 0  # of a new file nobody says so
     most = sorted(files.items(), key=lambda item: -item[1].total())[:MOST]
     return [{"file": file, **counts} for file, counts in most]
 

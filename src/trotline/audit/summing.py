@@ -10,12 +10,19 @@ from collections.abc import Iterator
 from typing import Any
 
 from trotline.audit.counting import chosen
-from trotline.audit.figures import SPREAD, SUMMED
+from trotline.audit.figures import CREATED, SPREAD, SUMMED
 from trotline.audit.percentiles import percentiles
 from trotline.audit.query import Query
 
 SUMS = "SELECT figures.kind, figures.name, count(*), sum(amount) FROM {table} {where} GROUP BY 1, 2"
 SPREADS = "SELECT figures.kind, figures.name, json_group_array(amount) FROM {table} {where} GROUP BY 1, 2"
+
+OF_NEW = (
+    "SELECT 'agent_added', figures.name, count(*), sum((SELECT planned.amount FROM figures AS planned"
+    " WHERE planned.kind = 'planned' AND planned.name = figures.name AND planned.seq < figures.seq"
+    " ORDER BY planned.seq DESC LIMIT 1)) AS total FROM {table} {where} GROUP BY 2 HAVING total"
+)
+"""Lines of files that were not there before: those of the last plan for each."""
 
 OF_FEW = "records CROSS JOIN figures ON figures.seq = records.seq"
 NOT_OUR_OWN = "figures.seq NOT IN (SELECT seq FROM records WHERE own = 1)"
@@ -26,8 +33,9 @@ MOST = "(SELECT 1 + max(seq) / 30 FROM entries)"
 
 
 def sums(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
-    for kind, name, count, total in _figures(db, query, SUMS, SUMMED):
-        yield {"kind": kind, "what": name, "count": count, "sum": total}
+    for sql, kinds in ((SUMS, SUMMED), (OF_NEW, (CREATED,))):
+        for kind, name, count, total in _figures(db, query, sql, kinds):
+            yield {"kind": kind, "what": name, "count": count, "sum": total}
 
 
 def spreads(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:

@@ -11,14 +11,14 @@ from rich.console import Console, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
-from trotline.audit.actions import verdict_of
+from trotline.audit.actions import WOULD, verdict_of
 from trotline.audit.columns import columns_of, subject_of
 from trotline.audit.export import when
+from trotline.audit.query import SAID
 from trotline.audit.shapes import dict_of, list_of
 from trotline.cli.output import lasted, printable
 from trotline.cli.showing import missing_of
 from trotline.cli.tables import Table
-from trotline.cli.tallies import SAID
 
 STYLES = {"deny": "bold red", "ask": "bold yellow", "allow": "green", "silent": "dim"}
 SHORT = "%m-%d %H:%M:%S"
@@ -89,8 +89,7 @@ def _by(record: dict[str, Any]) -> Text:
 
 def verdict(record: dict[str, Any]) -> Text:
     word = verdict_of(record)
-    would = "would be " if word in list_of(record.get("withheld")) else ""
-    return text(f"{would}{SAID.get(word, word)}", STYLES.get(word, ""))
+    return text(SAID.get(word, word), STYLES.get(word.removeprefix(WOULD), ""))
 
 
 def names(record: dict[str, Any], authors: Iterable[Any]) -> list[str]:

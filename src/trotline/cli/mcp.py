@@ -9,7 +9,7 @@ import msgspec
 from trotline.audit.export import moment
 from trotline.audit.inventory import ToolSeen, tools_seen
 from trotline.audit.names import Names
-from trotline.audit.query import VERDICTS, Query
+from trotline.audit.query import SAID, Query
 from trotline.audit.wording import scanners_of
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
@@ -28,7 +28,8 @@ HELP = """The MCP servers and tools that agents have called, from the trail, and
   trotline mcp --since 7d
   trotline mcp --allow-list    a list for policy.toml that lets pass what was called and not refused
 """
-SAID = {word: said for said, word in VERDICTS.items()}
+REFUSED = {"deny", "would_deny"}
+TOLD = (*sorted(REFUSED), "ask", "would_ask")
 NOT_TOLD = "server not told"
 
 
@@ -67,7 +68,7 @@ def _list(seen: Iterable[ToolSeen]) -> str:
     """TOML that a person looks through before it is used; a tool that was refused is not in it."""
     import json
 
-    names = [one.name for one in seen if one.server and set(one.verdicts) != {"deny"}]
+    names = [one.name for one in seen if one.named and not set(one.verdicts) <= REFUSED]
     return "\n".join(["[lists]", "allow_mcp = [", *(f"  {json.dumps(name)}," for name in names), "]"])
 
 
@@ -95,9 +96,7 @@ def _tell(seen: list[ToolSeen], configured: list[Configured]) -> None:
 
 
 def _line(one: ToolSeen) -> str:
-    said = [
-        f"{count} {SAID.get(word, word)}" for word, count in sorted(one.verdicts.items()) if word in {"deny", "ask"}
-    ]
+    said = [f"{count} {SAID.get(word, word)}" for word, count in sorted(one.verdicts.items()) if word in TOLD]
     told = ", ".join([plural(one.calls, "call"), *said, *one.hosts])
     found = ", ".join(f"{count} {kind}" for kind, count in sorted(one.found.items()))
     holds = paint(f"; in results: {printable(found)}", Severity.WARNING) if found else ""

@@ -7,18 +7,17 @@ from typing import Any
 
 import click
 
-from trotline.audit.actions import verdict_of
+from trotline.audit.actions import WOULD, verdict_of
 from trotline.audit.alarms import UNEXPECTED, Alarm
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
-from trotline.audit.query import Query
+from trotline.audit.query import SAID, Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable
 from trotline.cli.patience import opened_trail, said_if_slow
 from trotline.cli.questions import the_only
-from trotline.cli.tallies import SAID
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import TrotlineError
@@ -31,9 +30,8 @@ COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 def line_of(record: dict[str, Any]) -> str:
     verdict = verdict_of(record)
     said = SAID.get(verdict, printable(verdict))
-    if verdict in record.get("withheld", ()):
-        said = f"would be {said}"
-    shown = paint(said, SHOWN[verdict]) if verdict in SHOWN else said
+    severity = SHOWN.get(verdict.removeprefix(WOULD))
+    shown = paint(said, severity) if severity else said
     subject = " ".join(subject_of(record).split()) or str(record.get("tool", ""))
     about = f" {printable(subject)[:WIDTH]}" if subject else ""
     if missing := missing_of(record):

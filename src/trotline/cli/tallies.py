@@ -3,14 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-from trotline.audit.query import VERDICTS
+from trotline.audit.figures import EVERY_CALL
+from trotline.audit.query import SAID
 from trotline.audit.sqlite_store import RECENT_FOR_ALARMS
 from trotline.cli.output import plural
 from trotline.cli.tables import Table
 
-SAID = {word: said for said, word in VERDICTS.items()}
 COUNTED = {
     "denied_by": "denied by",
+    "would_be_denied_by": "would be denied by",
     "losses": "lost",
     "failures": "failed",
     "failed_open": "failed, and the call went on",
@@ -35,11 +36,12 @@ def statistics(found: dict[str, Any]) -> Iterator[Table]:
 
 
 def _shortened(table: Table) -> Table:
-    """Its first rows, and how many there are more."""
-    more = len(table.rows) - TOP
+    """Its first rows, and how many there are more; a row of all calls is not one of them."""
+    top = TOP + (table.rows[:1] != [] and table.rows[0][-1] == EVERY_CALL)
+    more = len(table.rows) - top
     if more <= 0:
         return table
-    return table._replace(rows=[*table.rows[:TOP], (*("" for _ in table.numbers), f"and {more} more")])
+    return table._replace(rows=[*table.rows[:top], (*("" for _ in table.numbers), f"and {more} more")])
 
 
 def _counted(found: dict[str, Any]) -> Iterator[Table]:

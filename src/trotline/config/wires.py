@@ -14,7 +14,7 @@ from trotline.config.places import Roots
 from trotline.errors import UsageError
 from trotline.events import EVENTS
 from trotline.hosts import HOSTS, host_named
-from trotline.hosts.host import Host, version_key
+from trotline.hosts.host import Host, known_events
 from trotline.hosts.wiring import Wiring
 
 EVENT = "{event}"
@@ -44,18 +44,9 @@ def wired(host: Host, layer: str, roots: Roots, version: str = "") -> list[Wired
     below = {"user": roots.home, "enterprise": roots.system}
     root = below.get(layer, roots.projects[0] if roots.projects else roots.home)
     file = wiring.files[layer]
-    known = _known(wiring, version)
+    known = known_events(wiring, version)
     split = [(event,) for event in known] if EVENT in file else [known]
     return [Wired(host, wiring, layer, root / file.replace(EVENT, events[0]), root, events) for events in split]
-
-
-def _known(wiring: Wiring, version: str) -> tuple[str, ...]:
-    """The events that this version knows; some load nothing of a file that names another. Of none we know, all."""
-    found = version_key(version)
-    rows = [events for since, events in wiring.since if version_key(since) <= found]
-    if not rows:
-        return wiring.events
-    return tuple(event for event in wiring.events if event in rows[-1])
 
 
 def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool], line: Line) -> Installation:

@@ -96,6 +96,15 @@ def version_key(version: str) -> tuple[int, ...]:
     return (1 if numbers[0] >= FIRST_DATED else 0, *numbers)
 
 
+def known_events(wiring: Wiring, version: str) -> tuple[str, ...]:
+    """The events that this version knows; some load nothing of a file that names another. Of none we know, all."""
+    found = version_key(version)
+    rows = [events for since, events in wiring.since if version_key(since) <= found]
+    if not rows:
+        return wiring.events
+    return tuple(event for event in wiring.events if event in rows[-1])
+
+
 VERSION = pattern(r"v?(\d{1,6}(?:\.\d{1,6}){0,4})")
 LONGEST_VERSION = 35
 """Characters that are ever looked at; what a payload says besides must not stay in memory."""

@@ -1,5 +1,6 @@
 """Wiring: where a host keeps its hooks and how an entry of ours looks there, as data on each host."""
 
+import re
 from typing import Any
 
 import msgspec
@@ -28,3 +29,12 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     taken: str = ""  # what to do where somebody else's file has the name of ours
     graphical: bool = False  # whether people start it from a menu, with a short search path
     note: str = ""  # what a person has to do besides
+
+    def calls_for(self, event: str, tool: str) -> bool:
+        """Whether our line at this event is called for a tool; both by the host's names."""
+        matcher = self.matchers.get(event, "")
+        return matcher in EVERYTHING or re.search(matcher, tool) is not None
+
+
+EVERYTHING = frozenset({"", "*"})
+"""Matchers that are no expressions."""

@@ -1,5 +1,7 @@
--- What records are found by, made anew as in step 6: patches by their files and not as commands, calls of servers without
--- the line that starts one, and effects by all that is known of them.
+-- Made anew from what is in the records: what was decided and only written down has verdicts of its own, deeds that are
+-- asked about at another event are told apart, files, commands and servers are counted alike under all hosts, patches are
+-- found by their files and not as commands, calls of servers without the line that starts one, effects by all that is known.
+-- The functions are lent by the program, as in step 6.
 DELETE FROM records;
 
 DELETE FROM facts;
