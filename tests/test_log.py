@@ -338,7 +338,7 @@ def test_verify_says_where_an_edit_is(world: World, spool: Spool) -> None:
 def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spool, tmp_path: Path) -> None:
     fill(spool)
     anchor = tmp_path / "elsewhere"
-    assert "unanchored" in log(world, "verify", "--anchor", str(anchor)).stdout
+    assert log(world, "anchor", "--file", str(anchor)).returncode == 0
     assert "it holds; anchored up to entry 7" in log(world, "verify", "--anchor", str(anchor)).stdout
     edit(
         world,
@@ -350,7 +350,7 @@ def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spo
     before = anchor.read_bytes()
     done = log(world, "verify", "--anchor", str(anchor))
     assert done.returncode == 1
-    assert "entry 5 : the end is cut: entries 5 to 7 are missing" in done.stdout
+    assert "the trail: the end is cut: entries 5 to 7 are missing" in done.stdout
     assert anchor.read_bytes() == before
 
 
@@ -381,6 +381,26 @@ def test_after_forgetting_the_chain_still_holds(world: World, spool: Spool) -> N
     assert "8 entries: it holds" in log(world, "verify").stdout
     assert log(world, "forget", "--before", "2100-01-01").stdout == "2 records forgotten\n"
     assert "9 entries: it holds" in log(world, "verify").stdout
+
+
+def test_a_conversation_is_forgotten_by_the_beginning_of_its_name_as_it_is_asked_for(
+    world: World, spool: Spool
+) -> None:
+    for number, name in enumerate(("0197aaaa-1", "0197aaaa-2", "0197bbbb-1"), 1):
+        assert spool.append(record(number, conversation=name)) == ""
+    ambiguous = log(world, "forget", "--conversation", "0197aaaa")
+    assert (ambiguous.returncode, "is ambiguous" in ambiguous.stderr) == (64, True)
+    assert log(world, "forget", "--conversation", "0197bbbb").stdout == "1 record forgotten\n"
+    assert log(world, "--count").stdout == "2\n"
+
+
+@pytest.mark.parametrize("name", ["nobody", "0197aaaa-none"])
+def test_a_conversation_that_nobody_had_is_not_said_to_be_forgotten(world: World, spool: Spool, name: str) -> None:
+    fill(spool)
+    done = log(world, "forget", "--conversation", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"the trail has no conversation `{name}`" in done.stderr
+    assert log(world, "--count").stdout == "4\n"
 
 
 @pytest.mark.parametrize("words", [[], ["--before", "9d", "--conversation", "c"]])

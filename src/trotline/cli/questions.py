@@ -62,7 +62,7 @@ def understood(store: SqliteStore, query: Query) -> Query:
     """What is meant: a conversation by its beginning. Names that nobody has are told, with those that may be meant."""
     for doubt in _unheard_of(store, query):
         click.echo(paint(printable(doubt), Severity.WARNING), err=True)
-    if not query.conversation or _has(store, conversation=query.conversation):
+    if not query.conversation or has_any(store, conversation=query.conversation):
         return query
     return replace(query, conversation=the_only(store, "conversation", query.conversation) or query.conversation)
 
@@ -83,9 +83,9 @@ def _unheard_of(store: SqliteStore, query: Query) -> Iterator[str]:
     from trotline.hosts import HOSTS
 
     for what, given, known in (("event", query.event, EVENTS), ("host", query.host, HOSTS)):
-        if given and given not in known and not _has(store, **{what: given}):
+        if given and given not in known and not has_any(store, **{what: given}):
             yield f"there is no {what} `{given}`{_meant(given, known)}"
-    if query.effect and not _has(store, effect=query.effect):
+    if query.effect and not has_any(store, effect=query.effect):
         yield from _unheard_of_effect(query.effect)
 
 
@@ -106,7 +106,8 @@ def _meant(given: str, known: Iterable[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _has(store: SqliteStore, **asked: Any) -> bool:
+def has_any(store: SqliteStore, **asked: Any) -> bool:
+    """Whether any record answers to that."""
     return any(True for _ in store.search(Query(**asked, own=True, limit=1)))
 
 

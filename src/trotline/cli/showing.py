@@ -11,6 +11,7 @@ from trotline.audit.actions import verdict_of
 from trotline.audit.alarms import UNEXPECTED, Alarm
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
+from trotline.audit.precedence import foremost
 from trotline.audit.query import Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
@@ -97,10 +98,23 @@ def alarms(as_json: bool, roots: Roots) -> int:
 
 
 def tell_alarms(found: list[Alarm], most: int, *, err: bool = True) -> None:
-    """The newest of them, as sentences; those that nobody can have meant come as errors."""
-    for alarm in found[-most:]:
+    """The foremost of them, as sentences; those that nobody can have meant come as errors."""
+    for alarm in foremost(found, most):
         severity = Severity.ERROR if alarm.kind in UNEXPECTED else Severity.WARNING
         click.echo(paint(f"alarm: {printable(alarm.sentence)}", severity), err=err)
+    if len(found) > most:
+        click.echo(f"and {len(found) - most} more: trotline log alarms", err=err)
+
+
+def alarms_about(store: SqliteStore, query: Query) -> list[Alarm]:
+    """Those of the host and of the conversation that are asked for. What else is asked chooses calls, and an alarm is
+    about more than the one that shows it."""
+    found = [alarm for alarm in store.alarms() if query.host in {"", alarm.host}]
+    if not found or not query.conversation:
+        return found
+    asked = Query(conversation=query.conversation, after_seq=found[0].seq - 1, own=True)
+    seqs = {record["seq"] for record in store.search(asked)}
+    return [alarm for alarm in found if alarm.seq in seqs]
 
 
 def tell_unread(store: SqliteStore) -> None:
