@@ -18,7 +18,11 @@ import pytest
 from planted import made
 from store_behaviour import detail, record
 from trails import age
+from trotline.audit.drain import drain
+from trotline.audit.export import moment
 from trotline.audit.spool import Spool
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.store import Forgetting
 from trotline.audit.trail import spool_of
 from trotline.checkup import examined, machine_checks
 from worlds import World, new_world, trotline_process
@@ -179,6 +183,18 @@ def test_one_that_is_not_there_is_said_not_to_be(world: World, spool: Spool, nam
     assert f"the trail has no record `{name}`" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["1", "id-1"])
+def test_one_that_was_forgotten_is_said_to_be_and_when(world: World, spool: Spool, name: str) -> None:
+    fill(spool)
+    with SqliteStore(world.roots().state / "trail.db") as store:
+        drain(spool, store)
+        assert store.forget(Forgetting(conversation="c1"), now_us=NOW) == 2
+    done = log(world, "show", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: record `{name}` was forgotten at {moment(NOW)}\n")
+    assert "has no record `2`" in log(world, "show", "2").stderr  # which was none
+
+
 @pytest.mark.parametrize("word", ["tomorrow", "2x", "", "-1h", "99999999999d", "2026-99-01", "1h30", "h"])
 def test_a_time_that_is_none_is_refused(world: World, word: str) -> None:
     done = log(world, "--since", word)
@@ -212,6 +228,9 @@ def test_before_all_times_there_is_nothing(world: World, spool: Spool) -> None:
         (["-n", "9" * 20], "is not in the range"),
         (["conversations", "-n", "9" * 20], "is not in the range"),
         (["--text", " "], "--text has no word in it"),
+        (["--text", ""], "--text has no word in it"),
+        (["--conversation", ""], "--conversation has no word in it"),
+        (["stats", "--host", ""], "--host has no word in it"),
         (["--follow", "--count"], "it does not go with --count and --by"),
         (["--follow", "--by", "host"], "it does not go with --count and --by"),
     ],

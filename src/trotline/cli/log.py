@@ -186,9 +186,13 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
     from trotline.audit.statistics import among, costs_of, statistics
     from trotline.config.settings import read_settings
 
+    said = read_settings(roots)
+    for problem in said.problems:
+        told = f"warning: {printable(str(problem.place))}: {printable(problem.message)}"
+        click.echo(paint(told, Severity.WARNING), err=True)
     with opened_trail(roots.state) as store:
         query = understood(store, query)
-        found = statistics(store, query, costs_of(read_settings(roots).costs))
+        found = statistics(store, query, costs_of(said.costs))
         kinds = Counter(alarm.kind for alarm in among(store, query, store.alarms()))
         found["alarms"] = dict(kinds.most_common())
     if as_json:

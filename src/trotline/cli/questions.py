@@ -30,6 +30,9 @@ SHORTEST = 8
 
 MOST_SHOWN = 5
 
+WORDS = ("event", "host", "path", "command", "conversation", "effect", "text")
+"""Options that say a word. An empty one, as a variable that is not set gives it, would ask for everything."""
+
 number_option = click.option(
     "-n", "number", type=click.IntRange(1, 1_000_000_000), default=20, show_default=True, help="How many."
 )
@@ -125,14 +128,14 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--since", "since_us", type=Moment(), default=0, help="Not before this: 1h30m, yesterday, 2026-03-01."
     )
     @click.option("--until", "until_us", type=Moment(), default=0, help="Before this.")
-    @click.option("--event", default="", help="Only this event.")
-    @click.option("--host", default="", help="Only this host.")
+    @click.option("--event", help="Only this event.")
+    @click.option("--host", help="Only this host.")
     @click.option("--verdict", type=click.Choice(list(VERDICTS)), help="Only what became of it.")
-    @click.option("--path", default="", metavar="GLOB", help="Only what touches such a path; `*` crosses `/`.")
-    @click.option("--command", default="", metavar="GLOB", help="Only such a command.")
-    @click.option("--conversation", default="", metavar="ID", help="Only this conversation.")
-    @click.option("--effect", default="", metavar="KIND", help="Only what would do this: delete, write, send, ...")
-    @click.option("--text", default="", metavar="WORDS", help="Only what has all these words.")
+    @click.option("--path", metavar="GLOB", help="Only what touches such a path; `*` crosses `/`.")
+    @click.option("--command", metavar="GLOB", help="Only such a command.")
+    @click.option("--conversation", metavar="ID", help="Only this conversation.")
+    @click.option("--effect", metavar="KIND", help="Only what would do this: delete, write, send, ...")
+    @click.option("--text", metavar="WORDS", help="Only what has all these words.")
     @click.option("--all", "own", is_flag=True, help="Also calls that were made to try the lines.")
     @functools.wraps(function)
     def wrapped(*args: Any, verdict: str | None, **rest: Any) -> Any:
@@ -141,8 +144,10 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("a question has bytes in it that are no text")
         if 0 < asked["until_us"] <= asked["since_us"]:
             raise click.UsageError("--until is before --since: nothing can be between them")
-        if asked["text"] and not asked["text"].strip():
-            raise click.UsageError("--text has no word in it")
+        for name in WORDS:
+            if asked[name] is not None and not asked[name].strip():
+                raise click.UsageError(f"--{name} has no word in it")
+        asked |= {name: asked[name] or "" for name in WORDS}
         if asked["conversation"]:
             roots = machine_roots(rest["projects"], rest["home"], rest["system"])
             asked["conversation"] = kept_name(asked["conversation"], roots)
