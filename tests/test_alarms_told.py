@@ -1,4 +1,4 @@
-"""Which alarms a person sees who asks for something: the weighty ones first, the number of the others, and no others'."""
+"""Which alarms somebody sees who asks for something else: the weighty ones first, and how many there are more."""
 
 from pathlib import Path
 from typing import Any
@@ -66,9 +66,7 @@ def test_who_asks_for_one_host_or_conversation_hears_of_no_others(world: World, 
     assert alarms(world, *words, "--host", "another") == ["there is no host `another`"]
 
 
-def test_who_follows_one_conversation_hears_of_no_others(
-    world: World, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_follows_one_conversation_hears_of_no_others(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     with SqliteStore(world.roots().state / "trail.db") as store:
         follower = Follower(store, Query(conversation="0197bbbb-1"), NOW, as_json=False)
         follower.begin(store, 5, 5)

@@ -754,7 +754,16 @@ def unheard(arguments: list[str], world: World) -> tuple[int, str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["events"], ["events", "--json"], ["schema"], ["check"], ["show"], ["--help"], ["log", "verify"], ["log", "--json"]],
+    [
+        ["events"],
+        ["events", "--json"],
+        ["schema"],
+        ["check"],
+        ["show"],
+        ["--help"],
+        ["log", "verify"],
+        ["log", "--json"],
+    ],
 )
 def test_a_reader_that_has_enough_gets_no_traceback_and_is_not_told_that_all_is_well(
     arguments: list[str], world: World

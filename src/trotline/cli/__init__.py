@@ -1,7 +1,7 @@
 """The command line: one thin file per command, imported when it is called.
 
-Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again, 141 nobody read to the end. With --json every answer, errors too, is one
-envelope: {"schema", "ok", "data", "problems"}.
+Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again, 141 nobody read to the end. With --json every
+answer, errors too, is one envelope: {"schema", "ok", "data", "problems"}.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""trotline log verify: whether the trail is what was written. The cause of a break comes before what follows from it."""
+"""trotline log verify: whether the trail is what was written. Causes come before what follows from them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,8 @@ def verify(named: Path | None, as_json: bool, roots: Roots) -> int:
     `anchor_file` of the settings is the file. Without both, a cut end and a trail that was written anew as a whole
     cannot be seen.
     """
-    upkeep = upkeep_of(roots)._replace(**({"anchor": named.resolve()} if named else {}))
+    upkeep = upkeep_of(roots)
+    upkeep = upkeep._replace(anchor=named.resolve()) if named else upkeep
     known = anchor_in(upkeep.anchor) if upkeep.anchor else Anchor()
     if named and not known.heads:
         what = "has no head in it" if named.exists() else "is not there"
@@ -56,7 +57,8 @@ def verify(named: Path | None, as_json: bool, roots: Roots) -> int:
         click.echo(envelope("trotline.log.verify/1", ok=not found.breaks, data=_as_data(found, known), problems=[]))
     else:
         _tell(found, upkeep, known)
-        click.echo(dim(f"the head is noted in {named}")) if notes else None
+        if notes:
+            click.echo(dim(f"the head is noted in {named}"))
     return 1 if found.breaks else 0
 
 

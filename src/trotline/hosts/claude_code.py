@@ -6,7 +6,7 @@ The maps are those that Cursor publishes (cursor-protocol.md 7); what the host d
 from typing import Any
 
 from trotline.hooks import Vocabulary
-from trotline.hosts.claude_shape import DEFAULTS, PROMPTED, POWERS, TOOLS
+from trotline.hosts.claude_shape import DEFAULTS, POWERS, PROMPTED, TOOLS
 from trotline.hosts.forms import nested
 from trotline.hosts.host import Host
 from trotline.hosts.wiring import Wiring
