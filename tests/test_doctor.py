@@ -575,7 +575,13 @@ def test_calls_that_went_cold_are_noted(used: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "text,seen", [("{", "settings.json:1:"), ('{"mode": "off"}', "`mode` must be"), ('{"x": 1}', "no setting `x`")]
+    "text,seen",
+    [
+        ("{", "settings.json:1:"),
+        ('{"mode": "off"}', "`mode` must be"),
+        ('{"x": 1}', "no setting `x`"),
+        ('{"costs": "Shell=free"}', "`costs` must be prices"),
+    ],
 )
 @pytest.mark.parametrize("place", ["home/.config", "system/etc"])
 def test_settings_that_mean_nothing_are_found(used: World, place: str, text: str, seen: str) -> None:

@@ -405,7 +405,7 @@ def test_what_cannot_be_judged_again_is_answered_nowhere(world: World) -> None:
         (["99", "--since", "2h"], "an ID is one call, and conditions choose among many"),
         (["99", "--verdict", "denied", "--as", "codex"], "an ID is one call, and conditions choose among many"),
         (["99", "--host", "cursor"], "an ID is one call, and conditions choose among many"),
-        (["--events", "-"], "nothing is in `<stdin>`"),
+        (["--events", "-"], "the input is empty: nothing is in `<stdin>`"),
         (["--events", "-", "--since", "2h"], "what is given with --events is all judged"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

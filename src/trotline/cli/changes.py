@@ -84,7 +84,7 @@ def _calls(name: str | None, events: BinaryIO | None, query: Query, roots: Roots
         raise UsageError("what is given with --events is all judged", hint="only --host and --event go with it")
     calls = given(events, Told(query.host, query.event, _redacting(roots)))
     if not calls:
-        raise UsageError(f"nothing is in `{events.name}`", hint="one payload on each line")
+        raise UsageError(f"the input is empty: nothing is in `{events.name}`", hint="one payload on each line")
     return Calls(calls)
 
 
