@@ -8,6 +8,7 @@ import pytest
 from trotline.errors import TrotlineError
 from trotline.events import PostToolUse, PreToolUse
 from trotline.hosts import HOSTS, host_named
+from trotline.hosts.patches import patched
 from trotline.hosts.translation import write_event
 from trotline.replay.abroad import abroad, event_of
 from trotline.replay.recalled import Recalled
@@ -112,3 +113,65 @@ def test_what_another_host_does_not_say_is_not_put_into_its_mouth() -> None:
     }
     claudes = json.loads(abroad(one, host_named("claude-code")).payload)
     assert ("user_email" in claudes, claudes["session_id"]) == (False, "c")
+
+
+@pytest.mark.parametrize("host", [name for name in HOSTS if name not in {"cursor", "generic"}])
+def test_what_only_cursor_says_is_in_no_payload_of_another(host: str) -> None:
+    theirs = {"attachments": [{"type": "file", "file_path": "/a"}], "input_tokens": 3, "model_id": "m"}
+    sent = abroad(cursors("beforeSubmitPrompt", prompt="hello", **theirs), host_named(host)).payload.decode()
+    assert "hello" in sent
+    assert not [name for name in (*theirs, "cursor_version", "user_email") if f'"{name}"' in sent]
+
+
+@pytest.mark.parametrize(
+    "host,says",
+    [
+        ("claude-code", {"prompt_id", "tool_use_id"}),
+        ("codex", {"turn_id", "model", "tool_use_id"}),
+        ("gemini-cli", set()),
+        ("qwen-code", {"prompt_id", "tool_use_id"}),
+        ("factory-droid", set()),
+        ("openhands", set()),
+    ],
+)
+def test_of_a_turn_a_model_and_a_call_each_says_what_it_says(host: str, says: set[str]) -> None:
+    """As their recordings have it."""
+    one = cursors("preToolUse", tool_name="Shell", tool_input={"command": "ls"}, tool_use_id="t", agent_message="x")
+    sent = json.loads(abroad(one, host_named(host)).payload)
+    assert sent.keys() & {"turn_id", "prompt_id", "model", "tool_use_id", "agent_message"} == says
+
+
+def test_what_an_event_says_by_itself_is_not_said_beside_it() -> None:
+    one = cursors("preToolUse", tool_name="Write", tool_input=INPUTS["Write"], tool_use_id="t", cwd="/srv")
+    assert json.loads(abroad(one, host_named("windsurf")).payload) == {
+        "agent_action_name": "pre_write_code",
+        "trajectory_id": "c",
+        "execution_id": "g",
+        "tool_info": {**INPUTS["Write"], "cwd": "/srv"},
+    }
+
+
+def test_a_patch_goes_only_to_those_who_take_one() -> None:
+    patch = "*** Begin Patch\n*** Delete File: a.py\n*** End Patch"
+    one = cursors("preToolUse", tool_name="Write", tool_input={"patch": patch})
+    assert json.loads(abroad(one, host_named("codex")).payload)["tool_input"] == {"command": patch}
+    with pytest.raises(TrotlineError, match="Gemini CLI has no tool that takes `patch`"):
+        abroad(one, host_named("gemini-cli"))
+    both = cursors("preToolUse", tool_name="Write", tool_input={**INPUTS["Write"], "patch": patch})
+    assert json.loads(abroad(both, host_named("gemini-cli")).payload)["tool_input"] == INPUTS["Write"]
+
+
+@pytest.mark.parametrize(
+    "given,edits",
+    [
+        ({"content": "x\ny"}, [("", "x\ny")]),
+        ({"old_string": "a", "new_string": "b\nc"}, [("a", "b\nc")]),
+    ],
+)
+def test_a_host_that_only_patches_is_told_of_a_file_by_a_patch(
+    given: dict[str, str], edits: list[tuple[str, str]]
+) -> None:
+    one = cursors("preToolUse", tool_name="Write", tool_input={"file_path": "/srv/a.py", **given})
+    (patch,) = json.loads(abroad(one, host_named("codex")).payload)["tool_input"].values()
+    (file,) = patched(patch)
+    assert (file.path, [(edit.old_string, edit.new_string) for edit in file.edits]) == ("/srv/a.py", edits)

@@ -1,6 +1,7 @@
 """Heads noted elsewhere: files that were half written, that are none, or that others write to as well."""
 
 import errno
+import json
 import os
 import subprocess
 import sys
@@ -109,10 +110,78 @@ def test_lines_that_cannot_be_read_are_told_and_the_others_count(world: World, t
     assert file.read_text().splitlines()[-1].startswith(f"trotline-anchor 2 {head.digest} ")
 
 
+def verify(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
+    return trotline_process("log", "verify", *words, *world.options, cwd=world.project)
+
+
+def three_records(world: World) -> Head:
+    with SqliteStore(world.roots().state / "trail.db") as store:
+        keep(store, record(1), record(2), record(3))
+        return store.head()
+
+
+def settled(world: World, file: Path) -> None:
+    world.roots().config.mkdir(parents=True, exist_ok=True)
+    (world.roots().config / "settings.json").write_text(json.dumps({"anchor_file": str(file)}))
+
+
+@pytest.mark.parametrize("content", [None, "", "trotline-anc"], ids=["missing", "empty", "torn"])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_an_anchor_without_a_head_blesses_nothing_and_is_not_begun(
+    world: World, tmp_path: Path, content: str | None, form: list[str]
+) -> None:
+    three_records(world)
+    file = tmp_path / "heads"
+    if content is not None:
+        file.write_text(content)
+    done = verify(world, "--anchor", str(file), *form)
+    assert done.returncode == 64
+    assert f"the anchor `{file}`" in done.stderr
+    assert f"`trotline log anchor --file {file}` begins one" in done.stderr
+    assert (file.read_text() if file.exists() else None) == content
+
+
 def test_of_an_empty_trail_nothing_is_noted(world: World, tmp_path: Path) -> None:
-    done = trotline_process("log", "verify", "--anchor", str(tmp_path / "heads"), *world.options, cwd=world.project)
-    assert done.stdout.startswith("0 entries: it holds; unanchored\n")
+    words = ("log", "anchor", "--file", str(tmp_path / "heads"))
+    done = trotline_process(*words, *world.options, cwd=world.project)
+    assert done.stdout == "the trail is empty: it has no head yet\n"
     assert not (tmp_path / "heads").exists()
+
+
+def test_an_anchor_of_the_settings_that_was_never_begun_is_a_finding(world: World, tmp_path: Path) -> None:
+    file = tmp_path / "heads"
+    settled(world, file)
+    assert verify(world).returncode == 0  # of nothing there is nothing to note
+    three_records(world)
+    done = verify(world)
+    assert done.returncode == 1
+    assert f"the trail: the anchor `{file}` is not there, so that a cut end would not be seen" in done.stdout
+    assert not file.exists()
+    assert trotline_process("log", "anchor", *world.options, cwd=world.project).returncode == 0
+    assert "it holds; anchored up to entry 3" in verify(world).stdout
+
+
+@pytest.mark.parametrize("left", [None, "", "1 " + A], ids=["gone", "emptied", "cut"])
+def test_an_anchor_that_lost_heads_is_said_and_not_begun_anew_by_itself(
+    world: World, tmp_path: Path, left: str | None
+) -> None:
+    file = tmp_path / "heads"
+    settled(world, file)
+    digest = three_records(world).digest
+    log = ("log", *world.options)
+    assert trotline_process(*log, cwd=world.project).stderr == ""
+    assert anchor_in(file).heads == {3: digest}
+    file.write_text(left) if left is not None else file.unlink()
+    with SqliteStore(world.roots().state / "trail.db") as store:
+        keep(store, record(4))
+    for _ in range(2):
+        assert "the one of entry 3 was noted there" in trotline_process(*log, cwd=world.project).stderr
+    assert (file.read_text() if file.exists() else None) == left
+    done = verify(world)
+    assert (done.returncode, "the one of entry 3 was noted there" in done.stdout) == (1, True)
+    if left != "1 " + A:  # which is no head of this trail
+        assert trotline_process("log", "anchor", *world.options, cwd=world.project).returncode == 0
+        assert "it holds; anchored up to entry 4" in verify(world).stdout
 
 
 def elsewhere(*words: str | Path) -> tuple[int, str, str]:

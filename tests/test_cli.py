@@ -742,22 +742,43 @@ def test_fish_and_zsh_complete_too(tmp_path: Path) -> None:
     assert trotline_process(cwd=tmp_path, environment=zsh).stdout.splitlines()[:2] == ["plain", "check"]
 
 
-@pytest.mark.parametrize("arguments", [["events"], ["events", "--json"], ["schema"], ["check"], ["show"], ["--help"]])
-def test_a_reader_that_has_enough_gets_no_traceback_and_is_no_finding(arguments: list[str], world: World) -> None:
-    world.write("user", hooks_file(*(f'{{"command": "./missing-{number}"}}' for number in range(50))))
-    rooted = world.options if arguments[0] in {"check", "show"} else []
+def unheard(arguments: list[str], world: World) -> tuple[int, str]:
+    """The exit code and the complaints of a command whose output nobody reads."""
     reader, writer = os.pipe()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "trotline", *arguments, *rooted],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        cwd=world.project,
-    )
-    os.close(writer)
     os.close(reader)
-    _, complaint = process.communicate()
-    assert complaint == b""
-    assert process.returncode in ({0, 1} if arguments == ["check"] else {0})
+    argv = [sys.executable, "-m", "trotline", *arguments]
+    done = subprocess.run(argv, stdout=writer, stderr=subprocess.PIPE, cwd=world.project, text=True, check=False)
+    os.close(writer)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["events"],
+        ["events", "--json"],
+        ["schema"],
+        ["check"],
+        ["show"],
+        ["--help"],
+        ["log", "verify"],
+        ["log", "--json"],
+    ],
+)
+def test_a_reader_that_has_enough_gets_no_traceback_and_is_not_told_that_all_is_well(
+    arguments: list[str], world: World
+) -> None:
+    world.write("user", hooks_file(*(f'{{"command": "./missing-{number}"}}' for number in range(50))))
+    rooted = world.options if arguments[0] in {"check", "show", "log"} else []
+    assert unheard([*arguments, *rooted], world) == (141, "")
+
+
+@pytest.mark.parametrize("arguments", [["events", "--json", "nobody"], ["log", "show", "7", "--json"]])
+def test_an_error_that_nobody_reads_keeps_its_code(arguments: list[str], world: World) -> None:
+    rooted = world.options if arguments[0] == "log" else []
+    code, complaint = unheard([*arguments, *rooted], world)
+    assert code == (1 if rooted else 64)
+    assert [line.split(":")[0] for line in complaint.splitlines()] == ["error", "hint"]
 
 
 def test_the_module_and_the_function_are_the_same_command(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from soak_service import wait_for_service
+from store_behaviour import detail, keep, record
 from trotline.audit.spool import Spool
+from trotline.audit.sqlite_store import SqliteStore
 from trotline.checkup import call_checks, machine_checks, trips
 from trotline.checkup.agents import Agent
 from trotline.checkup.examination import examine_machine
@@ -25,6 +27,7 @@ from trotline.config.own_file import own_text
 from trotline.config.places import private_directory
 from trotline.config.wires import wired
 from trotline.hosts import HOSTS, host_named
+from trotline.machine import clock
 from trotline.service.directory import WENT_COLD, RunDirectory
 from trotline.service.line import CLIENT, is_ours
 from trotline.testing.payloads import payload
@@ -572,7 +575,13 @@ def test_calls_that_went_cold_are_noted(used: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "text,seen", [("{", "settings.json:1:"), ('{"mode": "off"}', "`mode` must be"), ('{"x": 1}', "no setting `x`")]
+    "text,seen",
+    [
+        ("{", "settings.json:1:"),
+        ('{"mode": "off"}', "`mode` must be"),
+        ('{"x": 1}', "no setting `x`"),
+        ('{"costs": "Shell=free"}', "`costs` must be prices"),
+    ],
 )
 @pytest.mark.parametrize("place", ["home/.config", "system/etc"])
 def test_settings_that_mean_nothing_are_found(used: World, place: str, text: str, seen: str) -> None:
@@ -605,6 +614,32 @@ def test_a_rule_for_secrets_that_cannot_be_read_is_found(used: World) -> None:
 def test_a_setting_that_believes_in_asking_is_noted(used: World) -> None:
     used.write("home/.config/trotline/settings.json", '{"ask_fallback": "ask"}')
     assert "`ask` is sent as `ask`" in said(looked(used), "settings", "note")
+
+
+def test_an_anchor_that_is_not_begun_cannot_be_written_or_lost_its_heads_is_found(used: World) -> None:
+    heads = used.path / "elsewhere" / "heads"
+    used.write("home/.config/trotline/settings.json", json.dumps({"anchor_file": str(heads)}))
+    assert "its directory is not there" in said(looked(used), "anchor", "fail")
+    heads.parent.mkdir()
+    assert "is begun with the first records" in said(looked(used), "anchor", "note")
+    with SqliteStore(used.roots().state / "trail.db") as store:
+        keep(store, record(1))
+    assert "no head is noted" in said(looked(used), "anchor", "warn")
+    assert run(used, "log", "anchor")[0] == 0
+    assert said(looked(used), "anchor") == f"heads are noted in {heads}, the last of entry 1"
+    heads.unlink()
+    assert "is gone: the one of entry 1 was noted there" in said(looked(used), "anchor", "fail")
+    heads.mkdir()
+    assert "cannot be read" in said(looked(used), "anchor", "fail")
+
+
+def test_a_size_that_cannot_be_reached_is_found(used: World) -> None:
+    used.write("home/.config/trotline/settings.json", '{"keep_size": "1MB"}')
+    with SqliteStore(used.roots().state / "trail.db") as store:
+        keep(store, record(1, at_us=1), detail(1, command=os.urandom(1_000_000).hex()))
+        assert said(looked(used), "keep_size") == ""  # it is old, and will be forgotten
+        keep(store, record(2, at_us=clock()), detail(2, command=os.urandom(1_000_000).hex()))
+    assert "`keep_size` cannot be kept" in said(looked(used), "keep_size", "warn")
 
 
 def test_trust_that_cannot_be_read_is_found(used: World) -> None:

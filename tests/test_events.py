@@ -427,10 +427,17 @@ def test_utf_16_is_unreadable() -> None:
 
 
 @pytest.mark.parametrize(
-    "text, kind", [("[]", "list"), ('"stop"', "str"), ("5", "int"), ("null", "NoneType"), ("true", "bool")]
+    "text, kind",
+    [
+        ("[]", "a JSON array"),
+        ('"stop"', "a JSON string"),
+        ("5", "a JSON number"),
+        ("null", "null"),
+        ("true", "a JSON boolean"),
+    ],
 )
 def test_json_that_is_no_object_is_unreadable(text: str, kind: str) -> None:
-    assert unreadable(text).message == f"the payload is a JSON {kind}, not an object"
+    assert unreadable(text).message == f"the payload is {kind}, not an object"
 
 
 @pytest.mark.parametrize("text", ["", "  ", "{", "hello", '{"a": 1} {"b": 2}', "{'a': 1}"])

@@ -20,7 +20,7 @@ from trotline.audit.statistics import costs_of
 from trotline.config.settings import read_settings
 from trotline.events import AfterFileEdit, AfterShell, BeforeSubmitPrompt
 from trotline.parts import Edit
-from worlds import World, new_world
+from worlds import World, new_world, trotline_process
 
 
 @pytest.fixture
@@ -89,9 +89,13 @@ def test_costs_are_what_settings_say(world: World) -> None:
     settings.write_text('{"costs": "MCP:=0.5, MCP:search=0.25, Shell=0.01"}')
     tools = {one["tool"]: one.get("cost") for one in stats(world)["tools"]}
     assert tools == {"Shell": 0.03, "MCP:search:find": 0.25, "Grep": None}
+    settings.write_text('{"costs": "MCP:find=0.125"}')  # as the documents have it: a tool without its server
+    assert {one["tool"] for one in stats(world)["tools"] if "cost" in one} == {"MCP:search:find"}
     settings.write_text('{"costs": "MCP"}')
     (problem,) = read_settings(world.roots()).problems
     assert "prices of calls" in problem.message
+    done = trotline_process("log", "stats", *world.options, cwd=world.project)
+    assert (done.returncode, "`costs` must be prices of calls" in done.stderr) == (0, True)
 
 
 def test_prices_are_read_as_they_are_written() -> None:

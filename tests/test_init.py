@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from trotline import machine
+from trotline.cli import run as command_line
 from trotline.config.settings import read_settings
 from worlds import World, new_world, trotline_process
 
@@ -101,6 +103,52 @@ def test_without_a_terminal_nothing_is_done_and_everything_is_said(world: World)
     assert (code, body["ok"], body["schema"]) == (64, False, "trotline.error/1")
     assert not (world.home / ".cursor" / "hooks.json").exists()
     assert not (world.home / ".local").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["init", "--yes"], ["init", "--yes", "--json"], ["install", "--yes"], ["uninstall", "cursor"]]
+)
+def test_where_home_and_the_password_database_name_two_nothing_is_written_unless_one_is_named(
+    world: World, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = world.path / "other"
+    (other / ".cursor").mkdir(parents=True)
+    monkeypatch.setattr(machine, "own_home", lambda: world.home)
+    monkeypatch.setenv("HOME", str(other))
+    monkeypatch.chdir(world.project)
+    file = world.write("user", MINE)
+    before = sorted(world.path.rglob("*"))
+    assert command_line([*words, "--system", str(world.system)]) == 64
+    told = capsys.readouterr().err
+    assert f"HOME is {other}, and the password database says {world.home}: nothing was written" in told
+    assert f"--home {other} or --home {world.home}" in told
+    assert (file.read_text(), sorted(world.path.rglob("*"))) == (MINE, before)
+    assert command_line([words[0], "cursor", "--dry-run", "--system", str(world.system)]) == 0
+
+
+def test_a_home_that_is_named_is_the_one_that_is_meant(world: World) -> None:
+    code, out = run(world, "init", "--yes", HOME=str(world.path))
+    assert (code, "password database" in out) == (0, False)
+    assert run(world, "uninstall", HOME=str(world.path))[0] == 0
+
+
+def test_a_person_hears_of_two_homes_before_anything_is_asked(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine, "own_home", lambda: world.home)
+    monkeypatch.setenv("HOME", str(world.path))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    asked: list[str] = []
+
+    def no(question: str, **_: Any) -> bool:
+        asked.append(capsys.readouterr().err + question)
+        return False
+
+    monkeypatch.setattr("click.confirm", no)
+    monkeypatch.chdir(world.project)
+    assert command_line(["install", "cursor", "--system", str(world.system)]) == 1
+    assert f"it is written into {world.home}, unless --home says otherwise" in asked[0]
+    assert not (world.home / ".cursor" / "hooks.json").exists()
 
 
 def test_a_dry_run_shows_both_diffs_and_writes_nothing(world: World) -> None:

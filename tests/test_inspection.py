@@ -1,5 +1,6 @@
 """What verify finds beside the chain: in tables, indexes and triggers, at one moment, and before anything is added."""
 
+import json
 import sqlite3
 import threading
 from pathlib import Path
@@ -201,6 +202,33 @@ def test_a_trail_that_does_not_hold_is_not_added_to_by_looking_at_it(world: Worl
     )
     done = trotline_process("log", "verify", *world.options, cwd=world.project)
     assert done.returncode == 1
-    assert "entry 3 : the end is cut: entry 3 is missing" in done.stdout
+    assert "the trail: the end is cut: entry 3 is missing" in done.stdout
     assert "the trail: the trigger `t` is none of ours" in done.stdout
     assert spool.waits
+
+
+def test_the_cause_stands_before_what_follows_from_it_and_that_is_counted(world: World) -> None:
+    state = world.roots().state
+    with SqliteStore(state / "trail.db") as store:
+        keep(store, *(record(number) for number in range(1, 41)))
+    edit(state / "trail.db", "DELETE FROM entries WHERE seq > 9 AND seq != 20")
+    words = ("log", "verify", *world.options)
+    told = trotline_process(*words, cwd=world.project).stdout.splitlines()
+    assert told == [
+        "the trail: entries 10 to 19 are missing",
+        "the trail: the end is cut: entries 21 to 40 are missing",
+        "tables: 28 rows do not fit: entries 11 to 19, 22 to 40",
+        "20 entries: it does not hold; unanchored",
+    ]
+    breaks = json.loads(trotline_process(*words, "--json", cwd=world.project).stdout)["data"]["breaks"]
+    assert len(breaks) == 30
+
+
+def test_of_many_edits_some_are_named_and_the_rest_is_counted(world: World) -> None:
+    state = world.roots().state
+    with SqliteStore(state / "trail.db") as store:
+        keep(store, *(record(number) for number in range(1, 41)))
+    edit(state / "trail.db", "UPDATE entries SET body = body || ' ' WHERE seq < 31")
+    told = trotline_process("log", "verify", *world.options, cwd=world.project).stdout
+    assert told.count("its body was edited\n") == 20
+    assert "the trail: and 10 more such places; --json names every one\n" in told

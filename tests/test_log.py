@@ -18,7 +18,11 @@ import pytest
 from planted import made
 from store_behaviour import detail, record
 from trails import age
+from trotline.audit.drain import drain
+from trotline.audit.export import moment
 from trotline.audit.spool import Spool
+from trotline.audit.sqlite_store import SqliteStore
+from trotline.audit.store import Forgetting
 from trotline.audit.trail import spool_of
 from trotline.checkup import examined, machine_checks
 from worlds import World, new_world, trotline_process
@@ -179,6 +183,18 @@ def test_one_that_is_not_there_is_said_not_to_be(world: World, spool: Spool, nam
     assert f"the trail has no record `{name}`" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["1", "id-1"])
+def test_one_that_was_forgotten_is_said_to_be_and_when(world: World, spool: Spool, name: str) -> None:
+    fill(spool)
+    with SqliteStore(world.roots().state / "trail.db") as store:
+        drain(spool, store)
+        assert store.forget(Forgetting(conversation="c1"), now_us=NOW) == 2
+    done = log(world, "show", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(f"error: record `{name}` was forgotten at {moment(NOW)}\n")
+    assert "has no record `2`" in log(world, "show", "2").stderr  # which was none
+
+
 @pytest.mark.parametrize("word", ["tomorrow", "2x", "", "-1h", "99999999999d", "2026-99-01", "1h30", "h"])
 def test_a_time_that_is_none_is_refused(world: World, word: str) -> None:
     done = log(world, "--since", word)
@@ -212,6 +228,9 @@ def test_before_all_times_there_is_nothing(world: World, spool: Spool) -> None:
         (["-n", "9" * 20], "is not in the range"),
         (["conversations", "-n", "9" * 20], "is not in the range"),
         (["--text", " "], "--text has no word in it"),
+        (["--text", ""], "--text has no word in it"),
+        (["--conversation", ""], "--conversation has no word in it"),
+        (["stats", "--host", ""], "--host has no word in it"),
         (["--follow", "--count"], "it does not go with --count and --by"),
         (["--follow", "--by", "host"], "it does not go with --count and --by"),
     ],
@@ -338,7 +357,7 @@ def test_verify_says_where_an_edit_is(world: World, spool: Spool) -> None:
 def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spool, tmp_path: Path) -> None:
     fill(spool)
     anchor = tmp_path / "elsewhere"
-    assert "unanchored" in log(world, "verify", "--anchor", str(anchor)).stdout
+    assert log(world, "anchor", "--file", str(anchor)).returncode == 0
     assert "it holds; anchored up to entry 7" in log(world, "verify", "--anchor", str(anchor)).stdout
     edit(
         world,
@@ -350,7 +369,7 @@ def test_an_anchor_elsewhere_shows_that_the_end_was_cut(world: World, spool: Spo
     before = anchor.read_bytes()
     done = log(world, "verify", "--anchor", str(anchor))
     assert done.returncode == 1
-    assert "entry 5 : the end is cut: entries 5 to 7 are missing" in done.stdout
+    assert "the trail: the end is cut: entries 5 to 7 are missing" in done.stdout
     assert anchor.read_bytes() == before
 
 
@@ -381,6 +400,26 @@ def test_after_forgetting_the_chain_still_holds(world: World, spool: Spool) -> N
     assert "8 entries: it holds" in log(world, "verify").stdout
     assert log(world, "forget", "--before", "2100-01-01").stdout == "2 records forgotten\n"
     assert "9 entries: it holds" in log(world, "verify").stdout
+
+
+def test_a_conversation_is_forgotten_by_the_beginning_of_its_name_as_it_is_asked_for(
+    world: World, spool: Spool
+) -> None:
+    for number, name in enumerate(("0197aaaa-1", "0197aaaa-2", "0197bbbb-1"), 1):
+        assert spool.append(record(number, conversation=name)) == ""
+    ambiguous = log(world, "forget", "--conversation", "0197aaaa")
+    assert (ambiguous.returncode, "is ambiguous" in ambiguous.stderr) == (64, True)
+    assert log(world, "forget", "--conversation", "0197bbbb").stdout == "1 record forgotten\n"
+    assert log(world, "--count").stdout == "2\n"
+
+
+@pytest.mark.parametrize("name", ["nobody", "0197aaaa-none"])
+def test_a_conversation_that_nobody_had_is_not_said_to_be_forgotten(world: World, spool: Spool, name: str) -> None:
+    fill(spool)
+    done = log(world, "forget", "--conversation", name)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"the trail has no conversation `{name}`" in done.stderr
+    assert log(world, "--count").stdout == "4\n"
 
 
 @pytest.mark.parametrize("words", [[], ["--before", "9d", "--conversation", "c"]])

@@ -332,7 +332,7 @@ def test_hooks_of_a_project_that_is_not_trusted_are_not_run(world: World) -> Non
     content = {"version": 1, "hooks": {"beforeShellExecution": [{"command": "./evil.sh"}]}}
     file = world.write("project", json.dumps(content))
     done = replay(world, "--hooks", str(file))
-    assert (done.returncode, "are not trusted, and are not run" in done.stderr) == (1, True)
+    assert (done.returncode, "are not trusted, and are not run" in done.stderr) == (64, True)
     assert not (world.path / "ran").exists()
     trotline_process("trust", "--yes", *world.options, cwd=world.project)
     replay(world, "--hooks", str(file))
@@ -384,13 +384,16 @@ def test_what_another_host_cannot_hear_is_a_finding(world: World) -> None:
 def test_a_host_without_such_an_event_says_so(world: World) -> None:
     call(world, {"hook_event_name": "workspaceOpen", "workspace_roots": [str(world.project)]})
     done = replay(world, "1", "--as", "claude-code")
-    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: Claude Code raises nothing like workspaceOpen")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (
+        64,
+        "error: Claude Code raises nothing like workspaceOpen",
+    )
 
 
 def test_what_cannot_be_judged_again_is_answered_nowhere(world: World) -> None:
     call(world, shell(world, f"curl -H 'Authorization: {SECRET}' https://example.com"))
     done = replay(world, "1", "--as", "claude-code")
-    assert (done.returncode, "cannot be said: redacted: " in done.stderr) == (1, True)
+    assert (done.returncode, "cannot be said: redacted: " in done.stderr) == (64, True)
 
 
 @pytest.mark.parametrize(
@@ -399,11 +402,15 @@ def test_what_cannot_be_judged_again_is_answered_nowhere(world: World) -> None:
         (["--as", "windsurf"], "--as is about one call"),
         (["--layer", "user"], "--layer says whose policy a file would be"),
         (["99"], "the trail has no record `99`"),
+        (["99", "--since", "2h"], "an ID is one call, and conditions choose among many"),
+        (["99", "--verdict", "denied", "--as", "codex"], "an ID is one call, and conditions choose among many"),
+        (["99", "--host", "cursor"], "an ID is one call, and conditions choose among many"),
+        (["--events", "-"], "the input is empty: nothing is in `<stdin>`"),
         (["--events", "-", "--since", "2h"], "what is given with --events is all judged"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_question_that_means_nothing_gets_a_clear_answer(world: World, words: list[str], said: str) -> None:
     done = replay(world, *words)
-    assert done.returncode in {1, 64}
+    assert done.returncode == 64  # 1 would say that a decision changes
     assert done.stderr.splitlines()[0] == f"error: {said}"

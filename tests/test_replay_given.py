@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from trails import call, shell
+from trotline.replay.sources import Told, given
 from worlds import World, new_world, trotline_process
 
 COPILOTS = {
@@ -95,3 +96,24 @@ def test_what_rules_of_this_home_find_in_given_lines_is_not_shown(world: World) 
     done = replay(world, json.dumps(shell(world, "cat .env ACME1234")), "--preset", "strict", "--json")
     assert [row["would"] for row in rows(done)] == ["deny"]
     assert "ACME1234" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "host,payload,subject",
+    [
+        ("windsurf", {"agent_action_name": "pre_run_command", "tool_info": {"command_line": "make all"}}, "make all"),
+        (
+            "cline",
+            {"hookName": "tool_call", "tool_call": {"name": "run_commands", "input": {"commands": ["make all"]}}},
+            "make all",
+        ),
+        ("copilot", {"toolName": "bash", "toolArgs": {"command": "make all"}, "cwd": "/w"}, "make all"),
+        ("copilot", {"toolName": "view", "toolArgs": {"path": "/w/a"}, "cwd": "/w"}, "/w/a"),
+    ],
+)
+def test_what_a_given_call_is_about_is_said_in_whatever_words_it_came(
+    host: str, payload: dict[str, Any], subject: str
+) -> None:
+    event = "preToolUse" if host == "copilot" else ""
+    (one,) = given([json.dumps(payload).encode()], Told(host, event))
+    assert one.subject == subject

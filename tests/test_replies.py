@@ -174,10 +174,17 @@ def test_output_without_a_document_is_unreadable(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text, kind",
-    [("[]", "list"), ('"deny"', "str"), ("5", "int"), ("1.5", "float"), ("true", "bool"), ("null", "NoneType")],
+    [
+        ("[]", "a JSON array"),
+        ('"deny"', "a JSON string"),
+        ("5", "a JSON number"),
+        ("1.5", "a JSON number"),
+        ("true", "a JSON boolean"),
+        ("null", "null"),
+    ],
 )
 def test_a_document_that_is_no_object_is_of_the_wrong_shape(text: str, kind: str) -> None:
-    assert hear("preToolUse", text) == misfit(f"a JSON {kind} is not an object")
+    assert hear("preToolUse", text) == misfit(f"{kind} is not an object")
 
 
 def test_bytes_that_are_not_utf_8_are_replaced_not_refused() -> None:

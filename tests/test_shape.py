@@ -204,6 +204,7 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "options",
         "annotations",
         "changes",
+        "homes",
         "hosting",
         "keeping",
         "drawing",
@@ -216,6 +217,7 @@ def test_a_command_costs_one_file_and_one_line() -> None:
         "sheet",
         "tables",
         "tallies",
+        "verifying",
     }
     assert files == set(COMMANDS)
 

@@ -73,8 +73,40 @@ def test_no_line_is_longer_than_the_terminal(world: World, width: int) -> None:
         assert max(map(len, lines)) <= width
 
 
-def test_a_narrow_terminal_leaves_out_what_show_has(world: World) -> None:
-    assert " host " not in COLOUR.sub("", seen(world, width=80))
+def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
+    made = new_world(tmp_path)
+    spool = spool_of(made.roots().state)
+    of = {"host": "factory-droid", "conversation": "0197aaaa-bbbb-cccc-dddd-eeeeffff0000"}
+    for body in (
+        record(1, asked="deny", sent="deny", **of),
+        detail(1, command="rm -rf src"),
+        record(2, event="sessionEnd", **of),
+        {**detail(2), "measures": {"reason": "user_close"}},
+    ):
+        assert spool.append(body) == ""
+    calls = COLOUR.sub("", seen(made, width=80)).splitlines()
+    assert calls[0].split() == "no. UTC host event verdict about".split()
+    assert calls[2].split()[3:] == "factory-droid beforeShellExecution denied rm -rf src".split()
+    head, talk = COLOUR.sub("", seen(made, "conversations", width=80)).splitlines()
+    assert head.split() == "begun, UTC host id lasted calls cmds edits denied ended".split()
+    assert talk.split()[2:] == "factory-droid 0197aaaa 1 h 00 2 1 0 1 user_close".split()
+    asked = seen(made, "--conversation", "0197aaaa", width=80)
+    assert "factory-droid" in asked
+
+
+def test_a_sheet_says_that_words_have_not_come(world: World) -> None:
+    assert "its words have not come" in COLOUR.sub("", seen(world, "show", "3"))
+
+
+def test_a_script_is_named_by_its_beginning_in_one_line(tmp_path: Path) -> None:
+    made = new_world(tmp_path)
+    spool = spool_of(made.roots().state)
+    for body in (record(1), detail(1, command="cat > x <<'END'\n\n\tone   two\nEND\n" + "z" * 500)):
+        assert spool.append(body) == ""
+    first, second = COLOUR.sub("", seen(made, "show", "1", width=200)).splitlines()[:2]
+    assert first.startswith("beforeShellExecution silent  cat > x <<'END' one two END zzz")
+    assert first.rstrip().endswith("z\N{HORIZONTAL ELLIPSIS}")
+    assert second.startswith("number, id")
 
 
 def test_what_an_agent_wrote_is_text_and_no_markup(world: World) -> None:

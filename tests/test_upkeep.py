@@ -222,7 +222,7 @@ def test_the_drain_notes_heads_and_verify_finds_a_cut_end(world: World, tmp_path
     cut(world, 7)
     done = log(world, "verify")
     assert done.returncode == 1
-    assert "entry 8 : the end is cut: entries 8 to 9 are missing" in done.stdout
+    assert "the trail: the end is cut: entries 8 to 9 are missing" in done.stdout
     told = verified_elsewhere(world, str(heads))
     assert (told.returncode, told.stdout) == (1, "8: the end is cut, a head was noted at 9\n")
     assert verified_elsewhere(world).stdout == "holds, unanchored: a cut end would not be seen\n"

@@ -14,6 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
+
+from trotline.audit import journal
 from trotline.audit.chain import Head
 from trotline.errors import TrotlineError
 
@@ -22,11 +25,20 @@ NOTED = re.compile(rf"(?:.*\b{MARK} )?([0-9]{{1,18}}) ([0-9a-f]{{64}})(?: .*)?")
 AMONG_OTHERS = re.compile(rf"(?!{MARK}).*\s{MARK} ")
 """As a log has it, with a time and a name before it."""
 
+FILE = "anchors.json"
+
 
 class Anchor(NamedTuple):
     heads: dict[int, str] = {}  # noqa: RUF012 - nobody changes it
     unread: int = 0  # lines that should be heads and are none
     ours: bool = True  # nothing but heads is in it, so that one may be added
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """Up to which entry heads were noted, by the path of the anchor: so that one that is gone is not begun anew."""
+
+    schema: str = "trotline.anchors/1"
+    heads: dict[str, int] = {}
 
 
 def anchor_in(file: Path) -> Anchor:
@@ -70,6 +82,27 @@ def note_head(file: Path, head: Head, when: str) -> None:
         raise TrotlineError(
             f"the anchor `{file}` cannot be written: {(error.strerror or str(error)).lower()}"
         ) from None
+
+
+def remember(file: Path, seq: int, state: Path) -> None:
+    """Beside the trail, that heads up to this one are in the anchor."""
+    begun = _begun(state)
+    if begun.heads.get(str(file)) != seq:
+        journal.note(_memory(state), msgspec.structs.replace(begun, heads={**begun.heads, str(file): seq}))
+
+
+def lost_from(file: Path, known: Anchor, state: Path) -> int:
+    """Up to which entry heads were noted that are not there any more; 0 if nothing is missing."""
+    once = _begun(state).heads.get(str(file), 0)
+    return once if once > max(known.heads, default=0) else 0
+
+
+def _begun(state: Path) -> Begun:
+    return journal.noted(_memory(state), Begun)
+
+
+def _memory(state: Path) -> Path:
+    return state / journal.DIRECTORY / FILE
 
 
 def _write_whole(descriptor: int, line: str, *, begin: str) -> None:

@@ -93,7 +93,7 @@ def breaks_in(entries: Iterable[Entry], *noted: Mapping[int, str]) -> Iterator[B
         if entry.body is None:
             empty.append((entry.seq, id_))
         elif entry.kind == FORGOTTEN and not {MISSHAPEN, EDITED} & set(wrong):
-            for first, last in _forgotten_by(entry.body):  # it may say any numbers: only what is there is walked
+            for first, last in forgotten_by(entry.body):  # it may say any numbers: only what is there is walked
                 del empty[bisect_left(empty, (first,)) : bisect_left(empty, (last + 1,))]
         before = Head(entry.seq, entry.digest)
     for seq, id_ in empty:
@@ -136,7 +136,7 @@ def _missing(first: int, last: int) -> str:
     return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
 
 
-def _forgotten_by(body: str) -> list[tuple[int, int]]:
+def forgotten_by(body: str) -> list[tuple[int, int]]:
     """From where to where an entry of forgetting names others; one that cannot be read names nothing."""
     try:
         spans = json.loads(body)["entries"]

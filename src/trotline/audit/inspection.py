@@ -4,6 +4,8 @@ Whoever edits the file may put anything anywhere. What cannot be read is a findi
 """
 
 import contextlib
+import json
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, NamedTuple
 
 from trotline.audit import spans
 from trotline.audit.bodies import joined
-from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head
+from trotline.audit.chain import BEGINNING, FORGOTTEN, Entry, Head, forgotten_by
 from trotline.audit.columns import Columns, columns_of, facts_of, words_of
 from trotline.audit.figures import figures_of
 from trotline.audit.migrations import migrate
@@ -33,6 +35,8 @@ STRAYS = (
 STATISTICS = "sqlite_stat"
 SHADOWS = "words_"
 """Tables in which the index of words is kept: each version of SQLite may make them in its own words."""
+
+NUMBER = re.compile(r"[0-9]{1,15}")
 
 UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
@@ -79,6 +83,19 @@ def checkpoints_in(db: sqlite3.Connection) -> dict[int, str]:
 def forgotten_in(db: sqlite3.Connection) -> Forgotten:
     counted = "SELECT count(*) FILTER (WHERE body IS NULL), count(*) FILTER (WHERE kind = ?) FROM entries"
     return Forgotten(*db.execute(counted, (FORGOTTEN,)).fetchone())
+
+
+def forgotten_at(db: sqlite3.Connection, name: str) -> int | None:
+    """When the record of this number or id was forgotten; 0 if no note says when, and None if it was not."""
+    found = "SELECT seq FROM entries WHERE kind = 'record' AND body IS NULL AND (id = ? OR seq = ?)"
+    row = db.execute(found, (name, int(name) if NUMBER.fullmatch(name) else 0)).fetchone()
+    if row is None:
+        return None
+    for (body,) in db.execute("SELECT body FROM entries WHERE kind = ? ORDER BY seq", (FORGOTTEN,)):
+        if any(first <= row[0] <= last for first, last in forgotten_by(body)):
+            at_us = json.loads(body).get("at_us")
+            return at_us if isinstance(at_us, int) else 0
+    return 0
 
 
 def misindexed_in(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:

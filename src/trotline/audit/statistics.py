@@ -151,11 +151,13 @@ def _work(
 
 
 def _put_prices(tools: list[dict[str, Any]], servers: list[dict[str, Any]], costs: Mapping[str, float]) -> None:
-    """On each tool that has one, by the longest beginning of its name; a server costs what its tools do."""
+    """On each tool that has one, by the longest beginning of its name, with its server or without; a server costs what
+    its tools do."""
     total: Counter[str] = Counter()
     for tool in tools:
-        priced = max((known for known in costs if tool["tool"].startswith(known)), key=len, default=None)
         server, bare = mcp_parts(tool["tool"])
+        names = (tool["tool"], f"MCP:{bare}" if bare else tool["tool"])
+        priced = max((known for known in costs if any(name.startswith(known) for name in names)), key=len, default=None)
         if priced is not None:
             tool["cost"] = round(costs[priced] * tool["calls"], 6)
             total.update({server or UNTOLD: tool["cost"]} if bare else {})

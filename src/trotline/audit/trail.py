@@ -50,7 +50,7 @@ def tend(store: SqliteStore, roots: Roots, now_us: int) -> None:
         forget_what_is_due(store, upkeep, now_us)
     finally:
         if upkeep.anchors:
-            note_elsewhere(store.head(), upkeep, moment(now_us))
+            note_elsewhere(store.head(), upkeep, moment(now_us), roots.state)
 
 
 def read(state: Path, query: Query = EVERYTHING) -> Read:

@@ -6,7 +6,7 @@ import socket
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.audit.anchors import anchor_in, line_of, note_head
+from trotline.audit.anchors import anchor_in, line_of, lost_from, note_head, remember
 from trotline.audit.chain import Head
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.audit.store import Forgetting
@@ -83,17 +83,39 @@ def beyond(store: SqliteStore, now_us: int) -> str:
     return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {kept}"
 
 
-def note_elsewhere(head: Head, upkeep: Upkeep, when: str) -> list[str]:
-    """Where the head was noted; the same head is not noted twice in a row in a file."""
-    noted = []
+def note_elsewhere(head: Head, upkeep: Upkeep, when: str, state: Path, *, anew: bool = False) -> list[str]:
+    """Where the head was noted. An anchor that has lost heads is added to when a person says so: else a trail that was
+    cut would have its end noted as if nothing had been."""
+    noted, lost = [], ""
     if upkeep.anchor is not None and head.seq:
-        if max(anchor_in(upkeep.anchor).heads, default=0) != head.seq:
-            note_head(upkeep.anchor, head, when)
-        noted.append(str(upkeep.anchor))
+        lost = "" if anew else gone_from(upkeep.anchor, state)
+        if not lost:
+            _note_in(upkeep.anchor, head, when, state)
+            noted.append(str(upkeep.anchor))
     if upkeep.syslog and head.seq:
         tell_syslog(upkeep.syslog, head, when)
         noted.append(upkeep.syslog)
+    if lost:
+        raise TrotlineError(lost, hint="if that was meant, `trotline log anchor` goes on there")
     return noted
+
+
+def gone_from(anchor: Path, state: Path) -> str:
+    """What an anchor does not say any more, in words."""
+    known = anchor_in(anchor)
+    lost = lost_from(anchor, known, state)
+    if not lost:
+        return ""
+    what = "has lost heads" if known.heads else "has no head in it any more" if anchor.exists() else "is gone"
+    return f"the anchor `{anchor}` {what}: the one of entry {lost} was noted there"
+
+
+def _note_in(anchor: Path, head: Head, when: str, state: Path) -> None:
+    """The same head is not noted twice in a row."""
+    newest = max(anchor_in(anchor).heads, default=0)
+    if newest != head.seq:
+        note_head(anchor, head, when)
+    remember(anchor, max(newest, head.seq), state)
 
 
 def tell_syslog(place: str, head: Head, when: str) -> None:

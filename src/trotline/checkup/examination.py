@@ -9,6 +9,7 @@ from trotline.checkup.examined import Examined, Machine
 from trotline.checkup.file_checks import FILE_CHECKS
 from trotline.checkup.finding import Finding, fail, note
 from trotline.checkup.machine_checks import MACHINE_CHECKS
+from trotline.checkup.upkeep_checks import UPKEEP_CHECKS
 from trotline.errors import TrotlineError
 from trotline.hosts.host import Host
 
@@ -22,7 +23,7 @@ def examine(agent: Agent, machine: Machine) -> list[Finding]:
 
 
 def examine_machine(machine: Machine) -> list[Finding]:
-    return _all(MACHINE_CHECKS, machine)
+    return _all((*MACHINE_CHECKS, *UPKEEP_CHECKS), machine)
 
 
 def by_hand_text(host: Host) -> str:

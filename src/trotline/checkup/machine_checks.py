@@ -13,6 +13,7 @@ from trotline.audit.actions import steps_in
 from trotline.audit.alarms import UNEXPECTED, alarms_in
 from trotline.audit.journal import DIRECTORY, Progress, noted
 from trotline.audit.outflow import journal_of
+from trotline.audit.precedence import foremost
 from trotline.checkup.examined import LOOKED_AT, Machine
 from trotline.checkup.finding import Finding, State, fail, note, ok, warn
 from trotline.checkup.monitoring import would_have_stopped
@@ -118,11 +119,11 @@ def spool(one: Machine) -> Iterator[Finding]:
 def _observed(one: Machine) -> Iterator[Finding]:
     """Whether what hosts told us afterwards fits to what they asked before."""
     alarms = alarms_in(steps_in(one.trail.records))
-    for alarm in alarms[-MOST_ALARMS:]:
+    for alarm in foremost(alarms, MOST_ALARMS):
         state = fail if alarm.kind in UNEXPECTED else warn
         yield state("observed", alarm.told(alarm.id, alarm.about_id), f"trotline log show {alarm.about_id or alarm.id}")
     if len(alarms) > MOST_ALARMS:
-        yield warn("observed", f"and {len(alarms) - MOST_ALARMS} more before", "trotline log alarms")
+        yield warn("observed", f"and {len(alarms) - MOST_ALARMS} more", "trotline log alarms")
 
 
 def heard(one: Machine) -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """The command line: one thin file per command, imported when it is called.
 
-Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again. With --json every answer, errors too, is one
-envelope: {"schema", "ok", "data", "problems"}.
+Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again, 141 nobody read to the end. With --json every
+answer, errors too, is one envelope: {"schema", "ok", "data", "problems"}.
 """
 
+import contextlib
 from itertools import pairwise
 from typing import Any
 
@@ -50,6 +51,9 @@ COMMANDS: dict[str, str] = {
     "completion": "shell completion for bash, zsh and fish",
 }
 """Command -> its sentence. The code of each is the module of the same name in this package."""
+
+UNREAD = 141
+"""What a shell says of a program that wrote into a pipe which nobody reads any more: 0 would say that all is well."""
 
 HELP = """Hooks for coding agents: see what an agent is about to do, stop what must not
 happen, and know that it is on.
@@ -99,8 +103,8 @@ def run(argv: list[str]) -> int:
     as_json = "--json" in argv or "--format=json" in argv or ("--format", "json") in pairwise(argv)
     try:
         return _code(group.main(argv or ["--help"], prog_name="trotline", standalone_mode=False))
-    except SystemExit:
-        return 0  # click leaves this way when whoever reads us has enough, which is no failure of ours
+    except SystemExit as left:
+        return UNREAD if left.code else 0  # so click leaves when nobody reads us any more, and to complete words
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "trotline"
         message = " ".join(error.format_message().split())
@@ -129,7 +133,8 @@ def _code(returned: Any) -> int:
 def _failed(message: str, hint: str, code: int, *, as_json: bool) -> int:
     if as_json:
         problem = {"code": f"EXIT{code}", "severity": "error", "message": message, "hint": hint}
-        click.echo(envelope("trotline.error/1", ok=False, data=None, problems=[problem]))
+        with contextlib.suppress(BrokenPipeError):
+            click.echo(envelope("trotline.error/1", ok=False, data=None, problems=[problem]))
     click.echo(f"error: {message}", err=True)
     if hint:
         click.echo(f"hint: {hint}", err=True)

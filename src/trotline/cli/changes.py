@@ -2,6 +2,7 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import click
@@ -16,7 +17,7 @@ from trotline.cli.questions import query_options
 from trotline.cli.showing import record_named
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
-from trotline.errors import UsageError
+from trotline.errors import TrotlineError, UsageError
 from trotline.guarding import scanning_of
 from trotline.replay.comparison import Group, Kind, Row, grouped, unsaid
 from trotline.replay.removal import here as as_if_here
@@ -48,17 +49,31 @@ def calls_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @roots_options
     @functools.wraps(function)
     def wrapped(*args: Any, events: BinaryIO | None, here: bool, query: Query, roots: Roots, **rest: Any) -> Any:
-        found = _calls(rest.get("name"), events, query, roots)
-        if here:
-            project = str(roots.projects[0])
-            found = found._replace(every=[as_if_here(one, project) for one in found.every])
-        return function(*args, calls=found, roots=roots, **rest)
+        with _never_taken_for_an_answer():
+            found = _calls(rest.get("name"), events, query, roots)
+            if here:
+                project = str(roots.projects[0])
+                found = found._replace(every=[as_if_here(one, project) for one in found.every])
+            return function(*args, calls=found, roots=roots, **rest)
 
     return wrapped
 
 
+@contextmanager
+def _never_taken_for_an_answer() -> Iterator[None]:
+    """Exit 1 says that a decision would be another: what could not be judged at all must not say that."""
+    try:
+        yield
+    except TrotlineError as error:
+        if error.exit_code != TrotlineError.exit_code:
+            raise
+        raise UsageError(error.message, hint=error.hint) from None
+
+
 def _calls(name: str | None, events: BinaryIO | None, query: Query, roots: Roots) -> Calls:
     """One call of the trail, those that a query finds, or all that are given."""
+    if name is not None and msgspec.structs.replace(query, own=False) != Query():
+        raise UsageError("an ID is one call, and conditions choose among many", hint="leave out the one or the others")
     if events is None:
         with opened_trail(roots.state) as store:
             if name is None:
@@ -67,7 +82,10 @@ def _calls(name: str | None, events: BinaryIO | None, query: Query, roots: Roots
             return in_order(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True))
     if name is not None or msgspec.structs.replace(query, host="", event="") != Query():
         raise UsageError("what is given with --events is all judged", hint="only --host and --event go with it")
-    return Calls(given(events, Told(query.host, query.event, _redacting(roots))))
+    calls = given(events, Told(query.host, query.event, _redacting(roots)))
+    if not calls:
+        raise UsageError(f"the input is empty: nothing is in `{events.name}`", hint="one payload on each line")
+    return Calls(calls)
 
 
 def _redacting(roots: Roots) -> Sequence[Scanner]:

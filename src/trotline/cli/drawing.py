@@ -16,13 +16,18 @@ from trotline.audit.columns import columns_of, subject_of
 from trotline.audit.export import when
 from trotline.audit.query import SAID
 from trotline.audit.shapes import dict_of, list_of
+from trotline.audit.statistics import Conversation
 from trotline.cli.output import lasted, printable
+from trotline.cli.questions import SHORTEST
 from trotline.cli.showing import missing_of
 from trotline.cli.tables import Table
 
 STYLES = {"deny": "bold red", "ask": "bold yellow", "allow": "green", "silent": "dim"}
 SHORT = "%m-%d %H:%M:%S"
 """The year of what one looks at on a terminal is no news."""
+
+SHORTER = "%m-%d %H:%M"
+"""Nor are seconds, where there is no room."""
 
 WIDE = 110
 """Characters in a line from which on everything has a place in it."""
@@ -51,13 +56,13 @@ def title(words: str) -> Text:
     return Text("\n") + text(words, "bold")
 
 
-def grid(*, is_headed: bool = True, fills: bool = False) -> Grid:
+def grid(*, is_headed: bool = True, fills: bool = False, apart: int = 2) -> Grid:
     return Grid(
         box=None,
         show_header=is_headed,
         header_style="dim",
         pad_edge=False,
-        padding=(0, 2, 0, 0),
+        padding=(0, apart, 0, 0),
         expand=fills,  # the long column gets what the others leave, and none of these is cut
     )
 
@@ -105,38 +110,87 @@ class Column(NamedTuple):
     of: Callable[[Any], Text]
     is_number: bool = False
     is_long: bool = False
-    only_wide: bool = False  # a narrow terminal has no place for it
 
 
-OF_RECORDS = (
-    Column("number", lambda record: text(record["seq"]), is_number=True),
-    Column("time, UTC", lambda record: text(moment(columns_of(record).at_us))),
-    Column("host", lambda record: text(columns_of(record).host), only_wide=True),
-    Column("event", lambda record: text(columns_of(record).event)),
-    Column("verdict", verdict),
-    Column("about", _about, is_long=True),
-    Column("by", _by, only_wide=True),
+class Columns(NamedTuple):
+    """What stands in a line of a terminal, and the same in fewer characters where it is narrow: nothing that people
+    came for is left out without a word, and what is longest to say is said short."""
+
+    wide: tuple[Column, ...]
+    narrow: tuple[Column, ...]
+
+
+def _number(name: str, of: Callable[[Any], int]) -> Column:
+    return Column(name, lambda thing: text(f"{of(thing):,}"), is_number=True)
+
+
+def _denied(talk: Conversation) -> Text:
+    return text(talk.denied, STYLES["deny" if talk.denied else "silent"])
+
+
+SEQ = Column("number", lambda record: text(record["seq"]), is_number=True)
+HOST = Column("host", lambda record: text(columns_of(record).host))
+EVENT = Column("event", lambda record: text(columns_of(record).event))
+ABOUT = Column("about", _about, is_long=True)
+OF_RECORDS = Columns(
+    wide=(
+        SEQ,
+        Column("time, UTC", lambda record: text(moment(columns_of(record).at_us))),
+        HOST,
+        EVENT,
+        Column("verdict", verdict),
+        ABOUT,
+        Column("by", _by),
+    ),
+    narrow=(
+        SEQ._replace(name="no."),
+        Column("UTC", lambda record: text(moment(columns_of(record).at_us, SHORTER))),
+        HOST,
+        EVENT,
+        Column("verdict", verdict),
+        ABOUT,
+    ),
 )
-OF_CONVERSATIONS = (
-    Column("begun, UTC", lambda talk: text(moment(talk.first_us))),
-    Column("host", lambda talk: text(talk.host), only_wide=True),
-    Column("conversation", lambda talk: text(talk.id or "none"), is_long=True),
-    Column("lasted", lambda talk: text(lasted(talk.last_us - talk.first_us)), is_number=True),
-    Column("calls", lambda talk: text(f"{talk.calls:,}"), is_number=True),
-    Column("commands", lambda talk: text(f"{talk.commands:,}"), is_number=True, only_wide=True),
-    Column("edits", lambda talk: text(f"{talk.edits:,}"), is_number=True, only_wide=True),
-    Column("denied", lambda talk: text(talk.denied, STYLES["deny" if talk.denied else "silent"]), is_number=True),
-    Column("stopped", lambda talk: text(talk.status)),
-    Column("ended", lambda talk: text(talk.reason), only_wide=True),
+
+TALKED = Column("host", lambda talk: text(talk.host))
+LASTED = Column("lasted", lambda talk: text(lasted(talk.last_us - talk.first_us)), is_number=True)
+CALLS = _number("calls", lambda talk: talk.calls)
+COMMANDS = _number("commands", lambda talk: talk.commands)
+EDITS = _number("edits", lambda talk: talk.edits)
+DENIED = Column("denied", _denied, is_number=True)
+OF_CONVERSATIONS = Columns(
+    wide=(
+        Column("begun, UTC", lambda talk: text(moment(talk.first_us))),
+        TALKED,
+        Column("conversation", lambda talk: text(talk.id or "none"), is_long=True),
+        LASTED,
+        CALLS,
+        COMMANDS,
+        EDITS,
+        DENIED,
+        Column("stopped", lambda talk: text(talk.status)),
+        Column("ended", lambda talk: text(talk.reason)),
+    ),
+    narrow=(
+        Column("begun, UTC", lambda talk: text(moment(talk.first_us, SHORTER))),
+        TALKED,
+        Column("id", lambda talk: text(talk.id[:SHORTEST] or "none")),
+        LASTED,
+        CALLS,
+        COMMANDS._replace(name="cmds"),
+        EDITS,
+        DENIED,
+        Column("ended", lambda talk: text(talk.reason or talk.status), is_long=True),
+    ),
 )
 
 
-def draw_list(columns: Iterable[Column], things: Iterable[Any]) -> None:
+def draw_list(columns: Columns, things: Iterable[Any]) -> None:
     """A line for each, however much there is to say of it."""
     is_wide = console().width >= WIDE
-    shown = [column for column in columns if is_wide or not column.only_wide]
-    drawn = grid(fills=True)
-    for name, _, is_number, is_long, _ in shown:
+    shown = columns.wide if is_wide else columns.narrow
+    drawn = grid(fills=True, apart=2 if is_wide else 1)
+    for name, _, is_number, is_long in shown:
         justify: Literal["left", "right"] = "right" if is_number else "left"
         drawn.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=1 if is_long else None)
     for thing in things:

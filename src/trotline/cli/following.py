@@ -12,7 +12,7 @@ from trotline.audit.query import Query
 from trotline.audit.sqlite_store import RECENT_FOR_ALARMS, SqliteStore
 from trotline.cli.output import paint
 from trotline.cli.patience import opened_trail
-from trotline.cli.showing import line_of, tell_alarms, tell_unread
+from trotline.cli.showing import alarms_about, line_of, tell_alarms, tell_unread
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.machine import clock
@@ -38,7 +38,7 @@ class Follower:
     def begin(self, store: SqliteStore, number: int, most_alarms: int) -> None:
         """The newest that have their words, and the alarms that there are."""
         self._show(store, replace(self._query, until_seq=self._shown + 1, limit=number))
-        alarms = store.alarms()
+        alarms = alarms_about(store, self._query)
         tell_alarms(alarms, most_alarms)
         self._told.update(alarms)
         tell_unread(store)
@@ -65,7 +65,7 @@ class Follower:
     def _tell_new_alarms(self, store: SqliteStore) -> None:
         """Not of the older half of what is looked through: what explains a deed may just have left it."""
         oldest = self._head - RECENT_FOR_ALARMS // 2
-        new = [alarm for alarm in store.alarms() if alarm.seq > oldest and alarm not in self._told]
+        new = [alarm for alarm in alarms_about(store, self._query) if alarm.seq > oldest and alarm not in self._told]
         tell_alarms(new, len(new))
         self._told.update(new)
 

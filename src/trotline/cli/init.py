@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +12,7 @@ from trotline.checkup.examination import by_hand_text
 from trotline.checkup.monitoring import monitor_line
 from trotline.checkup.setup import Plan, Result, Terms, allowed_mode, carry_out, fails_closed, overall, plan, user_place
 from trotline.checkup.validity import check_command
+from trotline.cli.homes import doubt_about_home, make_sure_of_home
 from trotline.cli.install import NOBODY, report
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, envelope, paint, plural, printable, problem_data
@@ -25,7 +25,6 @@ from trotline.config.wires import place_of
 from trotline.errors import UsageError
 from trotline.hosts import HOSTS
 from trotline.hosts.host import Host
-from trotline.machine import environment, own_home
 
 HELP = """Begin here: find the agents on this machine, put our line into their hooks, and see that refusals arrive.
 
@@ -79,6 +78,8 @@ def command(
     plans = [plan(agent, roots, terms) for agent in here]
     if not as_json:
         click.echo(_proposal(plans, terms))
+    if yes and not dry_run:
+        make_sure_of_home(roots, asks=False)
     if not (yes or dry_run or asks):
         raise UsageError(NOBODY, hint="--yes does it, --dry-run shows the diff")
     chosen = [one for one in plans if not one.why and (not asks or _agreed(one))]
@@ -105,10 +106,8 @@ def _found(here: list[Agent], unwired: list[Host], roots: Roots) -> str:
         version = agent.version or "version unknown"
         lines.append(f"  {agent.host.title:<20} {printable(version):<20} {printable(str(user_place(agent, roots)))}")
     lines += [f"  {by_hand_text(host)}" for host in unwired]
-    said = environment().get("HOME", "")
-    if roots.home == own_home() and said and Path(said).resolve() != roots.home:
-        why = f"HOME is {said}, and agents were looked for in {roots.home}, as the password database says"
-        lines += [paint(f"  {printable(why)}; --home {printable(said)} is the other", Severity.WARNING)]
+    if doubt := doubt_about_home(roots):
+        lines += [paint(f"  {doubt}: agents were looked for there; --home names another", Severity.WARNING)]
     return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ import click
 
 from trotline.checkup.agents import version_of
 from trotline.checkup.lines import install
+from trotline.cli.homes import make_sure_of_home
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
 from trotline.config.installation import Done, Installed
@@ -51,6 +52,8 @@ def command(
     if not wires:
         raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(HOSTS)}")
     planned = install(wires, roots, fail_closed=fail_closed, dry_run=True)
+    if layer == "user" and not dry_run and any(one.done is Done.WRITTEN for one in planned):
+        make_sure_of_home(roots, asks=not yes)
     if not (dry_run or yes) and any(one.done is Done.WRITTEN for one in planned) and not _agreed(planned, as_json):
         return 1
     done = planned if dry_run else install(wires, roots, fail_closed=fail_closed, dry_run=False)

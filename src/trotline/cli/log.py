@@ -15,12 +15,13 @@ from trotline.cli import tables, tallies
 from trotline.cli.exporting import export, send
 from trotline.cli.following import Follower
 from trotline.cli.following import follow as follow_on
-from trotline.cli.keeping import anchor, forget, verify
+from trotline.cli.keeping import anchor, forget
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import bold, dim, envelope, lasted, paint, plural, printable
 from trotline.cli.patience import opened_trail
 from trotline.cli.questions import number_option, query_options, understood
-from trotline.cli.showing import alarms, line_of, show, tell_alarms, tell_unread
+from trotline.cli.showing import alarms, alarms_about, line_of, show, tell_alarms, tell_unread
+from trotline.cli.verifying import verify
 from trotline.config.places import Roots
 from trotline.config.problems import Severity
 from trotline.errors import TrotlineError
@@ -111,7 +112,7 @@ def _refuse_options_before(context: click.Context) -> None:
 
 def _tell(store: SqliteStore, query: Query, *, as_json: bool) -> None:
     found = list(store.search(query))
-    alarms = store.alarms()
+    alarms = alarms_about(store, query)
     if as_json:
         records = list(store.with_observed(found))
         data = {"records": records, "unread": len(store.unread()), "alarms": [alarm._asdict() for alarm in alarms]}
@@ -186,9 +187,13 @@ def stats(query: Query, as_json: bool, roots: Roots) -> int:
     from trotline.audit.statistics import among, costs_of, statistics
     from trotline.config.settings import read_settings
 
+    said = read_settings(roots)
+    for problem in said.problems:
+        told = f"warning: {printable(str(problem.place))}: {printable(problem.message)}"
+        click.echo(paint(told, Severity.WARNING), err=True)
     with opened_trail(roots.state) as store:
         query = understood(store, query)
-        found = statistics(store, query, costs_of(read_settings(roots).costs))
+        found = statistics(store, query, costs_of(said.costs))
         kinds = Counter(alarm.kind for alarm in among(store, query, store.alarms()))
         found["alarms"] = dict(kinds.most_common())
     if as_json:

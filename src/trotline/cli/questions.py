@@ -30,6 +30,9 @@ SHORTEST = 8
 
 MOST_SHOWN = 5
 
+WORDS = ("event", "host", "path", "command", "conversation", "effect", "text")
+"""Options that say a word. An empty one, as a variable that is not set gives it, would ask for everything."""
+
 number_option = click.option(
     "-n", "number", type=click.IntRange(1, 1_000_000_000), default=20, show_default=True, help="How many."
 )
@@ -62,7 +65,7 @@ def understood(store: SqliteStore, query: Query) -> Query:
     """What is meant: a conversation by its beginning. Names that nobody has are told, with those that may be meant."""
     for doubt in _unheard_of(store, query):
         click.echo(paint(printable(doubt), Severity.WARNING), err=True)
-    if not query.conversation or _has(store, conversation=query.conversation):
+    if not query.conversation or has_any(store, conversation=query.conversation):
         return query
     return replace(query, conversation=the_only(store, "conversation", query.conversation) or query.conversation)
 
@@ -83,9 +86,9 @@ def _unheard_of(store: SqliteStore, query: Query) -> Iterator[str]:
     from trotline.hosts import HOSTS
 
     for what, given, known in (("event", query.event, EVENTS), ("host", query.host, HOSTS)):
-        if given and given not in known and not _has(store, **{what: given}):
+        if given and given not in known and not has_any(store, **{what: given}):
             yield f"there is no {what} `{given}`{_meant(given, known)}"
-    if query.effect and not _has(store, effect=query.effect):
+    if query.effect and not has_any(store, effect=query.effect):
         yield from _unheard_of_effect(query.effect)
 
 
@@ -106,7 +109,8 @@ def _meant(given: str, known: Iterable[str]) -> str:
     return f"; did you mean `{near[0]}`?" if near else ""
 
 
-def _has(store: SqliteStore, **asked: Any) -> bool:
+def has_any(store: SqliteStore, **asked: Any) -> bool:
+    """Whether any record answers to that."""
     return any(True for _ in store.search(Query(**asked, own=True, limit=1)))
 
 
@@ -124,14 +128,14 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
         "--since", "since_us", type=Moment(), default=0, help="Not before this: 1h30m, yesterday, 2026-03-01."
     )
     @click.option("--until", "until_us", type=Moment(), default=0, help="Before this.")
-    @click.option("--event", default="", help="Only this event.")
-    @click.option("--host", default="", help="Only this host.")
+    @click.option("--event", help="Only this event.")
+    @click.option("--host", help="Only this host.")
     @click.option("--verdict", type=click.Choice(list(VERDICTS)), help="Only what became of it.")
-    @click.option("--path", default="", metavar="GLOB", help="Only what touches such a path; `*` crosses `/`.")
-    @click.option("--command", default="", metavar="GLOB", help="Only such a command.")
-    @click.option("--conversation", default="", metavar="ID", help="Only this conversation.")
-    @click.option("--effect", default="", metavar="KIND", help="Only what would do this: delete, write, send, ...")
-    @click.option("--text", default="", metavar="WORDS", help="Only what has all these words.")
+    @click.option("--path", metavar="GLOB", help="Only what touches such a path; `*` crosses `/`.")
+    @click.option("--command", metavar="GLOB", help="Only such a command.")
+    @click.option("--conversation", metavar="ID", help="Only this conversation.")
+    @click.option("--effect", metavar="KIND", help="Only what would do this: delete, write, send, ...")
+    @click.option("--text", metavar="WORDS", help="Only what has all these words.")
     @click.option("--all", "own", is_flag=True, help="Also calls that were made to try the lines.")
     @functools.wraps(function)
     def wrapped(*args: Any, verdict: str | None, **rest: Any) -> Any:
@@ -140,8 +144,10 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("a question has bytes in it that are no text")
         if 0 < asked["until_us"] <= asked["since_us"]:
             raise click.UsageError("--until is before --since: nothing can be between them")
-        if asked["text"] and not asked["text"].strip():
-            raise click.UsageError("--text has no word in it")
+        for name in WORDS:
+            if asked[name] is not None and not asked[name].strip():
+                raise click.UsageError(f"--{name} has no word in it")
+        asked |= {name: asked[name] or "" for name in WORDS}
         if asked["conversation"]:
             roots = machine_roots(rest["projects"], rest["home"], rest["system"])
             asked["conversation"] = kept_name(asked["conversation"], roots)

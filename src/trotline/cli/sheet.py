@@ -12,6 +12,7 @@ from trotline.audit.columns import columns_of, subject_of
 from trotline.audit.shapes import dict_of, list_of
 from trotline.cli.drawing import grid, moment, names, show, text, title, verdict
 from trotline.cli.output import as_json
+from trotline.cli.showing import WIDTH, missing_of
 
 OF_LINES = {"+": "green", "-": "red", "@": "cyan"}
 INWARD = (0, 0, 0, 2)
@@ -22,7 +23,7 @@ def draw_record(record: dict[str, Any], observed: list[int]) -> None:
 
 
 def _sheet(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) -> Iterator[RenderableType]:
-    yield text(f"{record.get('event')} ", "bold") + verdict(record) + text(f"  {subject_of(record)}")
+    yield text(f"{record.get('event')} ", "bold") + verdict(record) + text(f"  {_in_a_line(subject_of(record))}")
     yield _pairs(_facts(record, detail, observed))
     yield from _rows("said by", ("who", "layer", "said", "ms", "exit", "why"), _voices(record, detail))
     yield from _rows("would do", ("what", "how", "to"), list_of(detail.get("effects")))
@@ -35,7 +36,7 @@ def _sheet(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) 
     yield from _rows(
         "texts", ("name", "characters", "digest"), ([name, *list_of(told)] for name, told in sizes.items())
     )
-    for path, diff in filter(_is_pair, list_of(detail.get("diffs"))):
+    for path, diff, *_ in filter(_is_pair, list_of(detail.get("diffs"))):
         yield title(path or "a file")
         yield from (Padding(text(line, OF_LINES.get(line[:1], "")), INWARD) for line in str(diff).split("\n"))
     if detail.get("payload") is not None:
@@ -44,6 +45,12 @@ def _sheet(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) 
     if detail.get("reply"):
         yield title("answered with")
         yield Padding(text(detail["reply"]), INWARD)
+
+
+def _in_a_line(subject: str) -> str:
+    """A script or a patch by its beginning; the whole of it stands below, in what was asked with."""
+    line = " ".join(subject.split())
+    return line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 def _facts(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) -> Iterator[tuple[str, Any]]:
@@ -58,7 +65,7 @@ def _facts(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) 
     yield "observed", f"done, says {', '.join(map(str, observed))}" if observed else ""
     yield "took", f"{_ms(record.get('micros'))} ms"
     yield "redacted", ", ".join(map(str, list_of(detail.get("redacted"))))
-    yield "missing", detail.get("missing")
+    yield "missing", missing_of(record)
     for name, measure in dict_of(detail.get("measures")).items():
         yield str(name).replace("_", " "), measure
 
@@ -78,7 +85,7 @@ def _ms(micros: Any) -> str:
 
 
 def _is_pair(found: Any) -> bool:
-    return isinstance(found, list) and len(found) == 2
+    return isinstance(found, list) and len(found) >= 2
 
 
 def _pairs(facts: Iterable[tuple[str, Any]]) -> Grid:

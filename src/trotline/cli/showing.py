@@ -1,6 +1,5 @@
 """One record as people see it: in a line, and as a whole."""
 
-import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +10,8 @@ from trotline.audit.actions import WOULD, verdict_of
 from trotline.audit.alarms import UNEXPECTED, Alarm
 from trotline.audit.columns import subject_of
 from trotline.audit.export import moment
+from trotline.audit.inspection import NUMBER, forgotten_at
+from trotline.audit.precedence import foremost
 from trotline.audit.query import SAID, Query
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
@@ -98,10 +99,23 @@ def alarms(as_json: bool, roots: Roots) -> int:
 
 
 def tell_alarms(found: list[Alarm], most: int, *, err: bool = True) -> None:
-    """The newest of them, as sentences; those that nobody can have meant come as errors."""
-    for alarm in found[-most:]:
+    """The foremost of them, as sentences; those that nobody can have meant come as errors."""
+    for alarm in foremost(found, most):
         severity = Severity.ERROR if alarm.kind in UNEXPECTED else Severity.WARNING
         click.echo(paint(f"alarm: {printable(alarm.sentence)}", severity), err=err)
+    if len(found) > most:
+        click.echo(f"and {len(found) - most} more: trotline log alarms", err=err)
+
+
+def alarms_about(store: SqliteStore, query: Query) -> list[Alarm]:
+    """Those of the host and of the conversation that are asked for. What else is asked chooses calls, and an alarm is
+    about more than the one that shows it."""
+    found = [alarm for alarm in store.alarms() if query.host in {"", alarm.host}]
+    if not found or not query.conversation:
+        return found
+    asked = Query(conversation=query.conversation, after_seq=found[0].seq - 1, own=True)
+    seqs = {record["seq"] for record in store.search(asked)}
+    return [alarm for alarm in found if alarm.seq in seqs]
 
 
 def tell_unread(store: SqliteStore) -> None:
@@ -137,13 +151,22 @@ def _without_diffs(record: dict[str, Any]) -> dict[str, Any]:
 
 def record_named(store: SqliteStore, name: str) -> dict[str, Any]:
     """By its number, its id, or the beginning of an id that no other has."""
-    number = re.fullmatch(r"[0-9]{1,15}", name)
+    number = NUMBER.fullmatch(name)
     asked = Query(after_seq=int(name) - 1, until_seq=int(name) + 1, own=True) if number else None
     found = next(store.search(asked), None) if asked else store.fetch(name)
     if found is None:
         whole = the_only(store, "id", name)
         found = store.fetch(whole) if whole else None
     if found is None:
+        _say_if_forgotten(store, name)
         hint = "`trotline log` lists them; the number stands first"
         raise TrotlineError(f"the trail has no record `{printable(name)[:80]}`", hint=hint)
     return found
+
+
+def _say_if_forgotten(store: SqliteStore, name: str) -> None:
+    with store.looked_over() as db:
+        when = forgotten_at(db, name)
+    if when is not None:
+        at = f" at {moment(when)}" if when else ""
+        raise TrotlineError(f"record `{printable(name)[:80]}` was forgotten{at}", hint="its link in the chain is left")

@@ -5,6 +5,7 @@ import sys
 import click
 
 from trotline.checkup.lines import line_of
+from trotline.cli.homes import make_sure_of_home
 from trotline.cli.install import as_data, report
 from trotline.cli.options import json_option, roots_options
 from trotline.config.installation import Done
@@ -38,7 +39,10 @@ def command(hosts: tuple[str, ...], layer: str, dry_run: bool, yes: bool, as_jso
     wires = [wire for host in here for wire in reversed(wired(host, layer, roots))]  # directories that we made go last
     wires = [wire for wire in wires if hosts or wire.file.exists()]
     files = [installation(wire, roots, is_ours, line_of(wire, roots)) for wire in wires]
-    if not (dry_run or yes or as_json) and sys.stdin.isatty():
+    asks = not (dry_run or yes or as_json) and sys.stdin.isatty()
+    if wires and layer == "user" and not dry_run:
+        make_sure_of_home(roots, asks=asks)
+    if asks:
         planned = [file.uninstall(clock(), dry_run=True) for file in files]
         click.echo(report(wires, planned, dry_run=True))
         if any(one.difference for one in planned) and not click.confirm("Take them out?", default=True):

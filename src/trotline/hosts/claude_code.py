@@ -6,7 +6,7 @@ The maps are those that Cursor publishes (cursor-protocol.md 7); what the host d
 from typing import Any
 
 from trotline.hooks import Vocabulary
-from trotline.hosts.claude_shape import DEFAULTS, FIELDS, POWERS, TOOLS
+from trotline.hosts.claude_shape import DEFAULTS, POWERS, PROMPTED, TOOLS
 from trotline.hosts.forms import nested
 from trotline.hosts.host import Host
 from trotline.hosts.wiring import Wiring
@@ -120,7 +120,8 @@ HOST = Host(
     events={**EVENT_MAP, "PostToolUseFailure": "postToolUseFailure", "SubagentStart": "subagentStart"},
     powers=POWERS,
     form=nested,
-    fields=FIELDS,
+    fields=PROMPTED,
+    unsent=frozenset({"model"}),
     constants=DEFAULTS,
     tools=TOOLS,
     mcp="mcp__{server}__{tool}",

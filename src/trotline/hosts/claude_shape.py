@@ -23,6 +23,9 @@ FIELDS: dict[str, dict[str, str]] = {
     "subagentStop": {"subagent_id": "agent_id", "subagent_type": "agent_type", "summary": "last_assistant_message"},
 }
 
+PROMPTED: dict[str, dict[str, str]] = {**FIELDS, "*": {**FIELDS["*"], "generation_id": "prompt_id|turn_id"}}
+"""Of those who name the turn by its prompt."""
+
 DEFAULTS: dict[str, dict[str, str]] = {"subagentStart": {"subagent_type": ""}, "subagentStop": {"subagent_type": ""}}
 """Older ones do not say which kind of sub-agent it was."""
 

@@ -46,6 +46,7 @@ HOST = Host(
         "subagentStop": frozenset({Power.FOLLOW_UP}),
     },
     form=copilots,
+    unsent=frozenset({"tool_use_id"}),
     fields={
         "*": {
             "conversation_id": "sessionId|session_id",

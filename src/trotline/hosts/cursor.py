@@ -15,7 +15,7 @@ import msgspec
 from trotline.errors import UnreadablePayload
 from trotline.events import EVENTS, NULLABLE, Event, OtherEvent
 from trotline.hooks import mcp_parts
-from trotline.hosts.cursor_replies import read_reply, write_reply
+from trotline.hosts.cursor_replies import json_kind, read_reply, write_reply
 
 __all__ = ["read_event", "read_reply", "write_event", "write_reply"]
 
@@ -85,7 +85,7 @@ def _object_of(payload: bytes | str) -> dict[str, Any]:
     except ValueError as error:
         raise UnreadablePayload(f"the payload is not JSON: {error}") from None
     if not isinstance(body, dict):
-        raise UnreadablePayload(f"the payload is a JSON {type(body).__name__}, not an object")
+        raise UnreadablePayload(f"the payload is {json_kind(body)}, not an object")
     return body
 
 

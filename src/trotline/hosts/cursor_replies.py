@@ -98,13 +98,21 @@ def read_reply(
     if reply is NO_DOCUMENT:
         return Heard(failure=Failure(kind=FailureKind.UNREADABLE, detail=f'Hook "{command}" returned invalid JSON.'))
     if not isinstance(reply, dict):
-        return _misfit(command, f"a JSON {type(reply).__name__} is not an object")
+        return _misfit(command, f"{json_kind(reply)} is not an object")
     try:
         heard = _verdict(contract, reply, edition, from_claude=from_claude)
     except _Misfit as misfit:
         return _misfit(command, str(misfit))
     extra = ("output beside the JSON was ignored",) if noisy else ()
     return heard._replace(warnings=(*extra, *heard.warnings))
+
+
+JSON_KINDS = {"NoneType": "null", "bool": "a JSON boolean", "str": "a JSON string", "list": "a JSON array"}
+
+
+def json_kind(value: Any) -> str:
+    """What a document is, in the words of JSON."""
+    return JSON_KINDS.get(type(value).__name__, "a JSON number")
 
 
 def _misfit(command: str, why: str) -> Heard:

@@ -24,6 +24,7 @@ HOST = Host(
     powers=powers(preToolUse={Power.DENY, Power.EDIT}),
     form=nested,
     fields={**FIELDS, "sessionEnd": {"reason": "reason", "duration_ms": "session_duration_ms"}},
+    unsent=frozenset({"generation_id", "model", "tool_use_id", "duration"}),
     constants=DEFAULTS,
     tools=(
         Tool("Execute", "Shell"),

@@ -33,6 +33,7 @@ HOST = Host(
         "postToolUse": {"tool_output": "tool_response"},
         "stop": {"last_assistant_message": "prompt_response"},
     },
+    unsent=frozenset({"generation_id", "model", "tool_use_id"}),
     tools=(
         Tool("run_shell_command", "Shell"),
         Tool("write_file", "Write", WRITE),

@@ -148,6 +148,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # one of a kin
     wiring: Wiring | None = None
     untold: frozenset[str] = frozenset()  # actions (audit/actions.py) that it may do without telling of it
     unpaired: frozenset[str] = frozenset()  # actions whose events before and after are about different tools
+    unsent: frozenset[str] = frozenset()  # fields that its kin send, and it does not
     both: bool = False  # whether it raises the specific event beside the generic one
 
     def at(self, version: str, *, believing: frozenset[Power] = frozenset()) -> "Host":

@@ -1,7 +1,7 @@
 """Patches in the format of `apply_patch`: files, and under each the lines that stay, go and come."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from trotline.parts import Edit
 from trotline.texts import PATCHED
@@ -35,3 +35,16 @@ def _edits(body: str) -> Iterator[Edit]:
             continue
         old += [] if line.startswith("+") else [line[1:]]
         new += [] if line.startswith("-") else [line[1:]]
+
+
+def as_patch(given: dict[str, Any]) -> dict[str, Any]:
+    """The input of a tool that writes a file, or a piece of one, as the patch that does the same."""
+    path, content, old, new = (given.get(name) for name in ("file_path", "content", "old_string", "new_string"))
+    if isinstance(content, str):
+        lines = [f"*** Add File: {path}", *(f"+{line}" for line in content.split("\n"))]
+    elif isinstance(old, str) and isinstance(new, str):
+        pieces = [*(f"-{line}" for line in old.split("\n")), *(f"+{line}" for line in new.split("\n"))]
+        lines = [f"*** Update File: {path}", "@@", *pieces]
+    else:
+        return given
+    return {**given, "patch": "\n".join(["*** Begin Patch", *lines, "*** End Patch"])}

@@ -1,7 +1,7 @@
 """Qwen Code: Claude Code's shape with Gemini's tools. An explicit allow cancels another hook's refusal, so it is never
 said (hosts.md 1 and 4, measured on 0.24.4)."""
 
-from trotline.hosts.claude_shape import DEFAULTS, EDIT, FIELDS, READ, WRITE, powers
+from trotline.hosts.claude_shape import DEFAULTS, EDIT, PROMPTED, READ, WRITE, powers
 from trotline.hosts.forms import nested
 from trotline.hosts.host import Host, Power, Tool
 from trotline.hosts.wiring import Wiring
@@ -25,7 +25,8 @@ HOST = Host(
     events=EVENTS,
     powers=powers(preToolUse={Power.DENY, Power.ASK}),
     form=nested,
-    fields=FIELDS,
+    fields=PROMPTED,
+    unsent=frozenset({"model"}),
     constants=DEFAULTS,
     tools=(
         Tool("run_shell_command", "Shell"),

@@ -1,20 +1,24 @@
 """A call of one host as another would make it."""
 
+import functools
+import json
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
 from trotline.errors import TrotlineError, UnreadablePayload
-from trotline.events import Event, PreToolUse
+from trotline.events import Event, PreToolUse, ToolEvent
 from trotline.hooks import mcp_parts
-from trotline.hosts import host_named
-from trotline.hosts.host import Host, Power
+from trotline.hosts import HOSTS, host_named
+from trotline.hosts.host import Host, Power, Tool
+from trotline.hosts.patches import as_patch
 from trotline.hosts.specific import specifics
-from trotline.hosts.translation import LOOSE, fields_of, received, write_event
+from trotline.hosts.translation import LOOSE, fields_of, received, their_tool, write_event
 from trotline.replay.recalled import Recalled
 
-ENVELOPE = ("generation_id", "model", "model_id", "model_params", "session_id", "user_email", "transcript_path")
-"""What hosts say of themselves and of the person; where something is done, and in which conversation, stays."""
+PLACES = frozenset({"conversation_id", "workspace_roots", "cwd"})
+"""Where something is done, and in which conversation, stays, whatever the host calls it."""
 
 
 def abroad(one: Recalled, host: Host) -> Recalled:
@@ -24,6 +28,9 @@ def abroad(one: Recalled, host: Host) -> Recalled:
     event = event_of(one)
     forms = list(_forms(event, host))
     found = next(((form, sent) for form, sent in forms if _is_the_same(host, form, sent)), None)
+    if found and not _is_whole(found[0], host):
+        strange = ", ".join(f"`{name}`" for name in sorted(_strange(found[0], host)))
+        raise _unsaid(one, f"{host.title} has no tool that takes {strange}")
     if found is None:
         raise _nothing_like(one, event, host, known=bool(forms))
     alike = sum(form.wire_name == found[0].wire_name for form, _ in forms)
@@ -47,7 +54,7 @@ def _forms(event: Event, host: Host) -> Iterator[tuple[Event, bytes]]:
     rest = [form for form in special if form not in first]
     for form in (*first, event, *rest):
         if form.wire_name in host.events.values():
-            yield form, write_event(host, _stripped(form, host))
+            yield form, _sent(form, host)
 
 
 def _is_the_same(host: Host, form: Event, sent: bytes) -> bool:
@@ -79,7 +86,59 @@ def _unsaid(one: Recalled, why: str) -> TrotlineError:
 def _stripped(event: Event, host: Host) -> Event:
     """Without what only the first host says of itself, and without what the other does not say."""
     loose = {name: event.raw[name] for name in LOOSE & event.raw.keys()}
-    known = fields_of(host, event.wire_name)
-    defaults = {field.name: field.default for field in msgspec.structs.fields(type(event))}
-    unsaid = {name: defaults[name] for name in ENVELOPE if name not in known}
-    return msgspec.structs.replace(event, raw=loose, cursor_version="", **unsaid)
+    unsaid = {
+        field.name: field.default
+        for field in msgspec.structs.fields(type(event))
+        if not field.required and _is_unsaid(field.name, event, host)
+    }
+    given = {"tool_input": _input_of(event, host)} if isinstance(event, ToolEvent) else {}
+    return msgspec.structs.replace(event, **{**unsaid, "raw": loose, "cursor_version": "", **given})
+
+
+def _is_unsaid(field: str, event: Event, host: Host) -> bool:
+    return field in host.unsent or field not in {*fields_of(host, event.wire_name), *PLACES}
+
+
+def _sent(event: Event, host: Host) -> bytes:
+    """As it goes out. What an event must have, and this host says by the event itself, is not in its payload."""
+    body = json.loads(write_event(host, _stripped(event, host)))
+    places = {place.partition(".")[0] for of in fields_of(host, event.wire_name).values() for place in of.split("|")}
+    for name in host.constants.get(event.wire_name, {}).keys() - places:
+        body.pop(name, None)
+    return json.dumps(body).encode()
+
+
+def _input_of(event: ToolEvent, host: Host) -> Any:
+    """The input of a tool without what only tools of others take."""
+    given = event.tool_input
+    if not isinstance(given, dict):
+        return given
+    if strange := _strange(event, host):
+        takes_patches = any(tool.fields.keys() == {"patch"} for tool in host.tools if tool.ours == event.tool_name)
+        if takes_patches and "patch" not in given:
+            given = as_patch(given)
+    return {name: value for name, value in given.items() if name not in strange}
+
+
+def _strange(event: Event, host: Host) -> frozenset[str]:
+    """What other hosts call a part of such an input, and the tool of this one does not take."""
+    if not isinstance(event, ToolEvent) or not isinstance(event.tool_input, dict):
+        return frozenset()
+    theirs, _ = their_tool(host, event.tool_name, event.tool_input)
+    own = {name for tool in host.tools if tool.theirs == theirs for name in tool.fields}
+    known = {name for tool in _tools() if tool.ours == event.tool_name for name in tool.fields}
+    return frozenset(known & event.tool_input.keys() - own) if own else frozenset()
+
+
+def _is_whole(event: Event, host: Host) -> bool:
+    """Whether enough is left of an input that had strange parts for it to be this tool's."""
+    if not _strange(event, host) or not isinstance(event, ToolEvent):
+        return True
+    left = _input_of(event, host)
+    theirs, _ = their_tool(host, event.tool_name, left)
+    return any(tool.fields.keys() <= left.keys() for tool in host.tools if tool.theirs == theirs)
+
+
+@functools.cache
+def _tools() -> tuple[Tool, ...]:
+    return tuple(tool for name in HOSTS for tool in host_named(name).tools)

@@ -8,8 +8,9 @@ from trotline.audit.columns import subject_of
 from trotline.audit.query import Query
 from trotline.audit.records import SCHEMA
 from trotline.audit.store import Store
+from trotline.audit.subjects import about_of
 from trotline.errors import TrotlineError, UsageError
-from trotline.events import OtherEvent
+from trotline.events import Event, OtherEvent
 from trotline.hosts import host_named
 from trotline.hosts.recognition import recognised
 from trotline.hosts.translation import Received, received
@@ -103,8 +104,13 @@ def _call(body: dict[str, Any], line: str, number: int, told: Told) -> Recalled:
         missing=_unnamed(got, host) if isinstance(got.event, OtherEvent) else "",
         seq=number,
         id=f"line {number}",
-        subject=redacted(subject_of({"detail": {"payload": body}}), b"", told.scanners)[0],  # it will be shown
+        subject=redacted(_subject(got.event, body), b"", told.scanners)[0],  # it will be shown
     )
+
+
+def _subject(event: Event, body: dict[str, Any]) -> str:
+    """As a record has it, whatever the host calls it."""
+    return subject_of({"detail": {"payload": body, "about": about_of(event, body)}})
 
 
 def _unnamed(got: Received, host: str) -> str:
