@@ -14,7 +14,7 @@ from ready_uses import Server, Use, secret
 from trotline.errors import TrotlineError
 from trotline.parts import Edit
 from trotline.ready.changes import changed_lines, digests
-from trotline.ready.diffs import diff_of
+from trotline.ready.diffs import diff_of, sides_of
 from trotline.ready.reports import Issue, issues_of
 from trotline.ready.workspace import Inside
 
@@ -567,7 +567,7 @@ texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".jo
 
 @given(texts, texts)
 def test_a_diff_taken_back_gives_what_was_there(old: str, new: str) -> None:
-    diff = diff_of("x", new, [Edit(old, new)])
+    diff = diff_of("x", sides_of(new, [Edit(old, new)]))
     assert (diff == "") is (old == new)
     taken, put = _sides(diff)
     if diff and new:
@@ -599,7 +599,7 @@ def _sides(diff: str) -> tuple[list[str], list[str]]:
 def test_git_can_take_a_diff_back(diffing: Use) -> None:
     for old, new in (("", "a\nb\n"), ("a\nb", "a\nb\nc"), ("a\n" * 9 + "x\n" + "b\n" * 9, "a\n" * 9 + "y" + "\nb" * 9)):
         diffing.write("f.txt", new)
-        diff = diff_of("f.txt", new, [Edit(old, new)])
+        diff = diff_of("f.txt", sides_of(new, [Edit(old, new)]))
         diffing.write("d.diff", diff)
         assert git(diffing, "apply -R d.diff") == ""
         file = diffing.project / "f.txt"

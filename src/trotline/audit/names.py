@@ -1,14 +1,19 @@
 """Names that a payload gives to conversations, turns and tools, as records keep them: short, clean, and the same for
 the same. Whoever asks for one by its own form must give it this one first; a kept name stays as it is."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from trotline.audit.records import LONGEST_NAME, PLAIN
 from trotline.audit.wording import Wording, wording_of
 from trotline.config.places import OWN_RULES, Roots, is_configured
 from trotline.errors import TrotlineError
+from trotline.hooks import mcp_parts
 from trotline.scanners.finding import digest_of
 from trotline.scanners.redaction import redacted
+
+SIGNS = ("_", "__", "___", "-")
+"""What hosts write between a server and its tool."""
 
 DIGEST = 16
 """Digits by which a text that is not kept is known again."""
@@ -37,7 +42,15 @@ class Names:
     def _redacted(self, name: str) -> str:
         wording = self._wording
         clean = redacted(name, wording.key, wording.scanners)[0]
-        return clean if len(clean) <= LONGEST_NAME else measured(name, wording.key)
+        hides = clean == name and any(redacted(whole, wording.key, wording.scanners)[1] for whole in _uncut(name))
+        return measured(name, wording.key) if hides or len(clean) > LONGEST_NAME else clean
+
+
+def _uncut(name: str) -> Iterator[str]:
+    """A tool of a server as its host may have called it: what we took for the end of the server's name may be part of
+    something else."""
+    server, tool = mcp_parts(name)
+    yield from (f"{server}{sign}{tool}" for sign in SIGNS if tool)
 
 
 def measured(text: str, key: bytes) -> str:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from trotline.audit.columns import subject_of
+from trotline.audit.columns import SUBJECTS, subject_of
 from trotline.audit.query import Query
 from trotline.audit.records import SCHEMA
 from trotline.audit.store import Store
@@ -14,7 +14,7 @@ from trotline.hosts import host_named
 from trotline.hosts.recognition import recognised
 from trotline.hosts.translation import Received, received
 from trotline.replay.recalled import Recalled, recalled
-from trotline.scanners.redaction import redacted
+from trotline.scanners.redaction import redacted, redacted_tree
 from trotline.scanners.scan import Scanner
 
 LONGEST_NAME = 80
@@ -51,6 +51,9 @@ class Told(NamedTuple):
     host: str = ""
     event: str = ""
     scanners: Sequence[Scanner] = ()
+
+    def clean(self, text: str) -> str:
+        return redacted(text, b"", self.scanners)[0]
 
 
 def given(lines: Iterable[bytes], told: Told) -> list[Recalled]:
@@ -94,21 +97,29 @@ def _call(body: dict[str, Any], line: str, number: int, told: Told) -> Recalled:
     try:
         got = received(host_named(host), line, told.event)
     except TrotlineError as error:
-        raise UsageError(f"line {number}: {error.message}", hint=error.hint) from None
+        raise UsageError(f"line {number}: {told.clean(error.message)}", hint=told.clean(error.hint)) from None
     return Recalled(
         host=host,
         event=got.event.wire_name,
         conversation=got.event.conversation_id,
         payload=line.encode("utf-8", "surrogatepass"),
-        missing=_unnamed(got, host) if isinstance(got.event, OtherEvent) else "",
+        missing=_unnamed(got, host, told) if isinstance(got.event, OtherEvent) else "",
         seq=number,
         id=f"line {number}",
-        subject=redacted(subject_of({"detail": {"payload": body}}), b"", told.scanners)[0],  # it will be shown
+        subject=_subject(body, told),
     )
 
 
-def _unnamed(got: Received, host: str) -> str:
+def _subject(body: dict[str, Any], told: Told) -> str:
+    """What the call is about, as it will be shown: whatever is cut of it is cut when it is clean."""
+    given = body.get("tool_input")
+    inner = {name: given[name] for name in SUBJECTS if name in given} if isinstance(given, dict) else {}
+    about = {**{name: body[name] for name in SUBJECTS if name in body}, "tool_input": inner}
+    return subject_of({"detail": {"payload": redacted_tree(about, b"", told.scanners)[0]}})
+
+
+def _unnamed(got: Received, host: str, told: Told) -> str:
     """What is no event that anybody judges would be let through by every candidate, and that says nothing of them."""
     if not got.theirs:
         return "no event is named; say --host and --event"
-    return f"there is no event `{got.theirs[:LONGEST_NAME]}` of {host} that Trotline knows"
+    return f"there is no event `{told.clean(got.theirs)[:LONGEST_NAME]}` of {host} that Trotline knows"
