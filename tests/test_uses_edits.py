@@ -549,6 +549,19 @@ def test_a_server_gets_diffs_without_their_secrets(diffing: Use, server: Server)
     assert token not in json.dumps(got)
 
 
+@pytest.mark.parametrize("before,after", [("key = 1\n", "KEY\n"), ("KEY\n", "key = 1\n"), ("KEY\na\n", "KEY\nb\n")])
+def test_no_line_of_a_private_key_is_in_a_diff(diffing: Use, server: Server, before: str, after: str) -> None:
+    key = secret("private-key")
+    old, new = before.replace("KEY", key), after.replace("KEY", key)
+    path = diffing.write("id", new)
+    line = f"trotline ready edit-diff --url {server.url}"
+    edits = [{"old_string": old, "new_string": new}]
+    assert diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits).body == {}
+    (got,) = server.got(1)
+    assert "[redacted private-key" in got["diff"]
+    assert not any(part in got["diff"] for part in key.split("\n") if len(part) > 40)
+
+
 def test_a_command_that_fails_is_told_of_and_a_file_elsewhere_has_no_diff(diffing: Use, tmp_path: Path) -> None:
     path = diffing.write("a.py", "a\n")
     edits = [{"old_string": "", "new_string": "a\n"}]

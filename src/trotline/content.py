@@ -187,7 +187,7 @@ def _some(more: int) -> str:
 
 LONG = pattern(r"[0-9A-Za-z_+=~\-]{16,}")
 TELLING = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "bearer", "basic")
-TELLING_PLACES = ("hooks.", ":5432:", ":5433:", ":6432:", "\x1b", "cookie", "identified", "x-amz-", "x-goog-")
+TELLING_PLACES = ("hooks.", ":5432:", ":5433:", ":6432:", "\x1b", "identified", "redis-cli")
 TOGETHER = (
     ("://", "@"),
     ("curl", "-u"),
@@ -195,7 +195,6 @@ TOGETHER = (
     ("mysql", " -p"),
     ("mariadb", " -p"),
     ("login", " -p"),
-    ("redis-cli", " -a"),
 )
 
 

@@ -98,12 +98,13 @@ def _call(body: dict[str, Any], line: str, number: int, told: Told) -> Recalled:
         got = received(host_named(host), line, told.event)
     except TrotlineError as error:
         raise UsageError(f"line {number}: {told.clean(error.message)}", hint=told.clean(error.hint)) from None
+    known = not isinstance(got.event, OtherEvent)
     return Recalled(
         host=host,
-        event=got.event.wire_name,
+        event=got.event.wire_name if known else told.clean(got.event.wire_name)[:LONGEST_NAME],
         conversation=got.event.conversation_id,
         payload=line.encode("utf-8", "surrogatepass"),
-        missing=_unnamed(got, host, told) if isinstance(got.event, OtherEvent) else "",
+        missing="" if known else _unnamed(got, host, told),
         seq=number,
         id=f"line {number}",
         subject=_subject(body, told),

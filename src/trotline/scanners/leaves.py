@@ -147,7 +147,7 @@ def _columns(node: Sequence[Any], path: Path) -> Iterator[tuple[Leaf, ...]]:
 def _is_command(texts: Sequence[Leaf]) -> bool:
     words = [leaf.text for leaf in texts]
     short = len(words) <= MOST_WORDS and all(len(word) <= LONGEST_WORD and b"\n" not in word for word in words)
-    return short and any(word.startswith(b"-") for word in words)
+    return short and any(word.startswith(b"-") for word in words) and not _has_a_frame(texts)
 
 
 def _has_a_frame(texts: Iterable[Leaf]) -> bool:
