@@ -9,7 +9,7 @@ stands, and the rest is read like any text.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -36,12 +36,16 @@ POSSIBLE = (b"\\", b"%", b"&", b"\x1b", b"=3")
 LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"0": b"\0"}
 NAMES = {b"quot": b'"', b"apos": b"'", b"amp": b"&", b"lt": b"<", b"gt": b">", b"nbsp": b" "}
 
-SILENT = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+].|\][^\x07\x1b]{0,2048}(?:\x07|\x1b\\)|[=>78cDEHMNOZ])"
-    rb"|\\\\{0,7}(?:e|033|x1[bB]|u001[bB])(?:\[[0-?]{0,32}[ -/]{0,4}[@-~]|[()][0-9A-Z])"
-    rb"|\x00+"
+SILENT = (
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+][ -~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[=>78cDEHMNOZ])"
+    r"|\\{1,8}(?:e|033|x1[bB]|u001[bB])(?:\[[0-?]*[ -/]*[@-~]|[()][0-9A-Z])"
+    r"|\x00+"
 )
 """What is no letter of a text: orders to a terminal (ECMA-48), written down too, and every other byte of UTF-16."""
+
+BACK, FORWARD = 4096, 1024
+BLANKS = (b" ", b"\n")
+"""How much of a text around a sign is read without it, to the next blank: a value and its name."""
 
 TOLD = (b"\x1b", b"\x00", b"u001b", b"u001B", b"\\033", b"x1b", b"x1B", b"\\e[")
 
@@ -56,6 +60,11 @@ BETWEEN = (
 @cache
 def _between() -> Any:
     return compiled(BETWEEN)
+
+
+@cache
+def silent() -> Any:
+    return compiled(SILENT)
 
 
 class Blanked(Window):
@@ -92,6 +101,10 @@ class Piece(NamedTuple):
     end: int
 
 
+Sign = tuple[int, int, bytes]
+"""From where to where, and what it stands for."""
+
+
 class Joined(Window):
     """A window without the signs in the middle of words."""
 
@@ -122,8 +135,8 @@ def readings(window: Window) -> list[Window]:
     """The window as it stands, and as it is meant."""
     found = _meanings(window)
     if any(sign in window.data for sign in TOLD):
-        bare = _without(window, ((*match.span(), b"") for match in SILENT.finditer(window.data)))
-        found += _meanings(bare) if bare else []
+        signs = ((*match.span(), b"") for match in silent().finditer(window.data))
+        found += [meant for bare in _without(window, signs) for meant in _meanings(bare)]
     return found
 
 
@@ -134,8 +147,9 @@ def _meanings(window: Window) -> list[Window]:
         blanked = SIGN.sub(lambda match: _blanks(match, ends), data)
         if ends:
             found.append(Blanked(window, blanked, ends))
-    joined = _without(window, _signs_between(data)) if len(found) > 1 or b"[redacted " in data else None
-    return [*found, joined] if joined else found
+    if len(found) > 1 or b"[redacted " in data:
+        found += _without(window, _signs_between(data))
+    return found
 
 
 def _blanks(match: "re.Match[bytes]", ends: list[int]) -> bytes:
@@ -156,24 +170,37 @@ def _meaning(match: "re.Match[bytes]") -> bytes:
     return bytes([number]) if number < 128 else b" "
 
 
-Sign = tuple[int, int, bytes]
-"""From where to where, and what it stands for."""
+def _without(window: Window, signs: Iterable[Sign]) -> Iterator[Joined]:
+    """What stands around signs, with what they stand for instead of them. What is farther off was read already."""
+    data = window.data
+    near: list[Sign] = []
+    start = end = 0
+    for sign in signs:
+        if near and sign[0] - BACK > end:
+            yield _joined(window, near, start, end)
+            near = []
+        if not near:
+            start = max(data.rfind(blank, 0, max(0, sign[0] - BACK)) for blank in BLANKS) + 1
+        near.append(sign)
+        if sign[1] + FORWARD > end:
+            found = [at for blank in BLANKS if (at := data.find(blank, sign[1] + FORWARD)) != -1]
+            end = min(found, default=len(data))
+    if near:
+        yield _joined(window, near, start, end)
 
 
-def _without(window: Window, signs: Iterable[Sign]) -> Joined | None:
-    data, pieces, at = bytearray(), [], 0
-    for start, end, meant in signs:
-        if at < start:
-            pieces.append(Piece(len(data), at, start))
-            data += window.data[at:start]
+def _joined(window: Window, signs: Sequence[Sign], start: int, end: int) -> Joined:
+    data, pieces, at = bytearray(), [], start
+    for first, last, meant in signs:
+        if at < first:
+            pieces.append(Piece(len(data), at, first))
+            data += window.data[at:first]
         if meant:
-            pieces.append(Piece(len(data), start, end))
+            pieces.append(Piece(len(data), first, last))
             data += meant
-        at = end
-    if not at:
-        return None
-    pieces.append(Piece(len(data), at, len(window.data)))
-    return Joined(window, bytes(data + window.data[at:]), pieces)
+        at = last
+    pieces.append(Piece(len(data), at, end))
+    return Joined(window, bytes(data + window.data[at:end]), pieces)
 
 
 def _signs_between(data: bytes) -> Iterator[Sign]:

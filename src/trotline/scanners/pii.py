@@ -129,7 +129,7 @@ RESERVED = frozenset({b"example.com", b"example.org", b"example.net", b"users.no
 ROLES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
 FILES = frozenset(
     b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map"
-    b" yml yaml toml txt tgz gz tar whl".split()
+    b" yml yaml toml txt tgz gz tar whl header conf cfg ini xml log".split()
 )
 
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from trotline.findings import SHORT, Finding
-from trotline.scanners.escapes import SILENT
+from trotline.scanners.escapes import silent
 from trotline.scanners.finding import Span, digest_of
 from trotline.scanners.leaves import Leaf, Leaves, Part, Path, Place, Together, Whole, tells, text_of
 from trotline.scanners.pii import NAME as PERSONAL
@@ -211,7 +211,7 @@ class _Taking:
 def _spread(span: Span) -> Iterator[bytes]:
     """What is taken out wherever it stands: the value, without what a terminal was told as well, and its lines."""
     value = span.value
-    bare = SILENT.sub(b"", value) if b"\x1b" in value else value
+    bare = silent().sub(b"", value) if b"\x1b" in value else value
     lines = LINE_END.sub(b"\n", bare)
     if b"\n" in lines:
         yield from RUN.findall(lines)
