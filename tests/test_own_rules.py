@@ -103,7 +103,7 @@ def test_a_tool_that_is_named_like_a_token_is_kept_neither_whole_nor_in_parts(
     world: World, host: str, kind: str
 ) -> None:
     token = made(KINDS[kind])
-    for name in (token, f"mcp_{token}", f"mcp__{token}"):
+    for name in (token, f"mcp_{token}", f"mcp__{token}", f"bash \"{token}\" '{token}'"):
         tool, _ = our_tool(host_named(host), name, {})
         assert token[8:] not in Names(world.roots()).kept(tool)
     assert Names(world.roots()).kept("MCP:github:create_issue") == "MCP:github:create_issue"

@@ -8,10 +8,10 @@ from trotline.audit.records import LONGEST_NAME, PLAIN
 from trotline.audit.wording import Wording, wording_of
 from trotline.config.places import OWN_RULES, Roots, is_configured
 from trotline.errors import TrotlineError
-from trotline.hooks import mcp_parts
 from trotline.scanners.finding import digest_of
 from trotline.scanners.redaction import redacted
 
+MCP = "MCP:"
 SIGNS = ("_", "__", "___", "-")
 """What hosts write between a server and its tool."""
 
@@ -42,15 +42,14 @@ class Names:
     def _redacted(self, name: str) -> str:
         wording = self._wording
         clean = redacted(name, wording.key, wording.scanners)[0]
-        hides = clean == name and any(redacted(whole, wording.key, wording.scanners)[1] for whole in _uncut(name))
+        hides = any(redacted(whole, wording.key, wording.scanners)[1] for whole in _uncut(clean))
         return measured(name, wording.key) if hides or len(clean) > LONGEST_NAME else clean
 
 
 def _uncut(name: str) -> Iterator[str]:
     """A tool of a server as its host may have called it: what we took for the end of the server's name may be part of
     something else."""
-    server, tool = mcp_parts(name)
-    yield from (f"{server}{sign}{tool}" for sign in SIGNS if tool)
+    yield from (name.removeprefix(MCP).replace(":", sign) for sign in SIGNS if name.startswith(MCP))
 
 
 def measured(text: str, key: bytes) -> str:

@@ -51,9 +51,7 @@ TOLD = (b"\x1b", b"\x00", b"u001b", b"u001B", b"\\033", b"x1b", b"x1B", b"\\e[")
 
 LETTER = r"\\{1,8}u00(?:[2-7][0-9a-fA-F]|0[9aAdD])"
 INNER = rf"\\{{1,8}}/|{LETTER}|%(?:2[6bBfF]|3[aAdD]|40)"
-BETWEEN = (
-    rf"[A-Za-z0-9+/](?:({INNER})|({COLOUR.decode()})[A-Za-z0-9+/=\\])|({MARKER.decode()})|({LETTER})\\{{1,8}}u00"
-)
+BETWEEN = rf"[A-Za-z0-9+/](?:({INNER})|({COLOUR.decode()})[A-Za-z0-9+/=\\])|({MARKER.decode()})|({LETTER})\\{{1,8}}u00"
 """Signs that stand in the middle of a value. A marker may be anybody's: what it was put into is still there."""
 
 

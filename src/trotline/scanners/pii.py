@@ -118,7 +118,8 @@ def _is_login(data: bytes, start: int, end: int) -> bool:
 LOOK_BACK = 256
 LOGGING_IN = re.compile(
     rb"(?:://(?:[^\s/?#@\"'<>]{0,128}:)?"
-    rb"|\b(?:ssh|sftp|mosh|autossh|ssh-copy-id|sshfs)[ \t]{1,8}(?:-\S{1,64}[ \t]{1,8}(?:[^\s\-@][^\s@]{0,63}[ \t]{1,8})?)*)\Z"
+    rb"|\b(?:ssh|sftp|mosh|autossh|ssh-copy-id|sshfs)[ \t]{1,8}"
+    rb"(?:-\S{1,64}[ \t]{1,8}(?:[^\s\-@][^\s@]{0,63}[ \t]{1,8})?)*)\Z"
 )
 COPYING = re.compile(rb"\b(?:scp|rsync|sftp|sshfs|clone|remote)\b[^\n|;&]*\Z")
 COPIED_TO = re.compile(rb":[~/]")

@@ -149,8 +149,8 @@ class Secrets:
     def _allowed(self, rule: Matching, match: Any, value: bytes, path: bytes) -> bool:
         targets = {"secret": value, "match": match.group(), "line": _line(match)}
         general = self._allowing_ours if rule.is_ours else self._allowing
-        every = rule.allowing if rule.is_long else (*general, *rule.allowing)  # a long value has anything in it by chance
-        return any(allowed.allows(targets, path) for allowed in every)
+        general = [] if rule.is_long else general  # by chance a long value has anything in it
+        return any(allowed.allows(targets, path) for allowed in (*general, *rule.allowing))
 
 
 def _line(match: Any) -> bytes:
