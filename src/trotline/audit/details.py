@@ -11,11 +11,12 @@ from typing import Any
 from trotline.audit.actions import action_of, also_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.measures import attachments_of, measures_of
-from trotline.audit.names import DIGEST, measured
+from trotline.audit.names import DIGEST, cuts_a_value, measured
 from trotline.audit.records import DETAIL
 from trotline.audit.subjects import about_of
 from trotline.audit.wording import Wording
 from trotline.config.levels import FULL
+from trotline.effects import Effect
 from trotline.errors import TrotlineError
 from trotline.hosts.cursor import object_of
 from trotline.outcomes import Outcome
@@ -25,6 +26,9 @@ from trotline.scanners.redaction import redacted_tree
 LONGEST = 16_384
 MOST = 2_000
 """Characters of one text, and texts of one detail, that are kept."""
+
+CALL = "mcp"
+"""The kind of effect that names a server and its tool."""
 
 LONGEST_FIELD = 64
 """Characters of the name of a field, and of a version."""
@@ -74,13 +78,16 @@ def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
         "hooks": {voice.author: voice.name for voice in voices if voice.name != voice.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
         "warnings": [warning for voice in voices for warning in voice.warnings],
-        "effects": [
-            [effect.kind, effect.verb, effect.path or effect.host or effect.target] for effect in outcome.effects
-        ],
+        "effects": [[effect.kind, effect.verb, _touched(effect, wording)] for effect in outcome.effects],
         "attachments": attachments_of(outcome.event),
         "lines": [[diff.path, diff.added, diff.removed] for diff in diffs],
         "reply": str(outcome.sent.get("stdout", "")),
     }
+
+
+def _touched(effect: Effect, wording: Wording) -> str:
+    what = effect.path or effect.host or effect.target
+    return measured(what, wording.key) if effect.kind == CALL and cuts_a_value(what, wording) else what
 
 
 def _outline(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Names that a payload gives to conversations, turns and tools, as records keep them: short, clean, and the same for
 the same. Whoever asks for one by its own form must give it this one first; a kept name stays as it is."""
 
-from collections.abc import Iterator
 from functools import lru_cache
 
 from trotline.audit.records import LONGEST_NAME, PLAIN
@@ -42,14 +41,15 @@ class Names:
     def _redacted(self, name: str) -> str:
         wording = self._wording
         clean = redacted(name, wording.key, wording.scanners)[0]
-        hides = any(redacted(whole, wording.key, wording.scanners)[1] for whole in _uncut(clean))
+        hides = clean.startswith(MCP) and cuts_a_value(clean.removeprefix(MCP), wording)
         return measured(name, wording.key) if hides or len(clean) > LONGEST_NAME else clean
 
 
-def _uncut(name: str) -> Iterator[str]:
-    """A tool of a server as its host may have called it: what we took for the end of the server's name may be part of
-    something else."""
-    yield from (name.removeprefix(MCP).replace(":", sign) for sign in SIGNS if name.startswith(MCP))
+def cuts_a_value(tool: str, wording: Wording) -> bool:
+    """Whether a tool of a server, as its host may have called it, holds what must not be kept: what we took for the end
+    of the server's name may have been part of that."""
+    forms = (tool.replace(":", sign) for sign in SIGNS if ":" in tool)
+    return any(redacted(form, wording.key, wording.scanners)[1] for form in forms)
 
 
 def measured(text: str, key: bytes) -> str:
