@@ -1,16 +1,17 @@
 """The texts of a JSON value, and what stands around each of them that may say what it is: the key above it, the name
 beside it, the words before it in a command, the lines before it in a file."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
-TELLING = (b"pass", b"secret", b"token", b"key", b"pwd", b"credential", b"auth", b"cookie")
+TELLING = re.compile(rb"(?i)pass|secret|token|key|pwd|credential|auth|cookie")
 """Parts of a key under which a text is looked at together with it: `{"password": "..."}`."""
 
-NAMES = frozenset({"name", "key", "header", "field", "variable", "option"})
-VALUES = frozenset({"value", "val", "default"})
+NAMES = frozenset("name Name NAME key Key KEY header Header field variable option".split())
+VALUES = frozenset("value Value VALUE val default".split())
 """Keys of an object that say what something is called, and what it is."""
 
 DESCRIBING = frozenset(
@@ -101,7 +102,7 @@ class Leaves:
         for key, child in node.items():
             own = text_of(key) or b""
             self.all.append(Leaf(own, path=path, is_key=True))
-            name = beside if beside and str(key).lower() in VALUES else own
+            name = beside if beside and key in VALUES else own
             self._waiting.append((child, _telling(name, above), (*path, own)))
 
     def _list(self, node: Sequence[Any], name: bytes, path: Path) -> None:
@@ -118,7 +119,9 @@ class Leaves:
 
 def _beside(node: Mapping[Any, Any]) -> bytes:
     """What an object calls its own value, if that tells: `{"name": "DB_PASSWORD", "value": "..."}`."""
-    named = (text_of(text) for key, text in node.items() if str(key).lower() in NAMES and isinstance(text, str))
+    if NAMES.isdisjoint(node):
+        return b""
+    named = (text_of(text) for key, text in node.items() if key in NAMES and isinstance(text, str))
     return next((name for name in named if name and len(name) <= LONGEST_NAME and tells(name)), b"")
 
 
@@ -155,8 +158,7 @@ def _has_a_frame(texts: Iterable[Leaf]) -> bool:
 
 
 def tells(name: bytes) -> bool:
-    lowered = name.lower()
-    return any(word in lowered for word in TELLING)
+    return TELLING.search(name) is not None
 
 
 def text_of(node: Any) -> bytes | None:
