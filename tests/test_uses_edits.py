@@ -14,7 +14,7 @@ from ready_uses import Server, Use, secret
 from trotline.errors import TrotlineError
 from trotline.parts import Edit
 from trotline.ready.changes import changed_lines, digests
-from trotline.ready.diffs import diff_of
+from trotline.ready.diffs import diff_of, sides_of
 from trotline.ready.reports import Issue, issues_of
 from trotline.ready.workspace import Inside
 
@@ -549,6 +549,19 @@ def test_a_server_gets_diffs_without_their_secrets(diffing: Use, server: Server)
     assert token not in json.dumps(got)
 
 
+@pytest.mark.parametrize("before,after", [("key = 1\n", "KEY\n"), ("KEY\n", "key = 1\n"), ("KEY\na\n", "KEY\nb\n")])
+def test_no_line_of_a_private_key_is_in_a_diff(diffing: Use, server: Server, before: str, after: str) -> None:
+    key = secret("private-key")
+    old, new = before.replace("KEY", key), after.replace("KEY", key)
+    path = diffing.write("id", new)
+    line = f"trotline ready edit-diff --url {server.url}"
+    edits = [{"old_string": old, "new_string": new}]
+    assert diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits).body == {}
+    (got,) = server.got(1)
+    assert "[redacted private-key" in got["diff"]
+    assert not any(part in got["diff"] for part in key.split("\n") if len(part) > 40)
+
+
 def test_a_command_that_fails_is_told_of_and_a_file_elsewhere_has_no_diff(diffing: Use, tmp_path: Path) -> None:
     path = diffing.write("a.py", "a\n")
     edits = [{"old_string": "", "new_string": "a\n"}]
@@ -567,7 +580,7 @@ texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".jo
 
 @given(texts, texts)
 def test_a_diff_taken_back_gives_what_was_there(old: str, new: str) -> None:
-    diff = diff_of("x", new, [Edit(old, new)])
+    diff = diff_of("x", sides_of(new, [Edit(old, new)]))
     assert (diff == "") is (old == new)
     taken, put = _sides(diff)
     if diff and new:
@@ -599,7 +612,7 @@ def _sides(diff: str) -> tuple[list[str], list[str]]:
 def test_git_can_take_a_diff_back(diffing: Use) -> None:
     for old, new in (("", "a\nb\n"), ("a\nb", "a\nb\nc"), ("a\n" * 9 + "x\n" + "b\n" * 9, "a\n" * 9 + "y" + "\nb" * 9)):
         diffing.write("f.txt", new)
-        diff = diff_of("f.txt", new, [Edit(old, new)])
+        diff = diff_of("f.txt", sides_of(new, [Edit(old, new)]))
         diffing.write("d.diff", diff)
         assert git(diffing, "apply -R d.diff") == ""
         file = diffing.project / "f.txt"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trotline.engine import follow_ups
-from trotline.engine.functions import Function
+from trotline.engine.functions import Clean, Function, cleaned
 from trotline.engine.sessions import Sessions
 from trotline.errors import UnreadablePayload
 from trotline.events import EVENTS, Event, OtherEvent, PostToolUse, PreToolUse, Stop, SubagentStop
@@ -53,6 +53,7 @@ class Seat(NamedTuple):
     guards: Guarding | None = None
     always: Sequence[Function] = ()  # judges that are heard in every mode
     monitors: bool = False  # whether the others are only written down
+    clean: Clean = cleaned  # for what quotes a call
 
 
 def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
@@ -69,8 +70,8 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
     host = seat.host.at(_version(event), believing=seat.believing)
     heard = seat.guards(event, call) if seat.guards is not None and _judgeable(event) else UNHEARD
     events = all_of(event, host)
-    always = _hear(events, seat.always, seat.search)
-    voices = [*heard.voices, *always, *_hear(events, seat.judges, seat.search)]
+    always = _hear(events, seat.always, seat)
+    voices = [*heard.voices, *always, *_hear(events, seat.judges, seat)]
     voices, alarm = (voices, "") if seat.monitors else _within_limits(event, voices, call, seat)
     decision = _decide(event, voices)
     spoken, unread = _warned(host, event, decision.verdict, heard.told)
@@ -87,7 +88,7 @@ def answer(call: Call, seat: Seat) -> tuple[Answer, Outcome]:
         effects=heard.effects,
         findings=heard.findings,
         losses=losses,
-        alarms=tuple(filter(None, [alarm, _unknown(event, host)])),
+        alarms=tuple(filter(None, [alarm, _unknown(event, seat)])),
         monitored=seat.monitors,
         withheld=_withheld(decision.verdict, spoken) if seat.monitors else (),
         sent=_as_sent(sent, said),
@@ -120,11 +121,12 @@ def unjudged(call: Call, host: Host, theirs: str, failure: Failure, *, monitors:
     return sent._replace(losses=losses), outcome
 
 
-def _unknown(event: Event, host: Host) -> str:
+def _unknown(event: Event, seat: Seat) -> str:
     """Somebody wired our line to more than we know, or another product calls it: either way nobody judges."""
     if not isinstance(event, OtherEvent):
         return ""
-    return f"{host.name} has no event that Trotline knows as {event.wire_name[:LONGEST_NAME]!r}: nothing was judged"
+    name = seat.clean(event.wire_name)[:LONGEST_NAME]  # not sooner: half of a secret is one too
+    return f"{seat.host.name} has no event that Trotline knows as {name!r}: nothing was judged"
 
 
 def _as_sent(sent: Answer, said: Verdict) -> dict[str, Any]:
@@ -150,8 +152,8 @@ def all_of(event: Event, host: Host) -> tuple[Event, ...]:
     return (event,) if host.both else (event, *specifics(event))
 
 
-def _hear(events: Sequence[Event], judges: Sequence[Function], search: Search) -> list[Voice]:
-    return [judge.voice(event) for event in events for judge in judges if judge.applies(event, search)]
+def _hear(events: Sequence[Event], judges: Sequence[Function], seat: Seat) -> list[Voice]:
+    return [judge.voice(event, seat.clean) for event in events for judge in judges if judge.applies(event, seat.search)]
 
 
 def _warned(host: Host, event: Event, verdict: Verdict, told: Sequence[str]) -> tuple[Verdict, tuple[Loss, ...]]:

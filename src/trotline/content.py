@@ -187,8 +187,15 @@ def _some(more: int) -> str:
 
 LONG = pattern(r"[0-9A-Za-z_+=~\-]{16,}")
 TELLING = ("pass", "pwd", "secret", "token", "key", "auth", "credential", "bearer", "basic")
-TELLING_PLACES = ("hooks.", ":5432:", ":5433:", ":6432:", "\x1b")
-TOGETHER = (("://", "@"), ("curl", "-u"), ("curl", "--user"))
+TELLING_PLACES = ("hooks.", ":5432:", ":5433:", ":6432:", "\x1b", "identified", "redis-cli")
+TOGETHER = (
+    ("://", "@"),
+    ("curl", "-u"),
+    ("curl", "--user"),
+    ("mysql", " -p"),
+    ("mariadb", " -p"),
+    ("login", " -p"),
+)
 
 
 def _worth(text: Text, scanning: Scanning) -> bool:

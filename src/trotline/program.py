@@ -160,6 +160,7 @@ def seat_of(host: Host, words: Words, handlers: Sequence[Function], *, guarded: 
         guards=_guards(words.home, host.name) if guarded else None,
         always=(CANARY,),
         monitors=told.monitors,
+        clean=functools.partial(_cleaned, words.home),
     )
 
 
@@ -260,15 +261,17 @@ def _remarks(sent: Answer, outcome: Outcome, unwritten: str, home: str) -> list[
 def _clean(outcome: Outcome, home: str) -> tuple[list[str], list[str]]:
     """Alarms and failures, which may quote the call, without what must not be shown."""
     failed = [voice.failure.detail for voice in outcome.voices if voice.failure]
-    if not (outcome.alarms or failed):
-        return [], []
-    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few calls have any
+    return [_cleaned(home, alarm) for alarm in outcome.alarms], [_cleaned(home, detail) for detail in failed]
+
+
+def _cleaned(home: str, text: str) -> str:
+    """A text without what the rules of this home find."""
+    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few calls have anything to clean
 
     key, scanners = os.urandom(16), None
     with contextlib.suppress(Exception):  # a home without a key, or with rules that cannot be read
         key, scanners = _wording(home).key, _wording(home).scanners
-    alarms, failed = ([redacted(text, key, scanners)[0] for text in texts] for texts in (outcome.alarms, failed))
-    return alarms, failed
+    return redacted(text, key, scanners)[0]
 
 
 def _monitoring(outcome: Outcome) -> list[str]:

@@ -142,7 +142,7 @@ class Sweep:
                 path=shown,
                 line=line.line,
                 host=line.host,
-                event=line.event,
+                event=self._clean(line.event),
                 command=command,
                 digest=digest_of(value, self.key),
             )

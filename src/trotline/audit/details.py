@@ -8,15 +8,18 @@ How much is kept is a setting: `minimal` keeps sizes and digests of texts and no
 
 from typing import Any
 
+import msgspec
+
 from trotline.audit.actions import action_of, also_of
 from trotline.audit.changes import Change, Diff, changes_of, diffs_of
 from trotline.audit.kept_effects import kept, outlined
 from trotline.audit.measures import attachments_of, measures_of
-from trotline.audit.names import DIGEST, measured
+from trotline.audit.names import DIGEST, cuts_a_value, measured
 from trotline.audit.records import DETAIL
 from trotline.audit.subjects import about_of
 from trotline.audit.wording import Wording
 from trotline.config.levels import FULL
+from trotline.effects import Effect
 from trotline.errors import TrotlineError
 from trotline.hosts.cursor import object_of
 from trotline.outcomes import Outcome
@@ -26,6 +29,9 @@ from trotline.scanners.redaction import redacted_tree
 LONGEST = 16_384
 MOST = 2_000
 """Characters of one text, and texts of one detail, that are kept."""
+
+CALL = "mcp"
+"""The kind of effect that names a server and its tool."""
 
 LONGEST_FIELD = 64
 """Characters of the name of a field, and of a version."""
@@ -78,11 +84,18 @@ def _content(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str,
         "hooks": {voice.author: voice.name for voice in voices if voice.name != voice.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
         "warnings": [warning for voice in voices for warning in voice.warnings],
-        "effects": [_Cut(wording.key, LONGEST_OF_EFFECT).of(kept(effect)) for effect in outcome.effects],
+        "effects": [_effect(effect, wording) for effect in outcome.effects],
         "attachments": attachments_of(outcome.event),
         "lines": [[diff.path, diff.added, diff.removed] for diff in diffs],
         "reply": str(outcome.sent.get("stdout", "")),
     }
+
+
+def _effect(effect: Effect, wording: Wording) -> list[Any]:
+    """What we took for the name of a server, and for that of its tool, may have been one value before."""
+    if effect.kind == CALL and cuts_a_value(effect.target, wording):
+        effect = msgspec.structs.replace(effect, target=measured(effect.target, wording.key))
+    return list(_Cut(wording.key, LONGEST_OF_EFFECT).of(kept(effect)))
 
 
 def _outline(outcome: Outcome, wording: Wording, diffs: list[Diff]) -> dict[str, Any]:

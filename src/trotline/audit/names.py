@@ -10,6 +10,10 @@ from trotline.errors import TrotlineError
 from trotline.scanners.finding import digest_of
 from trotline.scanners.redaction import redacted
 
+MCP = "MCP:"
+SIGNS = ("_", "__", "___", "-")
+"""What hosts write between a server and its tool."""
+
 DIGEST = 16
 """Digits by which a text that is not kept is known again."""
 
@@ -37,7 +41,15 @@ class Names:
     def _redacted(self, name: str) -> str:
         wording = self._wording
         clean = redacted(name, wording.key, wording.scanners)[0]
-        return clean if len(clean) <= LONGEST_NAME else measured(name, wording.key)
+        hides = clean.startswith(MCP) and cuts_a_value(clean.removeprefix(MCP), wording)
+        return measured(name, wording.key) if hides or len(clean) > LONGEST_NAME else clean
+
+
+def cuts_a_value(tool: str, wording: Wording) -> bool:
+    """Whether a tool of a server, as its host may have called it, holds what must not be kept: what we took for the end
+    of the server's name may have been part of that."""
+    forms = (tool.replace(":", sign) for sign in SIGNS if ":" in tool)
+    return any(redacted(form, wording.key, wording.scanners)[1] for form in forms)
 
 
 def measured(text: str, key: bytes) -> str:

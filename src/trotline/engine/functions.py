@@ -19,9 +19,12 @@ from trotline.verdicts import SILENCE, Verdict
 AGENT = "agent"
 """Where a function comes from that is no layer's."""
 
-MOST_SAID = 4000
+MOST_SAID = 262_144
 LONGEST_SAID = 300
 """Characters of what an error of somebody else says: those that are looked at, and those that are told."""
+
+Clean = Callable[[str], str]
+"""Takes out of a text what must not be shown."""
 
 Judged = Callable[[Event], object]
 """Gives a Verdict, or None for no opinion; whatever else it gives is a failure."""
@@ -44,8 +47,10 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             return True
         return self.matcher.fit((subject, *filter(None, (bare_name(subject),))), search).applies
 
-    def voice(self, event: Event) -> Voice:
-        """What it says about this event, or how it failed."""
+    def voice(self, event: Event, clean: Clean | None = None) -> Voice:
+        """What it says about this event, or how it failed: an error may quote the event, and is told without secrets;
+        `clean` knows more of them than we do."""
+        clean = clean or cleaned
         begun = time.monotonic()
         verdict, failure = SILENCE, None
         try:
@@ -56,9 +61,9 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
                 kind = type(answer).__name__
                 failure = Failure(kind=FailureKind.MISFIT, detail=f"Function {self.name} returned a {kind}.")
         except TrotlineError as error:
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} failed: {error.message}.")
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} failed: {clean(error.message)}.")
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever an agent's function raises is data here
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} {_raised(error)}.")
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} {_raised(error, clean)}.")
         return Voice(
             author=self.name,
             layer=AGENT,
@@ -69,13 +74,19 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _raised(error: BaseException) -> str:
-    """Its author wants to read what an error says; that may quote the event, and is told without secrets."""
-    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few functions raise
-
-    said = redacted(repr(error)[:MOST_SAID], os.urandom(16))[0]
+def _raised(error: BaseException, clean: Clean) -> str:
+    """Its author wants to read what an error says. It is cut when it is clean: half of a secret is one too."""
+    whole = repr(error)
+    said = clean(whole if len(whole) <= MOST_SAID else whole[:MOST_SAID].rpartition(" ")[0])
     short = said if len(said) <= LONGEST_SAID else f"{said[:LONGEST_SAID]}…"
     return f"raised {short} at {place_of(error)}"
+
+
+def cleaned(text: str) -> str:
+    """A text without what our own rules find."""
+    from trotline.scanners.redaction import redacted  # noqa: PLC0415 - few functions raise
+
+    return redacted(text, os.urandom(16))[0]
 
 
 def _settled(answer: object) -> object:

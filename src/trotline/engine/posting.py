@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 SHOWN = 200
 """How much of a server's complaint a person is shown."""
 
-MOST_LOOKED_AT = 4000
 HIDDEN = "[hidden]"
 WORDS = pattern(r"[^\W_]{3,}")
 HIDDEN_WORDS = pattern(r"\[hidden\](?:[^\w\s\[]{0,3}\[hidden\])+")
@@ -105,7 +104,7 @@ def shown(text: str, request: Request) -> str:
     from trotline.scanners.redaction import redacted  # noqa: PLC0415 - only for those who failed
 
     sent = _sent(request)
-    clean = redacted(text[:MOST_LOOKED_AT], os.urandom(16))[0].replace(request.url, HIDDEN)
+    clean = redacted(text, os.urandom(16))[0].replace(request.url, HIDDEN)
     for value in sent:
         clean = clean.replace(value, HIDDEN)
     whole = "\n".join(sent).lower()

@@ -52,7 +52,7 @@ class AgentBranch(msgspec.Struct, frozen=True):
 
     def asked(self, event: BeforeSubmitPrompt) -> None:
         """The first line of the prompt names the next commit; what is secret in it does not."""
-        lines = self.desk.cleaned(event.prompt[:4000]).strip().splitlines()
+        lines = self.desk.cleaned(event.prompt).strip().splitlines()
         with self.desk.notes(NAME).changed(event.conversation_id) as notes:
             notes["subject"] = lines[0][:SUBJECT] if lines else ""
 

@@ -1,7 +1,7 @@
 """An edit as a unified diff, in linear time: all from the first to the last line that changed is one hunk."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trotline.parts import Edit, TabEdit
 from trotline.ready.changes import before_edits
@@ -10,13 +10,21 @@ AROUND = 3
 NO_END = "\\ No newline at end of file\n"
 
 
-def diff_of(name: str, text: str | None, edits: Sequence[Edit | TabEdit]) -> str:
-    """The diff that made the file what it is now. Where edits cannot be found in it, each is a hunk without a place."""
+Sides = tuple[str, str]
+"""A text before and after."""
+
+
+def sides_of(text: str | None, edits: Sequence[Edit | TabEdit]) -> list[Sides]:
+    """The file before these edits and as it is now. Where they cannot be found in it, each has sides of its own."""
     before = None if text is None else before_edits(text, edits)
     if before is not None and text is not None:
-        hunks = _hunk(before, text)
-    else:
-        hunks = "".join(_hunk(edit.old_string, edit.new_string) for edit in edits)
+        return [(before, text)]
+    return [(edit.old_string, edit.new_string) for edit in edits]
+
+
+def diff_of(name: str, sides: Iterable[Sequence[str]]) -> str:
+    """One hunk for each two sides; where there is more than one, they have no place in the file."""
+    hunks = "".join(_hunk(old, new) for old, new in sides)
     return f"--- {_named('a/' + name)}\n+++ {_named('b/' + name)}\n{hunks}" if hunks else ""
 
 

@@ -11,7 +11,7 @@ from trotline.events import AfterFileEdit, AfterTabFileEdit
 from trotline.ready.changes import text_of
 from trotline.ready.commands import Words, ran, tail, words
 from trotline.ready.desk import Desk, answering
-from trotline.ready.diffs import diff_of
+from trotline.ready.diffs import diff_of, sides_of
 from trotline.ready.outbox import Outbox, checked_url
 from trotline.ready.workspace import Inside, inside
 from trotline.sdk import on
@@ -43,7 +43,9 @@ class EditDiff(msgspec.Struct, frozen=True):
         if file is None:
             print("no diff: it is no file of this workspace", file=sys.stderr)
             return
-        diff = self.desk.cleaned(diff_of(file.name, text_of(file.path), event.edits))
+        sides = sides_of(text_of(file.path), event.edits)
+        clean = self.desk.cleaned_tree({"sides": sides})["sides"]  # not later: in a hunk a key has lost its frame
+        diff = self.desk.cleaned(diff_of(file.name, clean))
         if not diff:
             return
         if self.outbox is not None:

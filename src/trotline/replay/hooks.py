@@ -16,7 +16,7 @@ from trotline.config.layers import layer_of
 from trotline.config.places import Roots
 from trotline.config.trust import TrustState
 from trotline.engine.engine import Engine, Options, Snapshot
-from trotline.engine.functions import Function
+from trotline.engine.functions import Clean, Function
 from trotline.engine.sessions import Sessions
 from trotline.errors import TrotlineError
 from trotline.events import Event
@@ -52,7 +52,7 @@ class HookJudge(Function, frozen=True, kw_only=True):
     def applies(self, event: Event, search: Search) -> bool:
         return self.hook.fit(event, search).applies
 
-    def voice(self, event: Event) -> Voice:
+    def voice(self, event: Event, clean: Clean | None = None) -> Voice:  # noqa: ARG002 - a process says what it says
         if self.hook.prompt:
             raise Unasked("a prompt hook would be asked, and nothing is sent")
         self.engine.chosen = self.alone

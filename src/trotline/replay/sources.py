@@ -8,14 +8,14 @@ from trotline.audit.columns import subject_of
 from trotline.audit.query import Query
 from trotline.audit.records import SCHEMA
 from trotline.audit.store import Store
-from trotline.audit.subjects import about_of
+from trotline.audit.subjects import ANY, SUBJECTS, about_of
 from trotline.errors import TrotlineError, UsageError
 from trotline.events import Event, OtherEvent
 from trotline.hosts import host_named
 from trotline.hosts.recognition import recognised
 from trotline.hosts.translation import Received, received
 from trotline.replay.recalled import Recalled, recalled
-from trotline.scanners.redaction import redacted
+from trotline.scanners.redaction import redacted, redacted_tree
 from trotline.scanners.scan import Scanner
 
 LONGEST_NAME = 80
@@ -52,6 +52,9 @@ class Told(NamedTuple):
     host: str = ""
     event: str = ""
     scanners: Sequence[Scanner] = ()
+
+    def clean(self, text: str) -> str:
+        return redacted(text, b"", self.scanners)[0]
 
 
 def given(lines: Iterable[bytes], told: Told) -> list[Recalled]:
@@ -95,26 +98,32 @@ def _call(body: dict[str, Any], line: str, number: int, told: Told) -> Recalled:
     try:
         got = received(host_named(host), line, told.event)
     except TrotlineError as error:
-        raise UsageError(f"line {number}: {error.message}", hint=error.hint) from None
+        raise UsageError(f"line {number}: {told.clean(error.message)}", hint=told.clean(error.hint)) from None
+    known = not isinstance(got.event, OtherEvent)
     return Recalled(
         host=host,
-        event=got.event.wire_name,
+        event=got.event.wire_name if known else told.clean(got.event.wire_name)[:LONGEST_NAME],
         conversation=got.event.conversation_id,
         payload=line.encode("utf-8", "surrogatepass"),
-        missing=_unnamed(got, host) if isinstance(got.event, OtherEvent) else "",
+        missing="" if known else _unnamed(got, host, told),
         seq=number,
         id=f"line {number}",
-        subject=redacted(_subject(got.event, body), b"", told.scanners)[0],  # it will be shown
+        subject=_subject(got.event, body, told),
     )
 
 
-def _subject(event: Event, body: dict[str, Any]) -> str:
-    """As a record has it, whatever the host calls it."""
-    return subject_of({"detail": {"payload": body, "about": about_of(event, body)}})
+def _subject(event: Event, body: dict[str, Any], told: Told) -> str:
+    """As a record has it, whatever the host calls it; what is cut of it is cut when it is clean."""
+    names = {*ANY, *SUBJECTS.get(event.wire_name, ())}
+    given = body.get("tool_input")
+    inner = {name: given[name] for name in names & given.keys()} if isinstance(given, dict) else {}
+    payload = {**{name: body[name] for name in names & body.keys()}, "tool_input": inner}
+    detail = redacted_tree({"payload": payload, "about": about_of(event, body)}, b"", told.scanners)[0]
+    return subject_of({"event": event.wire_name, "tool": getattr(event, "tool_name", ""), "detail": detail})
 
 
-def _unnamed(got: Received, host: str) -> str:
+def _unnamed(got: Received, host: str, told: Told) -> str:
     """What is no event that anybody judges would be let through by every candidate, and that says nothing of them."""
     if not got.theirs:
         return "no event is named; say --host and --event"
-    return f"there is no event `{got.theirs[:LONGEST_NAME]}` of {host} that Trotline knows"
+    return f"there is no event `{told.clean(got.theirs)[:LONGEST_NAME]}` of {host} that Trotline knows"

@@ -99,19 +99,39 @@ def is_iban(value: bytes) -> bool:
     return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
 
 
-def is_address(value: bytes) -> bool:
-    """Not those that are reserved for documentation, nor what only looks like one: `git@`, `icon@2x.png`, `pkg@1.2`."""
-    name, _, domain = value.lower().partition(b"@")
+def is_address(data: bytes, start: int, end: int) -> bool:
+    """Not those that are reserved for documentation, nor what only looks like one: `git@`, `icon@2x.png`, `pkg@1.2`;
+    and not who logs in where: an audit wants to know to which machine something went."""
+    name, _, domain = data[start:end].lower().partition(b"@")
     top = domain.rpartition(b".")[2]
     reserved = domain in RESERVED or domain.endswith(NOWHERE)
     harmless = reserved or name in ROLES or top in FILES
-    return not harmless
+    return not harmless and not _is_login(data, start, end)
+
+
+def _is_login(data: bytes, start: int, end: int) -> bool:
+    before = data[max(0, start - LOOK_BACK) : start]
+    copied = data[end : end + 1] == b":" and (COPIED_TO.match(data, end) or COPYING.search(before))
+    return bool(copied or LOGGING_IN.search(before))
+
+
+LOOK_BACK = 256
+LOGGING_IN = re.compile(
+    rb"(?:://(?:[^\s/?#@\"'<>]{0,128}:)?"
+    rb"|\b(?:ssh|sftp|mosh|autossh|ssh-copy-id|sshfs)[ \t]{1,8}"
+    rb"(?:-\S{1,64}[ \t]{1,8}(?:[^\s\-@][^\s@]{0,63}[ \t]{1,8})?)*)\Z"
+)
+COPYING = re.compile(rb"\b(?:scp|rsync|sftp|sshfs|clone|remote)\b[^\n|;&]*\Z")
+COPIED_TO = re.compile(rb":[~/]")
 
 
 NOWHERE = (b".example", b".test", b".invalid", b".localhost", b".local", b".internal", b".lan", b".localdomain")
 RESERVED = frozenset({b"example.com", b"example.org", b"example.net", b"users.noreply.github.com", b"localhost"})
 ROLES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
-FILES = frozenset(b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map".split())
+FILES = frozenset(
+    b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map"
+    b" yml yaml toml txt tgz gz tar whl header conf cfg ini xml log".split()
+)
 
 
 def is_phone(data: bytes, start: int, end: int) -> bool:
@@ -157,10 +177,10 @@ KINDS: dict[str, Kind] = {
         _holding(is_iban),
     ),
     "email": Kind(
-        r"(?i)(?:^|[^a-z0-9._%+\-/@:\\])([a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24})\b",
+        r"(?i)(?:^|[^a-z0-9._%+\-@\\])([a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24})\b",
         "address of mail",
         Certainty.KNOWN,
-        _holding(is_address),
+        is_address,
         needs=b"@",
     ),
     "phone": Kind(

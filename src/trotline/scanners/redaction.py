@@ -7,12 +7,14 @@ redacting it again changes nothing.
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from trotline.findings import SHORT, Finding
+from trotline.scanners.escapes import silent
 from trotline.scanners.finding import Span, digest_of
+from trotline.scanners.leaves import Leaf, Leaves, Part, Path, Place, Together, Whole, tells, text_of
 from trotline.scanners.pii import NAME as PERSONAL
 from trotline.scanners.pii import Pii
 from trotline.scanners.scan import Scanner, joined, spans_of
@@ -24,37 +26,27 @@ ROUNDS = 8
 
 WHOLE = "text"
 MARKER = re.compile(rb"\[redacted ([a-z0-9\-]{1,60}) [0-9a-f]{8}\]")
-TELLING = (b"pass", b"secret", b"token", b"key", b"pwd", b"credential", b"auth")
-"""Parts of a key under which a text is looked at together with it: `{"password": "..."}`."""
-
 WORD = 16
 """A single word up to this long is no value, unless its key says so; the shortest token is longer."""
-
-LOW, HIGH = 10**11, 10**30
-"""Numbers of JSON between these are looked at as text: one may be a card."""
-
 
 SPREAD, SPREAD_WORD = 8, 16
 """Letters from which on a value is taken out wherever it stands, and those of one without figures. A shorter one goes
 where it was found: whoever calls a password `scp` must not take every `scp` out of what is remembered of them."""
 
-Path = tuple[bytes | int, ...]
+RUN = re.compile(rb"[A-Za-z0-9+/=]{24,}")
+LINE_END = re.compile(rb"\\+[rn]")
+"""What is taken out everywhere of a value of many lines, where somebody else has only some of them."""
 
-Place = tuple[bytes, bool]
-"""A text, and whether it is a key: a password that reads like the name of a field renames no field."""
 
+class Found(NamedTuple):
+    """A span, and what of it is to be taken out of which texts."""
 
-class Leaf(NamedTuple):
-    """A text somewhere in a JSON value, and the key it stands under, which may say what it is."""
-
-    text: bytes
-    name: bytes = b""
-    path: Path = ()
-    is_key: bool = False
+    span: Span
+    parts: tuple[tuple[Span, Leaf], ...]
 
     @property
-    def place(self) -> Place:
-        return self.text, self.is_key
+    def path(self) -> Path:
+        return self.parts[0][1].path
 
 
 @cache
@@ -66,33 +58,41 @@ def redacting() -> tuple[Scanner, ...]:
 def redacted(text: str, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[str, list[Finding]]:
     """The text without its secrets and personal data, and what was found."""
     data = text.encode("utf-8", "surrogatepass")
-    settled, findings = _settled([Leaf(data)], key, scanners or redacting())
+    settled, findings = _settled([Leaf(data)], (), key, scanners or redacting())
     return (_decoded(settled[data, False]), findings) if findings else (text, [])
 
 
 def redacted_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[Any, list[Finding]]:
     """A JSON value without them, in keys and in texts; what is found in one place is taken out of all."""
-    settled, findings = _settled(list(_leaves(value)), key, scanners or redacting())
+    scanners = scanners or redacting()
+    leaves = Leaves(value, any_lines=scanners is not redacting())
+    settled, findings = _settled(leaves.all, leaves.together, key, scanners)
     return (_rebuilt(value, settled), findings) if findings else (value, [])
 
 
-def _settled(leaves: list[Leaf], key: bytes, scanners: Sequence[Scanner]) -> tuple[dict[Place, bytes], list[Finding]]:
+def _settled(
+    leaves: Sequence[Leaf], together: Sequence[Together], key: bytes, scanners: Sequence[Scanner]
+) -> tuple[dict[Place, bytes], list[Finding]]:
     """Every text with what it becomes. The same text becomes the same everywhere."""
     settled = {leaf.place: leaf.text for leaf in leaves}
     kinds = {WHOLE, *(kind for scanner in scanners for kind in scanner.kinds)}
-    everything: list[tuple[Span, Path]] = []
+    everything: list[Found] = []
     for _ in range(ROUNDS):
         found = [
-            (span, leaf) for leaf in leaves for span in _spans(leaf._replace(text=settled[leaf.place]), scanners, kinds)
+            Found(span, ((span, leaf),))
+            for leaf in leaves
+            for span in _spans(leaf._replace(text=settled[leaf.place]), scanners, kinds)
         ]
+        across = _Across(found, scanners, kinds)
+        found += [one for group in together for one in across.found(group, settled)]
         if not found:
             break
-        everything += [(span, leaf.path) for span, leaf in found]
+        everything += found
         out = _Taking(found, key, kinds)
         settled = {place: out.taken(place, now) for place, now in settled.items()}
     else:
         settled = {place: now if place[0] == now else _marker(WHOLE, place[0], key) for place, now in settled.items()}
-    return settled, [span.finding(key, _pointer(path, settled)) for span, path in everything]
+    return settled, [one.span.finding(key, _pointer(one.path, settled)) for one in everything]
 
 
 def _pointer(path: Path, settled: dict[Place, bytes]) -> str:
@@ -102,20 +102,45 @@ def _pointer(path: Path, settled: dict[Place, bytes]) -> str:
 
 
 def _spans(leaf: Leaf, scanners: Sequence[Scanner], kinds: set[str]) -> list[Span]:
-    if scanners is redacting() and _is_a_word(leaf.text) and not _tells(leaf.name):
+    if scanners is redacting() and _is_a_word(leaf.text) and not tells(leaf.name):
         return []  # most texts of a payload are names of fields and tools
     marks = _Marks(leaf.text, kinds)
     found = joined([*spans_of(leaf.text, scanners, path=None), *_spans_by_name(leaf, scanners)])
     return [span for span in found if not marks.cut(span.start, span.end)]
 
 
+class _Across:
+    """Finds what is found only because of the texts before and after it, beside what each holds by itself."""
+
+    def __init__(self, alone: Iterable[Found], scanners: Sequence[Scanner], kinds: set[str]) -> None:
+        self.scanners = scanners
+        self.kinds = kinds
+        self.known: dict[Place, list[Span]] = {}
+        for span, leaf in (part for one in alone for part in one.parts):
+            self.known.setdefault(leaf.place, []).append(span)
+
+    def found(self, group: Together, settled: Mapping[Place, bytes]) -> Iterator[Found]:
+        whole = Whole(group, [settled[leaf.place] for leaf in group.leaves])
+        marks = _Marks(whole.data, self.kinds)
+        for span in joined(spans_of(whole.data, self.scanners, path=None)):
+            parts = tuple(whole.parts(span.start, span.end))
+            if not all(map(self._is_known, parts)) and not marks.cut(span.start, span.end):
+                taken = tuple((_of_part(span, part), part.leaf) for part in parts)
+                yield Found(span._replace(place=taken[0][0].place), taken)
+
+    def _is_known(self, part: Part) -> bool:
+        spans = self.known.get(part.leaf.place, ())
+        return any(span.start < part.end and part.start < span.end for span in spans)
+
+
+def _of_part(span: Span, part: Part) -> Span:
+    start, end, text = part.start, part.end, part.text
+    place = Window(text, 0, (0, len(text))).extent(start, end)
+    return span._replace(start=start, end=end, value=text[start:end], place=place)
+
+
 def _is_a_word(text: bytes) -> bool:
     return len(text) <= WORD and text.replace(b"_", b"").isalpha()
-
-
-def _tells(name: bytes) -> bool:
-    lowered = name.lower()
-    return any(word in lowered for word in TELLING)
 
 
 class _Marks:
@@ -138,7 +163,7 @@ class _Marks:
 
 def _spans_by_name(leaf: Leaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
     """What is found only because of the key."""
-    if not _tells(leaf.name):
+    if not tells(leaf.name):
         return
     prefix = leaf.name + b": "
     window = Window(leaf.text, 0, (0, len(leaf.text)))
@@ -155,17 +180,17 @@ def _marker(kind: str, value: bytes, key: bytes) -> bytes:
 class _Taking:
     """Takes found values out of texts: each where it was found, and those that nobody writes by chance everywhere."""
 
-    def __init__(self, found: Iterable[tuple[Span, Leaf]], key: bytes, kinds: set[str]) -> None:
+    def __init__(self, found: Iterable[Found], key: bytes, kinds: set[str]) -> None:
         from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - a text without findings does not need it
 
         self.key = key
         self.kinds = kinds
         self.here: dict[Place, list[Span]] = {}
         named: dict[bytes, Span] = {}
-        for span, leaf in sorted(found, key=lambda one: -one[0].rank):  # the best name stays
-            self.here.setdefault(leaf.place, []).append(span._replace(scanner=""))
-            if _is_spread(span):
-                named[span.value] = span
+        for one in sorted(found, key=lambda one: -one.span.rank):  # the best name stays
+            for span, leaf in one.parts:
+                self.here.setdefault(leaf.place, []).append(span._replace(scanner=""))
+            named |= dict.fromkeys(_spread(one.span), one.span)
         self.spans = list(named.values())
         self.automaton = BytesAhoCorasick(list(named))
 
@@ -183,36 +208,16 @@ class _Taking:
                 yield self.spans[index]._replace(start=start, end=end, scanner="")
 
 
-def _is_spread(span: Span) -> bool:
-    text = span.value
-    has_figures = any(48 <= char <= 57 for char in text) and text.lower() != text.upper()
-    return len(text) >= (SPREAD if has_figures or span.scanner == PERSONAL else SPREAD_WORD)
-
-
-def _leaves(value: Any) -> Iterator[Leaf]:
-    """Every text, key and large number; without recursion, because the depth is somebody else's choice."""
-    waiting: list[tuple[Any, bytes, Path]] = [(value, b"", ())]
-    while waiting:
-        node, name, path = waiting.pop()
-        if isinstance(node, dict):
-            for key, child in node.items():
-                own = _text_of(key) or b""
-                yield Leaf(own, path=path, is_key=True)
-                waiting.append((child, own, (*path, own)))
-        elif isinstance(node, list | tuple):
-            waiting += [(child, name, (*path, index)) for index, child in enumerate(node)]
-        else:
-            text = _text_of(node)
-            if text is not None:
-                yield Leaf(text, name, path)
-
-
-def _text_of(node: Any) -> bytes | None:
-    if isinstance(node, str):
-        return node.encode("utf-8", "surrogatepass")
-    whole = isinstance(node, int) or (isinstance(node, float) and node.is_integer())
-    number = whole and not isinstance(node, bool) and LOW <= abs(node) < HIGH
-    return b"%d" % node if number else None
+def _spread(span: Span) -> Iterator[bytes]:
+    """What is taken out wherever it stands: the value, without what a terminal was told as well, and its lines."""
+    value = span.value
+    bare = silent().sub(b"", value) if b"\x1b" in value else value
+    lines = LINE_END.sub(b"\n", bare)
+    if b"\n" in lines:
+        yield from RUN.findall(lines)
+    has_figures = any(48 <= char <= 57 for char in bare) and bare.lower() != bare.upper()
+    if len(bare) >= (SPREAD if has_figures or span.scanner == PERSONAL else SPREAD_WORD):
+        yield from {value, bare}
 
 
 def _decoded(data: bytes) -> str:
@@ -241,7 +246,7 @@ def _rebuilt(value: Any, settled: dict[Place, bytes]) -> Any:
 
 
 def _replaced(node: Any, settled: dict[Place, bytes], *, is_key: bool = False) -> Any:
-    text = _text_of(node)
+    text = text_of(node)
     return node if text is None or settled[text, is_key] == text else _decoded(settled[text, is_key])
 
 

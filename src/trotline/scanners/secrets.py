@@ -56,6 +56,7 @@ class Matching:
     def __init__(self, rule: Rule, rank: int, *, near: bool) -> None:
         self.rule = rule
         self.rank = rank
+        self.is_ours = near
         self.guessed = "guessed" in rule.tags
         self.is_long = "long" in rule.tags
         self.checksum = CHECKSUMS.get(rule.id)
@@ -98,11 +99,17 @@ class Secrets:
         self.kinds = {rule.id: rule.description for rule in rules.values()}
         ours = frozenset(own_pack().rules)
         self._rules = [Matching(rule, rank, near=rule in ours) for rank, rule in enumerate(rules.values())]
-        self._allowlists = [allowed for pack in listed for allowed in pack.allowlists]
+        self._packs = listed
 
     @cached_property
     def _allowing(self) -> list[Allowing]:
-        return [Allowing(listed) for listed in self._allowlists]
+        """What is no secret by people's own lists, whoever wrote the rule."""
+        return [Allowing(one) for pack in self._packs if pack is not own_pack() for one in pack.allowlists]
+
+    @cached_property
+    def _allowing_ours(self) -> list[Allowing]:
+        """Our lists say what people write where a secret of ours would stand; of theirs we know nothing."""
+        return [*self._allowing, *(Allowing(one) for one in own_pack().allowlists if own_pack() in self._packs)]
 
     @cached_property
     def _keywords(self) -> Keywords[Matching]:
@@ -141,7 +148,8 @@ class Secrets:
 
     def _allowed(self, rule: Matching, match: Any, value: bytes, path: bytes) -> bool:
         targets = {"secret": value, "match": match.group(), "line": _line(match)}
-        general = () if rule.is_long else self._allowing  # by chance a long value has anything in it
+        general = self._allowing_ours if rule.is_ours else self._allowing
+        general = [] if rule.is_long else general  # by chance a long value has anything in it
         return any(allowed.allows(targets, path) for allowed in (*general, *rule.allowing))
 
 

@@ -1,0 +1,232 @@
+"""What stands between the letters of a value, before its lines or beside it hides it from nobody."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from planted import KINDS, made
+from trotline.audit.names import SIGNS
+from trotline.hosts import HOSTS, host_named
+from trotline.scanners.redaction import redacted, redacted_tree
+from trotline.scanners.rules import read_pack
+from trotline.scanners.scan import spans_of
+from trotline.scanners.secrets import Secrets, own_pack, own_secrets
+
+KEY = b"a key of the tests, 32 bytes long"
+ESC = "\x1b"
+TOKEN, PASSWORD = made("ghp_{crc*36}"), "Tr0ub4dor-x9Kq2"
+PRIVATE, PUTTY = made(KINDS["private-key"], 3), made(KINDS["putty-private-key"], 3)
+
+PREFIXES: dict[str, Callable[[int], str]] = {
+    "a diff that removes": lambda _: "-",
+    "a diff that adds": lambda _: "+",
+    "a diff of three": lambda _: "--",
+    "a diff in colours": lambda _: f"{ESC}[31m-{ESC}[m{ESC}[31m",
+    "cat -n": lambda number: f"{number:6}\t",
+    "grep -n": lambda number: f"{number}:",
+    "grep -rn": lambda number: f"src/.ssh/id_rsa:{number}:",
+    "grep -A": lambda number: f"id_rsa{':-'[number > 1]}{number}{':-'[number > 1]}",
+    "a quotation": lambda _: "> ",
+}
+
+
+@pytest.mark.parametrize("prefix", PREFIXES)
+@pytest.mark.parametrize("lines", [PRIVATE, PRIVATE.rpartition("\n")[0], PUTTY], ids=["whole", "no end", "putty"])
+def test_a_key_goes_whole_whatever_stands_before_its_lines(prefix: str, lines: str) -> None:
+    every = lines.rstrip("\n").split("\n")
+    text = "\n".join(f"{PREFIXES[prefix](number)}{line}" for number, line in enumerate(every, 1))
+    clean, _ = redacted(f"before\n{text}\nafter it, all is plain", KEY)
+    assert [line for line in every if len(line) >= 40 and line[:20] in clean] == []
+    assert clean.startswith("before\n")
+    assert clean.endswith("after it, all is plain")
+
+
+def test_what_stands_between_two_keys_stays() -> None:
+    clean, _ = redacted(f"{PRIVATE}\nbetween them\n{PRIVATE}", KEY)
+    assert "\nbetween them\n" in clean
+
+
+@pytest.mark.parametrize("sign", ["", "-", "+", " "])
+def test_lines_of_a_list_are_read_as_one_text(sign: str) -> None:
+    lines = PRIVATE.split("\n")
+    patch = {"lines": [f"{sign}{line}" for line in lines], "other": ["plain", "# -----BEGIN RSA PRIVATE KEY-----"]}
+    clean, findings = redacted_tree({"structuredPatch": [patch]}, KEY)
+    assert not any(line in json.dumps(clean) for line in lines[1:4])
+    assert [finding.kind for finding in findings] == ["private-key"]
+    assert findings[0].where == "/structuredPatch/0/lines/0"
+    assert clean["structuredPatch"][0]["other"] == patch["other"]
+    assert redacted_tree(clean, KEY) == (clean, [])
+
+
+def test_half_of_a_key_in_each_of_two_edits_is_one_key() -> None:
+    lines = PRIVATE.split("\n")
+    edits = [{"new_string": "\n".join(lines[:2])}, {"new_string": "\n".join(lines[2:])}]
+    clean, _ = redacted_tree({"edits": edits}, KEY)
+    assert not any(line in json.dumps(clean) for line in lines[1:4])
+
+
+def test_lines_of_a_key_go_wherever_they_stand_alone() -> None:
+    body = PRIVATE.split("\n")[2]
+    clean, _ = redacted_tree({"file": PRIVATE, "tail": f"it ends with {body}"}, KEY)
+    assert clean["tail"].startswith("it ends with [redacted private-key ")
+
+
+COLOURED = {
+    "grep": f"config.py:3:TOKEN = '{ESC}[01;31m{ESC}[Kghp_{ESC}[m{ESC}[K{TOKEN[4:]}'",
+    "rg": f"3:{ESC}[0m{ESC}[1m{ESC}[31mghp_{ESC}[0m{TOKEN[4:]}",
+    "tput": f"{ESC}[1mToken:{ESC}[m{ESC}(B{TOKEN}",
+    "a link": f"{ESC}]8;;https://acme.dev{ESC}\\{TOKEN[:9]}{ESC}[4m{TOKEN[9:]}{ESC}]8;;{ESC}\\",
+    "colours with colons": f"{ESC}[38:2::255:0:0m{TOKEN[:6]}{ESC}[m{TOKEN[6:]}",
+    "in JSON": json.dumps(f"a\n{ESC}[01;31m{ESC}[Kghp_{ESC}[m{ESC}[K{TOKEN[4:]}"),
+    "UTF-16": TOKEN.encode("utf-16-le").decode(),
+    "escapes of JSON": '{"a": "' + "".join(f"\\u{ord(letter):04x}" for letter in TOKEN) + '"}',
+}
+
+
+@pytest.mark.parametrize("where", COLOURED)
+def test_what_a_terminal_is_told_hides_no_token_and_only_the_token_goes(where: str) -> None:
+    text = COLOURED[where]
+    (span,) = spans_of(text, [own_secrets()])
+    assert text.encode()[span.start : span.end] == span.value
+    clean, findings = redacted(text, KEY)
+    assert [finding.kind for finding in findings] == ["github-personal-token"]
+    assert TOKEN[4:14] not in clean.replace("\0", "")
+    assert TOKEN[-6:] not in clean.replace("\0", "")
+    assert "[redacted github-personal-token " in clean
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'{{ {ESC}[0m{ESC}[34;1m"password"{ESC}[0m{ESC}[1;39m{ESC}[1;39m:{ESC}[0m {ESC}[0;32m"{PASSWORD}"{ESC}[0m\n}}',
+        f"{ESC}[38;2;1;2;3mDB_PASSWORD{ESC}[0m{ESC}[38;2;4;5;6m={ESC}[0m{ESC}[38;2;7;8;9m{PASSWORD}{ESC}[0m",
+    ],
+    ids=["jq", "bat"],
+)
+def test_colours_between_a_name_and_its_value_do_not_hide_it(text: str) -> None:
+    assert PASSWORD not in redacted(text, KEY)[0]
+
+
+def test_a_value_in_colours_goes_where_it_is_plain_as_well() -> None:
+    clean, _ = redacted_tree({"shown": COLOURED["grep"], "said": f"it is x{TOKEN}x"}, KEY)
+    assert TOKEN not in json.dumps(clean)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", [f"{ESC}[", f"{ESC}]8;", f"{ESC}[0m", "\0a", "\\u0041", "\\u001b[", "\n--", "%40a"])
+def test_no_sign_takes_long(unit: str) -> None:
+    assert redacted(f"-----BEGIN PRIVATE KEY-----{unit * 60_000}", KEY)
+
+
+NAMED: dict[str, Any] = {
+    "name and value": {"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]},
+    "a key above": {"password": {"value": PASSWORD}},
+    "keys above": {"secrets": {"prod": {"db": made("{62*24}")}}},
+    "an option": ["app", "--password", PASSWORD],
+    "sshpass": {"command": ["sshpass", "-p", PASSWORD, "ssh", "h"]},
+    "curl": ["curl", "-u", f"deploy:{PASSWORD}", "https://acme.dev"],
+    "mysql": ["mysql", "-u", "root", f"-p{PASSWORD}"],
+    "a header": [["Authorization", f"Token {made('{62*24}')}"]],
+    "a cookie": {"headers": {"Cookie": f"session={made('{62*24}')}"}},
+}
+
+
+@pytest.mark.parametrize("how", NAMED)
+def test_a_value_is_known_by_what_stands_above_or_beside_it(how: str) -> None:
+    clean, findings = redacted_tree(NAMED[how], KEY)
+    assert PASSWORD not in json.dumps(clean)
+    assert made("{62*24}") not in json.dumps(clean)
+    assert len(findings) == 1
+    assert redacted_tree(clean, KEY) == (clean, [])
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {
+            "properties": {
+                "password": {"type": "string", "description": "Eight1 letters", "$ref": "#/definitions/Pass1"}
+            }
+        },
+        {"name": "get_token", "text": "a-long-identifier-0123abcd"},
+        {"usage": {"tokens": {"input": 123456, "model": "gpt-4o"}}},
+        ["git", "log", "--format=%H", "-n", "5"],
+        {"args": ["build", "--secret", "id=npmrc,src=.npmrc"]},
+    ],
+    ids=["a schema", "a tool", "numbers", "a command", "docker"],
+)
+def test_what_only_stands_near_such_a_name_stays(tree: Any) -> None:
+    assert redacted_tree(tree, KEY) == (tree, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "aws configure set aws_secret_access_key {b64*40}",
+        "mysql -uroot -p'{62*14}' db",
+        "docker login -u me -p {62*14} r.acme.dev",
+        "redis-cli -h db -a {62*14} ping",
+        "openssl rsa -passin pass:{62*14} -in k.pem",
+        "CREATE USER app IDENTIFIED BY '{62*14}'",
+        "env:\n- name: DB_PASSWORD\n  value: {62*14}",
+        "https://{62*30}:x-oauth-basic@github.com/a/b",
+        "https://storage.acme.dev/o?X-Goog-Signature={hex*256}",
+        "sshpass -p wUHSjmlaYVYf ssh acme.dev",
+    ],
+)
+def test_more_ways_to_hand_over_a_password(text: str) -> None:
+    for seed in range(20):
+        assert list(spans_of(made(text, seed), [own_secrets()])), made(text, seed)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/home/alice.smith@acme-corp.com/x",
+        "mailto:alice.smith@acme-corp.com",
+        "https://acme.dev/?u=alice.smith%40acme-corp.com&x=1",
+        "https://acme.dev/u/alice.smith@acme-corp.com",
+        "user:alice.smith@acme-corp.com",
+        "alice.smith@acme-corp.com:Tr0ub4dor",
+        "ssh access for alice.smith@acme-corp.com, please",
+    ],
+)
+def test_an_address_of_mail_is_found_behind_other_signs(text: str) -> None:
+    assert "alice" not in redacted(text, KEY)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssh deploy@web1.acme.dev uptime",
+        "ssh -i key -p 22 deploy@web1.acme.dev",
+        "scp a.tgz root@web1.acme.com:/srv",
+        "rsync -a x ci@build.acme.io:y",
+        "https://user@acme.dev/x",
+        "https://user:pass@acme.dev/x",
+        "git clone deploy@git.acme.dev:a/b",
+    ],
+)
+def test_who_logs_in_where_is_no_mail(text: str) -> None:
+    assert redacted(text, KEY) == (text, [])
+
+
+def test_our_stop_words_do_not_switch_off_rules_of_others() -> None:
+    own, _ = read_pack("[[rules]]\nid = 'cust'\nregex = 'CUST-[0-9]{10}'\nkeywords = ['cust-']\n")
+    allowed, _ = read_pack("[allowlist]\nstopwords = ['4471', 'akia']\n")
+    both, three = (Secrets([own_pack(), own]),), (Secrets([own_pack(), own, allowed]),)
+    for value in ("CUST-1234567890", "CUST-9200000000", "CUST-4471902255"):
+        assert redacted(value, KEY, both)[0].startswith("[redacted cust ")
+    assert redacted("CUST-4471902255", KEY, three) == ("CUST-4471902255", [])
+    key = made(KINDS["aws-access-key-id"])
+    assert redacted(key, KEY, both)[1]
+    assert redacted(key, KEY, three) == (key, [])
+    assert redacted("AKIAIOSFODNN7EXAMPLE", KEY, both)[1] == []
+
+
+def test_every_sign_between_a_server_and_its_tool_is_known() -> None:
+    patterns = [host_named(name).mcp for name in HOSTS]
+    between = {one.partition("{server}")[2].removesuffix("{tool}") for one in patterns if one}
+    assert between <= {*SIGNS, ":", "/", ""}
