@@ -120,6 +120,16 @@ def test_no_colours_for_whoever_wants_none(world: World) -> None:
     assert "\x1b[" not in seen(world, NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
 
 
+def test_a_sheet_tells_all_that_is_known_of_an_effect(world: World) -> None:
+    more = {"package": "pkg:npm/left-pad", "writes": True}
+    words = detail(3, effects=(("install", "install", "project", more), ("delete", "rm", "/w/src")))
+    spool = spool_of(world.roots().state)
+    assert spool.append(record(3)) == spool.append(words) == ""
+    rows = [" ".join(line.split()) for line in COLOUR.sub("", seen(world, "show", "4")).splitlines()]
+    assert "install install project package pkg:npm/left-pad, writes" in rows
+    assert "delete rm /w/src" in rows
+
+
 def test_one_call_is_a_sheet_with_everything_about_it(world: World) -> None:
     text = COLOUR.sub("", seen(world, "show", "1"))
     for part in ("number, id", "said by", "would do", "the host could not hear", "src/a.py", "+new", '"command":'):

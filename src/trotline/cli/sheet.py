@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 
 from trotline.audit.columns import columns_of, subject_of
+from trotline.audit.kept_effects import effects_in
 from trotline.audit.shapes import dict_of, list_of
 from trotline.cli.drawing import grid, moment, names, show, text, title, verdict
 from trotline.cli.output import as_json
@@ -26,7 +27,7 @@ def _sheet(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) 
     yield text(f"{record.get('event')} ", "bold") + verdict(record) + text(f"  {_in_a_line(subject_of(record))}")
     yield _pairs(_facts(record, detail, observed))
     yield from _rows("said by", ("who", "layer", "said", "ms", "exit", "why"), _voices(record, detail))
-    yield from _rows("would do", ("what", "how", "to"), list_of(detail.get("effects")))
+    yield from _rows("would do", ("what", "how", "to", "and"), map(_effect, effects_in(record)))
     yield from _rows("found", ("by", "kind", "certainty", "digest", "line"), list_of(record.get("findings")))
     yield from _rows("the host could not hear", ("what", "why"), list_of(record.get("losses")))
     yield from _rows("not run", ("hook", "line", "why"), list_of(detail.get("not_run")))
@@ -78,6 +79,13 @@ def _voices(record: dict[str, Any], detail: dict[str, Any]) -> Iterator[tuple[An
         why = reasons.get(str(author), "only noted" if voice.get("noted") else "")
         took = _ms(voice.get("micros"))
         yield names(record, [author])[0], voice.get("layer"), said, took, voice.get("exit"), why
+
+
+def _effect(effect: dict[str, Any]) -> tuple[Any, ...]:
+    """What stands in a column of its own, then whatever else is known of it."""
+    shown = (effect["kind"], effect["verb"], effect["to"])
+    more = (name if told is True else f"{name} {told}" for name, told in effect.items() if told not in shown)
+    return *shown, ", ".join(more)
 
 
 def _ms(micros: Any) -> str:
