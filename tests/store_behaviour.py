@@ -28,7 +28,7 @@ def record(number: int, **fields: Any) -> dict[str, Any]:
     return {**body, **fields}
 
 
-def detail(number: int, *, command: str = "", effects: tuple[tuple[str, str, str], ...] = ()) -> dict[str, Any]:
+def detail(number: int, *, command: str = "", effects: tuple[tuple[Any, ...], ...] = ()) -> dict[str, Any]:
     payload = {"command": command} if command else {}
     listed = [list(effect) for effect in effects]
     return {"schema": "trotline.detail/1", "id": f"id-{number}", "payload": payload, "reasons": [], "effects": listed}

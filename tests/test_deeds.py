@@ -9,6 +9,7 @@ import pytest
 from store_behaviour import record
 from trails import called, edit, raised, stats
 from trotline.audit import trail
+from trotline.audit.export import exported
 from trotline.audit.query import Query
 from trotline.audit.trail import spool_of
 from worlds import World, new_world, trotline_process
@@ -241,6 +242,16 @@ def test_a_call_that_failed_is_counted_as_one_however_its_host_says_so(world: Wo
     with trail.opened(world.roots().state) as store:
         found = [one["sum"] for one in store.search(Query(by="figure")) if one["kind"] == "failed"]
     assert found == [1] * failed
+
+
+@pytest.mark.parametrize("words", [True, False], ids=["words", "no words"])
+@pytest.mark.parametrize("case", ENDS)
+def test_exports_say_failure_of_a_call_that_stats_count_as_failed(world: World, case: str, words: bool) -> None:
+    host, payload, failed = ENDS[case]
+    called(world, payload, 1, host, "postToolUse" if host == "copilot" else "")
+    with trail.opened(world.roots().state) as store:
+        (line,) = exported("ocsf", store.search(Query()), words=words)
+    assert json.loads(line)["status"] == ("Failure" if failed else "Success")
 
 
 def test_a_call_that_was_refused_is_neither_a_call_nor_a_failure(world: World) -> None:

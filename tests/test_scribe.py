@@ -151,10 +151,10 @@ def test_words_of_which_scribes_die_are_given_up_and_their_record_says_so(
     scribe.end()  # the next one learns to die
     real = remember
 
-    def deadly(outcome: Outcome, where: str) -> None:
+    def deadly(outcome: Outcome, where: str) -> str:
         if "poison" in outcome.call.payload.decode():
             os.kill(os.getpid(), signal.SIGSEGV)
-        real(outcome, where)
+        return real(outcome, where)
 
     monkeypatch.setattr(scribes, "remember", deadly)
     for command in ("echo before", "echo poison", "echo after"):
@@ -181,6 +181,81 @@ def test_a_scribe_that_somebody_stopped_makes_callers_go_elsewhere_and_is_replac
     monkeypatch.undo()
     scribe.end()
     assert worded(home) == [f"echo {number}" for number in range(4)]
+
+
+def test_a_service_ends_although_somebody_stopped_its_scribe(scribe: Scribe) -> None:
+    (child,) = children_of(os.getpid())[-1:]
+    os.kill(child, signal.SIGSTOP)
+    scribe.end()
+    assert child not in children_of(os.getpid())
+
+
+def test_what_a_scribe_has_written_before_it_is_killed_is_not_held_against_its_words(site: Site, home: Path) -> None:
+    call(words(site, home), payload("c", "echo cold"))
+    service = wait_for_service(home)
+    for number in range(8):
+        call(words(site, home), payload("c", f"echo {number}"))
+        until(lambda: f"echo {number}" in worded(home))  # noqa: B023 - at once
+        for child in children_of(service):
+            os.kill(child, signal.SIGKILL)
+    assert sorted(worded(home)) == sorted(["echo cold", *(f"echo {number}" for number in range(8))])
+    details = [line for line in (state_of(home) / "spool" / "spool.log").read_text().splitlines() if "detail/1" in line]
+    assert not [line for line in details if '"missing"' in line]
+
+
+def test_while_a_scribe_writes_it_takes_what_else_is_handed_to_it(
+    scribe: Scribe, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scribe.end()
+    begun, go_on = home / "begun", home / "go-on"
+
+    def slow(outcome: Outcome, where: str) -> str:
+        begun.touch()
+        until(go_on.exists)
+        return remember(outcome, where)
+
+    monkeypatch.setattr(scribes, "remember", slow)
+    scribe.hand_over(outcome_in(home, "echo 0"), str(home))
+    until(begun.exists)
+    for number in range(1, 4):
+        scribe.hand_over(outcome_in(home, f"echo {number}", more=["x" * 400_000]), str(home))
+    while scribe.lags:
+        scribe.catch_up()
+    go_on.touch()
+    scribe.end()
+    assert worded(home) == [f"echo {number}" for number in range(4)]
+
+
+def test_words_for_which_there_is_no_room_yet_are_tried_again(
+    scribe: Scribe, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scribe.end()
+    full = home / "full"
+    full.touch()
+
+    def tried(outcome: Outcome, where: str) -> str:
+        if full.exists():
+            full.unlink()
+            return "no space left on device"
+        return remember(outcome, where)
+
+    monkeypatch.setattr(scribes, "remember", tried)
+    monkeypatch.setattr(scribes, "SECONDS_BETWEEN_TRIES", 0.01)
+    scribe.hand_over(outcome_in(home, "echo again"), str(home))
+    scribe.end()
+    assert worded(home) == ["echo again"]
+
+
+def test_words_that_nobody_can_write_are_said_in_the_log(
+    scribe: Scribe, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scribe.end()
+    monkeypatch.setattr(scribes, "remember", lambda *_: "no space left on device")
+    monkeypatch.setattr(scribes, "SECONDS_BETWEEN_TRIES", 0.01)
+    scribe.hand_over(outcome_in(home, "echo never"), str(home))
+    scribe.end()
+    log = (state_of(home) / "run" / "log").read_text()
+    assert "not written: the words of a call: no space left on device" in log
 
 
 def test_where_no_process_is_to_be_had_the_service_writes_them_itself(

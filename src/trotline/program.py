@@ -104,21 +104,22 @@ def _write_down(outcome: Outcome, host: Host, home: str, begun: int) -> str:
     return _kept(home)[1].append(record_of(outcome, host.name, micros, _named(home)))
 
 
-def remember(outcome: Outcome, home: str) -> None:
-    """What was asked and answered, in words, beside the record; when nobody waits any more."""
+def remember(outcome: Outcome, home: str) -> str:
+    """What was asked and answered, in words, beside the record; when nobody waits any more. The sentence says why they
+    could not be written."""
     from trotline.audit.details import detail_of  # noqa: PLC0415 - the answer is out
 
     try:
-        _kept(home)[1].append(detail_of(outcome, _wording(home)))
+        return _kept(home)[1].append(detail_of(outcome, _wording(home)))
     except Exception as error:  # noqa: BLE001 - the record is there; that its words are not must be seen there
         what = error.message if isinstance(error, TrotlineError) else type(error).__name__  # others may quote the text
-        forgo(outcome, home, what)
+        return forgo(outcome, home, what)
 
 
-def forgo(outcome: Outcome, home: str, why: str) -> None:
+def forgo(outcome: Outcome, home: str, why: str) -> str:
     """Beside the record, instead of its words: why there are none."""
     missing = f"what was said could not be kept: {why}"
-    _kept(home)[1].append({"schema": DETAIL, "id": outcome.call.id, "missing": missing})
+    return _kept(home)[1].append({"schema": DETAIL, "id": outcome.call.id, "missing": missing})
 
 
 @functools.cache

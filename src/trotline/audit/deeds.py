@@ -65,6 +65,8 @@ def failure_of(record: dict[str, Any]) -> str:
         return str(told.get("failure_type") or OTHER)
     if is_mcp(record) and any(_is_error(told.get(name)) for name in RESULTS):
         return MCP_FAILED
+    if told.get("failed") is True:  # where no words are kept, or the host has others for it
+        return MCP_FAILED if is_mcp(record) else OTHER
     status = told.get("exit")
     return OTHER if isinstance(status, int) and status else ""
 

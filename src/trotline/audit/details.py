@@ -28,7 +28,9 @@ from trotline.scanners.redaction import redacted_tree
 
 LONGEST = 16_384
 MOST = 2_000
-"""Characters of one text, and texts of one detail, that are kept."""
+MOST_CHARACTERS = 2_000_000
+"""Characters of one text, texts of one detail, and characters of all of them, that are kept: a text that is nothing but
+secrets takes seconds for a million."""
 
 CALL = "mcp"
 """The kind of effect that names a server and its tool."""
@@ -145,6 +147,7 @@ class _Cut:
 
     def __init__(self, key: bytes, longest: int = LONGEST) -> None:
         self.left = MOST
+        self.characters = MOST_CHARACTERS
         self.key = key
         self.longest = longest
 
@@ -153,7 +156,8 @@ class _Cut:
         if self.left < 0:
             return "..."
         if isinstance(value, str):
-            return _shortened(value, self.key, self.longest)
+            self.characters -= min(len(value), self.longest)
+            return _shortened(value, self.key, self.longest) if self.characters >= 0 else measured(value, self.key)
         if isinstance(value, dict):
             items = list(value.items())[: self.left + 1]
             return {_shortened(str(name), self.key, self.longest): self.of(inner) for name, inner in items}

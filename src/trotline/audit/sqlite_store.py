@@ -278,11 +278,6 @@ class SqliteStore:
         with self._complaints:
             yield from observation.with_observed(self._db, records)
 
-    def observed(self, record: dict[str, Any]) -> list[int]:
-        """Which records say that this action was done, if it is one that was to be done."""
-        (found,) = self.with_observed([record])
-        return list(found.get("observed", ()))
-
     def misindexed(self) -> Iterator[tuple[int, str]]:
         with self._complaints:
             yield from misindexed_in(self._db)

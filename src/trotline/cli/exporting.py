@@ -83,7 +83,8 @@ def export(
     if to is not None:
         headers = headers_of(headers_file, headers_env, os.environ)
         with opened_trail(roots.state) as store:
-            count = _post_all(requests(store.search(understood(store, query)), words=words), to, protocol, headers)
+            found = store.with_observed(store.search(understood(store, query)))
+            count = _post_all(requests(found, words=words), to, protocol, headers)
         click.echo(f"{plural(count, 'request')} taken by {printable(to)}")
         return 0
     with opened_trail(roots.state) as store:

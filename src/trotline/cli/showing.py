@@ -13,6 +13,7 @@ from trotline.audit.export import moment
 from trotline.audit.inspection import NUMBER, forgotten_at
 from trotline.audit.precedence import foremost
 from trotline.audit.query import SAID, Query
+from trotline.audit.shapes import list_of
 from trotline.audit.sqlite_store import SqliteStore
 from trotline.cli.options import json_option, roots_options
 from trotline.cli.output import as_json as json_text
@@ -56,10 +57,11 @@ def missing_of(record: dict[str, Any]) -> str:
 def show(name: str, as_json: bool, roots: Roots) -> int:
     """Everything about one call, by its number or its id; what an edit changes is shown if it was kept."""
     with opened_trail(roots.state) as store:
-        record = record_named(store, name)
-        observed, about = store.observed(record), store.alarms_about(record)
+        (record,) = store.with_observed([record_named(store, name)])
+        about = store.alarms_about(record)
+    observed = list_of(record.get("observed"))
     if as_json:
-        told = {"observed": observed, "alarms_about": [{**one._asdict(), "sentence": one.sentence} for one in about]}
+        told = {"alarms_about": [{**one._asdict(), "sentence": one.sentence} for one in about]}
         click.echo(envelope("trotline.log.record/1", ok=True, data={**record, **told}, problems=[]))
         return 0
     if sys.stdout.isatty():

@@ -57,6 +57,8 @@ def new(name: str, target: Path | None, as_json: bool, roots: Roots) -> int:
     The test plays the call to the guards, under as much of the policies as it needs. Nothing that is there is
     overwritten.
     """
+    if target is not None and target.suffix != ".py":
+        raise click.UsageError(f"pytest reads files that end in `.py`, and `{target}` does not")
     with opened_trail(roots.state) as store:
         record = record_named(store, name)
         seq = int(record["seq"])

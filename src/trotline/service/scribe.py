@@ -13,6 +13,7 @@ import select
 import signal
 import socket
 import struct
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -43,9 +44,12 @@ KINDNESS = 10
 MOST_DEATHS = 5
 """Scribes that may die with the same words in hand before these are given up: others wait behind them."""
 
-LOOKS, SECONDS_BETWEEN_LOOKS = 10, 0.005
-"""How often it is only looked for more words before the work begins: calls come in twos and threes, and one that is
-waited for should have the machine to itself."""
+QUIET, SECONDS_BETWEEN_LOOKS = 0.05, 0.005
+"""Seconds between the first words and the work, in which it is only looked for more: calls come in twos and threes, and
+one that is waited for should have the machine to itself."""
+
+TRIES, SECONDS_BETWEEN_TRIES = 5, 1.0
+SECONDS_TO_END = 2.0
 
 PREFIX = struct.Struct("!Q")
 PIECE = 1 << 18
@@ -66,19 +70,12 @@ class Scribe:
 
     def begin(self) -> None:
         """A new process, which is given all that is not written; if there is none to be had, it is written here."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self._pid = os.fork()
-            except OSError as error:
-                ours.close()
-                self._directory.log("no scribe", error.strerror or "")
-                self._write_here()
-                return
-            if not self._pid:
-                _work(theirs, self._directory)
-        ours.setblocking(False)
-        self._link = ours
+        try:
+            self._link, self._pid = _born(self._directory)
+        except OSError as error:
+            self._directory.log("no scribe", error.strerror or "")
+            self._write_here()
+            return
         self._outgoing = bytearray().join(self._held)
         self._heard = time.monotonic()
 
@@ -90,12 +87,14 @@ class Scribe:
             return
         if not self._held:
             self._heard = time.monotonic()
+        lagged = self.lags
         packed = PREFIX.pack(len(words)) + words
         self._held.append(packed)
         self._bytes += len(packed)
         self._outgoing += packed
         self.catch_up(listens=len(self._held) > FEW)
-        self._wait_while(lambda: self.lags)
+        if not lagged:  # else somebody has waited in vain
+            self._wait_while(lambda: self.lags)
 
     def catch_up(self, *, listens: bool = True) -> None:
         """Give what can be taken, and hear what is written; without waiting for either."""
@@ -124,10 +123,13 @@ class Scribe:
             return time.monotonic() - self._heard < LONGEST + 1 or not self._held or self._bury()
         except OSError:
             said = b""
+        return self._note(said) or self._bury()
+
+    def _note(self, said: bytes) -> bool:
         for _ in said:
             self._written()
             self._heard, self._deaths = time.monotonic(), 0
-        return bool(said) or self._bury()
+        return bool(said)
 
     @property
     def lags(self) -> bool:
@@ -140,13 +142,14 @@ class Scribe:
         return not self._is_full
 
     def end(self) -> None:
-        """When everything is written, or when that takes too long: it goes on without us then."""
-        self._wait_while(lambda: bool(self._held), LONGEST)
+        """When everything is written, or when that takes too long: then it goes on without us, and nobody's service has
+        to wait for it."""
+        self._wait_while(lambda: bool(self._held), SECONDS_TO_END)
         if self._link is not None:
             self._link.close()
             self._link = None
             if not self._held:
-                _reap(self._pid)
+                _put_an_end_to(self._pid)
 
     @property
     def _is_full(self) -> bool:
@@ -161,9 +164,11 @@ class Scribe:
             self.catch_up()
 
     def _write_here(self) -> None:
+        """A few, because somebody waits; the next call writes the next few."""
         self._outgoing.clear()
-        while self._held:
-            remember(*_unpacked(self._written()))
+        for _ in range(min(FEW, len(self._held))):
+            remember(*_unpacked(self._held[0]))
+            self._written()
 
     def _written(self) -> bytes:
         """The oldest, which is kept no longer."""
@@ -172,15 +177,17 @@ class Scribe:
         return words
 
     def _bury(self) -> Literal[False]:
-        """It is dead, or as good as dead. If it had words, it may be these that it died of."""
+        """It is dead, or as good as dead. What it said last still counts; of the rest, the first may be what it died
+        of."""
         if self._link is not None:
+            with contextlib.suppress(OSError):
+                while self._note(self._link.recv(PIECE)):
+                    pass
             self._link.close()
             self._link = None
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._pid, signal.SIGKILL)
-        _reap(self._pid)
+        _put_an_end_to(self._pid)
         self._directory.log("scribe died", f"of {len(self._held)} calls the words are not written yet")
-        self._deaths += bool(self._held) and self._bytes - len(self._outgoing) >= len(self._held[0])
+        self._deaths += bool(self._held)
         if self._deaths >= MOST_DEATHS:
             outcome, home = _unpacked(self._written())
             forgo(outcome, home, "whoever tried to write it down died")
@@ -189,8 +196,25 @@ class Scribe:
         return False
 
 
-def _reap(pid: int) -> None:
-    with contextlib.suppress(ChildProcessError):
+def _born(directory: RunDirectory) -> tuple[socket.socket, int]:
+    """A scribe: our end of the link to it, and its process."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            pid = os.fork()
+        except OSError:
+            ours.close()
+            raise
+        if not pid:
+            _work(theirs, directory)
+    ours.setblocking(False)
+    return ours, pid
+
+
+def _put_an_end_to(pid: int) -> None:
+    """Also to one that somebody stopped, which would never see that it is over."""
+    with contextlib.suppress(ProcessLookupError, ChildProcessError):
+        os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
@@ -210,7 +234,7 @@ def _work(link: socket.socket, directory: RunDirectory) -> NoReturn:
         end_loudly(directory)
         for packed in _handed_over(link):
             signal.setitimer(signal.ITIMER_REAL, LONGEST)
-            remember(*_unpacked(packed))
+            _write(packed, directory)
             signal.setitimer(signal.ITIMER_REAL, 0)
             with contextlib.suppress(OSError):  # the service is gone
                 link.send(b".")
@@ -230,26 +254,42 @@ def _leave_all_but(link: socket.socket) -> None:
                 os.close(int(name))
 
 
+def _write(packed: bytes, directory: RunDirectory) -> None:
+    """A disk that is full may have room in a moment; if not, the record will say that its words have not come."""
+    outcome, home = _unpacked(packed)
+    for _ in range(TRIES):
+        why = remember(outcome, home)
+        if not why:
+            return
+        time.sleep(SECONDS_BETWEEN_TRIES)
+    directory.log("not written", f"the words of a call: {why}")
+
+
 class _Inbox:
-    """What the scribe was handed and has not written yet. All that has come is taken before any of it is written: on
-    the way there is room for little, and the service would have to wait."""
+    """What the scribe was handed and has not written yet. It is taken while others are written: on the way there is
+    room for little, and the service would have to wait."""
 
     def __init__(self, link: socket.socket) -> None:
-        self.link = link
         self.whole: deque[bytes] = deque()
         self.is_open = True
+        self.came = threading.Event()
+        self._link = link
         self._data = bytearray()
 
-    def take(self) -> None:
-        while self.is_open and select.select([self.link], [], [], 0)[0]:
-            piece = self._piece()
-            self.is_open = bool(piece)
+    def take_all(self) -> None:
+        """Until nobody hands over anything any more. It is not woken by every call: with the next look comes more."""
+        while piece := self._piece():
             self._data += piece
             self._cut()
+            if not self._data:
+                self.came.set()
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+        self.is_open = False
+        self.came.set()
 
     def _piece(self) -> bytes:
         try:
-            return self.link.recv(PIECE)
+            return self._link.recv(PIECE)
         except OSError:
             return b""
 
@@ -265,18 +305,11 @@ class _Inbox:
 def _handed_over(link: socket.socket) -> Iterator[bytes]:
     """Words as they come, until nobody can hand over any more."""
     inbox = _Inbox(link)
+    threading.Thread(target=inbox.take_all, daemon=True).start()
     while inbox.is_open or inbox.whole:
-        if not inbox.whole:
-            select.select([link], [], [])
-            _look_for_more(inbox)
-        inbox.take()
-        if inbox.whole:
+        inbox.came.wait()
+        inbox.came.clear()
+        if inbox.is_open:
+            time.sleep(QUIET)
+        while inbox.whole:
             yield inbox.whole.popleft()
-
-
-def _look_for_more(inbox: _Inbox) -> None:
-    for _ in range(LOOKS):
-        inbox.take()
-        if not inbox.is_open:
-            return
-        time.sleep(SECONDS_BETWEEN_LOOKS)
