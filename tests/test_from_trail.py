@@ -127,6 +127,12 @@ def test_nothing_that_is_there_is_overwritten(world: World) -> None:
     assert written(world, 1).read_text() == first  # the same again changes nothing
 
 
+def test_a_file_that_pytest_would_not_read_is_refused(world: World) -> None:
+    done = make_test(world, "--from", "1", "--to", str(world.project / "a-test"))
+    assert (done.returncode, "end in `.py`" in done.stderr) == (64, True)
+    assert not (world.project / "a-test").exists()
+
+
 def test_what_was_not_kept_makes_no_test(world: World) -> None:
     spool_of(world.roots().state).append(record(1, host="cursor"))
     done = make_test(world, "--from", "1")
