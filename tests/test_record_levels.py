@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from planted import made
 from trotline.audit.changes import Change, changes_of, diffs_of
-from trotline.audit.details import LONGEST, detail_of
+from trotline.audit.details import LONGEST, MOST_CHARACTERS, detail_of
 from trotline.audit.kept_effects import effects_in
 from trotline.audit.measures import measures_of
 from trotline.audit.query import Query
@@ -78,6 +78,15 @@ def settings(world: World, place: str, **said: str) -> None:
 def test_without_a_word_the_words_are_kept_and_no_diffs(world: World) -> None:
     assert read_settings(world.roots()).records == STANDARD
     assert wording_of(world.roots()).level == STANDARD
+
+
+def test_of_many_long_texts_those_beyond_the_bound_are_named_by_size_and_digest() -> None:
+    texts = ["word " * (LONGEST // 5)] * (MOST_CHARACTERS // LONGEST + 20)
+    kept = detail(event("beforeShellExecution"), STANDARD, {"command": "ls", "more": texts})["payload"]["more"]
+    whole = [text for text in kept if text.startswith("word")]
+    assert len(kept) == len(texts)
+    assert sum(map(len, whole)) <= MOST_CHARACTERS
+    assert kept[-1].startswith(f"[{len(texts[0])} characters, digest ")
 
 
 @pytest.mark.parametrize(
