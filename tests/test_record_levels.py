@@ -1,6 +1,7 @@
 """How much of what was said is kept: sizes, the words, or also what edits change. It is redacted at every level."""
 
 import json
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ from worlds import World, new_world, patient, trotline_process
 KEY = b"k" * 32
 SECRET = made("ghp_{crc*36}")
 PEM = made("-----BEGIN RSA PRIVATE KEY-----\n{b64*64}\n{b64*64}\n{b64*40}==\n-----END RSA PRIVATE KEY-----")
+
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -97,6 +101,22 @@ def test_the_machine_has_the_last_word(world: World, person: str, machine: str, 
     if machine:
         settings(world, "machine", records=machine)
     assert wording_of(world.roots()).level == level
+
+
+SETTINGS = re.findall(r"^```json\n(\{.*?\})\n```", (ROOT / "docs" / "log.md").read_text("utf-8"), re.MULTILINE)
+SETTINGS += re.findall(r"`(\{\"keep_for\".*?\})`", (ROOT / "docs" / "log.md").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("text", SETTINGS)
+def test_the_settings_in_the_page_of_the_trail_are_settings(world: World, text: str) -> None:
+    world.write("home/.config/trotline/settings.json", text)
+    found = read_settings(world.roots())
+    assert not found.problems
+    assert {name: getattr(found, name) for name in json.loads(text)} == json.loads(text)
+
+
+def test_the_page_of_the_trail_shows_settings() -> None:
+    assert len(SETTINGS) == 3
 
 
 def test_a_project_has_no_say(world: World) -> None:

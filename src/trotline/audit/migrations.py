@@ -2,6 +2,7 @@
 
 import functools
 import json
+import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from trotline.audit.columns import columns_of, facts_of, words_of
 from trotline.audit.figures import figures_of
 from trotline.errors import TrotlineError
 
+AGAIN = re.compile(r"^-- again: step ([0-9]+)$", re.MULTILINE)
+COMMENT = re.compile(r"^--.*$", re.MULTILINE)
 STEPS = Path(__file__).parent / "schema"
 LENT: dict[str, Callable[[dict[str, Any]], Any]] = {
     "columns_of": columns_of,
@@ -36,7 +39,7 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
         connection.execute("CREATE TABLE IF NOT EXISTS versions (number INTEGER PRIMARY KEY)")
         done = refuse_newer(connection, file)
         for number in sorted(number for number in steps if number > done):
-            for statement in steps[number].read_text("utf-8").split(";"):
+            for statement in _statements(steps[number]):
                 connection.execute(statement)
             connection.execute("INSERT INTO versions VALUES (?)", (number,))
         connection.execute("COMMIT")
@@ -48,6 +51,15 @@ def migrate(connection: sqlite3.Connection, file: Path) -> None:
 @functools.cache
 def _steps() -> dict[int, Path]:
     return {int(step.name.split("_")[0]): step for step in STEPS.glob("*.sql")}
+
+
+def _statements(step: Path) -> list[str]:
+    """Of a step, or of the one that it is once more: what makes tables out of records may have changed since."""
+    text = step.read_text("utf-8")
+    again = AGAIN.search(text)
+    if again:
+        return _statements(_steps()[int(again[1])])
+    return COMMENT.sub("", text).split(";")
 
 
 def _lent(name: str) -> Callable[[str, str | None], str]:
