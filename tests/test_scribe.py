@@ -4,22 +4,29 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from soak_service import Site, call, end, install, payload, pid_of, records, state_of, wait_for_service
 from test_service import words
+from trotline.audit import trail
+from trotline.audit.chain import breaks_in
+from trotline.audit.query import Query
 from trotline.outcomes import Outcome
 from trotline.program import answered, call_of, remember
 from trotline.service import scribe as scribes
 from trotline.service.directory import RunDirectory
 from trotline.service.scribe import Scribe
 
+HERE = Path(__file__).parent
 PATIENCE = 30.0
 """Seconds after which something that does not happen never will."""
 
@@ -125,6 +132,60 @@ def test_a_scribe_holds_neither_the_lock_nor_the_socket_of_its_service(site: Sit
         assert len([name for name in held_by(child) if name.startswith("socket:")]) == 1
     finally:
         os.kill(child, signal.SIGCONT)
+
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from test_scribe import an_outcome
+from soak_service import state_of
+from trotline.service.directory import RunDirectory
+from trotline.service.scribe import Scribe
+at, home = int(sys.argv[1]), Path(sys.argv[2])
+scribe = Scribe(RunDirectory(state_of(home) / "run"))
+scribe.begin()
+counted = 0
+def step(frame, event, function):
+    global counted
+    if event in ("c_call", "c_return") and function.__name__ in ("open", "write", "send", "close"):
+        counted += 1
+        if counted == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+sys.setprofile(step)
+outcome = an_outcome(home, at)
+scribe.hand_over(outcome, str(home))
+sys.setprofile(None)
+os.write(1, b"answered")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+"""What a service does for a call, until it is killed before or after something that it asks of the kernel."""
+
+
+def an_outcome(home: Path, number: int) -> Outcome:
+    line = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
+    told = call_of(line, payload("c", f"echo {number}"))
+    return answered(msgspec.structs.replace(told, id=f"call-{number}", received_us=number), [], guarded=True)[1]
+
+
+def test_killed_at_every_write_of_a_call_nothing_is_lost_or_doubled(home: Path) -> None:
+    """Whoever gets no answer asks once more, by the same id and time, as a client does that goes cold."""
+    RunDirectory(state_of(home) / "run").path.mkdir(parents=True, mode=0o700)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (HERE, HERE.parent / "scripts")))}
+    at, is_answered = 0, False
+    while not is_answered:
+        at += 1
+        words_ = [sys.executable, "-c", DIES, str(at), str(home)]
+        done = subprocess.run(words_, env=environment, capture_output=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        is_answered = done.stdout == b"answered"
+        if not is_answered:
+            remember(an_outcome(home, at), str(home))
+    assert at > 6
+    until(lambda: len(set(worded(home))) == at)
+    with trail.opened(state_of(home)) as store:
+        found = [(one["id"], one["detail"]["payload"]["command"]) for one in store.search(Query())]
+        assert sorted(found) == sorted((f"call-{number}", f"echo {number}") for number in range(1, at + 1))
+        assert (store.unread(), list(breaks_in(store.entries(), store.checkpoints()))) == ([], [])
 
 
 def test_words_are_written_in_the_order_of_the_calls(scribe: Scribe, home: Path) -> None:
