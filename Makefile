@@ -33,7 +33,7 @@ check: $(READY)  ## format, lint, types, import directions, dead code
 format: $(READY)  ## rewrite what the formatter and the linter can fix
 	@$(BIN)/ruff format --quiet . && $(BIN)/ruff check --quiet --fix .
 
-client: $(READY)  ## compile the program that hosts run (client/); setting up does it too, where there is a C compiler
+client: $(READY)  ## compile the program that agents run (client/); setting up does it too, where there is a C compiler
 	@$(BIN)/python client/build.py src/trotline/service/trotline-hook
 
 laws: $(READY)  ## the property tests with examples that nobody has seen yet (`make test` always takes the same)
@@ -43,7 +43,7 @@ soak: $(SOAK) laws  ## the long runs: property tests anew, fuzzing (FUZZ_SECONDS
 	@$(BIN)/python scripts/fuzz.py --seconds $${FUZZ_SECONDS:-3600}
 	@$(BIN)/python scripts/soak.py
 	@$(BIN)/python scripts/soak_service.py
-	@$(BIN)/python scripts/soak_trail.py
+	@$(BIN)/python scripts/soak_audit_log.py
 	@$(BIN)/python scripts/mutate.py
 
 bench: $(READY)  ## measurements as ratios against a floor, in one interleaved run
@@ -53,7 +53,7 @@ bench: $(READY)  ## measurements as ratios against a floor, in one interleaved r
 	@$(BIN)/python bench/hook_path.py
 	@$(BIN)/python bench/scan.py
 	@$(BIN)/python bench/policy.py
-	@$(BIN)/python bench/trail.py
+	@$(BIN)/python bench/audit_log.py
 
 test-clients: $(READY)  ## our installed line under real agents, offline (needs ../shared/clients; downloads much)
 	@$(BIN)/python scripts/test_clients.py

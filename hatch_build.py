@@ -1,4 +1,4 @@
-"""Puts the compiled client into the wheel. Without a C compiler the wheel is pure, and hosts run the client's twin."""
+"""Puts the compiled client into the wheel. Without a C compiler the wheel is pure, and agents run the client's twin."""
 
 import importlib.util
 import sysconfig

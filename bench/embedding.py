@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from trotline import AsyncSession, Engine, Outcome, Session
+from trotline.domain.events import BeforeShell, Event
 
 ROUNDS = 60
 CALLS = 5
@@ -36,7 +37,7 @@ async def _calls(engine: Engine, title: str) -> None:
     """One call at a time, sync and awaited in turn."""
     with engine.session() as session:
         twin = AsyncSession(session)
-        rounds = [(_sync(session), await _awaited(twin.before_shell)) for _ in range(ROUNDS)]
+        rounds = [(_sync(session), await _awaited(twin.fire)) for _ in range(ROUNDS)]
     sync = statistics.median(one for one, _ in rounds)
     ratio = statistics.median(awaited / plain for plain, awaited in rounds)
     more = statistics.median(awaited - plain for plain, awaited in rounds)
@@ -46,14 +47,14 @@ async def _calls(engine: Engine, title: str) -> None:
 def _sync(session: Session) -> float:
     begun = time.perf_counter()
     for _ in range(CALLS):
-        session.before_shell("ls")
+        session.fire(BeforeShell(command="ls"))
     return (time.perf_counter() - begun) / CALLS
 
 
-async def _awaited(call: Callable[[str], Awaitable[Outcome]]) -> float:
+async def _awaited(call: Callable[[Event], Awaitable[Outcome]]) -> float:
     begun = time.perf_counter()
     for _ in range(CALLS):
-        await call("ls")
+        await call(BeforeShell(command="ls"))
     return (time.perf_counter() - begun) / CALLS
 
 
@@ -64,7 +65,7 @@ async def _conversations(engine: Engine) -> None:
         begun = time.perf_counter()
         for number in range(CONVERSATIONS):
             with engine.session(conversation_id=f"s{number}") as session:
-                session.before_shell("ls")
+                session.fire(BeforeShell(command="ls"))
         between = time.perf_counter()
         await asyncio.gather(*(_converse(engine, number) for number in range(CONVERSATIONS)))
         ratios.append((time.perf_counter() - between) / (between - begun))
@@ -74,7 +75,7 @@ async def _conversations(engine: Engine) -> None:
 
 async def _converse(engine: Engine, number: int) -> None:
     async with engine.session(conversation_id=f"a{number}") as session:
-        await session.before_shell("ls")
+        await session.fire(BeforeShell(command="ls"))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a host waits for: the installed line with and without a service, against the cheapest hooks that there are.
+"""What an agent waits for: the installed line with and without a service, against the cheapest hooks that there are.
 
 Every round runs each of them once, in rotating order, and each round's times are compared with that round's floor. The
 package is a copy as a wheel installs it. The timed call is the installed line, word for word, and its record must be in
@@ -62,7 +62,7 @@ TIMES_AS_MANY = 10.0
 
 
 def run(one: Contender) -> float:
-    """Milliseconds from starting it to its end, as a host sees it."""
+    """Milliseconds from starting it to its end, as an agent sees it."""
     reading, writing = os.pipe()
     os.write(writing, one.payload.replace(b"@turn", b"%d" % next(TURNS)))
     os.close(writing)
@@ -132,10 +132,10 @@ def build_floor(directory: Path) -> Path:
     return floor
 
 
-def installed_line(site: Path, home: Path) -> list[str]:
+def build_hook_line(site: Path, home: Path) -> list[str]:
     """The words of the line that `trotline install` writes for this copy."""
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from trotline.service.line import installed_line; "
-    code += "print(installed_line('cursor', 'beforeShellExecution', sys.argv[2], timeout=60))"
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from trotline.service.line import build_hook_line; "
+    code += "print(build_hook_line('cursor', 'beforeShellExecution', sys.argv[2], timeout=60))"
     words = [sys.executable, "-c", code, str(site), str(home)]
     return shlex.split(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
@@ -152,13 +152,13 @@ def ours(directory: Path, soak: Any) -> tuple[dict[str, Contender], Path]:
     apart = directory / ("far" + "x" * 100)  # a home whose socket could have no name: no service is ever asked
     home.mkdir()
     apart.mkdir()
-    warm = installed_line(site.path, home)
+    warm = build_hook_line(site.path, home)
     cold = [str(apart) if word == str(home) else word for word in warm]
     commands = {
         FLOOR: [str(build_floor(directory))],
         WARM: observed(warm),
         WARM_JUDGED: warm,
-        TWIN: [sys.executable, "-I", "-S", str(site.service / "twin.py"), *warm[2:]],
+        TWIN: [sys.executable, "-I", "-S", str(site.service / "python_client.py"), *warm[2:]],
         JSON: [sys.executable, "-I", "-S", "-c", JSON_HOOK],
         JUDGED: cold,
         COLD: observed(cold),
@@ -181,7 +181,7 @@ def main() -> int:
         times = measure(commands, rounds)
         calls = 3 * (rounds + 2)  # with those of the twin
         missing = calls + 1 - len(soak.records(home))
-        asked = importlib.import_module("trotline.service.question").asked(soak.state_of(home) / "run" / "s")
+        asked = importlib.import_module("trotline.service.wire").ask_status(soak.state_of(home) / "run" / "s")
         many = {name: throughput(commands[name], calls) for name, calls in ((WARM_JUDGED, 1600), (JSON, 160))}
         stayed = soak.pid_of(home) == pid
         os.kill(pid, 9)
@@ -201,7 +201,7 @@ def main() -> int:
 
 
 def arguments() -> tuple[int, Path | None]:
-    reader = argparse.ArgumentParser(description="what a host waits for")
+    reader = argparse.ArgumentParser(description="what an agent waits for")
     reader.add_argument("rounds", nargs="?", type=int, default=100)
     reader.add_argument("--peers", type=Path, help="a directory outside of the repository to install others into")
     given = reader.parse_args()

@@ -1,4 +1,4 @@
-"""Other hooks for the same host to wait for: bare ones in other languages, and what other projects install.
+"""Other hooks for the same agent to wait for: bare ones in other languages, and what other projects install.
 
 They are installed into a directory outside of the repository, which is kept: a second run finds them there. One that
 cannot be installed, or that does not let a harmless command pass, is named on standard error and left out. Libraries
@@ -47,11 +47,11 @@ CLAUDE: dict[str, Any] = {
     "tool_input": {"command": COMMAND},
     "tool_use_id": "t",
 }
-"""The same harmless command, as the host of each peer says it; no two calls have the same."""
+"""The same harmless command, as the agent of each peer says it; no two calls have the same."""
 
 
 class Contender(NamedTuple):
-    """A line, and what a host gives to it."""
+    """A line, and what an agent gives to it."""
 
     words: tuple[str, ...]
     payload: bytes

@@ -9,18 +9,18 @@ import sys
 import time
 from collections.abc import Callable
 
-from trotline.analysis.action import of_command
-from trotline.analysis.scene import World
-from trotline.config.policies import parsed
-from trotline.effects import Effect
-from trotline.guards.judgement import judged
-from trotline.guards.policy import Policy, resolved
+from trotline.analysis.analyze import analyze_command
+from trotline.analysis.shell.shell_state import Environment
+from trotline.config.policies import parse_policy
+from trotline.domain.effects import Effect
+from trotline.evaluation.evaluate import evaluate
+from trotline.policy.policy import Policy, merge_layers
 
 GOAL = 5.0
 """A verdict with a thousand rules of other kinds, against one without any."""
 
 LINE = "cd src && npm install left-pad && psql prod -c 'delete from users' | tee out.txt"
-WORLD = World(cwd="/home/ann/shop", roots=("/home/ann/shop",), home="/home/ann")
+ENVIRONMENT = Environment(cwd="/home/ann/shop", roots=("/home/ann/shop",), home="/home/ann")
 DENY = '[[rule]]\nname = "deny"\nwhen = \'effects.exists(e, e.kind == "sql" && e.writes)\'\ndeny = "no"\n'
 RULE = '[[rule]]\nname = "r{number}"\nwhen = \'{when}\'\nwarn = "w"\n'
 SHAPES = {
@@ -32,12 +32,12 @@ SHAPES = {
 
 def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 30
-    effects = of_command(LINE, WORLD).effects
+    effects = analyze_command(LINE, ENVIRONMENT).effects
     policies, loads = {"no rules": Policy()}, {}
     for name, when in SHAPES.items():
         text = DENY + "".join(RULE.format(number=n, when=when.format(number=n)) for n in range(999))
         begun = time.process_time()
-        policies[name] = resolved([parsed("user", name, text.encode())[0]])
+        policies[name] = merge_layers([parse_policy("user", name, text.encode())[0]])
         loads[name] = (time.process_time() - begun) * 1000
     contenders = {name: _verdict(effects, policy) for name, policy in policies.items()}
     first = {name: _timed(ask) for name, ask in contenders.items()}
@@ -58,7 +58,7 @@ def main() -> int:
 
 
 def _verdict(effects: tuple[Effect, ...], policy: Policy) -> Callable[[], object]:
-    return lambda: judged(effects, WORLD, policy)
+    return lambda: evaluate(effects, ENVIRONMENT, policy)
 
 
 def _timed(work: Callable[[], object]) -> float:

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from planted import KINDS, LOOK_ALIKES, made
+from secret_samples import LOOK_ALIKES, SECRET_TEMPLATES, fill_template
 
 SEEDS = 3
 
@@ -23,7 +23,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch)
         write(top / "set")
-        print(f"{len(KINDS)} kinds and {len(LOOK_ALIKES)} look-alikes, {SEEDS} of each\n")
+        print(f"{len(SECRET_TEMPLATES)} kinds and {len(LOOK_ALIKES)} look-alikes, {SEEDS} of each\n")
         print("| scanner | found | false alarms | kinds that it never found |\n|---|---|---|---|")
         for name, flagged in RIVALS.items():
             show(name, flagged(programs, top))
@@ -33,22 +33,23 @@ def main() -> int:
 def write(directory: Path) -> None:
     """One file for each, so that a scanner is asked about every one alone."""
     for number in range(SEEDS):
-        for kind, template in KINDS.items():
+        for kind, template in SECRET_TEMPLATES.items():
             file = directory / "secret" / f"{kind}.{number}.txt"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"first line\n{made(template, number)}\nlast line\n", "utf-8")
+            file.write_text(f"first line\n{fill_template(template, number)}\nlast line\n", "utf-8")
         for index, template in enumerate(LOOK_ALIKES):
             file = directory / "clean" / f"{index:03}.{number}.txt"
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(f"first line\n{made(template, number)}\nlast line\n", "utf-8")
+            file.write_text(f"first line\n{fill_template(template, number)}\nlast line\n", "utf-8")
 
 
 def show(name: str, files: set[str]) -> None:
     found = [file for file in files if "/secret/" in f"/{file}"]
     alarms = [file for file in files if "/clean/" in f"/{file}"]
     kinds = {Path(file).name.split(".")[0] for file in found}
-    total = SEEDS * len(KINDS)
-    print(f"| {name} | {len(found)}/{total} | {len(alarms)}/{SEEDS * len(LOOK_ALIKES)} | {len(KINDS) - len(kinds)} |")
+    total = SEEDS * len(SECRET_TEMPLATES)
+    missed = len(SECRET_TEMPLATES) - len(kinds)
+    print(f"| {name} | {len(found)}/{total} | {len(alarms)}/{SEEDS * len(LOOK_ALIKES)} | {missed} |")
 
 
 def output(argv: list[str], top: Path) -> str:

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import re2
 
-from trotline.scanners.catalogue import scanners
-from trotline.scanners.redaction import redacted
-from trotline.scanners.scan import scan
+from trotline.scanners.redaction import redact
+from trotline.scanners.scan import get_scanners, scan
 
 GOAL = 10.0
 """Megabytes a second and core."""
@@ -30,12 +29,12 @@ def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
     data = corpus()
     floor = re2.compile(PLAIN)
-    every = scanners()
+    every = get_scanners()
     contenders: dict[str, Callable[[], object]] = {
         "plain RE2, one pattern": lambda: list(floor.finditer(data)),
         **{name: partial(scan, data, KEY, [one]) for name, one in every.items()},
         "all four": lambda: scan(data, KEY, list(every.values())),
-        "redaction": lambda: redacted(data.decode(), KEY),
+        "redaction": lambda: redact(data.decode(), KEY),
     }
     times = timed(contenders, rounds)
     base = times["plain RE2, one pattern"]

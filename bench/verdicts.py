@@ -12,15 +12,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from trotline.analysis.action import of_command
-from trotline.analysis.scene import World
-from trotline.guards import guards
-from trotline.guards.judgement import judged
-from trotline.guards.policy import DEFAULT
-from trotline.verdicts import Permission
+from trotline.analysis.analyze import analyze_command
+from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.verdicts import Permission
+from trotline.evaluation.evaluate import evaluate
+from trotline.guards import GUARD_NAMES
+from trotline.guards.cases import load_cases
+from trotline.policy.policy import DEFAULT_POLICY
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "commands.jsonl"
-WORLD = World("/home/dev/project", ("/home/dev/project",), "/home/dev", "dev")
+ENVIRONMENT = Environment("/home/dev/project", ("/home/dev/project",), "/home/dev", "dev")
 ROUNDS = 3
 LONG = {
     "10 kB of words": "echo " + "word " * 2000,
@@ -36,11 +37,12 @@ def lines() -> list[str]:
     if CORPUS.exists():
         return [json.loads(line)["command"] for line in CORPUS.read_text("utf-8").splitlines()]
     print("../shared/corpora is not here: the guards' own cases")
-    return [line for guard in guards() for line in (*guard.stops, *guard.passes)]
+    cases = [load_cases(name) for name in GUARD_NAMES]
+    return [line for guard in cases for line in (*guard.commands, *guard.passes)]
 
 
 def verdict(line: str) -> Permission:
-    return judged(of_command(line, WORLD).effects, WORLD, DEFAULT).permission
+    return evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, DEFAULT_POLICY).permission
 
 
 def split(line: str) -> None:

@@ -37,7 +37,7 @@ def build(target: Path, *ways: str, extra: tuple[str, ...] = ()) -> str:
         words = [found, *WARNINGS, *WAYS[way], *extra, str(SOURCE), "-o", str(new)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler, our file
         if done.returncode == 0 and _runs(new):
-            new.replace(target)  # in one step: a host may be running the old one
+            new.replace(target)  # in one step: an agent may be running the old one
             return way
         complaints.append(done.stderr)
     print(*complaints, file=sys.stderr)

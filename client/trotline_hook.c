@@ -1,7 +1,7 @@
-/* trotline-hook: what a host runs. It hands the call to the warm service and prints the answer; if anything at all is
+/* trotline-hook: what an agent runs. It hands the call to the warm service and prints the answer; if anything at all is
  * odd, it becomes the cold path, with the whole payload, and the answer is the same.
  *
- *   trotline-hook PYTHON --host HOST --event EVENT [--home DIR] [--deadline SECONDS] [--fail open] [--uid N]
+ *   trotline-hook PYTHON --agent AGENT --event EVENT [--home DIR] [--deadline SECONDS] [--fail open] [--uid N]
  *
  * It believes nothing that stands in a variable: another hook may have set it. The home directory is --home or what the
  * password file says; Python is PYTHON, isolated and without variables; our code is where this program is.
@@ -43,10 +43,10 @@
 #endif
 
 enum {
-    MOST_PAYLOAD = 64000000, /* what the cold path reads of one */
-    MOST_HEADER = 65536,
-    MOST_WORDS = 64,
-    MOST_PATH = 4096,
+    MAX_PAYLOAD_BYTES = 64000000, /* what the cold path reads of one */
+    MAX_HEADER_BYTES = 65536,
+    MAX_ARGUMENTS = 64,
+    MAX_PATH = 4096,
     PATIENCE = 1000,  /* milliseconds without a sign of the service: then it is busy */
     DEADLINE = 50000, /* if the line names none */
     PREFIX = 12,
@@ -57,16 +57,16 @@ enum {
 
 static char **line; /* argv */
 static int words;   /* how many follow PYTHON */
-static const char *home, *host;
+static const char *home, *agent;
 static int fails_open, ended, connection = -1;
 static uid_t service_uid;
 static int64_t deadline = DEADLINE, begun, received;
-static char id[37], code[MOST_PATH], cold[MOST_PATH + 16];
+static char id[37], code[MAX_PATH], cold[MAX_PATH + 16];
 static char *payload;
 static size_t size, room;
 static void (*broken_pipe)(int);
 
-static char header[PREFIX + MOST_HEADER + 8];
+static char header[PREFIX + MAX_HEADER_BYTES + 8];
 static size_t length;
 
 static int64_t now(clockid_t clock, int64_t parts) {
@@ -132,7 +132,7 @@ static char *decimal(char *to, int64_t value) { /* twenty digits, a sign and the
     return to;
 }
 
-/* There is nobody left who knows the host's words: exit 2 is what most of them take for a refusal. */
+/* There is nobody left who knows the agent's words: exit 2 is what most of them take for a refusal. */
 static _Noreturn void give_up(const char *what) {
     static const char before[] = "trotline: cannot answer: ", after[] = " (error ";
     char number[24];
@@ -148,7 +148,7 @@ static _Noreturn void give_up(const char *what) {
 /* In a process of its own: what does not fit into the pipe, and what has not come yet. */
 static _Noreturn void pour(int into, size_t from) {
     static char piece[1 << 16];
-    close(1); /* the host reads these until they are closed */
+    close(1); /* the agent reads these until they are closed */
     close(2);
     fcntl(into, F_SETFL, 0);
     int fine = write_all(into, payload + from, size - from, 0);
@@ -187,7 +187,7 @@ static void feed(void) {
 }
 
 static _Noreturn void go_cold(const char *finding) {
-    static char *argv[MOST_WORDS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
+    static char *argv[MAX_ARGUMENTS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
     char when[24], rest[24];
     if (connection >= 0) close(connection); /* the service must not begin with what we do ourselves */
     if ((ended || size) && left() > 0) feed(); /* else nobody reads it */
@@ -235,7 +235,7 @@ static void read_words(int argc) {
     for (int i = 2; i + 1 < argc; i += 2) {
         const char *name = line[i], *value = line[i + 1];
         int64_t given = thousandths(value);
-        if (!strcmp(name, "--host")) host = value;
+        if (!strcmp(name, "--agent")) agent = value;
         if (!strcmp(name, "--home")) home = value;
         if (!strcmp(name, "--deadline") && given >= 0) deadline = given;
         if (!strcmp(name, "--fail")) fails_open = !strcmp(value, "open");
@@ -294,7 +294,7 @@ static void reach_service(void) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct stat run;
     if (!home || !*home) home = own_home();
-    if (!home || *home != '/' || !host || !*host) go_cold("unfit");
+    if (!home || *home != '/' || !agent || !*agent) go_cold("unfit");
     size_t bytes = strlen(home);
     if (bytes + sizeof RUN + 2 > sizeof at.sun_path) go_cold("unfit");
     memcpy(at.sun_path, home, bytes);
@@ -318,8 +318,8 @@ static char *pages(size_t count) {
 }
 
 static void read_payload(void) {
-    for (room = MOST_PAYLOAD; !(payload = pages(room)); room /= 2) {
-        if (room < MOST_HEADER) go_cold("large");
+    for (room = MAX_PAYLOAD_BYTES; !(payload = pages(room)); room /= 2) {
+        if (room < MAX_HEADER_BYTES) go_cold("large");
     }
     while (!ended) {
         if (size == room) go_cold("large");
@@ -367,7 +367,7 @@ static size_t read_number(const unsigned char *from) {
 
 /* The Call without its payload. */
 static void write_header(void) {
-    static char here[MOST_PATH];
+    static char here[MAX_PATH];
     struct stat cwd, own;
     if (!*id || !getcwd(here, sizeof here) || *here != '/' || stat(".", &cwd) || stat(code, &own)) go_cold("unfit");
     length = PREFIX;
@@ -376,7 +376,7 @@ static void write_header(void) {
     put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":"), identify(&cwd);
     put(",\"code\":"), quote(code), put(",\"code_identity\":"), identify(&own);
     put(",\"environ\":{},\"received_us\":"), put_number(received), put("}");
-    if (length > PREFIX + MOST_HEADER) go_cold("unfit");
+    if (length > PREFIX + MAX_HEADER_BYTES) go_cold("unfit");
     memcpy(header, "TL1", 4);
     number(header + 4, length - PREFIX);
     number(header + 8, size);
@@ -401,7 +401,7 @@ static int print_answer(void) {
     got = read_all((char *)begin + GREETING, ANSWER);
     if (got <= 0) go_cold(got ? "slow" : "lost");
     size_t out = read_number(begin + GREETING + 1), err = read_number(begin + GREETING + 5);
-    if (out > MOST_PAYLOAD || err > MOST_PAYLOAD) go_cold("odd");
+    if (out > MAX_PAYLOAD_BYTES || err > MAX_PAYLOAD_BYTES) go_cold("odd");
     char *said = out + err <= sizeof header ? header : pages(out + err);
     if (!said) go_cold("large");
     got = read_all(said, out + err);
@@ -417,7 +417,7 @@ int main(int argc, char **argv) {
     }
     line = argv;
     service_uid = getuid();
-    if (argc < 2 || argc > MOST_WORDS + 2 || *argv[0] != '/' || *argv[1] != '/') give_up("this is no installed line");
+    if (argc < 2 || argc > MAX_ARGUMENTS + 2 || *argv[0] != '/' || *argv[1] != '/') give_up("this is no installed line");
     size_t here = strlen(argv[0]);
     while (argv[0][here] != '/') here--;
     if (here >= sizeof code) give_up("a path is too long");

@@ -31,11 +31,10 @@ REMEMBERED: tuple[Scene, ...] = (
         Step("Meanwhile, under Cursor:", ["hook", "cursor"], call("sudo systemctl restart shop")),
         "systemctl",
     ),
-    Step("Would a stricter preset have decided otherwise?", ["replay", "--host", "cursor", "--preset", "strict"]),
+    Step("Would a stricter preset have decided otherwise?", ["replay", "--agent", "cursor", "--preset", "strict"]),
     Repair("A rule that is proposed:", "project/new.toml", "", PROPOSED),
-    Repair("In the place of none:", "project/old.toml", "", "# none yet"),
-    Step("What a pull request should say of it:", ["diff", "old.toml", "new.toml", "--host", "cursor"]),
-    Step("What happened once becomes a test:", ["test", "new", "--from", "{cursor}"]),
+    Step("What would it change?", ["replay", "--agent", "cursor", "--policy", "new.toml"]),
+    Step("What happened once becomes a test:", ["new", "test", "--from", "{cursor}"]),
 )
 
 ALERTS = """[[alert]]
@@ -57,10 +56,10 @@ BELIEVED: tuple[Scene, ...] = (
         "For a spreadsheet; or `ocsf` for a SIEM, `otlp` for a collector:",
         ["log", "export", "--format", "csv", "--verdict", "denied"],
     ),
-    Repair("Somebody wants to be told:", "home/.config/trotline/alerts.toml", "", ALERTS),
+    Repair("Somebody wants to be told:", "home/.config/trotline/trotline.toml", "", ALERTS),
     Step("Cursor again:", ["hook", "cursor"], call("rm -rf ~")),
     Step("Who was told?", ["log", "send"]),
-    Step("And this conversation is nobody's business any more:", ["log", "forget", "--conversation", "from-cursor"]),
+    Step("And this conversation is nobody's business any more:", ["log", "conversations", "--clear", "from-cursor"]),
     Step("It still holds, and says that something is gone:", ["log", "verify", "--anchor", "~/elsewhere.anchor"]),
-    Step("What else is there without writing a hook?", ["ready"]),
+    Step("What else is there without writing a hook?", ["builtin"]),
 )

@@ -1,4 +1,4 @@
-"""What `make demo` is played on: a copy of the sample, in which a person thinks, types and changes files."""
+"""The steps of `make demo` and the copy of the sample in which they run."""
 
 import json
 import os
@@ -11,22 +11,22 @@ from pathlib import Path
 from threading import Timer
 from typing import NamedTuple
 
-FINE = {0, 1, 10, 20}
-"""Exit codes of a program that works: 1 says that something was found, 10 and 20 that a guard would ask, or deny."""
+EXPECTED_EXIT_CODES = {0, 1, 10, 20}
+"""Exit codes without an error: 1 means findings, 10 and 20 that a guard asks or denies."""
 
-WIDEST = 120
-"""Characters of a line; a longer one is shown as far as that."""
+MAX_WIDTH = 120
+"""Longer lines are cut."""
 
-PATIENCE = 60.0
-"""Seconds after which somebody who watches goes home."""
+WATCH_SECONDS = 60.0
+"""The timeout of a watching command."""
 
-TRAIL = ".local/state/trotline/v1/trail.db"
+AUDIT_LOG = ".local/state/trotline/v1/trail.db"
 
 
 class Step(NamedTuple):
-    """What the person thinks, what they type, and what the program reads.
+    """A command with a comment and its standard input.
 
-    `{denied}` is the number of the newest call that was refused, `{cursor}` that of the newest of Cursor.
+    `{denied}` is the number of the newest refused call, `{cursor}` that of the newest call of Cursor.
     """
 
     thought: str
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 
 class Repair(NamedTuple):
-    """What the person changes in a file; of a new one all is new."""
+    """A change of a file, or a new file."""
 
     thought: str
     file: str
@@ -45,7 +45,7 @@ class Repair(NamedTuple):
 
 
 class Tampering(NamedTuple):
-    """A copy of the home, in which somebody is at the trail with a tool for databases."""
+    """A copy of the home in which the audit log is changed with SQL."""
 
     thought: str
     home: str
@@ -53,12 +53,12 @@ class Tampering(NamedTuple):
 
 
 class Watching(NamedTuple):
-    """What somebody types who watches, until they have seen what another one types meanwhile."""
+    """A command that runs until it shows the effect of another one."""
 
     thought: str
     argv: list[str]
     meanwhile: Step
-    sees: str
+    expected: str
 
 
 Scene = Step | Repair | Tampering | Watching
@@ -79,18 +79,18 @@ class Stage(NamedTuple):
             case Watching():
                 return self._watch(scene)
 
-    def seen(self, text: str) -> str:
-        """Paths as a person knows them, instead of where the sample was copied to."""
+    def shorten(self, text: str) -> str:
+        """Replace the paths of the copy by short ones, and cut long lines."""
         for name, shown in (("project", "~/shop"), ("home", "~"), ("copy", "~"), ("system", "")):
             text = text.replace(str(self.world / name), shown)
-        return "\n".join(line if len(line) <= WIDEST else f"{line[: WIDEST - 2]} …" for line in text.split("\n"))
+        return "\n".join(line if len(line) <= MAX_WIDTH else f"{line[: MAX_WIDTH - 2]} …" for line in text.split("\n"))
 
     def _type(self, step: Step) -> bool:
-        words = [self._filled(word) for word in step.argv]
-        print(f"$ trotline {' '.join(_quoted(self.seen(word)) for word in words)}", flush=True)
+        words = [self._replace_placeholder(word) for word in step.argv]
+        print(f"$ trotline {' '.join(_quote(self.shorten(word)) for word in words)}", flush=True)
         done = self._run(words, step.payload, step.home)
-        print(self.seen(done.stdout).rstrip(), flush=True)
-        if done.returncode in FINE:
+        print(self.shorten(done.stdout).rstrip(), flush=True)
+        if done.returncode in EXPECTED_EXIT_CODES:
             return True
         print(done.stderr, file=sys.stderr)
         return False
@@ -111,8 +111,8 @@ class Stage(NamedTuple):
         roots = [f"--{name}={self.world / place}" for name, place in places.items()]
         return [sys.executable, "-m", "trotline", *words, *roots]
 
-    def _filled(self, word: str) -> str:
-        newest = {"{denied}": ["--verdict", "denied"], "{cursor}": ["--host", "cursor"]}
+    def _replace_placeholder(self, word: str) -> str:
+        newest = {"{denied}": ["--verdict", "denied"], "{cursor}": ["--agent", "cursor"]}
         if word in newest:
             found = json.loads(self._run(["log", "--json", "-n", "1", *newest[word]]).stdout)
             return str(found["data"]["records"][0]["seq"])
@@ -131,30 +131,30 @@ class Stage(NamedTuple):
     def _tamper(self, tampering: Tampering) -> bool:
         shutil.copytree(self.world / "home", self.world / tampering.home, ignore=shutil.ignore_patterns("run"))
         print(f"sqlite> {tampering.sql}")
-        with sqlite3.connect(self.world / tampering.home / TRAIL) as trail:
-            trail.execute(tampering.sql)
-        trail.close()
+        with sqlite3.connect(self.world / tampering.home / AUDIT_LOG) as database:
+            database.execute(tampering.sql)
+        database.close()
         return True
 
     def _watch(self, watching: Watching) -> bool:
         print(f"$ trotline {' '.join(watching.argv)}", flush=True)
         line = self._line(watching.argv)
         with subprocess.Popen(line, cwd=self.world / "project", stdout=subprocess.PIPE, text=True) as watcher:
-            patience = Timer(PATIENCE, watcher.terminate)
+            patience = Timer(WATCH_SECONDS, watcher.terminate)
             patience.start()
-            told = watcher.stdout or ()
-            print(self.seen(next(iter(told))).rstrip(), flush=True)  # it is there, and shows what was last
+            lines = watcher.stdout or ()
+            print(self.shorten(next(iter(lines))).rstrip(), flush=True)  # it runs, and shows the last record
             ok = self.play(watching.meanwhile)
             print("\n# And on the other screen:")
-            found = next((seen for seen in told if watching.sees in seen), "")
-            print(self.seen(found).rstrip(), flush=True)
+            found = next((line for line in lines if watching.expected in line), "")
+            print(self.shorten(found).rstrip(), flush=True)
             patience.cancel()
             watcher.terminate()
         return ok and bool(found)
 
 
-def _quoted(word: str) -> str:
-    """As a person would type it."""
+def _quote(word: str) -> str:
+    """Quote a word as a person would type it."""
     if word.startswith("~/"):
         return word
     return f'"{word}"' if "'" in word and not set(word) & set('"$`') else shlex.quote(word)

@@ -21,31 +21,29 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline import jsregex
-from trotline.analysis import scene as analysis
-from trotline.analysis.action import of_command
-from trotline.analysis.reading import Reading
-from trotline.analysis.tools.cmdlets import ALIASES, CMDLETS
-from trotline.config.configuration import Configuration, read_layers
-from trotline.config.jsonc import Document, Node
-from trotline.config.jsonc_reader import read
-from trotline.config.layers import layer_of
-from trotline.config.places import Roots
-from trotline.errors import UnreadablePayload
-from trotline.events import EVENTS, Event
-from trotline.fields import sample
-from trotline.guards.judgement import judged
-from trotline.guards.policy import Policy
-from trotline.hooks import Layer, LayerKind
-from trotline.hosts.cursor import read_event, write_event
-from trotline.hosts.cursor_editions import NAMES, edition
-from trotline.hosts.cursor_replies import Answer, read_reply
-from trotline.scanners.catalogue import scanners
-from trotline.scanners.redaction import redacted
-from trotline.scanners.rules import read_pack
-from trotline.scanners.scan import scan
-from trotline.scanners.secrets import Secrets
-from trotline.verdicts import SILENCE, Permission
+from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
+from trotline.agents.cursor.payloads import read_event, write_event
+from trotline.agents.cursor.replies import HookOutput, read_reply
+from trotline.analysis.analyze import analyze_command
+from trotline.analysis.shell import shell_state as analysis
+from trotline.analysis.shell.shell_analyzer import ShellAnalyzer
+from trotline.analysis.windows.cmdlets import ALIASES, CMDLETS
+from trotline.config.hooks_json.configuration import Configuration, read_layers
+from trotline.config.hooks_json.layers import get_layer
+from trotline.config.paths import Roots
+from trotline.domain.errors import UnreadablePayload
+from trotline.domain.event_fields import build_sample
+from trotline.domain.events import EVENTS, Event
+from trotline.domain.hooks import Layer, LayerKind
+from trotline.domain.verdicts import NO_OPINION, Permission
+from trotline.evaluation.evaluate import evaluate
+from trotline.formats import js_regex
+from trotline.formats.jsonc import JsonDocument, JsonNode, parse_jsonc
+from trotline.policy.policy import Policy
+from trotline.scanners.redaction import redact
+from trotline.scanners.scan import get_scanners, scan
+from trotline.scanners.secret_rules import read_pack
+from trotline.scanners.secrets import SecretScanner
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / ".fuzz"
@@ -64,8 +62,8 @@ def _must(holds: bool, what: str) -> None:
 
 
 def jsonc(data: bytes) -> None:
-    document = read(data)
-    _must(document == read(data), "reading again gives the same document")
+    document = parse_jsonc(data)
+    _must(document == parse_jsonc(data), "reading again gives the same document")
     size = len(document.text)
     for fault in document.faults:
         _must(0 <= fault.start <= size, f"a fault begins inside the text: {fault}")
@@ -78,7 +76,7 @@ def jsonc(data: bytes) -> None:
         _nested(document, document.root)
 
 
-def _placed(document: Document, offset: int) -> None:
+def _placed(document: JsonDocument, offset: int) -> None:
     line, column = document.position(offset)
     _must(1 <= line <= len(document.line_starts), f"line {line} exists")
     _must(column >= 1, "columns count from 1")
@@ -86,7 +84,7 @@ def _placed(document: Document, offset: int) -> None:
     _must(start + column - 1 == offset, "a position leads back to its offset")
 
 
-def _nested(document: Document, root: Node) -> None:
+def _nested(document: JsonDocument, root: JsonNode) -> None:
     _must(0 <= root.start <= root.end <= len(document.text), "the value stands inside the text")
     waiting = [root]
     while waiting:
@@ -96,7 +94,7 @@ def _nested(document: Document, root: Node) -> None:
             waiting.append(inner)
 
 
-def _inside(node: Node) -> Iterator[Node]:
+def _inside(node: JsonNode) -> Iterator[JsonNode]:
     yield from node.items
     for member in node.members.values():
         yield member.key
@@ -124,7 +122,10 @@ def _world(directory: Path) -> World:
         file.parent.mkdir(parents=True)
         file.touch()
     roots = Roots(home=home, system=directory / "system", projects=(project,), search_path=("/bin",))
-    found = {name: [layer_of(file, roots, edition(name), kind) for kind, file in files.items()] for name in NAMES}
+    found = {
+        name: [get_layer(file, roots, get_edition(name), kind) for kind, file in files.items()]
+        for name in EDITION_NAMES
+    }
     return World(roots, found)
 
 
@@ -141,11 +142,11 @@ def _the_world() -> World:
 
 def layers(data: bytes) -> None:
     """One input is all three files; its length chooses the edition."""
-    world, name = _the_world(), NAMES[len(data) % len(NAMES)]
+    world, name = _the_world(), EDITION_NAMES[len(data) % len(EDITION_NAMES)]
     for layer in world.layers[name]:
         Path(layer.file).write_bytes(data)
-    found = read_layers(world.layers[name], world.roots, edition(name))
-    _must(found == read_layers(world.layers[name], world.roots, edition(name)), "reading again finds the same")
+    found = read_layers(world.layers[name], world.roots, get_edition(name))
+    _must(found == read_layers(world.layers[name], world.roots, get_edition(name)), "reading again finds the same")
     _sound(found)
 
 
@@ -193,14 +194,14 @@ CONTRACTS = [cls.contract for cls in EVENTS.values()]
 def reply(data: bytes) -> None:
     """The first bytes choose the event, the edition, the exit code and the layer; the rest is the output."""
     head, output = data[:4].ljust(4, b"\0"), data[4:]
-    contract, contracted = CONTRACTS[head[0] % len(CONTRACTS)], edition(NAMES[head[1] % len(NAMES)])
-    answer = Answer((0, 0, 0, 2, 1)[head[2] % 5], output, output[:40])
+    contract, contracted = CONTRACTS[head[0] % len(CONTRACTS)], get_edition(EDITION_NAMES[head[1] % len(EDITION_NAMES)])
+    answer = HookOutput((0, 0, 0, 2, 1)[head[2] % 5], output, output[:40])
     closed, claude = bool(head[3] & 1), bool(head[3] & 2)
     heard = read_reply(contract, answer, contracted, command="x", fail_closed=closed, from_claude=claude)
     again = read_reply(contract, answer, contracted, command="x", fail_closed=closed, from_claude=claude)
     _must(repr(heard) == repr(again), "reading again hears the same")  # by text, because NaN is not equal to itself
     if heard.failure is not None:
-        _must(heard.verdict is SILENCE, "a failure says nothing")
+        _must(heard.verdict is NO_OPINION, "a failure says nothing")
         _must(bool(heard.failure.detail), "a failure has words")
     if not contracted.refuses(contract.name, refusable=contract.refusable):
         _must(not heard.verdict.permission, "what cannot be refused is not refused")
@@ -211,15 +212,15 @@ def pattern(data: bytes) -> None:
     source = data.decode("utf-8", "surrogateescape")  # a byte that is no UTF-8 becomes half an emoji
     first, second = _pattern(source), _pattern(source)
     _must(first == second, "reading again finds the same")
-    if isinstance(first, jsregex.Pattern):
+    if isinstance(first, js_regex.JsPattern):
         _must(first.source == source, "a pattern remembers its source")
-        _must((first.re2 is None) == bool(first.beyond), "a pattern is translated, or says why not")
+        _must((first.re2 is None) == bool(first.unsupported), "a pattern is translated, or says why not")
 
 
-def _pattern(source: str) -> jsregex.Pattern | tuple[str, int]:
+def _pattern(source: str) -> js_regex.JsPattern | tuple[str, int]:
     try:
-        return jsregex.parse(source)
-    except jsregex.PatternError as error:
+        return js_regex.parse_js_regex(source)
+    except js_regex.PatternError as error:
         _must(0 <= error.offset <= len(source), f"an error stands inside the pattern: {error.offset}")
         _must(bool(error.message), "an error says what is wrong")
         return error.message, error.offset
@@ -229,7 +230,7 @@ def _pattern(source: str) -> jsregex.Pattern | tuple[str, int]:
 
 
 def scanned(data: bytes) -> None:
-    every = list(scanners().values())
+    every = list(get_scanners().values())
     found = scan(data, KEY, every)
     _must(found == scan([data[:7], data[7:]], KEY, every), "in pieces the same is found")
     for finding in found.findings:
@@ -237,9 +238,9 @@ def scanned(data: bytes) -> None:
         _must(0 <= place.offset < len(data), f"{finding} stands inside the text")
         _must((place.line, place.column_from) < (place.line_to, place.column_to), f"{finding} goes forward")
     text = data.decode("utf-8", "replace")
-    clean, taken = redacted(text, KEY)
+    clean, taken = redact(text, KEY)
     _must((clean == text) == (not taken), "what holds nothing is as it was")
-    _must(redacted(clean, KEY) == (clean, []), "redacting twice is redacting once")
+    _must(redact(clean, KEY) == (clean, []), "redacting twice is redacting once")
 
 
 def rules(data: bytes) -> None:
@@ -247,7 +248,7 @@ def rules(data: bytes) -> None:
     pack, broken = read_pack(text)
     lines = text.count("\n") + 1
     _must(all(1 <= rule.line <= lines and rule.message for rule in broken), "a broken rule has its line and its reason")
-    scan(data, KEY, [Secrets([pack])])
+    scan(data, KEY, [SecretScanner([pack])])
 
 
 KEY = b"of the fuzzer"
@@ -255,16 +256,16 @@ KEY = b"of the fuzzer"
 
 # -- command lines
 
-AGENT = analysis.World("/home/ann/app", ("/home/ann/app",), "/home/ann", "ann")
+AGENT = analysis.Environment("/home/ann/app", ("/home/ann/app",), "/home/ann", "ann")
 
 
 def shell(data: bytes) -> None:
     """A line is read, whatever it is, and every effect points into it."""
     line = data.decode("utf-8", "surrogateescape")
-    reading = Reading(AGENT)
-    reading.line(line)
-    again = Reading(AGENT)
-    again.line(line)
+    reading = ShellAnalyzer(AGENT)
+    reading.analyze_line(line)
+    again = ShellAnalyzer(AGENT)
+    again.analyze_line(line)
     _must(reading.effects == again.effects, "reading again finds the same")
     for effect in reading.effects:
         _must(0 <= effect.column_from <= effect.column_to <= len(line) + 1, f"{effect} points into the line")
@@ -313,7 +314,7 @@ def _is_exempt(line: str) -> bool:
 
 
 def _stopped(line: str) -> bool:
-    return judged(of_command(line, AGENT).effects, AGENT, Policy("standard")).permission >= Permission.ASK
+    return evaluate(analyze_command(line, AGENT).effects, AGENT, Policy("standard")).permission >= Permission.ASK
 
 
 # -- the targets
@@ -408,7 +409,7 @@ PATTERN_WORDS = ("(?:", "(?=", "(?<!", "(?<a>", "\\k<a>", "\\1", "[^", "]", "{1,
 TARGETS = (
     Target("jsonc", jsonc, HOOKS_FILES, JSON_WORDS),
     Target("layers", layers, HOOKS_FILES, (*JSON_WORDS, *KEYS, *EVENTS)),
-    Target("event", event, tuple(json.dumps(sample(name)).encode() for name in EVENTS), (*JSON_WORDS, *EVENTS)),
+    Target("event", event, tuple(json.dumps(build_sample(name)).encode() for name in EVENTS), (*JSON_WORDS, *EVENTS)),
     Target("reply", reply, tuple(b"\3\2\0\0" + text for text in REPLIES), (*JSON_WORDS, *REPLY_KEYS)),
     Target("pattern", pattern, PATTERNS, PATTERN_WORDS),
     Target("scanned", scanned, SCANNED, SCANNED_WORDS),

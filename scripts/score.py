@@ -13,17 +13,17 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-from trotline.analysis.action import Analysis, of_command, of_server
-from trotline.analysis.scene import World
-from trotline.analysis.shell.parser import parsed
-from trotline.guards.judgement import judged
-from trotline.guards.policy import Policy
-from trotline.verdicts import Permission
+from trotline.analysis.analyze import Analysis, analyze_command, analyze_mcp_call
+from trotline.analysis.shell.parser import parse_script
+from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.verdicts import Permission
+from trotline.evaluation.evaluate import evaluate
+from trotline.policy.policy import Policy
 
 CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
 STOP, PASS = {"deny", "ask"}, {"allow", "no_opinion"}
 CALLS = "mcp_calls"
-WORLD = World("/home/user/project", ("/home/user/project",), "/home/user", "user")
+ENVIRONMENT = Environment("/home/user/project", ("/home/user/project",), "/home/user", "user")
 
 
 def rows() -> list[dict[str, str]]:
@@ -52,8 +52,8 @@ def calls() -> list[dict[str, str]]:
 def analysed(command: str, corpus: str) -> Analysis:
     if corpus == CALLS:
         tool, given = json.loads(command)
-        return of_server("", tool, given, WORLD)
-    return of_command(command, WORLD)
+        return analyze_mcp_call("", tool, given, ENVIRONMENT)
+    return analyze_command(command, ENVIRONMENT)
 
 
 def main() -> None:
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--show", default="", help="print the wrong rows of this source")
     parser.add_argument("--wrong", choices=["missed", "stopped"], help="only these")
     parser.add_argument("--find", default="", help="only rows with this text")
-    parser.add_argument("--rewritten", action="store_true", help="quote the words otherwise, wrap in two carriers")
+    parser.add_argument("--rewritten", action="store_true", help="quote the words otherwise, wrap in two wrappers")
     parser.add_argument("--as-data", action="store_true", help="as an argument of echo, a commit message, a pattern")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -70,7 +70,7 @@ def main() -> None:
         score(preset, given)
 
 
-CARRIERS = (
+WRAPPERS = (
     "env A=1 bash -c {q}",
     "timeout 30 bash -c {q}",
     "true && {{ {c}\n}}",
@@ -86,12 +86,12 @@ DATA = ("echo {q}", "git commit -m {q}", "grep -rn {q} src", "cat > notes.md <<'
 
 
 def rewritten(command: str, chance: random.Random) -> str:
-    """The same command in other words: every plain word quoted in one of several ways, then carried twice."""
-    if not parsed(command).fault and "<<" not in command:
+    """The same command in other words: every plain word quoted in one of several ways, then wrapped twice."""
+    if not parse_script(command).error and "<<" not in command:
         command = _PLAIN_WORD.sub(lambda match: _quoted(match[0], chance), command)
-    for carrier in chance.sample(CARRIERS, 2):
-        if "TROTLINE" not in carrier or "TROTLINE" not in command:
-            command = carrier.format(c=command, q=shlex.quote(command))
+    for wrapper in chance.sample(WRAPPERS, 2):
+        if "TROTLINE" not in wrapper or "TROTLINE" not in command:
+            command = wrapper.format(c=command, q=shlex.quote(command))
     return command
 
 
@@ -123,7 +123,7 @@ def score(preset: str, given: argparse.Namespace) -> None:
         if given.as_data:
             command = chance.choice(DATA).format(c=command, q=shlex.quote(command))
         analysis = analysed(command, corpus)
-        judgement = judged(analysis.effects, WORLD, Policy(preset))
+        judgement = evaluate(analysis.effects, ENVIRONMENT, Policy(preset))
         stopped = judgement.permission >= Permission.ASK
         wanted = row["expected"] in STOP
         count = counts[corpus]
@@ -131,7 +131,7 @@ def score(preset: str, given: argparse.Namespace) -> None:
         count[1 if wanted else 3] += 1
         word = "missed" if wanted else "stopped"
         if stopped != wanted and given.show == corpus and given.wrong in {None, word} and given.find in row["command"]:
-            who = ", ".join(f"{o.guard}/{o.row.name}" for o in judgement.opinions[:2])
+            who = ", ".join(f"{o.guard}/{o.rule.name}" for o in judgement.matches[:2])
             kinds = " ".join(sorted({e.kind for e in analysis.effects}))
             print(f"{word:8}{row.get('pack') or row.get('guard') or '':20} {command!r:.180}  [{who}] {kinds}")
     print(f"{preset}:", file=sys.stderr)

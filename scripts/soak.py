@@ -7,13 +7,13 @@ import threading
 import time
 from pathlib import Path
 
-from trotline.config.places import Roots
+from trotline.config.paths import Roots
+from trotline.domain.events import BeforeShell
+from trotline.domain.outcomes import Outcome, Run
+from trotline.domain.verdicts import Permission
 from trotline.engine import survivors
-from trotline.engine.engine import Engine
-from trotline.engine.launch import COOKIE
-from trotline.events import BeforeShell
-from trotline.outcomes import Outcome, Run
-from trotline.verdicts import Permission
+from trotline.engine.dispatch import Dispatcher
+from trotline.engine.hook_command import RUN_VARIABLE
 
 HOOKS = (
     """cat >/dev/null; echo '{"permission": "allow"}'""",
@@ -23,22 +23,22 @@ HOOKS = (
 )
 
 
-def build(world: Path) -> Engine:
+def build(world: Path) -> Dispatcher:
     roots = Roots(home=world / "home", system=world / "system", projects=(world / "project",))
     roots.user_file.parent.mkdir(parents=True)
     entries = [{"command": command} for command in HOOKS]
     roots.user_file.write_text(json.dumps({"version": 1, "hooks": {"beforeShellExecution": entries}}))
-    return Engine(roots, {"PATH": "/usr/bin:/bin"}, lambda: time.time_ns() // 1000)
+    return Dispatcher(roots, {"PATH": "/usr/bin:/bin"}, lambda: time.time_ns() // 1000)
 
 
 def is_right(outcome: Outcome, *, odd: bool) -> bool:
-    runs = [run for run in outcome.voices if isinstance(run, Run)]
+    runs = [run for run in outcome.responses if isinstance(run, Run)]
     wanted = Permission.DENY if odd else Permission.ALLOW
     codes = [run.exit_code for run in runs] == [0, 0, 1, 0]
     return codes and outcome.decision.permission is wanted and (outcome.decision.verdict.user_message == "odd") is odd
 
 
-def soak(engine: Engine, threads: int, events: int) -> tuple[int, list[str]]:
+def soak(engine: Dispatcher, threads: int, events: int) -> tuple[int, list[str]]:
     """How many Outcomes were wrong, and the cookies of all runs."""
     wrong = 0
     cookies: list[str] = []
@@ -50,7 +50,7 @@ def soak(engine: Engine, threads: int, events: int) -> tuple[int, list[str]]:
             event = BeforeShell(command="odd one" if odd else "even one", conversation_id=str(number))
             outcome = engine.dispatch(event)
             wrong += not is_right(outcome, odd=odd)
-            cookies.extend(run.id for run in outcome.voices if isinstance(run, Run))
+            cookies.extend(run.id for run in outcome.responses if isinstance(run, Run))
 
     working = [threading.Thread(target=fire, args=(number,)) for number in range(threads)]
     for thread in working:
@@ -70,7 +70,7 @@ def main() -> int:
         engine = build(Path(scratch))
         before, begun = descriptors(), time.monotonic()
         wrong, cookies = soak(engine, threads, events)
-        left = sum(len(survivors.carriers(f"{COOKIE}={cookie}")) for cookie in cookies[-64:])
+        left = sum(len(survivors.carriers(f"{RUN_VARIABLE}={cookie}")) for cookie in cookies[-64:])
         seconds = time.monotonic() - begun
     open_now = descriptors() - before
     print(f"{threads} threads x {events} events x {len(HOOKS)} hooks in {seconds:.0f} s: {wrong} wrong outcomes,")

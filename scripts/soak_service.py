@@ -26,14 +26,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import trotline
-from trotline.audit import trail
-from trotline.audit.chain import breaks_in
-from trotline.audit.spool import Spool
-from trotline.audit.sqlite_store import SqliteStore
-from trotline.canary import WORD
+from trotline.audit.store import audit_log
+from trotline.audit.store.spool import Spool
+from trotline.audit.store.sqlite_store import SqliteStore
+from trotline.audit.verify.chain import find_breaks
+from trotline.evaluation.canary import WORD
+from trotline.service.bootstrap import LIBRARIES
 from trotline.service.bytecode import keep_bytecode
-from trotline.service.directory import RunDirectory, write_down
-from trotline.service.entrance import LIBRARIES
+from trotline.service.directory import RunDirectory, write_lock_facts
 
 ROOT = Path(__file__).parent.parent
 BESIDE_US = (*LIBRARIES, "click", "httpx2")
@@ -51,7 +51,7 @@ BESIDE = ("_re2*.so", "typing_extensions.py")
 
 
 class Ended(NamedTuple):
-    """What a host saw of a call."""
+    """What an agent saw of a call."""
 
     stdout: bytes
     stderr: bytes
@@ -68,8 +68,8 @@ class Site(NamedTuple):
         return self.path / "trotline" / "service"
 
     def line(self, home: Path, *more: str, client: str = CLIENT, event: str = "beforeShellExecution") -> list[str]:
-        """The words of an installed line, for a client or, as `twin.py`, for its twin."""
-        words = ["--host", "cursor", "--event", event, "--home", str(home), *more]
+        """The words of an installed line, for a client or, as `python_client.py`, for its twin."""
+        words = ["--agent", "cursor", "--event", event, "--home", str(home), *more]
         program = self.service / client
         if program.suffix == ".py":
             return ["/usr/bin/env", "-i", sys.executable, "-I", "-S", str(program), *words]
@@ -152,7 +152,7 @@ def allow_start(home: Path, killed: int, seconds: float = 20.0) -> None:
     while (lock := directory.lock()) is None and pid_of(home) == killed and time.monotonic() < until:
         time.sleep(0.001)  # it is dead when its lock is free
     if lock is not None:
-        write_down(lock)
+        write_lock_facts(lock)
         os.close(lock)
 
 
@@ -225,7 +225,7 @@ def _at_last(home: Path, wanted: set[str]) -> Soaked:
     while found.wordless != last or (found.wordless and time.monotonic() - since < SECONDS_FOR_WORDS):
         since = since if found.wordless == last else time.monotonic()
         last = found.wordless
-        with trail.opened(state_of(home)) as store:
+        with audit_log.open_audit_log(state_of(home)) as store:
             found = _compared(store, wanted)
     return found
 
@@ -260,7 +260,7 @@ def _compared(store: SqliteStore, wanted: set[str]) -> Soaked:
         lost=len(wanted - set(seen)),
         doubled=sum(seen.values()) - len(seen),
         torn=len(store.unread()),
-        breaks=sum(1 for _ in breaks_in(store.entries(), store.checkpoints())),
+        breaks=sum(1 for _ in find_breaks(store.entries(), store.checkpoints())),
         wordless=len(of.keys() - worded),
     )
 

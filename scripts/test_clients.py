@@ -47,7 +47,7 @@ class Seen(NamedTuple):
     def right(self) -> bool:
         canary = self.command == "canary"
         told = canary and self.agent not in MUTE
-        return self.ran is not canary and self.recorded == ("deny" if canary else "silent") and self.told is told
+        return self.ran is not canary and self.recorded == ("deny" if canary else "none") and self.told is told
 
 
 def main() -> int:
@@ -99,7 +99,7 @@ def _play(agent: str, command: str) -> Seen:
 
 def _recorded(out: Path) -> str:
     """What the spool says of the last shell command that was judged."""
-    from trotline.audit.spool import Spool
+    from trotline.audit.store.spool import Spool
 
     spools = list(out.rglob("spool.log"))
     records = [record for file in spools for record in Spool(file.parent).read().records]

@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 REQUESTS: dict[str, Any] = {"/v1/logs": ExportLogsServiceRequest, "/v1/traces": ExportTraceServiceRequest}
 
 
-class Got(NamedTuple):
+class CollectedRequest(NamedTuple):
     """One request that arrived."""
 
     path: str
@@ -40,14 +40,14 @@ class Got(NamedTuple):
         is_log = self.path == "/v1/logs"
         part = self.message.resource_logs[0] if is_log else self.message.resource_spans[0]
         scope = part.scope_logs[0].scope if is_log else part.scope_spans[0].scope
-        return named(scope.attributes)
+        return read_attributes(scope.attributes)
 
     @property
     def batch(self) -> str:
         return str(self.scope["trotline.batch"])
 
 
-class Say(NamedTuple):
+class CollectorReply(NamedTuple):
     """What is answered."""
 
     status: int = 200
@@ -59,16 +59,16 @@ class Collector:
     """What it got, and what it will say: first to last, and then that all is well."""
 
     def __init__(self) -> None:
-        self.got: list[Got] = []
-        self.says: list[Say] = []
-        self.before_answer: Callable[[Got], None] = lambda _: None
+        self.got: list[CollectedRequest] = []
+        self.says: list[CollectorReply] = []
+        self.before_answer: Callable[[CollectedRequest], None] = lambda _: None
         self.url = ""
         self._new = threading.Condition()
 
-    def take(self, got: Got) -> Say:
+    def take(self, got: CollectedRequest) -> CollectorReply:
         with self._new:
             self.got.append(got)
-            say = self.says.pop(0) if self.says else Say()
+            say = self.says.pop(0) if self.says else CollectorReply()
             self._new.notify_all()
         self.before_answer(got)
         return say
@@ -80,25 +80,27 @@ class Collector:
     @property
     def taken(self) -> list[str]:
         """Ids of records in the order in which they came."""
-        return [named(log.attributes)["log.record.uid"] for got in self.got for log in got.logs]
+        return [read_attributes(log.attributes)["log.record.uid"] for got in self.got for log in got.logs]
 
     @property
     def spans(self) -> list[Any]:
         return [span for got in self.got for span in got.spans]
 
 
-def named(attributes: Any) -> dict[str, Any]:
+def read_attributes(attributes: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
 
 
 @contextmanager
-def collecting() -> Iterator[Collector]:
+def serve_collector() -> Iterator[Collector]:
     collector = Collector()
 
     class Door(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            say = collector.take(Got(self.path, {name.lower(): text for name, text in self.headers.items()}, body))
+            say = collector.take(
+                CollectedRequest(self.path, {name.lower(): text for name, text in self.headers.items()}, body)
+            )
             self.send_response(say.status)
             for name, text in say.headers:
                 self.send_header(name, text)

@@ -1,4 +1,4 @@
-"""Bad hooks, and what a host must make of each: a table, played through `trotline fire --json` and nothing else.
+"""Bad hooks, and what an agent must make of each: a table, played through `trotline fire --json` and nothing else.
 
     python tests/faults.py          a line per row, exit 1 if one is not as wanted
     python tests/faults.py --json   the same for programs
@@ -54,7 +54,7 @@ class Kind(NamedTuple):
     name: str
     script: str | None  # None: there is no such file
     failure: str = ""
-    says: str = "silent"  # what counts when it is no failure
+    says: str = "none"  # what counts when it is no failure
     seconds: float = PATIENT
     exit: int | None = None
     warning: str = ""
@@ -295,9 +295,9 @@ class Row(NamedTuple):
     @property
     def permission(self) -> str:
         if self.event not in REFUSABLE:
-            return "silent"
+            return "none"
         if self.failure:
-            return "deny" if refuses(self) else "silent"
+            return "deny" if refuses(self) else "none"
         return self.kind.says
 
 
@@ -382,19 +382,19 @@ def play_all(rows: Iterable[Row], scratch: Path) -> list[Seen]:
 
     def together(row: Row) -> tuple[Any, ...]:
         alone = row.id if row.kind.loud and row.event == "beforeShellExecution" else ""
-        decision = "go on" if row.permission in {"silent", "allow"} else row.permission
+        decision = "go on" if row.permission in {"none", "allow"} else row.permission
         return (row.edition, row.event, row.in_claude_file, row.kind.gone, row.kind.big, alone, decision)
 
     batches = [list(batch) for _, batch in groupby(sorted(rows, key=together), together)]
-    worlds = [scratch / str(number) for number in range(len(batches))]
+    workspaces = [scratch / str(number) for number in range(len(batches))]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [seen for batch in pool.map(play, batches, worlds) for seen in batch]
+        return [seen for batch in pool.map(play, batches, workspaces) for seen in batch]
 
 
-def play(batch: list[Row], world: Path) -> list[Seen]:
+def play(batch: list[Row], workspace: Path) -> list[Seen]:
     """One call of `fire` for rows that want the same decision."""
-    lines = write_world(batch, world)
-    fired = fire(batch[0], world)
+    lines = write_world(batch, workspace)
+    fired = fire(batch[0], workspace)
     cookies = {str(run.get("run")): line for line, run in fired.runs.items()}
     living = processes_with(cookies)
     seen = []
@@ -406,7 +406,7 @@ def play(batch: list[Row], world: Path) -> list[Seen]:
         if row.kind.leaves and not left:
             problems.append("its background process was not let live")
         if not row.kind.leaves:
-            pids = world / "home/.cursor" / f"{row.kind.file}.{row.word}.pids"
+            pids = workspace / "home/.cursor" / f"{row.kind.file}.{row.word}.pids"
             known = [int(pid) for pid in pids.read_text().split()] if pids.exists() else []
             problems += [f"process {pid} is still there" for pid in (*left, *known) if outlives(pid)]
         got = {key: run.get(key) for key in ("permission", "failure", "exit", "warnings", "micros")}
@@ -417,7 +417,7 @@ def play(batch: list[Row], world: Path) -> list[Seen]:
     return seen
 
 
-EXITS = {"silent": 0, "allow": 0, "ask": 10, "deny": 20}
+EXITS = {"none": 0, "allow": 0, "ask": 10, "deny": 20}
 
 
 def problems_of_call(fired: Fired) -> Iterator[str]:
@@ -450,10 +450,10 @@ def problems_of_run(row: Row, run: dict[str, Any], fired: Fired) -> Iterator[str
         yield f"no warning speaks of `{row.kind.warning}`: {run['warnings']}"
 
 
-def write_world(batch: list[Row], world: Path) -> dict[str, str]:
+def write_world(batch: list[Row], workspace: Path) -> dict[str, str]:
     """The files of these rows; the command line of each, by its id."""
-    beside = world / "home" / ".cursor"
-    for directory in (beside, world / "home" / ".claude", world / "system", world / "project"):
+    beside = workspace / "home" / ".cursor"
+    for directory in (beside, workspace / "home" / ".claude", workspace / "system", workspace / "project"):
         directory.mkdir(parents=True)
     for kind in {row.kind for row in batch}:
         if kind.script is not None:
@@ -471,13 +471,13 @@ def write_world(batch: list[Row], world: Path) -> dict[str, str]:
     if batch[0].in_claude_file:
         hooks = [{"type": "command", **entry, **_claude_fail_closed(entry)} for entry in entries]
         body: dict[str, Any] = {"hooks": {"UserPromptSubmit": [{"hooks": hooks}]}}
-        (world / "home" / ".claude" / "settings.json").write_text(json.dumps(body))
+        (workspace / "home" / ".claude" / "settings.json").write_text(json.dumps(body))
     else:
         (beside / "hooks.json").write_text(json.dumps({"version": 1, "hooks": {event: entries}}))
     payload = {"hook_event_name": event, **PAYLOADS[event]}
     if batch[0].kind.big:
         payload["command"] = "x" * 5_000_000
-    (world / "payload.json").write_text(json.dumps(payload))
+    (workspace / "payload.json").write_text(json.dumps(payload))
     return lines
 
 
@@ -500,39 +500,39 @@ with open(sys.argv[1], "w") as file:
 that of the one it was forked from."""
 
 
-def fire(row: Row, world: Path) -> Fired:
+def fire(row: Row, workspace: Path) -> Fired:
     """Call `trotline fire`, and never wait for it without end."""
-    payload = world / "payload.json"
-    handed = world / "payload.fifo" if row.kind.gone else payload
+    payload = workspace / "payload.json"
+    handed = workspace / "payload.fifo" if row.kind.gone else payload
     if row.kind.gone:
         os.mkfifo(handed)
-    roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
+    roots = [f"--{name}={workspace / name}" for name in ("home", "system", "project")]
     command = [sys.executable, "-m", "trotline", "fire", "--json", f"--edition={row.edition}", *roots]
-    watcher = [sys.executable, "-IS", "-c", WATCHER, str(world / "usage"), str(GIVE_UP)]
-    with (world / "stdout").open("wb") as stdout, (world / "stderr").open("wb") as stderr:
+    watcher = [sys.executable, "-IS", "-c", WATCHER, str(workspace / "usage"), str(GIVE_UP)]
+    with (workspace / "stdout").open("wb") as stdout, (workspace / "stderr").open("wb") as stderr:
         process = subprocess.Popen(
             [*watcher, *command, f"--payload={handed}"],
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
-            cwd=world,
+            cwd=workspace,
         )
         if row.kind.gone:
-            _take_the_directory_away(world, handed, payload.read_bytes())
+            _take_the_directory_away(workspace, handed, payload.read_bytes())
         process.wait()
-    code, seconds, megabytes = (world / "usage").read_text().split()
+    code, seconds, megabytes = (workspace / "usage").read_text().split()
     try:
-        answer = json.loads((world / "stdout").read_bytes())
+        answer = json.loads((workspace / "stdout").read_bytes())
     except ValueError:
         answer = {}
-    errors = (world / "stderr").read_text("utf-8", "replace")
+    errors = (workspace / "stderr").read_text("utf-8", "replace")
     return Fired(int(code), answer, float(seconds), float(megabytes), errors)
 
 
-def _take_the_directory_away(world: Path, fifo: Path, payload: bytes) -> None:
+def _take_the_directory_away(workspace: Path, fifo: Path, payload: bytes) -> None:
     """Opening the pipe waits until `fire` reads from it; by then it has looked at its options, and not yet at hooks."""
     with fifo.open("wb") as writer:
-        (world / "project").rmdir()
+        (workspace / "project").rmdir()
         writer.write(payload)
 
 

@@ -6,67 +6,67 @@ from typing import Any
 
 import msgspec
 
-from trotline.config.configuration import Configuration, load
-from trotline.config.lookaround import search
-from trotline.config.places import Roots
-from trotline.engine.answers import run_of
-from trotline.engine.processes import Ended, Stopped
-from trotline.events import Event
-from trotline.hooks import Hook
-from trotline.hosts.cursor import read_event
-from trotline.hosts.cursor_editions import edition
-from trotline.outcomes import Voice, decide
-from trotline.testing.door import seen_in_decision, seen_in_files
-from trotline.testing.situations import QUICK, Case, set_up
+from trotline.agents.cursor.cursor_editions import get_edition
+from trotline.agents.cursor.payloads import read_event
+from trotline.config.hooks_json.configuration import Configuration, load
+from trotline.config.hooks_json.lookaround import search
+from trotline.config.paths import Roots
+from trotline.domain.events import Event
+from trotline.domain.hooks import Hook
+from trotline.domain.outcomes import Response, decide
+from trotline.engine.hook_output import build_run
+from trotline.engine.processes import ProcessResult, StopReason
+from trotline.testing.conformance import HANG_TIMEOUT, ConformanceCase, set_up_case
+from trotline.testing.conformance_engine import describe_decision, describe_files
 
 FAILED = {
-    "timed out": Ended(stopped=Stopped.TIME),
-    "killed": Ended(exit_code=-9),
-    "too much output": Ended(stopped=Stopped.OUTPUT),
-    "crashed": Ended(exit_code=1),
-    "not found": Ended(exit_code=127),
-    "not executable": Ended(exit_code=126, stderr=b"permission denied"),
+    "timed out": ProcessResult(stopped=StopReason.TIME),
+    "killed": ProcessResult(exit_code=-9),
+    "too much output": ProcessResult(stopped=StopReason.OUTPUT),
+    "crashed": ProcessResult(exit_code=1),
+    "not found": ProcessResult(exit_code=127),
+    "not executable": ProcessResult(exit_code=126, stderr=b"permission denied"),
 }
 
 
-def play(case: Case, world: Path) -> dict[str, Any]:
+def play(case: ConformanceCase, workspace: Path) -> dict[str, Any]:
     """What is seen when this situation is played in an empty directory."""
-    request = set_up(case, world)
+    request = set_up_case(case, workspace)
     roots = Roots(
-        home=world / "home",
-        system=world / "system",
+        home=workspace / "home",
+        system=workspace / "system",
         projects=tuple(Path(project) for project in request["projects"]),
         platform=request["platform"],
     )
-    configuration = load(roots, edition(case.edition), claude=request["claude"])
-    seen = seen_in_files(configuration, world)
+    configuration = load(roots, get_edition(case.edition), claude=request["claude"])
+    seen = describe_files(configuration, workspace)
     if request["events"]:
         seen |= _seen_of_event(case, configuration, read_event(json.dumps(request["events"][-1])))
     return seen
 
 
-def _seen_of_event(case: Case, configuration: Configuration, event: Event) -> dict[str, Any]:
+def _seen_of_event(case: ConformanceCase, configuration: Configuration, event: Event) -> dict[str, Any]:
     contract = configuration.edition
     fits = [(hook, hook.fit(event, search)) for hook in configuration.hooks]
     running = [hook for hook, fit in fits if fit.applies]
-    voices = [_voice(hook, case, event, configuration) for hook in running]
-    decision = decide(event.contract, voices, contract)
+    responses = [_response(hook, case, event, configuration) for hook in running]
+    decision = decide(event.contract, responses, contract)
     return {
-        **seen_in_decision(decision, voices, {}),
+        **describe_decision(decision, responses, {}),
         "ran": [hook.line for hook in running],
         "why": [fit.why for hook, fit in fits if hook.event == event.wire_name],
     }
 
 
-def _voice(hook: Hook, case: Case, event: Event, configuration: Configuration) -> Voice:
+def _response(hook: Hook, case: ConformanceCase, event: Event, configuration: Configuration) -> Response:
     script = _script(hook.line, case)
     if script.get("fails") == "timed out":
-        hook = msgspec.structs.replace(hook, timeout=QUICK)
-    run = run_of(hook, _ended(script), event, configuration.edition, "")
+        hook = msgspec.structs.replace(hook, timeout=HANG_TIMEOUT)
+    run = build_run(hook, _ended(script), event, configuration.edition, "")
     return msgspec.structs.replace(run, author=hook.line)
 
 
-def _script(command: str, case: Case) -> dict[str, Any]:
+def _script(command: str, case: ConformanceCase) -> dict[str, Any]:
     """What the hook with this command was told to answer."""
     hooks: list[dict[str, Any]] = case.body.get("hooks", [])
     if command.startswith("hook-"):
@@ -75,11 +75,11 @@ def _script(command: str, case: Case) -> dict[str, Any]:
     return answers.get(command, {})
 
 
-def _ended(script: dict[str, Any]) -> Ended:
+def _ended(script: dict[str, Any]) -> ProcessResult:
     """How the process would have ended, had there been one."""
     if "fails" in script:
         return FAILED[script["fails"]]
-    return Ended(
+    return ProcessResult(
         exit_code=script.get("exit", 0),
         stdout=script.get("says", "").encode(),
         stderr=script.get("stderr", "").encode(),

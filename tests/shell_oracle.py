@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trotline.analysis.shell import syntax
-from trotline.analysis.shell.ansi import decoded
+from trotline.analysis.shell.shell_escapes import decode_escapes
 
 SHFMT = str(Path(sys.executable).parent / "shfmt")
 MARK = "__between_lines"
@@ -98,7 +98,7 @@ def _literal(word: dict[str, Any]) -> str:
             )
         elif part["Type"] == "SglQuoted":
             value = part.get("Value", "")
-            texts.append(decoded(value) if part.get("Dollar") else value)
+            texts.append(decode_escapes(value) if part.get("Dollar") else value)
         elif part["Type"] == "DblQuoted" and all(inner["Type"] == "Lit" for inner in part.get("Parts") or []):
             value = "".join(inner.get("Value", "") for inner in part.get("Parts") or [])
             texts.append(re.sub(r'\\([$`"\\\n])', lambda match: "" if match[1] == "\n" else match[1], value))
@@ -110,23 +110,23 @@ def _literal(word: dict[str, Any]) -> str:
 # Ours
 
 
-def read_by_us(script: syntax.Script) -> Words:
+def read_by_us(script: syntax.ShellScript) -> Words:
     return [word for _, word in sorted(_in_script(script), key=lambda one: one[0])]
 
 
-def _in_script(script: syntax.Script) -> Iterator[tuple[int, str]]:
+def _in_script(script: syntax.ShellScript) -> Iterator[tuple[int, str]]:
     for pipeline in script.pipelines:
         for stage in pipeline.stages:
             yield from _in(stage)
 
 
 def _in(node: Any) -> Iterator[tuple[int, str]]:
-    if isinstance(node, syntax.Script):
+    if isinstance(node, syntax.ShellScript):
         yield from _in_script(node)
         return
-    if isinstance(node, syntax.Command) and node.words:
+    if isinstance(node, syntax.ShellCommand) and node.words:
         first = node.words[0]
-        literal = all(isinstance(piece, syntax.Text) for piece in first.pieces)
+        literal = all(isinstance(piece, syntax.LiteralPiece) for piece in first.pieces)
         yield first.start, "".join(piece.value for piece in first.pieces) if literal else "?"  # type: ignore[union-attr]
     if isinstance(node, tuple | list):
         for inner in node:

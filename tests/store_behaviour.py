@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from trotline.audit.query import Query
-from trotline.audit.store import Forgetting, Line, Store, Unread
+from trotline.audit.query.query import Query
+from trotline.audit.store.store import ForgetRequest, Store, StoredLine, UnreadLine
 
 HOUR = 3_600_000_000
 
@@ -15,12 +15,12 @@ def record(number: int, **fields: Any) -> dict[str, Any]:
         "schema": "trotline.record/1",
         "id": f"id-{number}",
         "at_us": number * HOUR,
-        "host": "somebody",
+        "agent": "somebody",
         "event": "beforeShellExecution",
         "conversation": "c1",
-        "asked": "silent",
+        "asked": "none",
         "deciders": [],
-        "voices": [],
+        "responses": [],
         "losses": [],
         "withheld": [],
         "micros": 100,
@@ -35,7 +35,7 @@ def detail(number: int, *, command: str = "", effects: tuple[tuple[Any, ...], ..
 
 
 def keep(store: Store, *bodies: dict[str, Any]) -> int:
-    return store.append([Line(body, str(at)) for at, body in enumerate(bodies)])
+    return store.append([StoredLine(body, str(at)) for at, body in enumerate(bodies)])
 
 
 def ids(store: Store, **asked: Any) -> list[str]:
@@ -56,8 +56,8 @@ def test_newest_is_what_came_last_whatever_its_clock_said(store: Store) -> None:
 
 def test_the_same_id_again_changes_nothing(store: Store) -> None:
     assert keep(store, record(1), record(1)) == 1
-    assert keep(store, record(1, host="another")) == 0
-    assert [one["host"] for one in store.search(Query())] == ["somebody"]
+    assert keep(store, record(1, agent="another")) == 0
+    assert [one["agent"] for one in store.search(Query())] == ["somebody"]
 
 
 def test_words_that_come_after_others_for_the_same_call_change_nothing(store: Store) -> None:
@@ -98,7 +98,7 @@ def test_fields_that_nobody_knows_are_kept(store: Store) -> None:
     "asked,found",
     [
         ({"event": "stop"}, [2]),
-        ({"host": "another"}, [3]),
+        ({"agent": "another"}, [3]),
         ({"verdict": "deny"}, [3, 1]),
         ({"conversation": "c2"}, [2]),
         ({"since_us": 2 * HOUR}, [3, 2]),
@@ -119,7 +119,7 @@ def test_fields_that_nobody_knows_are_kept(store: Store) -> None:
         ({"text": "publish npm"}, [1]),
         ({"text": "publish nothing"}, []),
         ({"text": 'NOT " OR ('}, []),
-        ({"verdict": "deny", "host": "another"}, [3]),
+        ({"verdict": "deny", "agent": "another"}, [3]),
     ],
 )
 def test_everything_that_is_asked_must_be_true(store: Store, asked: dict[str, Any], found: list[int]) -> None:
@@ -128,7 +128,7 @@ def test_everything_that_is_asked_must_be_true(store: Store, asked: dict[str, An
         record(1, asked="deny"),
         detail(1, command="npm publish", effects=(("send", "publish", "registry"),)),
         record(2, event="stop", conversation="c2"),
-        record(3, host="another", asked="deny"),
+        record(3, agent="another", asked="deny"),
         detail(3, effects=(("write", "edit", "/w/src/a.py"),)),
     )
     assert ids(store, **asked) == [f"id-{number}" for number in found]
@@ -157,10 +157,10 @@ def test_calls_that_only_tried_the_lines_are_left_out_unless_asked_for(store: St
     "by,counts",
     [
         ("all", {"all": 3}),
-        ("host", {"somebody": 2, "another": 1}),
+        ("agent", {"somebody": 2, "another": 1}),
         ("hour", {"1970-01-01T01:00Z": 1, "1970-01-01T02:00Z": 2}),
         ("guard", {"deletion": 2, "remotes": 1}),
-        ("verdict", {"silent": 3}),
+        ("verdict", {"none": 3}),
         ("conversation", {"c1": 2, "c2": 1}),
     ],
 )
@@ -169,7 +169,7 @@ def test_counts_are_asked_for_by_the_same_question(store: Store, by: Any, counts
         store,
         record(1, deciders=["deletion"]),
         record(2, deciders=["deletion", "remotes"]),
-        record(3, at_us=2 * HOUR + 1, host="another", conversation="c2"),
+        record(3, at_us=2 * HOUR + 1, agent="another", conversation="c2"),
     )
     assert {one["what"]: one["count"] for one in store.search(Query(by=by))} == counts
 
@@ -184,11 +184,11 @@ def test_conversations_come_newest_first_with_what_each_came_to(store: Store) ->
         record(4, conversation="c2", event="sessionEnd"),
         {**detail(4), "measures": {"reason": "window_close"}},
         record(5),
-        record(6, host="another"),
+        record(6, agent="another"),
         record(7, conversation="", event="stop"),
         record(8, conversation="trotline-prove"),
     )
-    common = {"host": "somebody", "denied": 0, "commands": 0, "edits": 0, "status": "", "reason": ""}
+    common = {"agent": "somebody", "denied": 0, "commands": 0, "edits": 0, "status": "", "reason": ""}
     unnamed = {**common, "what": "", "count": 1, "first_us": 7 * HOUR, "last_us": 7 * HOUR, "status": "not told"}
     another = {**common, "what": "c1", "count": 1, "first_us": 6 * HOUR, "last_us": 6 * HOUR, "commands": 1}
     first = {**common, "what": "c1", "count": 2, "first_us": HOUR, "last_us": 5 * HOUR, "denied": 1, "commands": 2}
@@ -202,7 +202,7 @@ def test_conversations_come_newest_first_with_what_each_came_to(store: Store) ->
         "status": "aborted",
     }
     found = list(store.search(Query(by="conversation")))
-    assert found == [unnamed, {**another, "host": "another"}, first, {**second, "reason": "window_close"}]
+    assert found == [unnamed, {**another, "agent": "another"}, first, {**second, "reason": "window_close"}]
     assert list(store.search(Query(by="conversation", limit=1))) == [unnamed]
     whole = {**second, "reason": "window_close"}
     assert list(store.search(Query(by="conversation", event="afterFileEdit", until_us=4 * HOUR))) == [whole]
@@ -211,13 +211,13 @@ def test_conversations_come_newest_first_with_what_each_came_to(store: Store) ->
 
 
 def test_figures_are_added_up(store: Store) -> None:
-    voices = [{"author": "h1", "micros": 5, "failure": "timeout"}, {"author": "h2", "micros": 7, "failure": None}]
+    responses = [{"author": "h1", "micros": 5, "failure": "timeout"}, {"author": "h2", "micros": 7, "failure": None}]
     keep(
         store,
-        record(1, asked="deny", deciders=["h1", "deletion"], voices=voices, losses=[["ask", "why"]]),
+        record(1, asked="deny", deciders=["h1", "deletion"], responses=responses, losses=[["ask", "why"]]),
         {**detail(1), "hooks": {"h1": "./check.sh"}},
-        record(2, asked="deny", deciders=["deletion"], host="another"),
-        record(3, deciders=["deletion"], voices=voices),
+        record(2, asked="deny", deciders=["deletion"], agent="another"),
+        record(3, deciders=["deletion"], responses=responses),
         {**detail(3), "hooks": {"h1": "./check.sh"}},
         record(4, asked="deny", deciders=["deletion"], conversation="trotline-prove"),
     )
@@ -229,7 +229,7 @@ def test_figures_are_added_up(store: Store) -> None:
         ("broken", "./check.sh: timeout"): 2,
         ("open", "./check.sh: timeout"): 1,
     }
-    (one,) = store.search(Query(by="figure", host="another"))
+    (one,) = store.search(Query(by="figure", agent="another"))
     assert one == {"kind": "denied", "what": "deletion", "count": 1, "sum": 1}
 
 
@@ -243,15 +243,15 @@ def test_what_so_many_do_not_exceed_is_asked_for_by_the_same_question(store: Sto
 
 @pytest.mark.parametrize("by", ["all", "figure", "spread", "conversation"])
 def test_what_is_forgotten_counts_no_more(store: Store, by: Any) -> None:
-    keep(store, record(1, deciders=["deletion"], asked="deny"), record(2, conversation="c2", host="another"))
-    store.forget(Forgetting(conversation="c1"), now_us=9)
+    keep(store, record(1, deciders=["deletion"], asked="deny"), record(2, conversation="c2", agent="another"))
+    store.forget(ForgetRequest(conversation="c1"), now_us=9)
     found = list(store.search(Query(by=by)))
     assert sum(one["count"] for one in found) == (0 if by == "figure" else 1)
 
 
 def test_what_is_forgotten_is_found_by_nothing(store: Store) -> None:
     keep(store, record(1), detail(1, command="unmistakable"), record(2, conversation="c2"))
-    assert store.forget(Forgetting(conversation="c1"), now_us=9) == 1
+    assert store.forget(ForgetRequest(conversation="c1"), now_us=9) == 1
     assert store.fetch("id-1") is None
     assert ids(store) == ["id-2"]
     assert ids(store, text="unmistakable") == []
@@ -259,7 +259,7 @@ def test_what_is_forgotten_is_found_by_nothing(store: Store) -> None:
 
 def test_what_is_forgotten_does_not_come_back(store: Store) -> None:
     keep(store, record(1))
-    store.forget(Forgetting(before_us=2 * HOUR), now_us=9)
+    store.forget(ForgetRequest(before_us=2 * HOUR), now_us=9)
     assert keep(store, record(1), detail(1, command="late")) == 0
     assert ids(store) == []
 
@@ -267,13 +267,13 @@ def test_what_is_forgotten_does_not_come_back(store: Store) -> None:
 @pytest.mark.parametrize("size", [10**12, 1], ids=["a size that it has not", "a size that it cannot have"])
 def test_to_keep_a_size_is_to_forget_nothing_where_that_is_no_help(store: Store, size: int) -> None:
     keep(store, record(1), record(2), detail(2, command="make"))
-    assert store.forget(Forgetting(keep_bytes=size), now_us=10**15) == 0
+    assert store.forget(ForgetRequest(keep_bytes=size), now_us=10**15) == 0
     assert ids(store) == ["id-2", "id-1"]
 
 
 def test_to_forget_nothing_is_nothing(store: Store) -> None:
     keep(store, record(3))
-    assert store.forget(Forgetting(before_us=2 * HOUR), now_us=9) == 0
+    assert store.forget(ForgetRequest(before_us=2 * HOUR), now_us=9) == 0
     assert ids(store) == ["id-3"]
 
 
@@ -298,14 +298,14 @@ def test_what_is_no_record_of_ours_is_no_entry(store: Store, odd: dict[str, Any]
     [
         {"at_us": "yesterday"},
         {"at_us": 1 << 80},
-        {"micros": 10**400, "voices": [{"author": "h1", "micros": -(10**400)}]},
-        {"host": None, "event": 3, "conversation": ["x"], "asked": {}},
-        {"host": "\ud83d"},
+        {"micros": 10**400, "responses": [{"author": "h1", "micros": -(10**400)}]},
+        {"agent": None, "event": 3, "conversation": ["x"], "asked": {}},
+        {"agent": "\ud83d"},
         {"deciders": "everybody"},
         {"deciders": [None, 1, ["x"]]},
         {"detail": "words"},
-        {"voices": "many", "losses": 3, "micros": "long"},
-        {"voices": [None, {"author": ["x"], "micros": 1e400, "failure": 1}], "losses": [None, [], ["\ud83d"]]},
+        {"responses": "many", "losses": 3, "micros": "long"},
+        {"responses": [None, {"author": ["x"], "micros": 1e400, "failure": 1}], "losses": [None, [], ["\ud83d"]]},
         {
             "micros": -1,
             "event": "afterFileEdit",
@@ -323,5 +323,7 @@ def test_a_record_of_an_odd_shape_is_kept_all_the_same(store: Store, odd: dict[s
 
 
 def test_what_cannot_be_read_is_no_record_and_stops_nobody(store: Store) -> None:
-    assert store.append([Unread("0", "torn", b"\xff"), Line(record(1)), Unread("0", "torn", b"\xff")]) == 1
+    assert (
+        store.append([UnreadLine("0", "torn", b"\xff"), StoredLine(record(1)), UnreadLine("0", "torn", b"\xff")]) == 1
+    )
     assert ids(store) == ["id-1"]

@@ -1,4 +1,4 @@
-"""What hypothesis draws: every event as a reader leaves it, verdicts, and the voices of several hooks.
+"""What hypothesis draws: every event as a reader leaves it, verdicts, and the responses of several hooks.
 
 Events are canonical: a surrogate pair is one character, text that holds an object is that object, and the fields in
 `raw` are unknown to the event. Whatever can be drawn here must survive being written and read again.
@@ -9,9 +9,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from trotline.events import EVENTS, Event, OtherEvent
-from trotline.parts import Attachment, Edit, ModelParam, Range, TabEdit
-from trotline.verdicts import Permission, Spoken, Verdict
+from trotline.domain.event_records import Attachment, Edit, ModelParam, Range, TabEdit
+from trotline.domain.events import EVENTS, Event, OtherEvent
+from trotline.domain.verdicts import Permission, RankedVerdict, Verdict
 
 Values = st.SearchStrategy[Any]
 
@@ -232,12 +232,35 @@ verdicts = st.builds(
 )
 
 
-def _spoken(said: list[tuple[int, Verdict]]) -> list[Spoken]:
+def _spoken(said: list[tuple[int, Verdict]]) -> list[RankedVerdict]:
     ordered = sorted(said, key=lambda one: one[0])
-    return [Spoken(f"hook-{number}", rank, verdict) for number, (rank, verdict) in enumerate(ordered)]
+    return [RankedVerdict(f"hook-{number}", rank, verdict) for number, (rank, verdict) in enumerate(ordered)]
 
 
-spoken_voices = st.lists(st.tuples(st.integers(1, 4), verdicts), max_size=4).map(_spoken)
-"""Voices in configured order: the layers of highest rank first, each voice with an author of its own."""
+ranked_verdicts = st.lists(st.tuples(st.integers(1, 4), verdicts), max_size=4).map(_spoken)
+"""Responses in configured order: the layers of highest rank first, each response with an author of its own."""
 
-voices_of_one_layer = st.lists(st.tuples(st.just(2), verdicts), max_size=4).map(_spoken)
+verdicts_of_one_layer = st.lists(st.tuples(st.just(2), verdicts), max_size=4).map(_spoken)
+
+_TEXT = st.text(max_size=12) | st.sampled_from(
+    ["x", "./x.sh", "python3 x.py", "echo '{}'", "$FILE", "(", "Shell", "~/x"]
+)
+_SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | _TEXT
+_KEY = st.sampled_from(
+    ["command", "type", "prompt", "model", "timeout", "matcher", "loop_limit", "failClosed", "hooks"]
+)
+_ENTRY = st.dictionaries(_KEY | _TEXT, _SCALAR | st.lists(_SCALAR, max_size=2), max_size=5) | _SCALAR
+_GROUP = st.fixed_dictionaries({"hooks": st.lists(_ENTRY, max_size=3)}, optional={"matcher": _SCALAR})
+_EVENT = st.sampled_from([*EVENTS, "PreToolUse", "Stop", "Notification", "beforeFileEdit"]) | _TEXT
+_EVENTS = st.dictionaries(_EVENT, st.lists(_ENTRY | _GROUP, max_size=4) | _SCALAR, max_size=4)
+_TOP = st.fixed_dictionaries({}, optional={"version": _SCALAR, "hooks": _EVENTS | _SCALAR, "disableAllHooks": _SCALAR})
+_WHOLE = st.builds(json.dumps, _TOP | _SCALAR | st.lists(_SCALAR), indent=st.sampled_from([None, 1])).map(str.encode)
+_TORN = st.builds(
+    lambda whole, at, lost, put: whole[: at % (len(whole) + 1)] + put + whole[at % (len(whole) + 1) + lost :],
+    _WHOLE,
+    st.integers(min_value=0),
+    st.integers(min_value=0, max_value=5),
+    st.binary(max_size=3) | st.sampled_from([b'"', b",", b"{", b"}", b"[", b"]", b"//", b"/*", b"\\", b"'"]),
+)
+file_contents = _WHOLE | _TORN | st.binary(max_size=100)
+"""Bytes that may stand in a hooks file: mostly near the truth, and some far from it."""

@@ -16,9 +16,9 @@ from mcp.server import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from trotline import AsyncSession, Engine, Event, Outcome, Permission, Verdict
-from trotline.adapters.call import Call, Text
-from trotline.adapters.mcp import guarded
+from trotline import AfterMCP, AsyncSession, Engine, Event, Outcome, Permission, PostToolUse, Verdict
+from trotline.adapters.mcp import guard_client
+from trotline.adapters.tool_call import TextFormat, ToolCall
 
 SERVER = """
 import sys
@@ -44,8 +44,8 @@ def engine(tmp_path: Path) -> Engine:
     return Engine.load(project=tmp_path / "project", home=tmp_path / "home", system=tmp_path / "system")
 
 
-def _configure(world: Path, event: str, *entries: dict[str, Any]) -> None:
-    file = world / "home" / ".cursor" / "hooks.json"
+def _configure(workspace: Path, event: str, *entries: dict[str, Any]) -> None:
+    file = workspace / "home" / ".cursor" / "hooks.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps({"version": 1, "hooks": {event: list(entries)}}))
 
@@ -99,7 +99,7 @@ def _converse(
 
     async def main() -> Any:
         async with engine.session() as session, _client(tickets or Tickets()) as client:
-            return await body(guarded(client, session, server="tickets", **more))
+            return await body(guard_client(client, session, server="tickets", **more))
 
     return asyncio.run(main())
 
@@ -144,7 +144,7 @@ def test_a_colon_in_a_servers_name_does_not_make_it_another_server(engine: Engin
 
     async def body(client: ClientSession) -> None:
         async with engine.session() as session:
-            await guarded(client, session, server="stdio: python x.py").call_tool("close", {"number": 1})
+            await guard_client(client, session, server="stdio: python x.py").call_tool("close", {"number": 1})
 
     async def main() -> None:
         async with _client(Tickets()) as client:
@@ -325,7 +325,7 @@ def test_a_question_of_the_server_is_handed_on_as_it_is(engine: Engine) -> None:
 
     async def body(_: Any) -> Any:
         async with engine.session() as session:
-            client = guarded(Asking(), session, server="tickets")
+            client = guard_client(Asking(), session, server="tickets")
             return await client.call_tool("close", {}, allow_input_required=True)
 
     assert _converse(engine, body) is question
@@ -338,7 +338,7 @@ def test_a_result_that_cannot_be_told_is_handed_on_as_it_is(engine: Engine) -> N
 
     async def body(_: Any) -> Any:
         async with engine.session() as session:
-            return await guarded(Odd(), session, server="tickets").call_tool("close", {})
+            return await guard_client(Odd(), session, server="tickets").call_tool("close", {})
 
     assert _converse(engine, body) == b"what is this"
 
@@ -393,7 +393,7 @@ def test_attributes_are_set_on_the_client_itself(engine: Engine) -> None:
 
     async def main() -> None:
         async with engine.session() as session:
-            guarded(mine, session, server="tickets").limit = 2
+            guard_client(mine, session, server="tickets").limit = 2
 
     asyncio.run(main())
     assert mine.limit == 2
@@ -406,7 +406,7 @@ def test_a_guarded_client_is_opened_and_closed_like_the_one_in_it(engine: Engine
     async def main() -> CallToolResult:
         async with (
             engine.session() as session,
-            guarded(Client(tickets.server), session, server="tickets") as client,
+            guard_client(Client(tickets.server), session, server="tickets") as client,
         ):
             return await client.call_tool("close", {"number": 7})
 
@@ -423,7 +423,7 @@ def test_the_low_level_session_over_the_librarys_streams(engine: Engine) -> None
             serving = asyncio.create_task(low.run(*theirs, low.create_initialization_options()))
             async with engine.session() as session, ClientSession(*ours) as client:
                 await client.initialize()
-                result = await guarded(client, session, server="tickets").call_tool("close", {"number": 1})
+                result = await guard_client(client, session, server="tickets").call_tool("close", {"number": 1})
             serving.cancel()
             return result
 
@@ -436,7 +436,7 @@ def test_a_sync_session_will_do(engine: Engine) -> None:
     async def main() -> CallToolResult:
         with engine.session() as session:
             async with _client(Tickets()) as client:
-                return await guarded(client, session, server="tickets").call_tool("close", {"number": 7})
+                return await guard_client(client, session, server="tickets").call_tool("close", {"number": 7})
 
     assert _texts(asyncio.run(main())) == ["no"]
 
@@ -458,21 +458,25 @@ def test_input_that_no_hook_could_read_is_refused_and_nothing_is_raised(engine: 
     assert tickets.reached == []
 
 
-@pytest.mark.parametrize("broken", ["after_mcp", "post_tool_use"])
+@pytest.mark.parametrize("broken", [AfterMCP, PostToolUse])
 def test_what_is_done_is_handed_on_even_if_telling_it_breaks(
-    engine: Engine, broken: str, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, broken: type[Event], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def breaks(*_: Any, **__: Any) -> None:
-        raise OSError("no thread left")
+    fire = AsyncSession.fire
 
-    monkeypatch.setattr(AsyncSession, broken, breaks)
+    async def break_on_one(session: AsyncSession, event: Event) -> Outcome:
+        if isinstance(event, broken):
+            raise OSError("no thread left")
+        return await fire(session, event)
+
+    monkeypatch.setattr(AsyncSession, "fire", break_on_one)
     assert _texts(_converse(engine, _call("close", {"number": 7}))) == ["closed 7"]
 
 
 async def _plain(engine: Engine, run: Callable[[dict[str, Any]], Awaitable[Any]]) -> Any:
     """What every adapter is made of, for a library whose results are text."""
     async with engine.session() as session:
-        return await Call(session, "search", {"q": "x"}).make(run, Text())
+        return await ToolCall(session, "search", {"q": "x"}).execute(run, TextFormat())
 
 
 async def _found(given: dict[str, Any]) -> dict[str, Any]:
@@ -520,7 +524,7 @@ def _served(tmp_path: Path, engine: Engine, number: int) -> CallToolResult:
             ClientSession(read, write) as client,
         ):
             await client.initialize()
-            return await guarded(client, session, server="tickets").call_tool("close", {"number": number})
+            return await guard_client(client, session, server="tickets").call_tool("close", {"number": number})
 
     return asyncio.run(main())
 

@@ -17,8 +17,8 @@ from openai.types.responses.response_function_shell_tool_call import Action, Res
 from openai.types.responses.response_output_item import LocalShellCall, LocalShellCallAction
 from openai.types.responses.response_reasoning_item import Summary
 
-from trotline import AsyncSession, Engine, Permission, TrotlineError, Verdict
-from trotline.adapters.openai_agents import guarded, losses, run
+from trotline import AsyncSession, BeforeSubmitPrompt, Engine, Event, Outcome, Permission, TrotlineError, Verdict
+from trotline.adapters.openai_agents import find_losses, guard_agent, run
 
 Agent = agents.Agent[Any]
 Runner = agents.Runner
@@ -56,8 +56,8 @@ def engine(tmp_path: Path) -> Engine:
     return Engine.load(project=tmp_path / "project", home=tmp_path / "home", system=tmp_path / "system")
 
 
-def _configure(world: Path, event: str, *entries: dict[str, Any]) -> None:
-    file = world / "home" / ".cursor" / "hooks.json"
+def _configure(workspace: Path, event: str, *entries: dict[str, Any]) -> None:
+    file = workspace / "home" / ".cursor" / "hooks.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps({"version": 1, "hooks": {event: list(entries)}}))
 
@@ -102,7 +102,7 @@ def _run(engine: Engine, agent: Agent, prompt: Any = "go", **more: Any) -> agent
 
     async def main() -> agents.RunResult:
         async with engine.session() as session:
-            return await Runner.run(guarded(agent, session, **more), prompt)
+            return await Runner.run(guard_agent(agent, session, **more), prompt)
 
     return asyncio.run(main())
 
@@ -314,7 +314,7 @@ def test_a_tools_own_settings_are_kept(engine: Engine) -> None:
 
     async def main() -> Any:
         async with engine.session() as session:
-            agent = guarded(Agent(name="a", tools=[tool], instructions="be kind"), session)
+            agent = guard_agent(Agent(name="a", tools=[tool], instructions="be kind"), session)
             assert agent.name == "a"
             assert await agent.get_system_prompt(agents.RunContextWrapper(None)) == "be kind"
             return agent.tools[0]
@@ -344,11 +344,8 @@ def test_when_trotline_itself_breaks_tools_are_refused_and_nothing_is_raised(
 
     async def main() -> agents.RunResult:
         async with engine.session() as session:
-            agent = guarded(desk.agent({"number": 7}), session)
-            monkeypatch.setattr(AsyncSession, "pre_tool_use", _breaks)
-            monkeypatch.setattr(AsyncSession, "post_tool_use_failure", _breaks)
-            monkeypatch.setattr(AsyncSession, "after_agent_response", _breaks)
-            monkeypatch.setattr(AsyncSession, "stop", _breaks)
+            agent = guard_agent(desk.agent({"number": 7}), session)
+            monkeypatch.setattr(AsyncSession, "fire", _breaks)
             return await Runner.run(agent, "go")
 
     result = asyncio.run(main())
@@ -356,7 +353,12 @@ def test_when_trotline_itself_breaks_tools_are_refused_and_nothing_is_raised(
     assert (result.final_output, desk.reached) == ("done", [])
 
 
-async def _breaks(*_: Any, **__: Any) -> None:
+_fire = AsyncSession.fire
+
+
+async def _breaks(session: AsyncSession, event: Event) -> Outcome:
+    if isinstance(event, BeforeSubmitPrompt):
+        return await _fire(session, event)
     raise OSError("no thread left")
 
 
@@ -670,7 +672,7 @@ def test_the_servers_of_an_agent_are_told_refused_and_rewritten(engine: Engine, 
     async def main() -> agents.RunResult:
         async with engine.session() as session, MCPServerStdio(params, name="tickets") as server:
             model = _model(*([function_call("close", {"number": n}, call_id=f"m{n}")] for n in (1, 3)))
-            return await Runner.run(guarded(Agent(name="a", model=model, mcp_servers=[server]), session), "go")
+            return await Runner.run(guard_agent(Agent(name="a", model=model, mcp_servers=[server]), session), "go")
 
     result = asyncio.run(main())
     assert [output[0]["text"] for output in _outputs(result)] == ["closed 2", "not three"]
@@ -758,7 +760,7 @@ def test_a_streamed_run_is_judged_like_any_other(engine: Engine) -> None:
 
     async def main() -> None:
         async with engine.session() as session:
-            streamed = Runner.run_streamed(guarded(desk.agent({"number": 7}), session), "go")
+            streamed = Runner.run_streamed(guard_agent(desk.agent({"number": 7}), session), "go")
             async for _ in streamed.stream_events():
                 pass
 
@@ -841,7 +843,7 @@ def test_guarding_twice_judges_once(engine: Engine) -> None:
 
     async def main() -> None:
         async with engine.session() as session:
-            await run(guarded(Desk().agent({"number": 7}), session), "go", session)
+            await run(guard_agent(Desk().agent({"number": 7}), session), "go", session)
 
     asyncio.run(main())
     assert len(seen) == 1
@@ -849,16 +851,16 @@ def test_guarding_twice_judges_once(engine: Engine) -> None:
 
 def test_an_agent_of_one_conversation_cannot_be_put_into_another(engine: Engine) -> None:
     with engine.session() as one, engine.session() as other:
-        agent = guarded(Agent(name="a"), one)
+        agent = guard_agent(Agent(name="a"), one)
         with pytest.raises(TrotlineError, match="another conversation"):
-            guarded(agent, other)
+            guard_agent(agent, other)
 
 
 def test_an_agent_that_was_changed_after_it_was_guarded_is_not_taken_for_guarded(engine: Engine) -> None:
     with engine.session() as session:
-        changed = guarded(Agent(name="a"), session).clone(tools=[Desk().close])
+        changed = guard_agent(Agent(name="a"), session).clone(tools=[Desk().close])
         with pytest.raises(TrotlineError, match="changed after it was guarded"):
-            guarded(changed, session)
+            guard_agent(changed, session)
 
 
 def test_a_tripwire_of_somebody_elses_ends_a_follow_up_as_it_ends_a_run(engine: Engine) -> None:
@@ -933,9 +935,9 @@ def test_an_agent_that_is_guarded_already_may_be_handed_over_to(engine: Engine) 
 
     async def main() -> agents.RunResult:
         async with engine.session() as session:
-            clerk = guarded(desk.agent({"number": 7}), session)
+            clerk = guard_agent(desk.agent({"number": 7}), session)
             triage = Agent(name="triage", model=_model(_calls("transfer_to_clerk", {})), handoffs=[clerk])
-            return await Runner.run(guarded(triage, session), "go")
+            return await Runner.run(guard_agent(triage, session), "go")
 
     assert asyncio.run(main()).final_output == "done"
     assert (desk.reached, len(seen)) == ([7], 1)
@@ -981,7 +983,7 @@ def test_a_run_resumed_from_text_meets_only_agents_under_hooks(engine: Engine) -
 
     async def main() -> agents.RunResult:
         async with engine.session() as session:
-            agent = guarded(triage, session)
+            agent = guard_agent(triage, session)
             paused = await Runner.run(agent, "go")
             assert [item.tool_name for item in paused.interruptions] == ["close"]
             state = await agents.RunState.from_json(agent, json.loads(json.dumps(paused.to_state().to_json())))
@@ -1047,8 +1049,8 @@ def test_what_a_guarded_agent_does_as_a_tool_is_told_without_a_prompt_and_an_end
 
     async def main() -> agents.RunResult:
         async with engine.session() as session:
-            inner = guarded(desk.agent({"number": 7}), session)
-            return await Runner.run(guarded(_outer(inner), session), "go")
+            inner = guard_agent(desk.agent({"number": 7}), session)
+            return await Runner.run(guard_agent(_outer(inner), session), "go")
 
     asyncio.run(main())
     assert desk.reached == [7]
@@ -1075,7 +1077,7 @@ def test_what_no_hook_will_hear_of_is_named() -> None:
     inner = Agent(name="inner")
     near = Agent(name="near", tools=[Desk().close, inner.as_tool("ask", "")], handoffs=[agents.handoff(far)])
     far.handoffs = [near]
-    assert [(loss.what, loss.why) for loss in losses(near)] == [
+    assert [(loss.what, loss.why) for loss in find_losses(near)] == [
         ("near: inside of ask", "that agent was not guarded before it was made a tool"),
         ("far: web_search", "it runs at the provider"),
         ("far: shell", "it runs at the provider"),
@@ -1085,7 +1087,7 @@ def test_what_no_hook_will_hear_of_is_named() -> None:
 
 def test_a_sandbox_and_a_stored_prompt_are_named_too() -> None:
     agent = SandboxAgent(name="boxed", prompt={"id": "p"})
-    assert [loss.what for loss in losses(agent)] == [
+    assert [loss.what for loss in find_losses(agent)] == [
         "boxed: the tools of its sandbox",
         "boxed: the tools of its stored prompt",
     ]
@@ -1093,7 +1095,7 @@ def test_a_sandbox_and_a_stored_prompt_are_named_too() -> None:
 
 def test_an_agent_whose_every_tool_is_heard_has_no_losses(engine: Engine) -> None:
     with engine.session() as session:
-        inner = guarded(Agent(name="inner"), session)
+        inner = guard_agent(Agent(name="inner"), session)
         tools: list[agents.Tool] = [
             Desk().close,
             inner.as_tool("ask", ""),
@@ -1103,15 +1105,15 @@ def test_an_agent_whose_every_tool_is_heard_has_no_losses(engine: Engine) -> Non
             agents.ApplyPatchTool(editor=Editor()),
         ]
         agent = Agent(name="a", tools=tools)
-        assert losses(agent) == ()
-        twins = guarded(agent, session).tools
+        assert find_losses(agent) == ()
+        twins = guard_agent(agent, session).tools
     assert all(twin is not tool for twin, tool in zip(twins, tools, strict=True))
 
 
 def test_a_tool_that_cannot_be_reached_is_left_as_it_is(engine: Engine) -> None:
     search = agents.WebSearchTool()
     with engine.session() as session:
-        assert guarded(Agent(name="a", tools=[search]), session).tools == [search]
+        assert guard_agent(Agent(name="a", tools=[search]), session).tools == [search]
 
 
 def test_a_sync_session_will_do(engine: Engine) -> None:
@@ -1120,6 +1122,6 @@ def test_a_sync_session_will_do(engine: Engine) -> None:
 
     async def main() -> agents.RunResult:
         with engine.session() as session:
-            return await Runner.run(guarded(desk.agent({"number": 7}), session), "go")
+            return await Runner.run(guard_agent(desk.agent({"number": 7}), session), "go")
 
     assert _outputs(asyncio.run(main())) == ["no"]

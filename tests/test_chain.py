@@ -13,22 +13,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import verify_trail
+import independent_verifier
 from store_behaviour import HOUR, detail, keep, record
-from trotline.audit.chain import BEGINNING, Break, Entry, Head, breaks_in, entry_after, spans_of
-from trotline.audit.sqlite_store import SqliteStore
-from trotline.audit.store import Forgetting
-from trotline.audit.verification import verified
-from worlds import patient
+from trotline.audit.store.sqlite_store import SqliteStore
+from trotline.audit.store.store import ForgetRequest
+from trotline.audit.verify.chain import (
+    EMPTY_HEAD,
+    ChainBreak,
+    ChainEntry,
+    ChainHead,
+    build_entry,
+    find_breaks,
+    group_runs,
+)
+from trotline.audit.verify.verification import verify_audit_log
 
-VERIFIER = Path(__file__).parent.parent / "scripts" / "verify_trail.py"
+VERIFIER = Path(__file__).parent.parent / "scripts" / "independent_verifier.py"
 
 
-def chain(bodies: list[str]) -> list[Entry]:
-    entries: list[Entry] = []
-    head = BEGINNING
+def chain(bodies: list[str]) -> list[ChainEntry]:
+    entries: list[ChainEntry] = []
+    head = EMPTY_HEAD
     for number, body in enumerate(bodies):
-        entries.append(entry_after(head, "record", f"id-{number}", f"{number:032}", body))
+        entries.append(build_entry(head, "record", f"id-{number}", f"{number:032}", body))
         head = head._replace(seq=entries[-1].seq, digest=entries[-1].digest)
     return entries
 
@@ -44,67 +51,63 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@patient
 @given(CHAINS)
-def test_what_nobody_touched_holds(entries: list[Entry]) -> None:
-    assert list(breaks_in(entries, {entry.seq: entry.digest for entry in entries})) == []
+def test_what_nobody_touched_holds(entries: list[ChainEntry]) -> None:
+    assert list(find_breaks(entries, {entry.seq: entry.digest for entry in entries})) == []
 
 
-@patient
 @given(CHAINS, st.data())
-def test_any_edit_of_any_field_is_found_where_it_is(entries: list[Entry], data: st.DataObject) -> None:
+def test_any_edit_of_any_field_is_found_where_it_is(entries: list[ChainEntry], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(entries) - 1))
     name = data.draw(st.sampled_from(sorted(FIELDS)))
     edited = entries[at]._replace(**{name: data.draw(FIELDS[name])})
-    found = list(breaks_in([*entries[:at], edited, *entries[at + 1 :]], {}))
+    found = list(find_breaks([*entries[:at], edited, *entries[at + 1 :]], {}))
     if edited == entries[at]:
         assert found == []
     else:
         assert found[0].seq == edited.seq
 
 
-@patient
 @given(CHAINS, st.data())
-def test_any_deletion_before_the_end_is_found_where_it_is(entries: list[Entry], data: st.DataObject) -> None:
+def test_any_deletion_before_the_end_is_found_where_it_is(entries: list[ChainEntry], data: st.DataObject) -> None:
     first = data.draw(st.integers(0, len(entries) - 2))
     last = data.draw(st.integers(first, len(entries) - 2))
-    found = list(breaks_in([*entries[:first], *entries[last + 1 :]], {}))
+    found = list(find_breaks([*entries[:first], *entries[last + 1 :]], {}))
     assert [one.seq for one in found] == [first + 1]
     assert "missing" in found[0].what
 
 
-@patient
 @given(CHAINS, st.data())
-def test_a_cut_end_is_found_by_a_head_that_is_known(entries: list[Entry], data: st.DataObject) -> None:
+def test_a_cut_end_is_found_by_a_head_that_is_known(entries: list[ChainEntry], data: st.DataObject) -> None:
     left = data.draw(st.integers(0, len(entries) - 1))
-    assert list(breaks_in(entries[:left], {})) == []
-    found = list(breaks_in(entries[:left], {entries[-1].seq: entries[-1].digest}))
+    assert list(find_breaks(entries[:left], {})) == []
+    found = list(find_breaks(entries[:left], {entries[-1].seq: entries[-1].digest}))
     assert [one.seq for one in found] == [left + 1]
     assert "the end is cut" in found[0].what
 
 
-@patient
 @given(CHAINS, st.data())
-def test_entries_that_change_places_are_found(entries: list[Entry], data: st.DataObject) -> None:
+def test_entries_that_change_places_are_found(entries: list[ChainEntry], data: st.DataObject) -> None:
     one = data.draw(st.integers(0, len(entries) - 2))
     other = data.draw(st.integers(one + 1, len(entries) - 1))
     swapped = list(entries)
     swapped[one] = entries[other]._replace(seq=entries[one].seq)
     swapped[other] = entries[one]._replace(seq=entries[other].seq)
-    assert entries[one].seq in {found.seq for found in breaks_in(swapped, {})}
+    assert entries[one].seq in {found.seq for found in find_breaks(swapped, {})}
 
 
-@patient
 @given(CHAINS, CHAINS)
-def test_a_chain_that_was_written_anew_is_found_by_a_head_that_is_known(old: list[Entry], new: list[Entry]) -> None:
+def test_a_chain_that_was_written_anew_is_found_by_a_head_that_is_known(
+    old: list[ChainEntry], new: list[ChainEntry]
+) -> None:
     at = min(len(old), len(new)) - 1
-    found = list(breaks_in(new, {old[at].seq: old[at].digest}))
+    found = list(find_breaks(new, {old[at].seq: old[at].digest}))
     assert (found == []) == (old[at].digest == new[at].digest)
 
 
 @given(st.sets(st.integers(0, 60)))
 def test_spans_name_the_numbers_and_no_others(numbers: set[int]) -> None:
-    spans = spans_of(sorted(numbers))
+    spans = group_runs(sorted(numbers))
     assert [number for first, last in spans for number in range(first, last + 1)] == sorted(numbers)
     assert all(one[1] + 1 < other[0] for one, other in pairwise(spans))
 
@@ -113,18 +116,18 @@ def test_a_body_that_is_gone_must_have_been_forgotten() -> None:
     entries = chain(["a", "b", "c"])
     entries[1] = entries[1]._replace(salt=None, body=None)
     said = "its body is gone, and no entry says that it was forgotten"
-    assert list(breaks_in(entries, {})) == [Break(2, "id-1", said)]
+    assert list(find_breaks(entries, {})) == [ChainBreak(2, "id-1", said)]
 
 
-def forgetting(spans: object, *gone: int) -> list[Entry]:
+def forgetting(spans: object, *gone: int) -> list[ChainEntry]:
     """Five entries, some of them empty, and a note that says what was forgotten."""
     entries = chain(list("abcde"))
-    head = BEGINNING._replace(seq=5, digest=entries[-1].digest)
-    note = entry_after(head, "forgotten", "note", "0" * 32, json.dumps({"entries": spans}))
+    head = EMPTY_HEAD._replace(seq=5, digest=entries[-1].digest)
+    note = build_entry(head, "forgotten", "note", "0" * 32, json.dumps({"entries": spans}))
     return [one._replace(salt=None, body=None) if one.seq in gone else one for one in [*entries, note]]
 
 
-def elsewhere(entries: list[Entry], heads: dict[int, Any] | None = None) -> list[int]:
+def elsewhere(entries: list[ChainEntry], heads: dict[int, Any] | None = None) -> list[int]:
     """What the verifier that knows nothing of us finds in these."""
     db = sqlite3.connect(":memory:")
     db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
@@ -132,7 +135,7 @@ def elsewhere(entries: list[Entry], heads: dict[int, Any] | None = None) -> list
     db.execute("CREATE TABLE checkpoints (seq, digest)")
     db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
     db.executemany("INSERT INTO checkpoints VALUES (?, ?)", (heads or {}).items())
-    found = [int(problem.partition(":")[0]) for problem in verify_trail.problems(db, [])]
+    found = [int(problem.partition(":")[0]) for problem in independent_verifier.problems(db, [])]
     db.close()
     return found
 
@@ -141,13 +144,13 @@ def elsewhere(entries: list[Entry], heads: dict[int, Any] | None = None) -> list
 def test_what_is_gone_and_named_by_no_note_is_a_break(spans: list[tuple[int, int]], gone: set[int]) -> None:
     entries = forgetting(spans, *gone)
     unnamed = sorted(seq for seq in gone if not any(first <= seq <= last for first, last in spans))
-    assert [one.seq for one in breaks_in(entries, {})] == unnamed
+    assert [one.seq for one in find_breaks(entries, {})] == unnamed
     assert elsewhere(entries) == unnamed
 
 
 def test_a_note_that_names_numbers_without_end_takes_no_longer_than_another() -> None:
     entries = forgetting([[3, 10**18], [-(10**18), 1]], 1, 2, 3, 5)
-    assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [2]
+    assert [one.seq for one in find_breaks(entries, {})] == elsewhere(entries) == [2]
 
 
 @pytest.mark.parametrize(
@@ -166,19 +169,19 @@ def test_a_note_that_names_numbers_without_end_takes_no_longer_than_another() ->
 )
 def test_a_note_that_cannot_be_read_names_nothing(spans: object) -> None:
     entries = forgetting(spans, 1)
-    assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [1]
+    assert [one.seq for one in find_breaks(entries, {})] == elsewhere(entries) == [1]
 
 
 @pytest.mark.parametrize("body", ["garbage", '{"entries": 5}', "[]", "[[1, 2, 3]]", "[" * 100_000])
 def test_a_note_that_is_no_note_names_nothing(body: str) -> None:
     entries = forgetting([], 1)[:5]
-    entries.append(entry_after(Head(5, entries[-1].digest), "forgotten", "note", "0" * 32, body))
-    assert [one.seq for one in breaks_in(entries, {})] == elsewhere(entries) == [1]
+    entries.append(build_entry(ChainHead(5, entries[-1].digest), "forgotten", "note", "0" * 32, body))
+    assert [one.seq for one in find_breaks(entries, {})] == elsewhere(entries) == [1]
 
 
 def test_a_checkpoint_that_contradicts_is_found_although_an_anchor_at_the_same_entry_does_not() -> None:
     entries = chain(list("abc"))
-    found = breaks_in(entries, {2: "f" * 64}, {2: entries[1].digest})
+    found = find_breaks(entries, {2: "f" * 64}, {2: entries[1].digest})
     assert [(one.seq, "written anew" in one.what) for one in found] == [(2, True)]
 
 
@@ -188,13 +191,13 @@ def file(tmp_path: Path) -> Path:
     file = tmp_path / "state" / "trail.db"
     with SqliteStore(file) as store:
         keep(store, *(body for number in range(1, 11) for body in (record(number), detail(number, command="make"))))
-        store.forget(Forgetting(before_us=3 * HOUR), now_us=11 * HOUR)
+        store.forget(ForgetRequest(before_us=3 * HOUR), now_us=11 * HOUR)
     return file
 
 
 def breaks(file: Path) -> list[int]:
     with SqliteStore(file) as store:
-        return [one.seq for one in verified(store, {}).breaks]
+        return [one.seq for one in verify_audit_log(store, {}).breaks]
 
 
 def verified_elsewhere(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -261,13 +264,13 @@ def test_a_cut_end_with_its_checkpoints_is_found_only_with_an_anchor(file: Path,
     assert (told.returncode, "16:" in told.stdout) == (1, True)
 
 
-def rewritten(statement: str, entry: Entry) -> list[Entry]:
+def rewritten(statement: str, entry: ChainEntry) -> list[ChainEntry]:
     """A chain of one entry that was made with a space where none may be, and what an edit turns it into."""
     db = sqlite3.connect(":memory:")
-    db.execute(f"CREATE TABLE entries ({', '.join(Entry._fields)})")
+    db.execute(f"CREATE TABLE entries ({', '.join(ChainEntry._fields)})")
     db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
     db.execute(statement)
-    found = [Entry(*row) for row in db.execute("SELECT * FROM entries")]
+    found = [ChainEntry(*row) for row in db.execute("SELECT * FROM entries")]
     db.close()
     return found
 
@@ -282,9 +285,9 @@ def rewritten(statement: str, entry: Entry) -> list[Entry]:
 )
 def test_two_entries_that_would_be_digested_alike_are_not_both_entries(statement: str) -> None:
     entries = rewritten(
-        statement, entry_after(BEGINNING, "record", "x y" if "id" in statement else "x", "0" * 32, "a b")
+        statement, build_entry(EMPTY_HEAD, "record", "x y" if "id" in statement else "x", "0" * 32, "a b")
     )
-    assert [one.seq for one in breaks_in(entries)] == [1]
+    assert [one.seq for one in find_breaks(entries)] == [1]
     assert set(elsewhere(entries)) == {1}
 
 
@@ -297,14 +300,14 @@ ODD = st.one_of(
     st.sampled_from(["record", "detail", "forgotten", "0" * 32, "0" * 64, '{"entries": [[1, 9]]}']),
 )
 CHANGES = st.one_of(
-    st.tuples(st.just("set"), NUMBERS, st.sampled_from(Entry._fields[1:]), ODD),
+    st.tuples(st.just("set"), NUMBERS, st.sampled_from(ChainEntry._fields[1:]), ODD),
     st.tuples(st.just("drop"), NUMBERS),
     st.tuples(st.just("move"), NUMBERS, NUMBERS),
     st.tuples(st.just("note"), NUMBERS, st.one_of(ODD, st.just("f" * 64))),
 )
 
 
-def changed(entries: list[Entry], changes: list[tuple[Any, ...]]) -> tuple[list[Entry], dict[int, Any]]:
+def changed(entries: list[ChainEntry], changes: list[tuple[Any, ...]]) -> tuple[list[ChainEntry], dict[int, Any]]:
     """The entries after somebody was at them, in the order of their numbers, and checkpoints."""
     kept = {entry.seq: entry for entry in entries}
     heads: dict[int, Any] = {entries[-1].seq: entries[-1].digest}
@@ -320,13 +323,12 @@ def changed(entries: list[Entry], changes: list[tuple[Any, ...]]) -> tuple[list[
     return [kept[seq] for seq in sorted(kept)], heads
 
 
-@patient
 @given(st.lists(CHANGES, max_size=4), st.sets(st.integers(1, 5), max_size=2))
 def test_both_verifiers_find_the_same_places_whatever_somebody_does(
     changes: list[tuple[Any, ...]], gone: set[int]
 ) -> None:
     entries, heads = changed(forgetting([[1, 2], [4, 4]], *gone), changes)
-    ours = {one.seq for one in breaks_in(entries, heads)}
+    ours = {one.seq for one in find_breaks(entries, heads)}
     assert ours == set(elsewhere(entries, heads))
     touched = entries != forgetting([[1, 2], [4, 4]], *gone)
     assert ours or not touched or not entries
@@ -351,4 +353,4 @@ def test_a_column_that_was_edited_is_found_by_comparing_it_with_its_body(file: P
         db.commit()
         db.close()
         with SqliteStore(file) as store:
-            assert list(store.misindexed()) == [(9, "id-5")]
+            assert list(store.find_index_faults()) == [(9, "id-5")]

@@ -15,24 +15,20 @@ import click
 import pytest
 from hypothesis import given
 
+from kit import Workspace, build_hooks_file, make_workspace, run_trotline
+from strategies import file_contents
 from trotline import __version__
+from trotline.agents.cursor.cursor_editions import EDITION_NAMES
 from trotline.cli import COMMANDS, group, run
 from trotline.config.problems import CODES
-from trotline.contracts import Surface
-from trotline.events import EVENTS
-from trotline.hooks import LayerKind
-from trotline.hosts.cursor_editions import NAMES
-from worlds import World, file_contents, hooks_file, new_world, patient, trotline_process
+from trotline.domain.contracts import Surface
+from trotline.domain.events import EVENTS
+from trotline.domain.hooks import LayerKind
 
-CLEAN = hooks_file('{"command": "exit 0"}')
-LATE = hooks_file('{"command": "exit 0", "timeout": 5000}')
+CLEAN = build_hooks_file('{"command": "exit 0"}')
+LATE = build_hooks_file('{"command": "exit 0", "timeout": 5000}')
 HOSTILE = "\\u001b[31m\\u009b5m\\u0007\\n::error file=x::owned\\r\\u202e"
 ESCAPE = "\x1b"
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return new_world(tmp_path)
 
 
 def answer(capsys: pytest.CaptureFixture[str]) -> Any:
@@ -45,41 +41,41 @@ def command_named(name: str) -> click.Command:
     return found
 
 
-def test_a_clean_world_is_0(world: World) -> None:
-    world.write("user", CLEAN)
-    assert run(["check", *world.options]) == 0
+def test_a_clean_world_is_0(workspace: Workspace) -> None:
+    workspace.write("user", CLEAN)
+    assert run(["check", *workspace.options]) == 0
 
 
-def test_notes_alone_are_0(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("project", CLEAN)
-    assert run(["check", *world.options]) == 0
+def test_notes_alone_are_0(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("project", CLEAN)
+    assert run(["check", *workspace.options]) == 0
     assert "note TL506" in capsys.readouterr().out
 
 
-def test_a_disk_that_refuses_is_1_and_no_bug(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("project", CLEAN)
-    (world.home / ".local").write_text("in the way")
-    assert run(["trust", "--yes", *world.options]) == 1
+def test_a_disk_that_refuses_is_1_and_no_bug(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("project", CLEAN)
+    (workspace.home / ".local").write_text("in the way")
+    assert run(["trust", "--yes", *workspace.options]) == 1
     told = capsys.readouterr().err
-    assert told.startswith(f"error: `{world.home / '.local'}")
+    assert told.startswith(f"error: `{workspace.home / '.local'}")
     assert "not a directory" in told
     assert "Traceback" not in told
 
 
-def test_nothing_to_read_is_0(world: World) -> None:
-    assert run(["check", *world.options]) == 0
+def test_nothing_to_read_is_0(workspace: Workspace) -> None:
+    assert run(["check", *workspace.options]) == 0
 
 
-@pytest.mark.parametrize("text", [LATE, "{", "", "\0", "null", "[]", hooks_file("5")])
-def test_findings_are_1_and_a_file_that_cannot_be_parsed_is_one(text: str, world: World) -> None:
-    world.write("user", text)
-    assert run(["check", *world.options]) == 1
-    assert run(["check", str(world.home / ".cursor" / "hooks.json"), *world.options]) == 1
+@pytest.mark.parametrize("text", [LATE, "{", "", "\0", "null", "[]", build_hooks_file("5")])
+def test_findings_are_1_and_a_file_that_cannot_be_parsed_is_one(text: str, workspace: Workspace) -> None:
+    workspace.write("user", text)
+    assert run(["check", *workspace.options]) == 1
+    assert run(["check", str(workspace.home / ".cursor" / "hooks.json"), *workspace.options]) == 1
 
 
-def test_showing_is_0_whatever_is_wrong_with_the_files(world: World) -> None:
-    world.write("user", "{")
-    assert run(["show", *world.options]) == 0
+def test_showing_is_0_whatever_is_wrong_with_the_files(workspace: Workspace) -> None:
+    workspace.write("user", "{")
+    assert run(["show", *workspace.options]) == 0
 
 
 @pytest.mark.parametrize(
@@ -153,9 +149,9 @@ def test_an_error_has_the_envelope_also_when_json_is_asked_for_as_a_format(capsy
     assert (body["schema"], body["ok"]) == ("trotline.error/1", False)
 
 
-def test_checking_answers_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    path = world.write("user", LATE)
-    assert run(["check", "--json", *world.options]) == 1
+def test_checking_answers_in_the_envelope(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    path = workspace.write("user", LATE)
+    assert run(["check", "--json", *workspace.options]) == 1
     body = answer(capsys)
     assert (list(body), body["schema"], body["ok"]) == (["schema", "ok", "data", "problems"], "trotline.check/1", False)
     assert body["data"]["edition"] == "2026-09"
@@ -177,33 +173,35 @@ def test_checking_answers_in_the_envelope(world: World, capsys: pytest.CaptureFi
     }
 
 
-def test_a_void_file_says_why_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("user", "[]")
-    assert run(["check", "--json", *world.options]) == 1
+def test_a_void_file_says_why_in_the_envelope(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("user", "[]")
+    assert run(["check", "--json", *workspace.options]) == 1
     (user,) = (file for file in answer(capsys)["data"]["files"] if file["exists"])
     assert user["void"] == "line 1: the file holds a list, not an object"
 
 
-def test_the_envelope_is_ok_exactly_when_the_exit_is_0(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_envelope_is_ok_exactly_when_the_exit_is_0(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
     for text in (CLEAN, LATE, "{", "", '{"version": 1, "hooks": {}}'):
-        world.write("project", text)
-        assert run(["check", "--json", *world.options]) == (0 if answer(capsys)["ok"] else 1)
+        workspace.write("project", text)
+        assert run(["check", "--json", *workspace.options]) == (0 if answer(capsys)["ok"] else 1)
 
 
-def test_json_is_a_format_like_the_others(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("user", LATE)
-    run(["check", "--json", *world.options])
+def test_json_is_a_format_like_the_others(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("user", LATE)
+    run(["check", "--json", *workspace.options])
     first = capsys.readouterr().out
-    run(["check", "--format", "json", *world.options])
+    run(["check", "--format", "json", *workspace.options])
     assert capsys.readouterr().out == first
 
 
-def test_showing_answers_in_the_envelope(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    path = world.write(
+def test_showing_answers_in_the_envelope(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    path = workspace.write(
         "project",
-        hooks_file('{"command": "exit 0", "matcher": "curl", "failClosed": true}', event="beforeShellExecution"),
+        build_hooks_file('{"command": "exit 0", "matcher": "curl", "failClosed": true}', event="beforeShellExecution"),
     )
-    assert run(["show", "--json", "--for", "curl x", *world.options]) == 0
+    assert run(["show", "--json", "--for", "curl x", *workspace.options]) == 0
     body = answer(capsys)
     assert (list(body), body["schema"], body["ok"]) == (["schema", "ok", "data", "problems"], "trotline.show/1", True)
     (hook,) = body["data"]["hooks"]
@@ -215,7 +213,7 @@ def test_showing_answers_in_the_envelope(world: World, capsys: pytest.CaptureFix
         "place": f"{path}:5:7",
         "command": "exit 0",
         "prompt": None,
-        "cwd": str(world.project),
+        "cwd": str(workspace.project),
         "matcher": "curl",
         "timeout": 60.0,
         "fails": "closed",
@@ -273,20 +271,20 @@ def test_an_explanation_has_the_envelope_too(capsys: pytest.CaptureFixture[str])
 
 
 def test_numbers_that_json_has_not_do_not_leave_in_the_envelope(
-    world: World, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.write("user", hooks_file('{"command": "exit", "timeout": 1e999}'))
-    run(["show", "--json", *world.options])
+    workspace.write("user", build_hooks_file('{"command": "exit", "timeout": 1e999}'))
+    run(["show", "--json", *workspace.options])
     json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
 
 
-def test_annotations_for_github_are_one_line_each(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write(
+def test_annotations_for_github_are_one_line_each(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write(
         "user",
-        hooks_file('{"command": "exit 0", "timeout": 5000}', '{"command": ""}', '{"command": "exit", "name": 1}'),
+        build_hooks_file('{"command": "exit 0", "timeout": 5000}', '{"command": ""}', '{"command": "exit", "name": 1}'),
     )
-    assert run(["check", "--format", "github", *world.options]) == 1
-    file = f"file={world.home}/.cursor/hooks.json"
+    assert run(["check", "--format", "github", *workspace.options]) == 1
+    file = f"file={workspace.home}/.cursor/hooks.json"
     assert [line.split("::")[1] for line in capsys.readouterr().out.splitlines()] == [
         f"warning {file},line=5,col=40,title=TL217",
         f"error {file},line=6,col=19,title=TL211",
@@ -295,11 +293,11 @@ def test_annotations_for_github_are_one_line_each(world: World, capsys: pytest.C
 
 
 def test_annotations_name_files_from_the_directory_they_are_run_in(
-    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.write("project", hooks_file('{"command": ""}'))
-    monkeypatch.chdir(world.project)
-    run(["check", "--format", "github", *world.options])
+    workspace.write("project", build_hooks_file('{"command": ""}'))
+    monkeypatch.chdir(workspace.project)
+    run(["check", "--format", "github", *workspace.options])
     assert all(",line=" in line and "file=.cursor/hooks.json" in line for line in capsys.readouterr().out.splitlines())
 
 
@@ -309,18 +307,18 @@ def test_annotations_name_files_from_the_directory_they_are_run_in(
         f'{{"version": 1, "hooks": {{"a{HOSTILE}": []}}}}',
         f'{{"version": 1, "hooks": {{"stop": [{{"command": "x", "type": "{HOSTILE}"}}]}}}}',
         f'{{"version": 1, "hooks": {{"preToolUse": [{{"command": "exit", "matcher": "{HOSTILE}"}}]}}}}',
-        hooks_file('{"command": "\'./x\\n::error file=x::owned\\r\'"}'),
+        build_hooks_file('{"command": "\'./x\\n::error file=x::owned\\r\'"}'),
         f'{{"version": 1, "hooks": {{"stop": [{{"command": "exit", "{HOSTILE}": 1}}]}}}}',
         f'{{"version": 1, "hooks": {{}}, "{HOSTILE}": 1}}',
     ],
 )
 def test_a_hostile_file_cannot_write_an_annotation_of_its_own(
-    text: str, world: World, capsys: pytest.CaptureFixture[str]
+    text: str, workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.write("user", text)
-    run(["check", "--json", *world.options])
+    workspace.write("user", text)
+    run(["check", "--json", *workspace.options])
     number = len(answer(capsys)["problems"])
-    run(["check", "--format", "github", *world.options])
+    run(["check", "--format", "github", *workspace.options])
     lines = re.split(r"\r\n|\r|\n", capsys.readouterr().out.rstrip("\n"))
     assert len(lines) == number >= 1
     assert all(
@@ -331,24 +329,24 @@ def test_a_hostile_file_cannot_write_an_annotation_of_its_own(
 def test_a_hostile_path_cannot_add_properties_to_an_annotation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world = new_world(tmp_path)
-    path = world.write("x,line=9::owned\n::error::100%/.cursor/hooks.json", "{")
-    assert run(["check", str(path), "--format", "github", *world.options]) == 1
+    workspace = make_workspace(tmp_path)
+    path = workspace.write("x,line=9::owned\n::error::100%/.cursor/hooks.json", "{")
+    assert run(["check", str(path), "--format", "github", *workspace.options]) == 1
     for line in capsys.readouterr().out.splitlines():
         assert re.match(r"::(error|notice) file=[^,:\n]+,line=1,col=\d+,title=TL\d{3}::", line)
         assert "x%2Cline=9%3A%3Aowned%0A%3A%3Aerror%3A%3A100%25" in line
 
 
-def test_a_lone_surrogate_is_no_bug_of_ours_in_annotations(world: World) -> None:
-    world.write("user", r'{"version": 1, "hooks": {"\ud800": []}}')
-    assert trotline_process("check", "--format", "github", *world.options, cwd=world.project).returncode == 1
+def test_a_lone_surrogate_is_no_bug_of_ours_in_annotations(workspace: Workspace) -> None:
+    workspace.write("user", r'{"version": 1, "hooks": {"\ud800": []}}')
+    assert run_trotline("check", "--format", "github", *workspace.options, cwd=workspace.project).returncode == 1
 
 
 def test_sarif_names_every_rule_it_uses_and_places_every_result(
-    world: World, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.write("project", hooks_file('{"command": ""}', '{"command": "exit", "timeout": 5000}', "5", "6"))
-    assert run(["check", "--format", "sarif", *world.options]) == 1
+    workspace.write("project", build_hooks_file('{"command": ""}', '{"command": "exit", "timeout": 5000}', "5", "6"))
+    assert run(["check", "--format", "sarif", *workspace.options]) == 1
     log = answer(capsys)
     assert log["version"] == "2.1.0"
     assert log["$schema"].endswith("sarif-2.1.0.json")
@@ -373,17 +371,17 @@ def test_sarif_names_every_rule_it_uses_and_places_every_result(
 
 
 def test_a_path_in_sarif_is_a_uri(
-    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = world.write("p a#b%/.cursor/hooks.json", "{")
-    monkeypatch.chdir(world.path)
-    run(["check", str(path), "--format", "sarif", *world.options])
+    path = workspace.write("p a#b%/.cursor/hooks.json", "{")
+    monkeypatch.chdir(workspace.path)
+    run(["check", str(path), "--format", "sarif", *workspace.options])
     place = answer(capsys)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "p%20a%23b%25/.cursor/hooks.json"
 
 
-def test_sarif_without_problems_has_no_results(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["check", "--format", "sarif", *world.options]) == 0
+def test_sarif_without_problems_has_no_results(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "--format", "sarif", *workspace.options]) == 0
     assert answer(capsys)["runs"][0]["results"] == []
 
 
@@ -401,127 +399,143 @@ def test_a_command_that_takes_one_root_takes_all_three(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["check", "show"])
-def test_the_roots_move_every_layer_at_once(name: str, world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([name, "--json", *world.options]) == 0
+def test_the_roots_move_every_layer_at_once(
+    name: str, workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([name, "--json", *workspace.options]) == 0
     data = answer(capsys)["data"]
-    assert all(file["file"].startswith(str(world.path)) for file in data.get("files") or data["layers"])
+    assert all(file["file"].startswith(str(workspace.path)) for file in data.get("files") or data["layers"])
 
 
-def test_several_projects_are_several_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_projects_are_several_layers(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("one", "two"):
-        world.write(f"{name}/.cursor/hooks.json", hooks_file(f'{{"command": "exit {len(name)}", "name": "{name}"}}'))
-    projects = [word for name in ("one", "two") for word in ("--project", str(world.path / name))]
-    run(["show", "--json", "--home", str(world.home), "--system", str(world.system), *projects])
+        workspace.write(
+            f"{name}/.cursor/hooks.json", build_hooks_file(f'{{"command": "exit {len(name)}", "name": "{name}"}}')
+        )
+    projects = [word for name in ("one", "two") for word in ("--project", str(workspace.path / name))]
+    run(["show", "--json", "--home", str(workspace.home), "--system", str(workspace.system), *projects])
     assert [hook["cwd"] for hook in answer(capsys)["data"]["hooks"]] == [
-        str(world.path / name) for name in ("one", "two")
+        str(workspace.path / name) for name in ("one", "two")
     ]
 
 
-def test_the_project_is_found_from_a_directory_inside_it(world: World) -> None:
-    world.write("project", CLEAN)
-    inner = world.project / "src" / "deep"
+def test_the_project_is_found_from_a_directory_inside_it(workspace: Workspace) -> None:
+    workspace.write("project", CLEAN)
+    inner = workspace.project / "src" / "deep"
     inner.mkdir(parents=True)
-    roots = ["--home", str(world.home), "--system", str(world.system)]
-    body = json.loads(trotline_process("check", "--json", *roots, cwd=inner).stdout)
+    roots = ["--home", str(workspace.home), "--system", str(workspace.system)]
+    body = json.loads(run_trotline("check", "--json", *roots, cwd=inner).stdout)
     assert [file["file"] for file in body["data"]["files"] if file["exists"]] == [
-        str(world.project / ".cursor/hooks.json")
+        str(workspace.project / ".cursor/hooks.json")
     ]
 
 
-def test_a_named_project_is_read_with_all_its_layers(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("other/.cursor/hooks.json", CLEAN)
-    world.write("user", CLEAN)
-    run(["check", str(world.path / "other"), "--json", *world.options])
+def test_a_named_project_is_read_with_all_its_layers(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("other/.cursor/hooks.json", CLEAN)
+    workspace.write("user", CLEAN)
+    run(["check", str(workspace.path / "other"), "--json", *workspace.options])
     found = [file["file"] for file in answer(capsys)["data"]["files"] if file["exists"]]
-    assert found == [str(world.path / "other/.cursor/hooks.json"), str(world.home / ".cursor/hooks.json")]
+    assert found == [str(workspace.path / "other/.cursor/hooks.json"), str(workspace.home / ".cursor/hooks.json")]
 
 
-def test_a_named_project_is_what_its_variables_mean(world: World) -> None:
-    world.script("other/.cursor/hooks/x.sh")
+def test_a_named_project_is_what_its_variables_mean(workspace: Workspace) -> None:
+    workspace.script("other/.cursor/hooks/x.sh")
     command = "$CURSOR_PROJECT_DIR/.cursor/hooks/x.sh"
-    path = world.write("other/.cursor/hooks.json", hooks_file(f'{{"command": "{command}"}}'))
-    assert run(["check", str(path), *world.options]) == 0
-    assert run(["check", str(world.path / "other"), *world.options]) == 0
+    path = workspace.write("other/.cursor/hooks.json", build_hooks_file(f'{{"command": "{command}"}}'))
+    assert run(["check", str(path), *workspace.options]) == 0
+    assert run(["check", str(workspace.path / "other"), *workspace.options]) == 0
 
 
-def test_two_named_projects_read_the_shared_layers_once(world: World) -> None:
-    world.write("user", CLEAN)
-    world.write("one/README")
-    world.write("two/README")
-    assert run(["check", str(world.path / "one"), str(world.path / "two"), *world.options]) == 0
+def test_two_named_projects_read_the_shared_layers_once(workspace: Workspace) -> None:
+    workspace.write("user", CLEAN)
+    workspace.write("one/README")
+    workspace.write("two/README")
+    assert run(["check", str(workspace.path / "one"), str(workspace.path / "two"), *workspace.options]) == 0
 
 
-def test_a_file_named_twice_is_read_once(world: World) -> None:
-    path = str(world.write("user", CLEAN))
-    assert run(["check", path, path, *world.options]) == 0
+def test_a_file_named_twice_is_read_once(workspace: Workspace) -> None:
+    path = str(workspace.write("user", CLEAN))
+    assert run(["check", path, path, *workspace.options]) == 0
 
 
-def test_in_the_home_directory_the_users_file_is_read_once(world: World) -> None:
-    world.write("user", CLEAN)
-    done = trotline_process("check", "--home", str(world.home), "--system", str(world.system), cwd=world.home)
+def test_in_the_home_directory_the_users_file_is_read_once(workspace: Workspace) -> None:
+    workspace.write("user", CLEAN)
+    done = run_trotline("check", "--home", str(workspace.home), "--system", str(workspace.system), cwd=workspace.home)
     assert done.returncode == 0, done.stdout
 
 
-def test_a_file_named_by_a_path_that_climbs_is_still_in_its_project(world: World) -> None:
-    world.script("project/.cursor/hooks/x.sh")
-    world.write("project", hooks_file('{"command": "./missing.sh"}'))
-    roots = ["--home", str(world.home), "--system", str(world.system)]
-    done = trotline_process("check", "../hooks.json", *roots, cwd=world.project / ".cursor" / "hooks")
+def test_a_file_named_by_a_path_that_climbs_is_still_in_its_project(workspace: Workspace) -> None:
+    workspace.script("project/.cursor/hooks/x.sh")
+    workspace.write("project", build_hooks_file('{"command": "./missing.sh"}'))
+    roots = ["--home", str(workspace.home), "--system", str(workspace.system)]
+    done = run_trotline("check", "../hooks.json", *roots, cwd=workspace.project / ".cursor" / "hooks")
     assert done.returncode == 1, done.stdout
 
 
 def test_a_named_manifest_leads_to_its_own_plugin_and_not_into_the_current_directory(
-    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    manifest = world.write("plug/.cursor-plugin/plugin.json", "{}")
-    path = world.write("plug/hooks/hooks.json", '{"hooks": {"stop": [{"command": "exit 0"}]}}')
-    world.write("project/hooks/hooks.json", '{"hooks": {"stop": [{"command": "exit 1"}, {"command": "exit 2"}]}}')
-    monkeypatch.chdir(world.project)
-    run(["check", str(manifest), "--json", *world.options])
+    manifest = workspace.write("plug/.cursor-plugin/plugin.json", "{}")
+    path = workspace.write("plug/hooks/hooks.json", '{"hooks": {"stop": [{"command": "exit 0"}]}}')
+    workspace.write("project/hooks/hooks.json", '{"hooks": {"stop": [{"command": "exit 1"}, {"command": "exit 2"}]}}')
+    monkeypatch.chdir(workspace.project)
+    run(["check", str(manifest), "--json", *workspace.options])
     assert answer(capsys)["data"]["files"][0]["file"] == str(path)
 
 
-def test_checking_the_directory_of_the_file_is_checking_the_project(world: World) -> None:
-    world.write("project", "{")
-    assert run(["check", str(world.project / ".cursor"), *world.options]) == 1
+def test_checking_the_directory_of_the_file_is_checking_the_project(workspace: Workspace) -> None:
+    workspace.write("project", "{")
+    assert run(["check", str(workspace.project / ".cursor"), *workspace.options]) == 1
 
 
-def test_a_named_file_is_read_alone(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("user", LATE)
-    path = world.write("project", CLEAN)
-    assert run(["check", str(path), "--json", *world.options]) == 0
+def test_a_named_file_is_read_alone(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("user", LATE)
+    path = workspace.write("project", CLEAN)
+    assert run(["check", str(path), "--json", *workspace.options]) == 0
     (file,) = answer(capsys)["data"]["files"]
     assert (file["layer"], file["file"]) == ("project", str(path))
 
 
 @pytest.mark.parametrize("kind", LayerKind)
 def test_a_named_file_is_read_as_the_layer_that_is_asked_for(
-    kind: LayerKind, world: World, capsys: pytest.CaptureFixture[str]
+    kind: LayerKind, workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = world.write("somewhere/x.json", '{"hooks": {}}')
-    run(["check", str(path), "--layer", kind.value, "--json", *world.options])
+    path = workspace.write("somewhere/x.json", '{"hooks": {}}')
+    run(["check", str(path), "--layer", kind.value, "--json", *workspace.options])
     assert [file["layer"] for file in answer(capsys)["data"]["files"]] == [kind.value]
 
 
-def test_a_file_in_no_project_says_what_was_not_looked_for(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    path = world.write("somewhere/hooks.json", hooks_file('{"command": "./missing.sh"}'))
-    assert run(["check", str(path), *world.options]) == 0
+def test_a_file_in_no_project_says_what_was_not_looked_for(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = workspace.write("somewhere/hooks.json", build_hooks_file('{"command": "./missing.sh"}'))
+    assert run(["check", str(path), *workspace.options]) == 0
     assert "it stands in no project, so scripts and paths were not looked for" in capsys.readouterr().out
 
 
-def test_the_home_directory_is_the_one_of_the_password_database(world: World) -> None:
-    world.write("home/.cursor/hooks.json", LATE)
-    environment = {"HOME": str(world.home), "XDG_CONFIG_HOME": str(world.home), "USERPROFILE": str(world.home)}
-    system = ["--system", str(world.system)]
-    done = trotline_process("check", "--json", *system, cwd=world.project, environment=environment)
+def test_the_home_directory_is_the_one_of_the_password_database(workspace: Workspace) -> None:
+    workspace.write("home/.cursor/hooks.json", LATE)
+    environment = {
+        "HOME": str(workspace.home),
+        "XDG_CONFIG_HOME": str(workspace.home),
+        "USERPROFILE": str(workspace.home),
+    }
+    system = ["--system", str(workspace.system)]
+    done = run_trotline("check", "--json", *system, cwd=workspace.project, environment=environment)
     files = {file["layer"]: file["file"] for file in json.loads(done.stdout)["data"]["files"]}
     assert files["user"] == str(Path(pwd.getpwuid(os.getuid()).pw_dir).resolve() / ".cursor" / "hooks.json")
 
 
-def test_no_escape_code_leaves_through_a_pipe(world: World) -> None:
-    world.write("user", hooks_file('{"command": ""}', '{"command": "exit", "timeout": 5000}'))
-    for arguments in (["check", *world.options], ["show", *world.options], ["events"], ["events", "stop"], ["--help"]):
-        done = trotline_process(*arguments, cwd=world.project)
+def test_no_escape_code_leaves_through_a_pipe(workspace: Workspace) -> None:
+    workspace.write("user", build_hooks_file('{"command": ""}', '{"command": "exit", "timeout": 5000}'))
+    for arguments in (
+        ["check", *workspace.options],
+        ["show", *workspace.options],
+        ["events"],
+        ["events", "stop"],
+        ["--help"],
+    ):
+        done = run_trotline(*arguments, cwd=workspace.project)
         assert done.stdout
         assert ESCAPE not in done.stdout + done.stderr
 
@@ -550,37 +564,46 @@ def on_a_terminal(*arguments: str, cwd: Path) -> str:
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def test_a_terminal_gets_colour(world: World) -> None:
-    world.write("user", LATE)
-    assert STYLES.search(on_a_terminal("check", *world.options, cwd=world.project))
-    assert STYLES.search(on_a_terminal("show", *world.options, cwd=world.project))
+def test_a_terminal_gets_colour(workspace: Workspace) -> None:
+    workspace.write("user", LATE)
+    assert STYLES.search(on_a_terminal("check", *workspace.options, cwd=workspace.project))
+    assert STYLES.search(on_a_terminal("show", *workspace.options, cwd=workspace.project))
 
 
 @pytest.mark.parametrize("name", ["check", "show"])
-def test_no_control_character_of_a_file_reaches_a_terminal(name: str, world: World) -> None:
+def test_no_control_character_of_a_file_reaches_a_terminal(name: str, workspace: Workspace) -> None:
     raw = "\x9b31m\u202e\x7f"
     entry = f'{{"command": "./{HOSTILE}{raw}", "matcher": "{HOSTILE}", "{HOSTILE}{raw}": 1}}'
-    world.write("project", f'{{"version": 1, "hooks": {{"a{HOSTILE}": [],\n"preToolUse": [{entry}]}}}}')
-    world.write("user", f'{{"version": "{HOSTILE}", "hooks": {{"stop": [{{"command": "exit \x1b[5m{HOSTILE}"}}]}}}}')
-    text = STYLES.sub("", on_a_terminal(name, *world.options, cwd=world.project)).replace("\r\n", "\n")
+    workspace.write("project", f'{{"version": 1, "hooks": {{"a{HOSTILE}": [],\n"preToolUse": [{entry}]}}}}')
+    workspace.write(
+        "user", f'{{"version": "{HOSTILE}", "hooks": {{"stop": [{{"command": "exit \x1b[5m{HOSTILE}"}}]}}}}'
+    )
+    text = STYLES.sub("", on_a_terminal(name, *workspace.options, cwd=workspace.project)).replace("\r\n", "\n")
     assert len(text) > 200
     assert {char for char in text if not char.isprintable()} == {"\n"}
     assert not any(line.startswith("::") for line in text.splitlines())
 
 
 @pytest.mark.parametrize("form", ["github", "json", "sarif"])
-def test_no_control_character_of_a_file_leaves_in_any_other_format(form: str, world: World) -> None:
-    world.write("user", f'{{"version": 1, "hooks": {{"a{HOSTILE}": []}}}}')
-    done = trotline_process("check", "--format", form, *world.options, cwd=world.project)
+def test_no_control_character_of_a_file_leaves_in_any_other_format(form: str, workspace: Workspace) -> None:
+    workspace.write("user", f'{{"version": 1, "hooks": {{"a{HOSTILE}": []}}}}')
+    done = run_trotline("check", "--format", form, *workspace.options, cwd=workspace.project)
     assert {char for char in done.stdout if not char.isprintable()} == {"\n"}
 
 
 @pytest.mark.parametrize("name", ["check", "show"])
-def test_no_control_character_of_a_path_reaches_a_terminal(name: str, world: World) -> None:
+def test_no_control_character_of_a_path_reaches_a_terminal(name: str, workspace: Workspace) -> None:
     project = "p\x1b]0;x\x07"
-    world.write(f"{project}/.cursor/hooks.json", hooks_file('{"command": "exit"}'))
-    roots = ["--home", str(world.home), "--system", str(world.system), "--project", str(world.path / project)]
-    done = trotline_process(name, *roots, cwd=world.project)
+    workspace.write(f"{project}/.cursor/hooks.json", build_hooks_file('{"command": "exit"}'))
+    roots = [
+        "--home",
+        str(workspace.home),
+        "--system",
+        str(workspace.system),
+        "--project",
+        str(workspace.path / project),
+    ]
+    done = run_trotline(name, *roots, cwd=workspace.project)
     assert {char for char in done.stdout if not char.isprintable()} == {"\n"}
 
 
@@ -653,12 +676,12 @@ SEEN = (
     ],
 )
 def test_show_says_which_hooks_an_action_would_meet_and_why(
-    asked: list[str], applies: list[str], not_: list[str], world: World, capsys: pytest.CaptureFixture[str]
+    asked: list[str], applies: list[str], not_: list[str], workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     events = {event: [entry for entry, its in SEEN if its == event] for _, event in SEEN}
     lists = ", ".join(f'"{event}": [{", ".join(entries)}]' for event, entries in events.items())
-    world.write("user", f'{{"version": 1, "hooks": {{{lists}}}}}')
-    assert run(["show", *asked, "--json", *world.options]) == 0
+    workspace.write("user", f'{{"version": 1, "hooks": {{{lists}}}}}')
+    assert run(["show", *asked, "--json", *workspace.options]) == 0
     hooks = answer(capsys)["data"]["hooks"]
     assert [hook["command"] for hook in hooks if hook["applies"]] == applies
     assert [hook["command"] for hook in hooks if not hook["applies"]] == not_
@@ -668,10 +691,12 @@ def test_show_says_which_hooks_an_action_would_meet_and_why(
     assert all(hook["order"] is None for hook in hooks if not hook["applies"])
 
 
-def test_show_lists_the_hooks_of_a_void_file_with_the_reason(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("user", hooks_file('{"command": "exit 1"}', '{"command": "exit 2", "timeout": 0}'))
-    world.write("enterprise", hooks_file('{"command": "exit 3"}'))
-    assert run(["show", "stop", "--json", *world.options]) == 0
+def test_show_lists_the_hooks_of_a_void_file_with_the_reason(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace.write("user", build_hooks_file('{"command": "exit 1"}', '{"command": "exit 2", "timeout": 0}'))
+    workspace.write("enterprise", build_hooks_file('{"command": "exit 3"}'))
+    assert run(["show", "stop", "--json", *workspace.options]) == 0
     hooks = answer(capsys)["data"]["hooks"]
     reason = "Cursor loads nothing from this file, because line 6: `timeout` is 0; it must be more than 0 seconds"
     assert [(hook["command"], hook["order"], hook["off"]) for hook in hooks] == [
@@ -679,30 +704,30 @@ def test_show_lists_the_hooks_of_a_void_file_with_the_reason(world: World, capsy
         ("exit 1", None, reason),
         ("exit 2", None, reason),
     ]
-    assert run(["show", "stop", *world.options]) == 0
+    assert run(["show", "stop", *workspace.options]) == 0
     printed = capsys.readouterr().out
     assert printed.count(f"off: {reason}") == 2
     assert "1 hook would run; 2 would not" in printed
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EDITION_NAMES)
 def test_check_and_show_judge_by_the_edition_asked_for(
-    name: str, world: World, capsys: pytest.CaptureFixture[str]
+    name: str, workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    world.write("user", '{"hooks": {"stop": [{"command": "exit 0"}]}}')
-    assert run(["check", "--edition", name, *world.options]) == (1 if name == "2026-09" else 0)
+    workspace.write("user", '{"hooks": {"stop": [{"command": "exit 0"}]}}')
+    assert run(["check", "--edition", name, *workspace.options]) == (1 if name == "2026-09" else 0)
     capsys.readouterr()
-    run(["show", "--edition", name, "--json", *world.options])
+    run(["show", "--edition", name, "--json", *workspace.options])
     body = answer(capsys)["data"]
     assert body["edition"] == name
     assert [bool(hook["off"]) for hook in body["hooks"]] == [name == "2026-09"]
 
 
-def test_claude_codes_files_can_be_turned_off(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("claude-user", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "exit 1"}]}]}}')
-    run(["show", "--json", *world.options])
+def test_claude_codes_files_can_be_turned_off(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("claude-user", '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "exit 1"}]}]}}')
+    run(["show", "--json", *workspace.options])
     assert [hook["layer"] for hook in answer(capsys)["data"]["hooks"]] == ["claude-user"]
-    run(["show", "--json", "--no-claude", *world.options])
+    run(["show", "--json", "--no-claude", *workspace.options])
     assert answer(capsys)["data"]["hooks"] == []
 
 
@@ -730,24 +755,24 @@ def test_a_completion_script_is_printed_for_each_shell(shell: str, capsys: pytes
 def test_a_shell_completes_commands_options_and_choices(typed: str, completed: list[str], tmp_path: Path) -> None:
     words = typed.split()
     environment = {"_TROTLINE_COMPLETE": "bash_complete", "COMP_WORDS": typed, "COMP_CWORD": str(len(words) - 1)}
-    done = trotline_process(cwd=tmp_path, environment=environment)
+    done = run_trotline(cwd=tmp_path, environment=environment)
     assert [line.split(",", 1)[1] for line in done.stdout.splitlines()] == completed
     assert (done.stderr, done.returncode) == ("", 0)
 
 
 def test_fish_and_zsh_complete_too(tmp_path: Path) -> None:
     fish = {"_TROTLINE_COMPLETE": "fish_complete", "COMP_WORDS": "trotline ch", "COMP_CWORD": "ch"}
-    assert "plain,check" in trotline_process(cwd=tmp_path, environment=fish).stdout
+    assert "plain,check" in run_trotline(cwd=tmp_path, environment=fish).stdout
     zsh = {"_TROTLINE_COMPLETE": "zsh_complete", "COMP_WORDS": "trotline ch", "COMP_CWORD": "1"}
-    assert trotline_process(cwd=tmp_path, environment=zsh).stdout.splitlines()[:2] == ["plain", "check"]
+    assert run_trotline(cwd=tmp_path, environment=zsh).stdout.splitlines()[:2] == ["plain", "check"]
 
 
-def unheard(arguments: list[str], world: World) -> tuple[int, str]:
+def unheard(arguments: list[str], workspace: Workspace) -> tuple[int, str]:
     """The exit code and the complaints of a command whose output nobody reads."""
     reader, writer = os.pipe()
     os.close(reader)
     argv = [sys.executable, "-m", "trotline", *arguments]
-    done = subprocess.run(argv, stdout=writer, stderr=subprocess.PIPE, cwd=world.project, text=True, check=False)
+    done = subprocess.run(argv, stdout=writer, stderr=subprocess.PIPE, cwd=workspace.project, text=True, check=False)
     os.close(writer)
     return done.returncode, done.stderr
 
@@ -766,49 +791,45 @@ def unheard(arguments: list[str], world: World) -> tuple[int, str]:
     ],
 )
 def test_a_reader_that_has_enough_gets_no_traceback_and_is_not_told_that_all_is_well(
-    arguments: list[str], world: World
+    arguments: list[str], workspace: Workspace
 ) -> None:
-    world.write("user", hooks_file(*(f'{{"command": "./missing-{number}"}}' for number in range(50))))
-    rooted = world.options if arguments[0] in {"check", "show", "log"} else []
-    assert unheard([*arguments, *rooted], world) == (141, "")
+    workspace.write("user", build_hooks_file(*(f'{{"command": "./missing-{number}"}}' for number in range(50))))
+    rooted = workspace.options if arguments[0] in {"check", "show", "log"} else []
+    assert unheard([*arguments, *rooted], workspace) == (141, "")
 
 
 @pytest.mark.parametrize("arguments", [["events", "--json", "nobody"], ["log", "show", "7", "--json"]])
-def test_an_error_that_nobody_reads_keeps_its_code(arguments: list[str], world: World) -> None:
-    rooted = world.options if arguments[0] == "log" else []
-    code, complaint = unheard([*arguments, *rooted], world)
+def test_an_error_that_nobody_reads_keeps_its_code(arguments: list[str], workspace: Workspace) -> None:
+    rooted = workspace.options if arguments[0] == "log" else []
+    code, complaint = unheard([*arguments, *rooted], workspace)
     assert code == (1 if rooted else 64)
     assert [line.split(":")[0] for line in complaint.splitlines()] == ["error", "hint"]
 
 
-def test_the_module_and_the_function_are_the_same_command(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("user", LATE)
-    done = trotline_process("check", *world.options, cwd=world.project, environment={"PATH": os.environ["PATH"]})
-    assert run(["check", *world.options]) == done.returncode == 1
+def test_the_module_and_the_function_are_the_same_command(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    workspace.write("user", LATE)
+    done = run_trotline("check", *workspace.options, cwd=workspace.project, environment={"PATH": os.environ["PATH"]})
+    assert run(["check", *workspace.options]) == done.returncode == 1
     assert capsys.readouterr().out == done.stdout
     assert done.stderr == ""
 
 
 def test_a_long_line_is_shown_around_the_place_and_the_caret_stands_under_it(
-    world: World, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     padding = '"description": "' + "x" * 300 + '"'
-    world.write(
+    workspace.write(
         "user",
         f'{{"version": 1, "hooks": {{"stop": [{{{padding}, "command": "exit", "timeout": 5000, {padding[:-1]}y"}}]}}}}',
     )
-    run(["check", *world.options])
+    run(["check", *workspace.options])
     lines = capsys.readouterr().out.splitlines()
     caret = next(number for number, line in enumerate(lines) if "^" in line)
     start, end = lines[caret].index("^"), lines[caret].rindex("^") + 1
     assert "5000" in {lines[number - 1][start:end] for number in range(1, len(lines)) if "^" in lines[number]}
     assert max(map(len, lines)) < 140
-
-
-@pytest.fixture(scope="module")
-def one_world(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """A world for all examples of a property; each writes over the file of the one before."""
-    return new_world(tmp_path_factory.mktemp("world"))
 
 
 def printed_by(*arguments: str) -> tuple[int, str]:
@@ -820,23 +841,22 @@ def printed_by(*arguments: str) -> tuple[int, str]:
     return code, stream.read()
 
 
-@patient
 @given(file_contents)
-def test_no_bytes_in_a_file_are_a_bug_of_ours_in_any_format(one_world: World, data: bytes) -> None:
+def test_no_bytes_in_a_file_are_a_bug_of_ours_in_any_format(module_workspace: Workspace, data: bytes) -> None:
     for name in ("user", "project", "claude-user"):
-        one_world.write(name, data)
+        module_workspace.write(name, data)
     for form in ("human", "json", "github", "sarif"):
-        code, text = printed_by("check", "--format", form, *one_world.options)
+        code, text = printed_by("check", "--format", form, *module_workspace.options)
         assert code in {0, 1}, text
         assert form not in {"json", "sarif"} or json.loads(text)
-    assert printed_by("show", *one_world.options)[0] == 0
-    code, text = printed_by("show", "--json", *one_world.options)
+    assert printed_by("show", *module_workspace.options)[0] == 0
+    code, text = printed_by("show", "--json", *module_workspace.options)
     assert (code, json.loads(text)["ok"]) == (0, True)
 
 
-def test_tabs_before_the_place_do_not_move_the_caret(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    world.write("user", '{"version": 1,\n\t"hooks": {\n\t\t"stop": [{"command": "exit", "timeout":\t5000}]}}')
-    run(["check", *world.options])
+def test_tabs_before_the_place_do_not_move_the_caret(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    workspace.write("user", '{"version": 1,\n\t"hooks": {\n\t\t"stop": [{"command": "exit", "timeout":\t5000}]}}')
+    run(["check", *workspace.options])
     lines = capsys.readouterr().out.splitlines()
     caret = next(number for number, line in enumerate(lines) if "^" in line)
     assert lines[caret - 1][lines[caret].index("^") :].startswith("5000")

@@ -1,6 +1,6 @@
-"""The program that hosts run: whatever it finds where the service should be, the call is answered, and with all of it.
+"""The program that agents run: whatever it finds where the service should be, the call is answered, and with all of it.
 
-Every way in which it is compiled goes through the same tests, one of them under the sanitizers, and so does its twin.
+Every way in which it is compiled goes through the same tests, one of them under the sanitizers; the Python client too.
 Where only the way to the cold path matters, a shell script stands in for Python and tells what it was given.
 """
 
@@ -24,17 +24,20 @@ from typing import NamedTuple
 
 import pytest
 
-from soak_service import ROOT, Ended, Site, call, end, install, payload, records, state_of, wait_for_service
-from trotline.config.places import private_directory
-from trotline.outcomes import MOST_PAYLOAD
-from trotline.service import conclusion, twin, wire
+from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
+from trotline.config.paths import private_directory
+from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call
+from trotline.hook.process import OLD_LINE, handle_call
+from trotline.service import cold_path, python_client, wire
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 BARE = sys.platform == "linux" and os.uname().machine in {"x86_64", "aarch64"}
 COMPILED = [f"trotline-hook-{way}" for way in (["bare"] if BARE else []) + ["dynamic", "sanitized"]]
-TWIN = "twin.py"
+TWIN = "python_client.py"
 
-compiled = pytest.mark.skipif(COMPILER is None, reason="NO C COMPILER: the client itself is not tested, only its twin")
+compiled = pytest.mark.skipif(
+    COMPILER is None, reason="NO C COMPILER: the client itself is not tested, only the Python one"
+)
 each_client = pytest.mark.parametrize("client", [*(pytest.param(name, marks=compiled) for name in COMPILED), TWIN])
 each_compiled = pytest.mark.parametrize("client", [pytest.param(name, marks=compiled) for name in COMPILED])
 
@@ -51,14 +54,6 @@ def site() -> Iterator[Site]:
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
         ways = [name.removeprefix("trotline-hook-") for name in COMPILED] if COMPILER else []
         yield install(Path(scratch), *ways)
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """Short, because the name of a socket may not be long; and whatever serves it ends with the test."""
-    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
-        yield Path(scratch)
-        end(Path(scratch))
 
 
 class Cold(NamedTuple):
@@ -123,7 +118,7 @@ def pretended(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[li
 
 def whole_call(connection: socket.socket) -> bytes:
     data = b""
-    while len(data) < wire.PREFIX.size or len(data) < (wire.announced(data) or wire.Sizes(0, 0)).all:
+    while len(data) < wire.PREFIX.size or len(data) < (wire.read_sizes(data) or wire.CallSizes(0, 0, 0)).total:
         piece = connection.recv(1 << 16)
         if not piece:
             return data
@@ -131,7 +126,7 @@ def whole_call(connection: socket.socket) -> bytes:
     return data
 
 
-GREETING = wire.packed_greeting(wire.TAKEN, b"0" * 16)
+GREETING = wire.encode_greeting(wire.TAKEN, b"0" * 16)
 ANSWER = GREETING + wire.ANSWER.pack(3, 5, 4) + b"hello" + b"oops"
 
 
@@ -158,10 +153,10 @@ ODD: dict[str, tuple[Behaviour, str]] = {
     "hangs up in the greeting": (says(GREETING[:7]), "lost"),
     "hangs up after the greeting": (says(GREETING), "lost"),
     "hangs up in the answer": (says(ANSWER[:-1]), "lost"),
-    "is busy": (says(wire.packed_greeting(wire.BUSY, b"0" * 16)), "busy"),
-    "sends away": (says(wire.packed_greeting(wire.COLD, b"0" * 16)), "cold"),
+    "is busy": (says(wire.encode_greeting(wire.BUSY, b"0" * 16)), "busy"),
+    "sends away": (says(wire.encode_greeting(wire.COLD, b"0" * 16)), "cold"),
     "has another version": (says(b"TL2\0" + ANSWER[4:]), "odd"),
-    "has another word": (says(wire.packed_greeting(b"x", b"0" * 16)), "odd"),
+    "has another word": (says(wire.encode_greeting(b"x", b"0" * 16)), "odd"),
     "promises too much": (says(GREETING + wire.ANSWER.pack(0, 2**32 - 1, 2**32 - 1)), "odd"),
     "speaks http": (says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "odd"),
     "says nothing": (waits, "busy"),
@@ -183,12 +178,12 @@ def test_whatever_listens_the_call_ends_in_the_cold_path_with_the_whole_payload(
 
 
 @each_client
-def test_what_the_service_says_is_what_the_host_gets(site: Site, home: Path, client: str) -> None:
+def test_what_the_service_says_is_what_the_agent_gets(site: Site, home: Path, client: str) -> None:
     data = payload("c")
     with pretended(home, says(*(bytes([byte]) for byte in ANSWER), pause=0.001)) as heard:
         ended = call(site.line(home, client=client), data, cwd=home)
     assert ended == (b"hello", b"oops", 3)
-    sizes = wire.announced(heard[0])
+    sizes = wire.read_sizes(heard[0])
     assert sizes is not None
     header = json.loads(heard[0][wire.PREFIX.size :][: sizes.header])
     status = home.stat()
@@ -215,7 +210,7 @@ def test_words_and_directories_with_any_characters_are_json(site: Site, home: Pa
     odd.mkdir()
     with pretended(home, says(ANSWER)) as heard:
         call(site.line(home, "--word", 'x"\\\x01\N{SNOWMAN}', client=client), b"{}", cwd=odd)
-    sizes = wire.announced(heard[0])
+    sizes = wire.read_sizes(heard[0])
     assert sizes is not None
     header = json.loads(heard[0][wire.PREFIX.size :][: sizes.header])
     assert (header["cwd"], header["argv"][-1]) == (str(odd), 'x"\\\x01\N{SNOWMAN}')
@@ -319,7 +314,7 @@ def test_a_link_instead_of_the_directory_is_not_followed(site: Site, home: Path,
         (state_of(home) / "run").symlink_to(state_of(elsewhere) / "run")
         ended = call(site.line(home, client=client), payload("c"))
     assert (json.loads(ended.stdout), heard) == ({"permission": "allow"}, [])
-    assert conclusion.LOUD["foreign"] in ended.stderr.decode()
+    assert cold_path.REPORTED_FINDINGS["foreign"] in ended.stderr.decode()
 
 
 @each_compiled
@@ -356,7 +351,7 @@ def test_without_a_home_on_the_line_it_is_the_one_of_the_password_file(site: Sit
     define = f'-DPASSWD="{known}"'
     code = "import build, pathlib, sys; build.build(pathlib.Path(sys.argv[1]), extra=(sys.argv[2],))"
     subprocess.run([sys.executable, "-c", code, client, define], cwd=ROOT / "client", check=True)
-    line = [str(client), stand_in(site, home, client.name)[1], "--host", "cursor"]
+    line = [str(client), stand_in(site, home, client.name)[1], "--agent", "cursor"]
     with pretended(home, says(ANSWER)):
         assert call(line, b"{}", env={"HOME": "/evil"}).code == 3
     known.write_text("me:x:99999:0::/nowhere:/bin/sh\n")
@@ -373,9 +368,9 @@ def test_words_that_mean_nothing_are_passed_over(site: Site, home: Path, client:
 
 
 UNFIT = {
-    "a home that is not absolute": ["--host", "cursor", "--home", "here"],
-    "a home too long for a socket": ["--host", "cursor", "--home", "/" + "x" * 120],
-    "no host": ["--event", "stop", "--home", "/tmp"],
+    "a home that is not absolute": ["--agent", "cursor", "--home", "here"],
+    "a home too long for a socket": ["--agent", "cursor", "--home", "/" + "x" * 120],
+    "no agent": ["--event", "stop", "--home", "/tmp"],
 }
 
 
@@ -414,14 +409,14 @@ def test_code_that_is_not_whole_is_a_failure_and_no_traceback(
 ) -> None:
     broken = Site(tmp_path)
     shutil.copytree(site.path, tmp_path, symlinks=True, dirs_exist_ok=True)
-    (tmp_path / "trotline" / "answer.py").write_text("an upgrade (that was interrupted")
+    (tmp_path / "trotline" / "hook/answer.py").write_text("an upgrade (that was interrupted")
     ended = call(broken.line(home, *more, client=TWIN), payload("c"))
     assert (ended.stdout, ended.code) == (b"", code)
     assert re.fullmatch(rb"trotline: cannot answer: SyntaxError\(.*\)\n", ended.stderr)
 
 
 @each_client
-def test_a_host_that_never_ends_its_payload_hears_of_the_deadline(site: Site, home: Path, client: str) -> None:
+def test_an_agent_that_never_ends_its_payload_hears_of_the_deadline(site: Site, home: Path, client: str) -> None:
     with pretended(home, says(ANSWER)):
         process = subprocess.Popen(
             site.line(home, "--deadline", "0.3", client=client),
@@ -439,12 +434,12 @@ def test_a_host_that_never_ends_its_payload_hears_of_the_deadline(site: Site, ho
         assert process.wait() == 0
         process.stdout.close()
         process.stderr.close()
-    assert (said["permission"], said["user_message"]) == ("deny", conclusion.LATE)
-    assert conclusion.LATE in loud
+    assert (said["permission"], said["user_message"]) == ("deny", cold_path.DEADLINE_MESSAGE)
+    assert cold_path.DEADLINE_MESSAGE in loud
 
 
 @each_client
-def test_a_slow_host_is_waited_for(site: Site, home: Path, client: str) -> None:
+def test_a_slow_agent_is_waited_for(site: Site, home: Path, client: str) -> None:
     data = payload("c")
     with pretended(home, says(ANSWER)) as heard:
         process = subprocess.Popen(
@@ -485,7 +480,7 @@ def test_being_stopped_and_continued_loses_nothing(site: Site, home: Path, clien
 
 
 @each_compiled
-def test_a_host_that_does_not_block_is_served_all_the_same(site: Site, home: Path, client: str) -> None:
+def test_an_agent_that_does_not_block_is_served_all_the_same(site: Site, home: Path, client: str) -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     with pretended(home, says(ANSWER)):
@@ -506,13 +501,13 @@ def test_closed_descriptors_are_nobodys_socket(site: Site, home: Path, client: s
         ended = call(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *site.line(home, client=client)], b"{}")
     assert ended.code == 3
     assert ended.stdout == (b"" if ">" in closed.replace("2>", "") else b"hello")
-    sizes = wire.announced(heard[0])
+    sizes = wire.read_sizes(heard[0])
     assert sizes is not None
     assert sizes.payload == (0 if "<" in closed else 2)
 
 
 @each_client
-def test_a_host_that_does_not_listen_kills_nobody(site: Site, home: Path, client: str) -> None:
+def test_an_agent_that_does_not_listen_kills_nobody(site: Site, home: Path, client: str) -> None:
     with pretended(home, says(ANSWER)):
         process = subprocess.Popen(site.line(home, client=client), stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
         assert process.stdout is not None
@@ -550,18 +545,48 @@ def test_the_twin_imports_only_what_is_built_in(site: Site, home: Path) -> None:
     assert names - known <= {"_socket", "select"}
 
 
-def test_the_client_its_twin_and_the_service_agree_on_their_numbers() -> None:
+@pytest.mark.parametrize("client", [*(pytest.param(name, marks=compiled) for name in COMPILED), TWIN, "twin.py"])
+def test_a_line_of_an_older_version_is_guarded_and_reported(site: Site, home: Path, client: str) -> None:
+    line = ["--host" if word == "--agent" else word for word in site.line(home, client=client)]
+    for _ in range(2):
+        got = call(line, payload("c", "rm -rf /", workspace_roots=[str(home)]))
+        assert json.loads(got.stdout)["permission"] == "deny"
+        assert OLD_LINE in got.stderr.decode()
+    assert [record["agent"] for record in records(home)] == ["cursor", "cursor"]
+    assert [record["alarms"] for record in records(home)] == [1, 1]
+
+
+@each_client
+def test_a_line_of_an_older_version_goes_cold_with_all_its_words(site: Site, home: Path, client: str) -> None:
+    if client == TWIN:
+        pytest.skip("the Python client answers in the same process")
+    line = ["--host" if word == "--agent" else word for word in stand_in(site, home, client)]
+    went = cold(call(line, b"{}"))
+    assert (went.finding, went.words[:2]) == ("unfit", ["--host", "cursor"])
+
+
+def test_a_line_of_an_older_version_that_fails_is_reported_too(tmp_path: Path) -> None:
+    call_ = Call(id="1", argv=("--host", "cursor", "--event", "stop", "--home", str(tmp_path)), payload=b"{")
+    reply, outcome = handle_call(call_, [], guarded=True)
+    assert OLD_LINE in outcome.alarms
+    assert OLD_LINE in reply.stderr
+
+
+def test_the_clients_and_the_service_agree_on_their_numbers() -> None:
     source = (ROOT / "client" / "trotline_hook.c").read_text("utf-8")
     numbers = {name: int(value) for name, value in re.findall(r"^    ([A-Z_]+) = (\d+),", source, re.MULTILINE)}
-    assert (numbers["MOST_PAYLOAD"], numbers["MOST_HEADER"]) == (MOST_PAYLOAD, wire.MOST_HEADER)
-    assert (twin.MOST_PAYLOAD, twin.MOST_HEADER) == (MOST_PAYLOAD, wire.MOST_HEADER)
-    assert numbers["PATIENCE"] == twin.PATIENCE * 1000
-    assert numbers["DEADLINE"] == twin.DEADLINE * 1000
+    assert (numbers["MAX_PAYLOAD_BYTES"], numbers["MAX_HEADER_BYTES"]) == (MAX_PAYLOAD_BYTES, wire.MAX_HEADER_BYTES)
+    assert (python_client.MAX_PAYLOAD_BYTES, python_client.MAX_HEADER_BYTES) == (
+        MAX_PAYLOAD_BYTES,
+        wire.MAX_HEADER_BYTES,
+    )
+    assert numbers["PATIENCE"] == python_client.PATIENCE * 1000
+    assert numbers["DEADLINE"] == python_client.DEADLINE * 1000
     assert (numbers["PREFIX"], numbers["GREETING"], numbers["ANSWER"]) == (
         wire.PREFIX.size,
         wire.GREETING.size,
         wire.ANSWER.size,
     )
     findings = set(re.findall(r'(?:go_cold\(|\? |: )"([a-z]+)"', source))
-    assert findings >= conclusion.LAUNCHES | set(conclusion.LOUD)
-    assert findings - conclusion.LAUNCHES - set(conclusion.LOUD) == {"unfit", "late"}
+    assert findings >= cold_path.LAUNCHING_FINDINGS | set(cold_path.REPORTED_FINDINGS)
+    assert findings - cold_path.LAUNCHING_FINDINGS - set(cold_path.REPORTED_FINDINGS) == {"unfit", "late"}

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from trotline.errors import TrotlineError
-from trotline.testing.conformance import Door, conform
-from trotline.testing.situations import Case, all_cases
-from worlds import trotline_process
+from kit import run_trotline
+from trotline.domain.errors import TrotlineError
+from trotline.testing.conformance import ConformanceCase, EngineProcess, load_cases, run_cases
 
 ONE = "merge_a_deny_beats_an_ask_and_both_are_heard"
-CASES = {case.name: case for case in all_cases()}
+CASES = {case.name: case for case in load_cases()}
 
 
 def _adapter(tmp_path: Path, body: str) -> list[str]:
@@ -25,10 +24,10 @@ def _adapter(tmp_path: Path, body: str) -> list[str]:
     return [sys.executable, str(file)]
 
 
-def _word(tmp_path: Path, body: str, *, seconds: float = 10) -> tuple[str, str]:
-    with Door(_adapter(tmp_path, body), seconds) as door:
-        (found,) = conform(door, [CASES[ONE]])
-    return found.word, "; ".join(found.differs) or found.trouble
+def _run_case(tmp_path: Path, body: str, *, seconds: float = 10) -> tuple[str, str]:
+    with EngineProcess(_adapter(tmp_path, body), seconds) as engine:
+        (found,) = run_cases(engine, [CASES[ONE]])
+    return found.status, "; ".join(found.differences) or found.error
 
 
 ENGINES = {
@@ -53,14 +52,14 @@ ENGINES = {
 
 @pytest.mark.parametrize("body,word,why", ENGINES.values(), ids=ENGINES)
 def test_whatever_an_engine_does_is_a_result(body: str, word: str, why: str, tmp_path: Path) -> None:
-    assert _word(tmp_path, body, seconds=0.5 if "sleep" in body else 10) == (word, why)
+    assert _run_case(tmp_path, body, seconds=0.5 if "sleep" in body else 10) == (word, why)
 
 
 def test_an_engine_that_died_is_started_again_for_the_next_situation(tmp_path: Path) -> None:
     body = "os._exit(1) if asked['case'].startswith('merge_a') else print('{\"permission\": \"deny\"}', flush=True)"
     cases = [CASES[ONE], *(case for case in CASES.values() if case.name.startswith("merge_o"))][:3]
-    with Door(_adapter(tmp_path, body)) as door:
-        assert [found.word == "failed" for found in conform(door, cases)] == [True, False, False]
+    with EngineProcess(_adapter(tmp_path, body)) as engine:
+        assert [found.status == "failed" for found in run_cases(engine, cases)] == [True, False, False]
 
 
 def test_an_engine_finds_the_world_as_it_was_told(tmp_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_an_engine_finds_the_world_as_it_was_told(tmp_path: Path) -> None:
     event = asked['events'][-1]['hook_event_name'] == 'beforeShellExecution'
     print(json.dumps({'permission': 'deny' if there and hooks and runs and event else 'no'}), flush=True)
     """
-    assert _word(tmp_path, body) == ("agrees", "")
+    assert _run_case(tmp_path, body) == ("agrees", "")
 
 
 BAD_PAYLOADS = {
@@ -92,7 +91,7 @@ def test_a_payload_that_is_not_what_the_schema_says_is_a_difference(payload: str
     subprocess.run([hook], input={payload!r}, text=True, stdout=subprocess.DEVNULL)
     print(json.dumps({{'permission': 'deny'}}), flush=True)
     """
-    word, differs = _word(tmp_path, body)
+    word, differs = _run_case(tmp_path, body)
     assert word == "differs"
     assert why in differs
 
@@ -100,17 +99,17 @@ def test_a_payload_that_is_not_what_the_schema_says_is_a_difference(payload: str
 def test_paths_may_be_whole(tmp_path: Path) -> None:
     case = next(case for case in CASES.values() if case.want.get("void") == ["project/.cursor/hooks.json"])
     body = "print(json.dumps({'void': [asked['world'] + '/project/.cursor/hooks.json']}), flush=True)"
-    with Door(_adapter(tmp_path, body)) as door:
-        assert [found.word for found in conform(door, [case])] == ["agrees"]
+    with EngineProcess(_adapter(tmp_path, body)) as engine:
+        assert [found.status for found in run_cases(engine, [case])] == ["agrees"]
 
 
 def test_a_command_that_cannot_be_started_is_said_at_once() -> None:
-    with Door(["/no/such/engine"]) as door, pytest.raises(TrotlineError, match="could not be started"):
-        next(conform(door, [CASES[ONE]]))
+    with EngineProcess(["/no/such/engine"]) as engine, pytest.raises(TrotlineError, match="could not be started"):
+        next(run_cases(engine, [CASES[ONE]]))
 
 
 def test_our_own_engine_agrees_with_every_situation_through_the_same_door(tmp_path: Path) -> None:
-    done = trotline_process("conform", "--json", cwd=tmp_path)
+    done = run_trotline("conform", "--json", cwd=tmp_path)
     answer = json.loads(done.stdout)
     assert done.returncode == 0
     assert answer["data"]["counts"] == {"agrees": len(CASES)}
@@ -118,7 +117,7 @@ def test_our_own_engine_agrees_with_every_situation_through_the_same_door(tmp_pa
 
 
 def test_the_table_names_the_rules_and_what_was_measured(tmp_path: Path) -> None:
-    done = trotline_process("conform", "--rule", "loop", "--rule", "merge", cwd=tmp_path)
+    done = run_trotline("conform", "--rule", "loop", "--rule", "merge", cwd=tmp_path)
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].split() == [
@@ -142,7 +141,7 @@ def test_the_table_names_the_rules_and_what_was_measured(tmp_path: Path) -> None
 
 def test_differences_are_shown_with_the_situation(tmp_path: Path) -> None:
     engine = _adapter(tmp_path, "print(json.dumps({'permission': 'allow'}), flush=True)")
-    done = trotline_process("conform", "--case", ONE, "--", *engine, cwd=tmp_path)
+    done = run_trotline("conform", "--case", ONE, "--", *engine, cwd=tmp_path)
     assert done.returncode == 1
     assert f"differs {ONE}" in done.stdout
     assert "permission: allow instead of deny" in done.stdout
@@ -150,11 +149,11 @@ def test_differences_are_shown_with_the_situation(tmp_path: Path) -> None:
 
 
 def test_situations_can_be_listed_and_a_wrong_name_is_said(tmp_path: Path) -> None:
-    listed = json.loads(trotline_process("conform", "--list", "--json", "--rule", "void", cwd=tmp_path).stdout)["data"]
+    listed = json.loads(run_trotline("conform", "--list", "--json", "--rule", "void", cwd=tmp_path).stdout)["data"]
     assert {one["rule"] for one in listed} == {"void"}
     assert any(one["measured"] == "agrees" for one in listed)
-    assert trotline_process("conform", "--list", cwd=tmp_path).stdout.count("\n") == 2 * len(CASES)
-    done = trotline_process("conform", "--case", "nothing", cwd=tmp_path)
+    assert run_trotline("conform", "--list", cwd=tmp_path).stdout.count("\n") == 2 * len(CASES)
+    done = run_trotline("conform", "--case", "nothing", cwd=tmp_path)
     assert done.returncode == 64
     assert "there is no situation `nothing`" in done.stderr
 
@@ -166,5 +165,5 @@ def test_enough_was_measured_on_the_real_engine_to_compare_with() -> None:
 
 
 @pytest.mark.parametrize("case", [case for case in CASES.values() if case.measured], ids=lambda case: case.name)
-def test_only_the_newest_edition_was_measured(case: Case) -> None:
+def test_only_the_newest_edition_was_measured(case: ConformanceCase) -> None:
     assert case.edition == "2026-09"

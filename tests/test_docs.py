@@ -14,6 +14,7 @@ import pytest
 import trotline
 from trotline.cli import COMMANDS
 from trotline.config.problems import CODES
+from trotline.domain.events import EVENTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -31,20 +32,20 @@ def _shown(page: Path) -> str:
     return page.relative_to(ROOT / "docs" if page.is_relative_to(ROOT / "docs") else ROOT).as_posix()
 
 
-def _put_in_place(page: str, world: Path) -> None:
+def _put_in_place(page: str, workspace: Path) -> None:
     """The page of a use is read where its example is: its policy is the person's, and so are its hooks."""
     folder, _, name = page.removesuffix(".md").rpartition("/")
     example = ROOT / "examples" / "uses" / name
-    if folder != "uses" or not (example / "policy.toml").exists():
+    if folder != "uses" or not (example / "trotline.toml").exists():
         return
-    shutil.rmtree(world / "project" / ".trotline")
-    config, cursor = world / "home" / ".config" / "trotline", world / "home" / ".cursor"
-    for file, place in (("policy.toml", config), ("hooks.json", cursor)):
+    shutil.rmtree(workspace / "project" / ".trotline")
+    config, cursor = workspace / "home" / ".config" / "trotline", workspace / "home" / ".cursor"
+    for file, place in (("trotline.toml", config), ("hooks.json", cursor)):
         place.mkdir(parents=True, exist_ok=True)
         if (example / file).exists():
             shutil.copy(example / file, place)
-    for extra in (path for path in example.iterdir() if path.name not in {"policy.toml", "hooks.json"}):
-        target = (cursor if extra.name == "hooks" else world / "project") / extra.name
+    for extra in (path for path in example.iterdir() if path.name not in {"trotline.toml", "hooks.json"}):
+        target = (cursor if extra.name == "hooks" else workspace / "project") / extra.name
         shutil.copytree(extra, target, dirs_exist_ok=True) if extra.is_dir() else shutil.copy(extra, target)
 
 
@@ -54,7 +55,7 @@ def _session(part: str) -> tuple[str, list[str]]:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[Path]:
+def workspace(tmp_path: Path) -> Iterator[Path]:
     """The sample workspace, left without the service that a command may have started."""
     shutil.copytree(ROOT / "examples" / "workspace", tmp_path, dirs_exist_ok=True)
     yield tmp_path.resolve()
@@ -62,34 +63,34 @@ def world(tmp_path: Path) -> Iterator[Path]:
         _run("trotline service stop", tmp_path.resolve())
 
 
-def _run(command: str, world: Path) -> str:
+def _run(command: str, workspace: Path) -> str:
     program, *words = shlex.split(command)
     assert program == "trotline"
-    roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
+    roots = [f"--{name}={workspace / name}" for name in ("home", "system", "project")]
     reads_files = words[0] not in {"events", "schema", "completion", "conform"} and "--explain" not in words
     argv = [sys.executable, "-m", "trotline", *words, *(roots if reads_files else [])]
-    environment = {**os.environ, "TMPDIR": str(world)}
-    done = subprocess.run(argv, cwd=world / "project", env=environment, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "TMPDIR": str(workspace)}
+    done = subprocess.run(argv, cwd=workspace / "project", env=environment, capture_output=True, text=True, check=False)
     assert done.returncode in {0, 1, 10, 20}, done.stderr
     text = done.stdout
     for name, shown in (("project", "~/shop"), ("home", "~"), ("system", "")):
-        text = text.replace(str(world / name), shown)
+        text = text.replace(str(workspace / name), shown)
     return text
 
 
 def test_the_documents_show_at_least_these_commands() -> None:
     shown = {shlex.split(command)[1] for _, commands in _sessions() for command, _ in commands}
-    assert {"check", "show", "events", "schema", "fire", "simulate", "conform", "trust", "untrust", "sessions"} <= shown
-    assert {"init", "doctor"} <= shown
+    assert {"check", "show", "events", "schema", "fire", "conform", "trust", "log"} <= shown
+    assert {"install", "doctor"} <= shown
 
 
 @pytest.mark.parametrize("page,commands", _sessions(), ids=lambda value: str(value)[:60])
 def test_the_commands_in_the_documents_print_what_they_say(
-    page: str, commands: list[tuple[str, list[str]]], world: Path
+    page: str, commands: list[tuple[str, list[str]]], workspace: Path
 ) -> None:
-    _put_in_place(page, world)
+    _put_in_place(page, workspace)
     for command, output in commands:
-        printed = _run(command, world).splitlines()
+        printed = _run(command, workspace).splitlines()
         assert printed
         at = 0
         for line in (line for line in output if line.strip() != "..."):
@@ -106,19 +107,19 @@ PROGRAMS = [
 
 ELSEWHERE = """
 import pathlib, trotline.machine as machine
-_roots = machine.machine_roots
-_world = pathlib.Path("{world}")
-machine.machine_roots = lambda projects=(), home=None, system=None: _roots(projects, _world / "home", _world / "system")
+_roots = machine.find_roots
+_world = pathlib.Path("{workspace}")
+machine.find_roots = lambda projects=(), home=None, system=None: _roots(projects, _world / "home", _world / "system")
 """
 """Nobody's own hooks run because somebody tests a document."""
 
 
 @pytest.mark.parametrize("page,program", PROGRAMS, ids=lambda value: str(value)[:40])
-def test_the_programs_in_the_documents_run(page: str, program: str, world: Path) -> None:
-    _put_in_place(page, world)
-    argv = [sys.executable, "-W", "error", "-c", f"{ELSEWHERE.format(world=world)}\n{program}"]
+def test_the_programs_in_the_documents_run(page: str, program: str, workspace: Path) -> None:
+    _put_in_place(page, workspace)
+    argv = [sys.executable, "-W", "error", "-c", f"{ELSEWHERE.format(workspace=workspace)}\n{program}"]
     done = subprocess.run(
-        argv, cwd=world / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        argv, cwd=workspace / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{page}: {done.stderr}"
 
@@ -164,16 +165,16 @@ def test_the_demo_tells_its_story_to_the_end() -> None:
         "The manifest was written without `privileged`.",
         "21 of 21 events were raised",
         "deny deletion, everything: ~ would be deleted, and nobody gets it back",
-        "silent: no guard has anything against it",
+        "none: no guard has anything against it",
         "deny exfiltration, secret: secrets would be sent to paste.example",
         "2 tests of 1 rule, 0 failed",
         "deny rule production is read-only, user",
         "beforeReadFile denied: ~/shop/.env (./hooks/no-secrets.sh)",
         "3  ./hooks/no-secrets.sh",
         '{"permission": "allow"}',
-        "cursor beforeShellExecution silent: sudo systemctl restart shop",
+        "cursor beforeShellExecution none: sudo systemctl restart shop",
         "now speaks: privilege: ask, a command with the rights of another user",
-        "1 call: 1 would be decided otherwise, 0 the same; 1 stricter, 0 milder",
+        "now speaks: rule services are the operators': ask",
         "test_sudo_systemctl_restart_shop_is_let_through.py",
         "it holds; anchored up to entry",
         "its body was edited",
@@ -201,6 +202,6 @@ def test_the_conversation_in_the_documents_is_the_one_that_is_played() -> None:
     assert shown == (ROOT / "examples" / "workspace" / "project" / "talk.toml").read_text("utf-8")
 
 
-def test_every_public_name_is_used_in_a_program_of_the_documents() -> None:
+def test_every_public_name_but_those_of_events_is_used_in_a_program_of_the_documents() -> None:
     used = {name for _, program in PROGRAMS for name in re.findall(r"\w+", program)}
-    assert set(trotline.__all__) <= used
+    assert set(trotline.__all__) - {cls.__name__ for cls in EVENTS.values()} <= used

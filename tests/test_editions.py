@@ -6,12 +6,19 @@ from typing import Any
 import msgspec
 import pytest
 
+from trotline.agents.cursor.cursor_editions import (
+    EDITION_FACTS,
+    EDITION_NAMES,
+    MEASURED_FATAL_CODES,
+    NEWEST_EDITION,
+    UNPARSABLE,
+    get_edition,
+)
 from trotline.config.problems import CODES
-from trotline.editions import LOOP_LIMIT, TIMEOUT_SECONDS, Edition, PathBase
-from trotline.errors import UsageError
-from trotline.events import EVENTS
-from trotline.hosts.cursor_editions import MEASURED_VOIDS, NAMES, NEWEST, QUIRKS, UNPARSABLE, edition
-from trotline.verdicts import MergeRule
+from trotline.domain.editions import LOOP_LIMIT, TIMEOUT_SECONDS, Edition, PathBase
+from trotline.domain.errors import UsageError
+from trotline.domain.events import EVENTS
+from trotline.domain.verdicts import MergeRule
 
 FIELDS = sorted(set(Edition.__struct_fields__) - {"name", "sources"})
 
@@ -126,21 +133,21 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 def test_there_are_three_editions_and_the_newest_is_the_default() -> None:
-    assert NAMES == ("2025-11", "2026-02", "2026-09")
-    assert NEWEST == "2026-09"
-    assert edition() == edition("2026-09")
+    assert EDITION_NAMES == ("2025-11", "2026-02", "2026-09")
+    assert NEWEST_EDITION == "2026-09"
+    assert get_edition() == get_edition("2026-09")
 
 
-@pytest.mark.parametrize("date", NAMES)
+@pytest.mark.parametrize("date", EDITION_NAMES)
 @pytest.mark.parametrize("field", [field for field in FIELDS if field not in {"voids", "reply_keys"}])
 def test_an_edition_says_what_its_documents_say(date: str, field: str) -> None:
-    assert getattr(edition(date), field) == ROWS[date][field]
+    assert getattr(get_edition(date), field) == ROWS[date][field]
 
 
-@pytest.mark.parametrize("date", NAMES)
+@pytest.mark.parametrize("date", EDITION_NAMES)
 def test_an_edition_answers_with_the_keys_that_its_documents_have(date: str) -> None:
     wanted = {name: tuple(keys.split()) for name, keys in ROWS[date]["reply_keys"].items()}
-    assert edition(date).reply_keys == wanted
+    assert get_edition(date).reply_keys == wanted
 
 
 def test_the_table_of_this_test_has_a_row_for_every_field() -> None:
@@ -172,73 +179,73 @@ IGNORED = {"TL106": "comments", "TL204": "version 2", "TL214": "extra keys", "TL
 
 @pytest.mark.parametrize("code", VOIDS)
 def test_what_was_measured_to_void_a_file_voids_it_in_the_newest_edition(code: str) -> None:
-    assert code in edition().voids
+    assert code in get_edition().voids
 
 
 @pytest.mark.parametrize("code", IGNORED)
 def test_what_was_measured_to_be_harmless_voids_nothing(code: str) -> None:
-    assert not any(code in edition(date).voids for date in NAMES)
+    assert not any(code in get_edition(date).voids for date in EDITION_NAMES)
 
 
 @pytest.mark.parametrize("date", ["2025-11", "2026-02"])
 def test_before_the_measurements_only_what_cannot_be_parsed_voids_a_file(date: str) -> None:
-    assert edition(date).voids == UNPARSABLE
-    assert {"TL101", "TL104"} <= UNPARSABLE < MEASURED_VOIDS
+    assert get_edition(date).voids == UNPARSABLE
+    assert {"TL101", "TL104"} <= UNPARSABLE < MEASURED_FATAL_CODES
     assert not {"TL102", "TL107", "TL202", "TL206", "TL301"} & UNPARSABLE
 
 
 def test_every_voiding_code_exists() -> None:
-    assert set(CODES) >= MEASURED_VOIDS
+    assert set(CODES) >= MEASURED_FATAL_CODES
 
 
 # -- sources
 
 
-@pytest.mark.parametrize("row", QUIRKS, ids=lambda row: f"{row.since} {row.field}")
+@pytest.mark.parametrize("row", EDITION_FACTS, ids=lambda row: f"{row.since} {row.field}")
 def test_every_row_names_an_edition_a_field_and_a_source(row: Any) -> None:
-    assert row.since in NAMES
+    assert row.since in EDITION_NAMES
     assert row.field in FIELDS
-    assert re.search(r"\bD[1-6]|measured|seeds|hosts\.md|no void rule", row.source)
+    assert re.search(r"\bD[1-6]|measured|seeds|agents\.md|no void rule", row.source)
 
 
 def test_no_row_repeats_the_one_before_it() -> None:
     seen: set[tuple[str, str]] = set()
     before: dict[str, Any] = {}
-    for row in QUIRKS:
+    for row in EDITION_FACTS:
         assert (row.since, row.field) not in seen
         assert row.field not in before or before[row.field] != row.value, f"{row.since} {row.field} changes nothing"
         seen.add((row.since, row.field))
         before[row.field] = row.value
 
 
-@pytest.mark.parametrize("date", NAMES)
+@pytest.mark.parametrize("date", EDITION_NAMES)
 def test_every_field_of_an_edition_has_its_own_source(date: str) -> None:
-    contracted = edition(date)
+    contracted = get_edition(date)
     assert contracted.name == date
     assert set(contracted.sources) == set(FIELDS)
     for field, source in contracted.sources.items():
-        rows = [row for row in QUIRKS if row.field == field and row.since <= date]
+        rows = [row for row in EDITION_FACTS if row.field == field and row.since <= date]
         assert source == max(rows, key=lambda row: row.since).source
 
 
 # -- refusing
 
 
-@pytest.mark.parametrize("date", NAMES)
+@pytest.mark.parametrize("date", EDITION_NAMES)
 @pytest.mark.parametrize("name", EVENTS)
 def test_only_a_refusable_event_that_the_edition_knows_can_be_refused(date: str, name: str) -> None:
     refusable = EVENTS[name].contract.refusable
     wanted = refusable and name in ROWS[date]["events"]
-    assert edition(date).refuses(name, refusable=refusable) is wanted
+    assert get_edition(date).refuses(name, refusable=refusable) is wanted
 
 
 def test_an_event_that_only_observes_is_refused_in_no_edition() -> None:
-    assert not any(edition(date).refuses("stop", refusable=False) for date in NAMES)
-    assert not edition().refuses("unheard of", refusable=True)
+    assert not any(get_edition(date).refuses("stop", refusable=False) for date in EDITION_NAMES)
+    assert not get_edition().refuses("unheard of", refusable=True)
 
 
 def test_whether_a_session_start_can_be_refused_is_a_row_of_its_own() -> None:
-    unenforced = msgspec.structs.replace(edition(), session_start_refuses=False)
+    unenforced = msgspec.structs.replace(get_edition(), session_start_refuses=False)
     assert not unenforced.refuses("sessionStart", refusable=True)
     assert unenforced.refuses("beforeSubmitPrompt", refusable=True)
 
@@ -253,7 +260,7 @@ def test_the_defaults_are_five_follow_ups_and_a_minute() -> None:
 @pytest.mark.parametrize("name", ["2026-10", "2026", "", "newest", "2025-11 ", "9999-99"])
 def test_an_unknown_edition_is_a_usage_error_that_lists_the_known_ones(name: str) -> None:
     with pytest.raises(UsageError) as caught:
-        edition(name)
+        get_edition(name)
     assert caught.value.message == f"unknown edition `{name}`"
     assert caught.value.hint == "one of 2025-11, 2026-02, 2026-09"
     assert caught.value.exit_code == 64

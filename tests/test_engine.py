@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 import soak
-from trotline.config.places import Roots
-from trotline.engine.engine import Engine, Options
-from trotline.engine.sessions import MOST_BYTES, Session, Sessions, Variable
-from trotline.events import BeforeShell, PreToolUse, SessionStart, Stop, SubagentStop
-from trotline.outcomes import Run
-from trotline.verdicts import Permission
+from trotline.config.paths import Roots
+from trotline.conversation.sessions import MAX_SESSION_BYTES, Sessions, SessionState, Variable
+from trotline.domain.events import BeforeShell, PreToolUse, SessionStart, Stop, SubagentStop
+from trotline.domain.outcomes import Run
+from trotline.domain.verdicts import Permission
+from trotline.engine.dispatch import Dispatcher, Options
 
 Write = Callable[..., None]
 
@@ -36,8 +36,8 @@ def user_file(roots: Roots) -> Write:
     return write
 
 
-def _engine(roots: Roots, options: Options | None = None) -> Engine:
-    return Engine(roots, {"PATH": "/usr/bin:/bin"}, lambda: 1_700_000_000_000_000, options)
+def _engine(roots: Roots, options: Options | None = None) -> Dispatcher:
+    return Dispatcher(roots, {"PATH": "/usr/bin:/bin"}, lambda: 1_700_000_000_000_000, options)
 
 
 def _says(**reply: Any) -> dict[str, str]:
@@ -50,11 +50,11 @@ DENY = _says(permission="deny", user_message="no")
 def test_a_changed_file_is_in_force_at_the_next_event(roots: Roots, user_file: Write) -> None:
     engine = _engine(roots)
     event = BeforeShell(command="ls")
-    assert engine.dispatch(event).decision.permission is Permission.SILENT
+    assert engine.dispatch(event).decision.permission is Permission.NONE
     user_file({"beforeShellExecution": [DENY]})
     assert engine.dispatch(event).decision.permission is Permission.DENY
     roots.user_file.unlink()
-    assert engine.dispatch(event).decision.permission is Permission.SILENT
+    assert engine.dispatch(event).decision.permission is Permission.NONE
 
 
 def test_a_broken_file_is_loud_and_the_last_good_one_stays_in_force(roots: Roots, user_file: Write) -> None:
@@ -74,7 +74,7 @@ def test_a_broken_file_is_loud_and_the_last_good_one_stays_in_force(roots: Roots
 def test_a_file_that_was_broken_from_the_start_runs_nothing_and_says_so(roots: Roots, user_file: Write) -> None:
     user_file({"beforeShellExecution": [DENY], "noSuchEvent": []})
     outcome = _engine(roots).dispatch(BeforeShell(command="ls"))
-    assert outcome.voices == ()
+    assert outcome.responses == ()
     assert [entry.hook.event for entry in outcome.not_run] == ["beforeShellExecution"]
     assert "loads nothing from this file" in outcome.not_run[0].why
 
@@ -91,10 +91,10 @@ def test_rewritten_input_is_judged_once_more_by_everyone_but_its_author(roots: R
     outcome = _engine(roots).dispatch(event)
     assert outcome.decision.permission is Permission.DENY
     assert outcome.decision.verdict.user_message == "not that"
-    assert len(outcome.voices) == 3
+    assert len(outcome.responses) == 3
 
     as_cursor = _engine(roots, Options(edition_name="2026-09")).dispatch(event)
-    assert as_cursor.decision.permission is Permission.SILENT
+    assert as_cursor.decision.permission is Permission.NONE
     assert as_cursor.decision.verdict.edited_input == {"command": "rm -rf build"}
 
 
@@ -118,7 +118,7 @@ def test_session_variables_reach_later_hooks_of_the_conversation_only(roots: Roo
     tell = {"command": """cat >/dev/null; printf '{"additional_context": "%s"}' "$TICKET" """}
     user_file({"sessionStart": [_says(env={"TICKET": "A-1"})], "postToolUse": [tell]})
     _engine(roots).dispatch(SessionStart(conversation_id="one"))
-    from trotline.events import PostToolUse
+    from trotline.domain.events import PostToolUse
 
     heard = [
         _engine(roots).dispatch(PostToolUse(conversation_id=name, tool_name="Shell")).decision.verdict.context
@@ -132,7 +132,7 @@ def test_a_lower_layer_cannot_set_the_path_of_a_higher_one(roots: Roots, user_fi
     show = """cat >/dev/null; printf '{"additional_context": "%s %s"}' "$PATH" "$NOTE" """
     roots.enterprise_file.write_text(json.dumps({"version": 1, "hooks": {"postToolUse": [{"command": show}]}}))
     user_file({"sessionStart": [_says(env={"PATH": "/evil", "https_proxy": "evil", "NOTE": "fine"})]})
-    from trotline.events import PostToolUse
+    from trotline.domain.events import PostToolUse
 
     engine = _engine(roots)
     engine.dispatch(SessionStart(conversation_id="one"))
@@ -147,7 +147,7 @@ def test_follow_ups_end_at_the_limit_of_each_script(roots: Roots, user_file: Wri
     outcomes = [engine.dispatch(Stop(conversation_id="c", status="completed")) for _ in range(4)]
     assert [outcome.decision.verdict.follow_up for outcome in outcomes] == ["go on", "go on", "", ""]
     assert [outcome.event.loop_count for outcome in outcomes if isinstance(outcome.event, Stop)] == [0, 1, 2, 2]
-    assert "loop_limit of 2 is reached" in outcomes[-1].voices[0].warnings[0]
+    assert "loop_limit of 2 is reached" in outcomes[-1].responses[0].warnings[0]
 
 
 def test_a_limit_of_null_never_ends(roots: Roots, user_file: Write) -> None:
@@ -182,7 +182,7 @@ def test_a_damaged_session_is_an_alarm_and_the_stricter_answer(roots: Roots, use
     engine = _engine(roots)
     engine.dispatch(Stop(conversation_id="c", status="completed"))
     (file,) = (roots.state / "sessions").glob("*.json")
-    for damage in (b"{", b'{"schema": "trotline.session/2"}', b"[]"):
+    for damage in (b"{", b'{"schema": "trotline.engine.session/2"}', b"[]"):
         file.write_bytes(damage)
         outcome = engine.dispatch(Stop(conversation_id="c", status="completed"))
         assert outcome.decision.verdict.follow_up == ""
@@ -193,7 +193,7 @@ def test_a_damaged_session_is_an_alarm_and_the_stricter_answer(roots: Roots, use
 def test_a_prompt_hook_without_a_model_fails_under_its_fail_mode(roots: Roots, user_file: Write) -> None:
     prompt = {"type": "prompt", "prompt": "is this safe?"}
     user_file({"beforeShellExecution": [prompt]})
-    assert _engine(roots).dispatch(BeforeShell(command="ls")).decision.permission is Permission.SILENT
+    assert _engine(roots).dispatch(BeforeShell(command="ls")).decision.permission is Permission.NONE
     user_file({"beforeShellExecution": [{**prompt, "failClosed": True}]})
     outcome = _engine(roots).dispatch(BeforeShell(command="ls"))
     assert outcome.decision.permission is Permission.DENY
@@ -203,7 +203,7 @@ def test_a_prompt_hook_without_a_model_fails_under_its_fail_mode(roots: Roots, u
 def test_observers_run_also_after_a_deny(roots: Roots, user_file: Write) -> None:
     user_file({"beforeShellExecution": [DENY, _says(), DENY]})
     outcome = _engine(roots).dispatch(BeforeShell(command="ls"))
-    assert [run.exit_code for run in outcome.voices if isinstance(run, Run)] == [0, 0, 0]
+    assert [run.exit_code for run in outcome.responses if isinstance(run, Run)] == [0, 0, 0]
 
 
 def test_many_writers_of_one_session_lose_nothing(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path: Path) -> None:
     def write(number: int) -> None:
         for turn in range(10):
 
-            def change(session: Session, name: str = f"V{number}_{turn}") -> None:
+            def change(session: SessionState, name: str = f"V{number}_{turn}") -> None:
                 session.set(name, Variable("x", 1))
 
             assert sessions.update("c", change, 1) == ""
@@ -228,11 +228,11 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path: Path) -> None:
 def test_a_session_that_would_grow_too_large_keeps_what_it_had(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path / "sessions")
 
-    def small(session: Session) -> None:
+    def small(session: SessionState) -> None:
         session.set("A", Variable("1", 1))
 
-    def huge(session: Session) -> None:
-        session.set("B", Variable("x" * MOST_BYTES, 1))
+    def huge(session: SessionState) -> None:
+        session.set("B", Variable("x" * MAX_SESSION_BYTES, 1))
 
     assert sessions.update("c", small, 1) == ""
     assert "was not kept" in sessions.update("c", huge, 2)

@@ -9,14 +9,15 @@ import jsonschema_rs
 import msgspec
 import pytest
 
-from trotline.contracts import Ask, Contract, Family, Fires, Subject, Surface
-from trotline.errors import UnreadablePayload
-from trotline.events import EVENTS, NULLABLE, Event, OtherEvent
-from trotline.fields import sample
-from trotline.hosts import cursor
-from trotline.hosts.cursor import read_event, write_event
-from trotline.parts import Attachment, Edit, ModelParam, Range, TabEdit
-from trotline.schemas import payload_schema
+from kit import read_rows
+from trotline.agents.cursor import payloads
+from trotline.agents.cursor.payloads import read_event, write_event
+from trotline.cli.schema import build_payload_schema
+from trotline.domain.contracts import Ask, Contract, Family, Fires, Subject, Surface
+from trotline.domain.errors import UnreadablePayload
+from trotline.domain.event_fields import build_sample
+from trotline.domain.event_records import Attachment, Edit, ModelParam, Range, TabEdit
+from trotline.domain.events import EVENTS, NULLABLE, Event, OtherEvent
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -233,15 +234,7 @@ def test_server_is_read_as_mcp_server_name(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["beforeMCPExecution", "afterMCPExecution"])
 @pytest.mark.parametrize(
-    "tool_name, tool, server",
-    [
-        ("close", "close", None),
-        ("MCP:close", "close", None),
-        ("MCP:tickets:close", "close", "tickets"),
-        ("MCP:tickets:a:b", "a:b", "tickets"),
-        ("MCP:", "MCP:", None),
-        ("mcp:close", "mcp:close", None),
-    ],
+    "tool_name, tool, server", read_rows("events", "an_mcp_event_names_the_bare_tool_however_it_was_spelt_tool_name")
 )
 def test_an_mcp_event_names_the_bare_tool_however_it_was_spelt(
     name: str, tool_name: str, tool: str, server: str | None
@@ -265,18 +258,7 @@ def test_a_generic_event_keeps_the_tool_name_as_matchers_know_it(tool_name: str)
 
 
 @pytest.mark.parametrize("name, field", [("postToolUse", "tool_output"), ("afterMCPExecution", "result_json")])
-@pytest.mark.parametrize(
-    "value, text",
-    [
-        ('{"a": 1}', '{"a": 1}'),
-        ({"a": 1}, '{"a":1}'),
-        ([1, "ö"], '[1,"ö"]'),
-        (5, "5"),
-        (True, "true"),
-        ("plain text", "plain text"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize("value, text", read_rows("events", "a_result_is_read_as_text_and_as_the_object_itself_value"))
 def test_a_result_is_read_as_text_and_as_the_object_itself(name: str, field: str, value: Any, text: str) -> None:
     assert getattr(read(name, **{field: value}), field) == text
 
@@ -286,19 +268,7 @@ def test_the_working_directory_of_a_finished_command_is_read_where_a_client_send
     assert read("afterShellExecution").cwd is None
 
 
-@pytest.mark.parametrize(
-    "name, field",
-    [
-        ("sessionEnd", "duration_ms"),
-        ("postToolUse", "duration"),
-        ("postToolUseFailure", "duration"),
-        ("afterShellExecution", "duration"),
-        ("afterMCPExecution", "duration"),
-        ("subagentStop", "duration_ms"),
-        ("afterAgentThought", "duration_ms"),
-        ("preCompact", "context_usage_percent"),
-    ],
-)
+@pytest.mark.parametrize("name, field", read_rows("events", "durations_and_shares_may_be_fractions"))
 def test_durations_and_shares_may_be_fractions(name: str, field: str) -> None:
     assert getattr(read(name, **{field: 1234.5678}), field) == 1234.5678
     assert getattr(read(name, **{field: 1234}), field) == 1234
@@ -346,7 +316,7 @@ def test_an_event_is_read_at_once_as_it_is_read_field_by_field(name: str, monkey
     """Whatever stands in any one of its fields."""
     bodies = [{**payload(name), field: odd} for field in EVENTS[name].__struct_fields__ for odd in ODD]
     at_once = [outcome_of(body) for body in bodies]
-    monkeypatch.setattr(cursor, "msgspec", ByField)
+    monkeypatch.setattr(payloads, "msgspec", ByField)
     assert at_once == [outcome_of(body) for body in bodies]
 
 
@@ -426,16 +396,7 @@ def test_utf_16_is_unreadable() -> None:
     assert "not UTF-8" in unreadable(json.dumps(payload("stop")).encode("utf-16")).message
 
 
-@pytest.mark.parametrize(
-    "text, kind",
-    [
-        ("[]", "a JSON array"),
-        ('"stop"', "a JSON string"),
-        ("5", "a JSON number"),
-        ("null", "null"),
-        ("true", "a JSON boolean"),
-    ],
-)
+@pytest.mark.parametrize("text, kind", read_rows("events", "json_that_is_no_object_is_unreadable"))
 def test_json_that_is_no_object_is_unreadable(text: str, kind: str) -> None:
     assert unreadable(text).message == f"the payload is {kind}, not an object"
 
@@ -520,10 +481,10 @@ def test_older_spellings_are_written_in_the_newest() -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_sample_payload_is_read_whole_and_written_with_the_same_fields(name: str) -> None:
-    event = read_event(json.dumps(sample(name)))
+    event = read_event(json.dumps(build_sample(name)))
     assert event.raw == {}
     body = written(event)
-    given = sample(name)
+    given = build_sample(name)
     assert {key: body[key] for key in given if key != "tool_input"} == {
         key: value for key, value in given.items() if key != "tool_input"
     }
@@ -642,18 +603,7 @@ def test_an_event_that_nobody_may_refuse_has_no_answer_to_refuse_with() -> None:
 
 
 @pytest.mark.parametrize(
-    "name, fields, subject",
-    [
-        ("beforeShellExecution", {"command": "curl x"}, "curl x"),
-        ("afterShellExecution", {"command": "curl x"}, "curl x"),
-        ("preToolUse", {"tool_name": "Write"}, "Write"),
-        ("subagentStart", {"subagent_type": "explore"}, "explore"),
-        ("beforeReadFile", {"file_path": "/secret"}, "Read"),
-        ("stop", {"status": "error"}, "Stop"),
-        ("beforeSubmitPrompt", {"prompt": "hi"}, "UserPromptSubmit"),
-        ("sessionStart", {"composer_mode": "ask"}, None),
-        ("workspaceOpen", {}, None),
-    ],
+    "name, fields, subject", read_rows("events", "the_subject_of_an_event_is_what_matchers_look_at")
 )
 def test_the_subject_of_an_event_is_what_matchers_look_at(
     name: str, fields: dict[str, Any], subject: str | None
@@ -720,7 +670,7 @@ def test_a_recorded_payload_is_read_and_what_was_written_reads_the_same(number: 
 @pytest.mark.parametrize("number", range(len(RECORDED)))
 def test_a_recorded_payload_and_what_is_written_for_it_are_valid_by_our_schema(number: int) -> None:
     recorded = RECORDED[number]
-    validator = jsonschema_rs.Draft202012Validator(payload_schema(recorded["hook_event_name"]))
+    validator = jsonschema_rs.Draft202012Validator(build_payload_schema(recorded["hook_event_name"]))
     assert [error.message for error in validator.iter_errors(recorded)] == []
     again = json.loads(write_event(read_event(json.dumps(recorded))))
     assert [error.message for error in validator.iter_errors(again)] == []

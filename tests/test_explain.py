@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from trotline.errors import UnreadablePayload
-from trotline.events import PreToolUse
-from trotline.hosts.recognition import anyones_event, anyones_tool
+from trotline.agents.recognition import decode_any_event, to_cursor_tool
+from trotline.domain.errors import UnreadablePayload
+from trotline.domain.events import PreToolUse
 
 
 def trotline(*words: str, home: Path, stdin: str = "") -> subprocess.CompletedProcess[str]:
@@ -71,7 +71,7 @@ def test_the_exit_code_is_the_verdict(tmp_path: Path, words: tuple[str, ...], co
 
 
 def test_what_is_wrong_with_a_policy_is_said_beside_the_answer(tmp_path: Path) -> None:
-    file = tmp_path / ".config/trotline/policy.toml"
+    file = tmp_path / ".config/trotline/trotline.toml"
     file.parent.mkdir(parents=True)
     file.write_text("preset = ")
     done = trotline("explain", "ls", home=tmp_path)
@@ -104,7 +104,7 @@ def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines(tmp_path: 
     done = trotline("explain", "--batch", home=tmp_path, stdin="\n".join(lines))
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert [answer.get("permission") for answer in answers] == [
-        "silent",
+        "none",
         "deny",
         "ask",
         "deny",
@@ -131,10 +131,10 @@ def test_a_batch_answers_line_by_line_in_order_and_survives_bad_lines(tmp_path: 
         ("frobnicate", {"x": 1}, ("frobnicate", {"x": 1})),
     ],
 )
-def test_a_tool_is_understood_by_the_name_that_any_host_gives_it(
+def test_a_tool_is_understood_by_the_name_that_any_agent_gives_it(
     name: str, given: dict[str, str], ours: tuple[str, dict[str, str]]
 ) -> None:
-    assert anyones_tool(name, given) == ours
+    assert to_cursor_tool(name, given) == ours
 
 
 @pytest.mark.parametrize(
@@ -145,15 +145,15 @@ def test_a_tool_is_understood_by_the_name_that_any_host_gives_it(
         {"hook_event_name": "BeforeTool", "tool_name": "run_shell_command", "tool_input": {"command": "ls"}},
     ],
 )
-def test_an_event_is_understood_in_the_words_of_any_host(body: dict[str, object]) -> None:
-    event = anyones_event(json.dumps(body))
+def test_an_event_is_understood_in_the_words_of_any_agent(body: dict[str, object]) -> None:
+    event = decode_any_event(json.dumps(body))
     assert isinstance(event, PreToolUse)
     assert (event.tool_name, event.tool_input) == ("Shell", {"command": "ls"})
 
 
-def test_an_event_that_no_host_raises_is_an_error_and_not_harmless() -> None:
+def test_an_event_that_no_agent_raises_is_an_error_and_not_harmless() -> None:
     with pytest.raises(UnreadablePayload):
-        anyones_event('{"hook_event_name": "nonsense"}')
+        decode_any_event('{"hook_event_name": "nonsense"}')
 
 
 def test_of_a_tool_that_nobody_has_explain_says_that_it_knows_nothing(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_the_blast_radius_counts_what_is_there(tmp_path: Path) -> None:
 
 
 def test_guards_are_listed_with_their_level_and_its_layer(tmp_path: Path) -> None:
-    policy = tmp_path / ".config" / "trotline" / "policy.toml"
+    policy = tmp_path / ".config" / "trotline" / "trotline.toml"
     policy.parent.mkdir(parents=True)
     policy.write_text('preset = "strict"\n[guards]\ndeletion = "warn"\n')
     done = trotline("guards", "--json", home=tmp_path)

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from planted import made
+from kit import Workspace, make_workspace, run_trotline
+from secret_samples import fill_template
 from store_behaviour import detail, record
 from test_log import call, fill, log
-from trotline.audit import export, otlp, otlp_wire
-from trotline.audit.record_schema import RECORD, SCHEMAS, WORDS
-from trotline.audit.trail import spool_of
-from worlds import World, new_world, patient, trotline_process
+from trotline.audit.export import export_formats, otlp
+from trotline.audit.record.record_schema import DETAIL, RECORD, SCHEMAS
+from trotline.audit.store.audit_log import get_spool
 
-SECRET = made("ghp_{crc*36}")
+SECRET = fill_template("ghp_{crc*36}")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud83d"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -32,39 +32,39 @@ JSON = st.recursive(
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    """Four calls of no host of ours, and some of real ones."""
-    world = new_world(tmp_path)
-    call(world, "echo trotline-canary")
-    call(world, f"curl -H 'Authorization: {SECRET}' https://example.com")
-    call(world, "npm test", event="afterShellExecution")
-    call(world, "", event="stop")
-    fill(spool_of(world.roots().state))
-    return world
+def workspace(tmp_path: Path) -> Workspace:
+    """Four calls of no agent of ours, and some of real ones."""
+    workspace = make_workspace(tmp_path)
+    call(workspace, "echo trotline-canary")
+    call(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com")
+    call(workspace, "npm test", event="afterShellExecution")
+    call(workspace, "", event="stop")
+    fill(get_spool(workspace.roots().state))
+    return workspace
 
 
 def errors_of(name: str, instance: Any) -> list[str]:
     return [error.message for error in jsonschema_rs.Draft202012Validator(SCHEMAS[name]()).iter_errors(instance)]
 
 
-def exported(world: World, form: str) -> str:
-    done = log(world, "export", "--format", form)
+def exported(workspace: Workspace, form: str) -> str:
+    done = log(workspace, "export", "--format", form)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_every_line_of_jsonl_is_a_record_of_the_published_schema(world: World) -> None:
-    lines = [json.loads(line) for line in exported(world, "jsonl").splitlines()]
+def test_every_line_of_jsonl_is_a_record_of_the_published_schema(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in exported(workspace, "jsonl").splitlines()]
     assert len(lines) == 8
     assert [errors_of("record", line) for line in lines] == [[]] * 8
 
 
-def test_every_field_that_a_real_call_leaves_is_described(world: World) -> None:
-    lines = [json.loads(line) for line in exported(world, "jsonl").splitlines()]
-    real = [line for line in lines if line["host"] == "cursor"]
+def test_every_field_that_a_real_call_leaves_is_described(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in exported(workspace, "jsonl").splitlines()]
+    real = [line for line in lines if line["agent"] == "cursor"]
     assert len(real) == 4
     assert [set(line) - set(RECORD) for line in real] == [set()] * 4
-    assert [set(line["detail"]) - set(WORDS) for line in real] == [set()] * 4
+    assert [set(line["detail"]) - set(DETAIL) for line in real] == [set()] * 4
 
 
 @pytest.mark.parametrize("field", ["id", "seq", "asked"])
@@ -75,16 +75,16 @@ def test_a_line_that_lacks_what_a_record_has_is_none(field: str) -> None:
     assert errors_of("record", {**whole, field: ["odd"]})
 
 
-def test_every_row_of_csv_has_the_published_columns(world: World) -> None:
-    text = exported(world, "csv")
+def test_every_row_of_csv_has_the_published_columns(workspace: Workspace) -> None:
+    text = exported(workspace, "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 8
     assert [errors_of("record-csv", row) for row in rows] == [[]] * 8
     assert text.splitlines()[0].split(",") == SCHEMAS["record-csv"]()["required"]
 
 
-def test_every_line_of_ocsf_is_mapped_as_published(world: World) -> None:
-    lines = [json.loads(line) for line in exported(world, "ocsf").splitlines()]
+def test_every_line_of_ocsf_is_mapped_as_published(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in exported(workspace, "ocsf").splitlines()]
     assert len(lines) == 8
     assert [errors_of("record-ocsf", line) for line in lines] == [[]] * 8
     assert errors_of("record-ocsf", {**lines[0], "class_uid": 2004})
@@ -92,8 +92,8 @@ def test_every_line_of_ocsf_is_mapped_as_published(world: World) -> None:
 
 
 @pytest.mark.parametrize("name", ["record", "record-csv", "record-ocsf"])
-def test_the_command_prints_the_schema(world: World, name: str) -> None:
-    done = trotline_process("schema", name, cwd=world.project)
+def test_the_command_prints_the_schema(workspace: Workspace, name: str) -> None:
+    done = run_trotline("schema", name, cwd=workspace.project)
     assert json.loads(done.stdout) == SCHEMAS[name]()
 
 
@@ -112,10 +112,10 @@ def read_as(kind: Any, text: str | bytes) -> Any:
     return json_format.ParseDict(json.loads(text, object_hook=with_bytes), kind())
 
 
-def messages(world: World) -> tuple[list[Any], list[Any]]:
+def messages(workspace: Workspace) -> tuple[list[Any], list[Any]]:
     """Logs and spans of an export, read by the official library."""
     logs, spans = [], []
-    for line in exported(world, "otlp").splitlines():
+    for line in exported(workspace, "otlp").splitlines():
         if "resourceLogs" in json.loads(line):
             message = read_as(ExportLogsServiceRequest, line)
             logs += [log for one in message.resource_logs for scope in one.scope_logs for log in scope.log_records]
@@ -129,8 +129,8 @@ def named(attributes: Any) -> dict[str, Any]:
     return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
 
 
-def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(world: World) -> None:
-    logs, spans = messages(world)
+def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(workspace: Workspace) -> None:
+    logs, spans = messages(workspace)
     events = [span for span in spans if "trotline.event" in named(span.attributes)]
     assert len(logs) == len(events) == 8
     assert {(log.trace_id, log.span_id) for log in logs} == {(span.trace_id, span.span_id) for span in events}
@@ -149,8 +149,8 @@ def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(world: World
     assert len({span.trace_id for span in spans}) == 3
 
 
-def test_names_are_those_of_the_conventions_and_ours(world: World) -> None:
-    logs, spans = messages(world)
+def test_names_are_those_of_the_conventions_and_ours(workspace: Workspace) -> None:
+    logs, spans = messages(workspace)
     denied = next(log for log in logs if log.severity_text == "WARN")
     about = named(denied.attributes)
     assert denied.severity_number == 13
@@ -161,30 +161,30 @@ def test_names_are_those_of_the_conventions_and_ours(world: World) -> None:
     assert all(log.time_unix_nano > 1_700_000_000 * 10**9 for log in logs)
 
 
-def test_no_planted_secret_is_in_any_export(world: World) -> None:
+def test_no_planted_secret_is_in_any_export(workspace: Workspace) -> None:
     for form in ("jsonl", "csv", "ocsf", "otlp"):
-        text = exported(world, form)
+        text = exported(workspace, form)
         assert "curl -H" in text
         assert SECRET not in text
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "ocsf", "otlp"])
-def test_without_words_nothing_that_was_said_is_in_any_export(world: World, form: str) -> None:
-    text = log(world, "export", "--format", form, "--no-words").stdout
+def test_without_words_nothing_that_was_said_is_in_any_export(workspace: Workspace, form: str) -> None:
+    text = log(workspace, "export", "--format", form, "--no-words").stdout
     assert "beforeShellExecution" in text
     for words in ("curl", "npm test", "rm -rf", '"payload"', "tool_input"):
         assert words not in text
 
 
-def test_without_words_there_is_still_what_the_host_counted_and_where(world: World) -> None:
+def test_without_words_there_is_still_what_the_agent_counted_and_where(workspace: Workspace) -> None:
     told = {"tokens": 7, "duration_ms": 40, "exit": 2, "subagent_type": "as the agent says"}
     words = {**detail(1, command="make secrets"), "machine": "m", "user": "ann", "version": "3", "measures": told}
     body = {**record(1, event="afterShellExecution"), "seq": 1, "detail": words, "odd": {"detail": "make"}}
-    (line,) = export.exported("jsonl", [body], words=False)
+    (line,) = export_formats.format_records("jsonl", [body], words=False)
     kept = {"machine": "m", "user": "ann", "version": "3", "measures": {"tokens": 7, "duration_ms": 40, "exit": 2}}
     assert json.loads(line)["detail"] == {"schema": "trotline.detail/1", "id": "id-1", **kept}
     assert "make" not in line
-    (line,) = export.exported("ocsf", [body], words=False)
+    (line,) = export_formats.format_records("ocsf", [body], words=False)
     event = json.loads(line)
     assert (event["src_endpoint"]["name"], event["actor"]["user"]["name"]) == ("m", "ann")
     assert errors_of("record-ocsf", event) == []
@@ -194,9 +194,9 @@ def test_without_words_there_is_still_what_the_host_counted_and_where(world: Wor
 @pytest.mark.parametrize(
     "event,fields,told,status",
     [
-        ("postToolUseFailure", {}, {"measures": {"failure_type": "timeout"}}, ("Failure", 1, "timeout", "silent")),
-        ("postToolUse", {}, {"measures": {"exit": 3}}, ("Failure", 1, "_OTHER", "silent")),
-        ("postToolUse", {}, {"measures": {"exit": 0}}, ("Success", 1, "", "silent")),
+        ("postToolUseFailure", {}, {"measures": {"failure_type": "timeout"}}, ("Failure", 1, "timeout", "none")),
+        ("postToolUse", {}, {"measures": {"exit": 3}}, ("Failure", 1, "_OTHER", "none")),
+        ("postToolUse", {}, {"measures": {"exit": 0}}, ("Success", 1, "", "none")),
         ("preToolUse", {"asked": "deny"}, {}, ("Failure", 3, "g", "deny")),
         ("preToolUse", {"asked": "deny", "withheld": ["deny"]}, {}, ("Success", 1, "g", "would_deny")),
         ("preToolUse", {"asked": "ask", "withheld": ["ask"]}, {}, ("Success", 1, "g", "would_ask")),
@@ -208,47 +208,42 @@ def test_ocsf_tells_what_became_of_a_call_and_whether_it_failed(
 ) -> None:
     deciders = ["g"] if fields else []
     body = {**record(1, event=event, deciders=deciders, **fields), "seq": 1, "detail": {**detail(1), **told}}
-    (line,) = export.as_ocsf([body])
+    (line,) = export_formats.format_ocsf([body])
     found = json.loads(line)
     assert errors_of("record-ocsf", found) == []
     verdict = found["unmapped"]["verdict"]
     assert (found["status"], found["severity_id"], found["status_detail"], verdict) == status
 
 
-def test_a_file_that_others_could_read_is_closed_to_them(world: World, tmp_path: Path) -> None:
+def test_a_file_that_others_could_read_is_closed_to_them(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
     file.write_text("x" * 1_000_000)
     file.chmod(0o644)
-    assert log(world, "export", "--output", str(file)).returncode == 0
+    assert log(workspace, "export", "--output", str(file)).returncode == 0
     assert file.stat().st_mode & 0o777 == 0o600
     assert [json.loads(line)["schema"] for line in file.read_text().splitlines()] == ["trotline.record/1"] * 8
 
 
-def test_a_pipe_is_written_to_as_it_is(world: World) -> None:
-    assert log(world, "export", "--output", "/dev/null").stdout == "8 lines in /dev/null\n"
+def test_a_pipe_is_written_to_as_it_is(workspace: Workspace) -> None:
+    assert log(workspace, "export", "--output", "/dev/null").stdout == "8 lines in /dev/null\n"
 
 
 @pytest.mark.parametrize(
     "words,said",
     [
-        (["--protocol", "http/json"], "without --to there is nothing that --protocol would change"),
-        (["--headers-env", "X"], "without --to there is nothing that --headers-env would change"),
-        (["--headers-file", "x"], "without --to there is nothing that --headers-file would change"),
-        (["--to", "http://127.0.0.1:1", "--output", "x"], "--to posts OTLP: --output would change nothing"),
-        (["--to", "http://127.0.0.1:1", "--format", "csv"], "--to posts OTLP: --format would change nothing"),
         (["--json"], "--json goes with --status"),
-        (["--status", "--host", "x"], "--status is asked alone, without --host"),
+        (["--status", "--agent", "x"], "--status is asked alone, without --agent"),
     ],
     ids=str,
 )
-def test_an_option_that_would_change_nothing_is_refused(world: World, words: list[str], said: str) -> None:
-    done = log(world, "export", *words)
+def test_an_option_that_would_change_nothing_is_refused(workspace: Workspace, words: list[str], said: str) -> None:
+    done = log(workspace, "export", *words)
     assert done.returncode == 64
     assert said in done.stderr + done.stdout
 
 
-def test_ocsf_names_the_machine_and_the_person_where_they_are_kept(world: World) -> None:
-    lines = [json.loads(line) for line in exported(world, "ocsf").splitlines()]
+def test_ocsf_names_the_machine_and_the_person_where_they_are_kept(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in exported(workspace, "ocsf").splitlines()]
     real = [one for one in lines if one["actor"]["app_name"] == "cursor"]
     detail = real[0]["unmapped"]["record"]["detail"]
     assert {one["src_endpoint"]["name"] for one in real} == {detail["machine"]} != {""}
@@ -260,30 +255,30 @@ def test_ocsf_names_the_machine_and_the_person_where_they_are_kept(world: World)
 def test_an_mcp_call_is_a_call_of_a_tool() -> None:
     told = {"tool_input": '{"id": 42}', "mcp_server_name": "tickets", "duration": 250}
     body = {**record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"), "detail": {"payload": told}}
-    span = otlp.span_of(body)
+    span = otlp.build_span(body)
     about = {one["key"]: one["value"] for one in span["attributes"]}
     assert (span["name"], span["kind"]) == ("tools/call close_ticket", 3)
     assert about["mcp.method.name"] == {"stringValue": "tools/call"}
     assert about["gen_ai.tool.call.arguments"] == {"stringValue": '{"id": 42}'}
     assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == 250_000_000
-    quiet = otlp.span_of(body, words=False)
+    quiet = otlp.build_span(body, words=False)
     assert "gen_ai.tool.call.arguments" not in {one["key"] for one in quiet["attributes"]}
-    assert span["parentSpanId"] == otlp.talk_span_id(("somebody", "c1", "g1"))
+    assert span["parentSpanId"] == otlp.get_scope_span_id(("somebody", "c1", "g1"))
 
 
-def test_one_command_of_a_host_that_tells_of_it_twice_is_one_execution() -> None:
-    after = record(1, host="cursor", event="afterShellExecution")
-    generic = record(2, host="cursor", event="postToolUse", tool="Shell")
-    assert [otlp.span_of(one)["name"] for one in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
+def test_one_command_of_an_agent_that_tells_of_it_twice_is_one_execution() -> None:
+    after = record(1, agent="cursor", event="afterShellExecution")
+    generic = record(2, agent="cursor", event="postToolUse", tool="Shell")
+    assert [otlp.build_span(one)["name"] for one in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
     dated = [{**one, "detail": {"version": "3.21.16"}} for one in (after, generic)]
-    assert [otlp.span_of(one)["name"] for one in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
-    assert otlp.span_of({**generic, "tool": "Read"})["name"] == "execute_tool Read"
-    assert otlp.span_of({**generic, "host": "codex"})["name"] == "execute_tool Shell"
-    assert otlp.span_of({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
+    assert [otlp.build_span(one)["name"] for one in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
+    assert otlp.build_span({**generic, "tool": "Read"})["name"] == "execute_tool Read"
+    assert otlp.build_span({**generic, "agent": "codex"})["name"] == "execute_tool Shell"
+    assert otlp.build_span({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
 
 
-def test_an_mcp_call_of_a_host_that_has_no_event_for_it_is_one_all_the_same() -> None:
-    span = otlp.span_of(record(1, host="claude-code", event="postToolUse", tool="MCP:tickets:close"))
+def test_an_mcp_call_of_an_agent_that_has_no_event_for_it_is_one_all_the_same() -> None:
+    span = otlp.build_span(record(1, agent="claude-code", event="postToolUse", tool="MCP:tickets:close"))
     about = {one["key"]: one["value"] for one in span["attributes"]}
     assert (span["name"], span["kind"]) == ("tools/call close", 3)
     assert about["mcp.method.name"] == {"stringValue": "tools/call"}
@@ -304,16 +299,16 @@ def test_an_mcp_call_of_a_host_that_has_no_event_for_it_is_one_all_the_same() ->
     ],
 )
 def test_what_ended_badly_is_an_error(event: str, told: dict[str, Any], kind: str | None) -> None:
-    span = otlp.span_of({**record(1, event=event), "detail": told}, words=False)
+    span = otlp.build_span({**record(1, event=event), "detail": told}, words=False)
     about = {one["key"]: one["value"]["stringValue"] for one in span["attributes"] if one["key"] == "error.type"}
     assert (span.get("status"), about.get("error.type")) == ({"code": 2} if kind else None, kind)
 
 
 def test_a_command_of_cursor_that_ended_badly_is_one_error() -> None:
-    after = {**record(1, host="cursor", event="afterShellExecution"), "detail": {"version": "3.21.16"}}
+    after = {**record(1, agent="cursor", event="afterShellExecution"), "detail": {"version": "3.21.16"}}
     told = {"version": "3.21.16", "measures": {"exit": 3}}
-    generic = {**record(2, host="cursor", event="postToolUse", tool="Shell"), "detail": told}
-    spans = [otlp.span_of(one) for one in (after, generic)]
+    generic = {**record(2, agent="cursor", event="postToolUse", tool="Shell"), "detail": told}
+    spans = [otlp.build_span(one) for one in (after, generic)]
     assert [(span["name"], "status" in span) for span in spans] == [
         ("afterShellExecution Shell", False),
         ("execute_tool Shell", True),
@@ -322,22 +317,22 @@ def test_a_command_of_cursor_that_ended_badly_is_one_error() -> None:
 
 def test_what_was_refused_was_not_executed() -> None:
     told = {"measures": {"failure_type": "permission_denied"}}
-    refused = {**record(1, host="cursor", event="postToolUseFailure", tool="Shell"), "detail": told}
-    span = otlp.span_of(refused)
+    refused = {**record(1, agent="cursor", event="postToolUseFailure", tool="Shell"), "detail": told}
+    span = otlp.build_span(refused)
     assert (span["name"], "status" in span) == ("postToolUseFailure Shell", False)
     assert not {one["key"] for one in span["attributes"]} & {"error.type", "gen_ai.operation.name"}
 
 
 def test_an_execution_whose_length_nobody_tells_has_none() -> None:
-    span = otlp.span_of(record(1, event="afterShellExecution", micros=5000))
+    span = otlp.build_span(record(1, event="afterShellExecution", micros=5000))
     assert span["startTimeUnixNano"] == span["endTimeUnixNano"]
-    answer = otlp.span_of(record(1, micros=5000))
+    answer = otlp.build_span(record(1, micros=5000))
     assert int(answer["endTimeUnixNano"]) - int(answer["startTimeUnixNano"]) == 5_000_000
 
 
 def test_tokens_of_caches_are_told_by_the_names_of_the_conventions() -> None:
     measures = {"cache_read_tokens": 50, "cache_write_tokens": 25}
-    span = otlp.span_of({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
+    span = otlp.build_span({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
     about = {one["key"]: one["value"] for one in span["attributes"]}
     assert about["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
     assert about["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
@@ -346,30 +341,29 @@ def test_tokens_of_caches_are_told_by_the_names_of_the_conventions() -> None:
 def test_what_was_measured_is_told_where_no_payload_is_kept() -> None:
     measures = {"duration_ms": 40, "input_tokens": 7, "exit": 2}
     body = {**record(1, event="afterShellExecution"), "detail": {"measures": measures, "machine": "a-laptop"}}
-    quiet = otlp.span_of(body, words=False)
+    quiet = otlp.build_span(body, words=False)
     about = {one["key"]: one["value"] for one in quiet["attributes"]}
     assert int(quiet["endTimeUnixNano"]) - int(quiet["startTimeUnixNano"]) == 40_000_000
     assert (about["gen_ai.usage.input_tokens"], about["process.exit.code"]) == ({"intValue": "7"}, {"intValue": "2"})
     assert "trotline.machine" not in about
-    assert "trotline.machine" in {one["key"] for one in otlp.span_of(body)["attributes"]}
+    assert "trotline.machine" in {one["key"] for one in otlp.build_span(body)["attributes"]}
 
 
 def test_a_call_outside_of_every_conversation_is_a_trace_of_its_own() -> None:
     one, other = record(1, conversation=""), record(2, conversation="")
-    assert otlp.trace_id(one) != otlp.trace_id(other)
-    assert "parentSpanId" not in otlp.span_of(one)
+    assert otlp.get_trace_id(one) != otlp.get_trace_id(other)
+    assert "parentSpanId" not in otlp.build_span(one)
 
 
-@patient
-@given(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), st.dictionaries(st.sampled_from([*WORDS]), JSON))
+@given(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), st.dictionaries(st.sampled_from([*DETAIL]), JSON))
 def test_whatever_stands_in_a_record_can_be_sent_and_read_again(fields: dict[str, Any], words: dict[str, Any]) -> None:
     body = {**fields, "id": "id-1", "seq": 1, "detail": words}
-    logs = otlp.logs_request([body], about={})
-    data = otlp_wire.encoded("logs", logs, otlp_wire.PROTOBUF)
+    logs = otlp.build_logs_request([body], about={})
+    data = otlp.encode_request("logs", logs, otlp.PROTOBUF)
     (log,) = ExportLogsServiceRequest.FromString(data).resource_logs[0].scope_logs[0].log_records
-    assert log.trace_id == bytes.fromhex(otlp.trace_id(body))
-    spans = otlp.traces_request([otlp.span_of(body)], about={})
-    data = otlp_wire.encoded("traces", spans, otlp_wire.PROTOBUF)
+    assert log.trace_id == bytes.fromhex(otlp.get_trace_id(body))
+    spans = otlp.build_traces_request([otlp.build_span(body)], about={})
+    data = otlp.encode_request("traces", spans, otlp.PROTOBUF)
     (span,) = ExportTraceServiceRequest.FromString(data).resource_spans[0].scope_spans[0].spans
     assert span.end_time_unix_nano >= span.start_time_unix_nano
 
@@ -379,18 +373,17 @@ def test_a_value_deeper_than_a_reader_goes_is_a_text() -> None:
     for _ in range(300):
         deep = [deep]
     body = {**record(1), "seq": 1, "detail": {**detail(1), "payload": {"deep": deep}}}
-    data = otlp_wire.encoded("logs", otlp.logs_request([body], about={}), otlp_wire.PROTOBUF)
+    data = otlp.encode_request("logs", otlp.build_logs_request([body], about={}), otlp.PROTOBUF)
     assert "bottom" in str(ExportLogsServiceRequest.FromString(data))
 
 
-@patient
 @given(st.lists(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), max_size=3))
 def test_protobuf_says_what_json_says(fields: list[dict[str, Any]]) -> None:
     bodies = [{**one, "id": f"id-{number}", "seq": number} for number, one in enumerate(fields, 1)]
     requests: dict[str, tuple[dict[str, Any], Any]] = {
-        "logs": (otlp.logs_request(bodies, about={"host.name": "x"}), ExportLogsServiceRequest),
-        "traces": (otlp.traces_request(map(otlp.span_of, bodies), about={}), ExportTraceServiceRequest),
+        "logs": (otlp.build_logs_request(bodies, about={"host.name": "x"}), ExportLogsServiceRequest),
+        "traces": (otlp.build_traces_request(map(otlp.build_span, bodies), about={}), ExportTraceServiceRequest),
     }
     for signal, (request, kind) in requests.items():
-        message = kind.FromString(otlp_wire.encoded(signal, request, otlp_wire.PROTOBUF))
-        assert read_as(kind, otlp_wire.encoded(signal, request, otlp_wire.JSON)) == message
+        message = kind.FromString(otlp.encode_request(signal, request, otlp.PROTOBUF))
+        assert read_as(kind, otlp.encode_request(signal, request, otlp.JSON)) == message

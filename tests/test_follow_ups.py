@@ -8,24 +8,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trotline.answer import Seat, answer
-from trotline.config.places import Roots
-from trotline.editions import LOOP_LIMIT
-from trotline.engine.engine import Engine
-from trotline.engine.functions import Function
-from trotline.engine.sessions import MOST_CLAIMS, Session, Sessions
-from trotline.events import Stop
-from trotline.hosts import host_named
-from trotline.outcomes import Call
-from trotline.verdicts import Verdict
+from trotline.agents import get_agent
+from trotline.config.paths import Roots
+from trotline.conversation.functions import EventHandler
+from trotline.conversation.sessions import MAX_CLAIMS, Sessions, SessionState
+from trotline.domain.editions import LOOP_LIMIT
+from trotline.domain.events import Stop
+from trotline.domain.outcomes import Call
+from trotline.domain.verdicts import Verdict
+from trotline.engine.dispatch import Dispatcher
+from trotline.hook.answer import AnswerContext, answer
 
 STOP = b'{"hook_event_name": "stop", "conversation_id": "c", "status": "completed"}'
 
 
 def going_on(directory: Path, call: str, *, by: str = "judge", **fields: Any) -> str:
     """The follow-up of a stop, in our own seat."""
-    judge = Function(name=by, event="stop", call=lambda _: Verdict(follow_up=f"{by} says on"))
-    seat = Seat(host_named("cursor"), [judge], Sessions(directory))
+    judge = EventHandler(name=by, event="stop", call=lambda _: Verdict(follow_up=f"{by} says on"))
+    seat = AnswerContext(get_agent("cursor"), [judge], Sessions(directory))
     return answer(Call(id=call, payload=STOP, **fields), seat)[1].decision.verdict.follow_up
 
 
@@ -60,8 +60,8 @@ def test_calls_without_an_id_are_all_different(tmp_path: Path) -> None:
 
 
 def test_the_engine_counts_a_call_once_as_well(tmp_path: Path) -> None:
-    engine = Engine(Roots(home=tmp_path, system=tmp_path, projects=(tmp_path,)), {}, clock=lambda: 5)
-    engine.functions.append(Function(name="judge", event="stop", call=lambda _: Verdict(follow_up="on")))
+    engine = Dispatcher(Roots(home=tmp_path, system=tmp_path, projects=(tmp_path,)), {}, clock=lambda: 5)
+    engine.functions.append(EventHandler(name="judge", event="stop", call=lambda _: Verdict(follow_up="on")))
     event = Stop(conversation_id="c", status="completed")
     outcomes = [engine.dispatch(event, Call(id="one")) for _ in range(2)]
     assert [outcome.follow_up for outcome in outcomes] == ["on", "on"]
@@ -70,16 +70,16 @@ def test_the_engine_counts_a_call_once_as_well(tmp_path: Path) -> None:
 
 
 def test_what_is_remembered_of_calls_is_bounded() -> None:
-    session = Session()
-    for number in range(3 * MOST_CLAIMS):
+    session = SessionState()
+    for number in range(3 * MAX_CLAIMS):
         session.count("judge", str(number))
-    assert list(session.claims) == [str(number) for number in range(2 * MOST_CLAIMS, 3 * MOST_CLAIMS)]
-    assert session.follow_ups == {"judge": 3 * MOST_CLAIMS}
+    assert list(session.claims) == [str(number) for number in range(2 * MAX_CLAIMS, 3 * MAX_CLAIMS)]
+    assert session.follow_ups == {"judge": 3 * MAX_CLAIMS}
 
 
 @pytest.mark.parametrize("claims", [{"one": "gone"}, {"one": "judge"}])
 def test_a_session_that_somebody_edited_counts_nothing_below_zero(claims: dict[str, str]) -> None:
-    session = Session(claims=claims)
+    session = SessionState(claims=claims)
     session.take_back("one")
     assert (session.follow_ups, session.claims) == ({}, {})
 

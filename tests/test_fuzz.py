@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from worlds import patient
-
 SCRIPT = Path(__file__).parents[1] / "scripts" / "fuzz.py"
 
 
@@ -42,7 +40,7 @@ def inputs(target: Any) -> st.SearchStrategy[bytes]:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(patient, max_examples=150)
+@settings(max_examples=150)
 @given(data=st.data())
 def test_no_input_breaks_an_invariant(name: str, data: st.DataObject) -> None:
     TARGETS[name].run(data.draw(inputs(TARGETS[name])))

@@ -3,171 +3,121 @@
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trotline.analysis.action import of_command, of_server
-from trotline.analysis.scene import World
-from trotline.guards import NAMES, guards
-from trotline.guards.guard import PRESETS, Guard, Level, Says
-from trotline.guards.judgement import judged
-from trotline.guards.policy import Policy, Setting, Wish, resolved
-from trotline.verdicts import Permission
+from kit import read_rows
+from trotline.analysis.analyze import analyze_command, analyze_mcp_call
+from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.effects import Effect
+from trotline.domain.history import History
+from trotline.domain.verdicts import Permission
+from trotline.evaluation.evaluate import Evaluation, evaluate, update_memory
+from trotline.guards import GUARD_NAMES, load_guards
+from trotline.guards.cases import Case, load_cases
+from trotline.guards.guard import PRESETS, Guard, GuardContext, GuardLevel, RuleAction
+from trotline.policy.policy import LevelSetting, Policy, PolicyLayer, merge_layers
 
-WORLD = World(
+ENVIRONMENT = Environment(
     "/home/dev/project",
     ("/home/dev/project",),
     "/home/dev",
     "dev",
-    own=("/home/dev/.local/state/trotline/v1", "/home/dev/.config/trotline"),
+    own_paths=("/home/dev/.local/state/trotline/v1", "/home/dev/.config/trotline"),
 )
 CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
-GUARDS = {guard.name: guard for guard in guards()}
-STOPS = [(name, line) for name, guard in GUARDS.items() for line in guard.stops]
-PASSES = [(name, line) for name, guard in GUARDS.items() for line in guard.passes]
+GUARDS = {guard.name: guard for guard in load_guards()}
+CASES = [
+    (guard, rule, case)
+    for guard in GUARDS.values()
+    for rule, cases in load_cases(guard.name).rules.items()
+    for case in cases
+]
+COMMANDS = [command for name in GUARDS for command in load_cases(name).commands]
+PASSES = [(name, line) for name in GUARDS for line in load_cases(name).passes]
 
 
 def permission(line: str, preset: str) -> Permission:
-    return judged(of_command(line, WORLD).effects, WORLD, Policy(preset)).permission
+    return evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy(preset)).permission
 
 
-@pytest.mark.parametrize("name, line", STOPS)
-def test_what_a_guard_says_it_stops_is_stopped_in_strict_and_beyond(name: str, line: str) -> None:
-    assert permission(line, "strict") >= Permission.ASK
-    assert permission(line, "paranoid") >= Permission.ASK
+def read_effects(step: str | dict[str, Any]) -> tuple[Effect, ...]:
+    return analyze_command(step, ENVIRONMENT).effects if isinstance(step, str) else (msgspec.convert(step, Effect),)
+
+
+def run_case(case: Case, preset: str) -> Evaluation:
+    """Evaluate a case; what the earlier steps of a conversation leave behind is remembered as in preset strict."""
+    *earlier, last = case if isinstance(case, list) else [case]
+    memory = History()
+    for step in earlier:
+        effects = read_effects(step)
+        found = evaluate(effects, ENVIRONMENT, Policy("strict"), memory=memory)
+        denied = tuple(match.effect for match in found.matches if match.action is RuleAction.DENY)
+        memory = update_memory(memory, effects, found.permission, denied)
+    return evaluate(read_effects(last), ENVIRONMENT, Policy(preset), memory=memory)
+
+
+def find_first_rules(guard: Guard, case: str) -> set[str]:
+    context = GuardContext(ENVIRONMENT, analyze_command(case, ENVIRONMENT).effects)
+    effects = [effect for effect in context.effects if effect.kind in guard.kinds]
+    return {next((rule.name for rule in guard.rules if rule.filter.accepts(effect, context)), "") for effect in effects}
+
+
+@pytest.mark.parametrize("guard, name, case", CASES, ids=lambda value: value.name if isinstance(value, Guard) else None)
+def test_a_case_matches_its_rule_in_every_preset(guard: Guard, name: str, case: Case) -> None:
+    rule = next(rule for rule in guard.rules if rule.name == name)
+    for preset in PRESETS:
+        matches = run_case(case, preset).matches
+        actions = {match.action for match in matches if (match.guard, match.rule.name) == (guard.name, name)}
+        assert actions == {rule.get_action(preset)} - {RuleAction.PASS}
+    if rule.get_action("paranoid") is RuleAction.PASS:
+        assert name in find_first_rules(guard, str(case))
+
+
+@pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
+def test_every_rule_has_a_case(guard: Guard) -> None:
+    cases = load_cases(guard.name)
+    assert list(cases.rules) == [rule.name for rule in guard.rules]
+    assert all(cases.rules.values())
 
 
 @pytest.mark.parametrize("name, line", PASSES)
-def test_what_a_guard_says_it_lets_pass_passes_in_standard(name: str, line: str) -> None:
-    assert permission(line, "standard") is Permission.SILENT
+def test_preset_standard_lets_harmless_commands_pass(name: str, line: str) -> None:
+    assert permission(line, "standard") is Permission.NONE
 
 
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
-def test_a_guard_says_what_it_is_about_and_gets_stricter_from_preset_to_preset(guard: Guard) -> None:
+def test_a_guard_names_its_danger_and_gets_stricter_from_preset_to_preset(guard: Guard) -> None:
     assert guard.danger
     assert guard.kinds
-    assert guard.name in NAMES
-    assert len({row.name for row in guard.rows}) == len(guard.rows)
-    for row in guard.rows:
-        said = [list(Says).index(row.under(preset)) for preset in PRESETS]
-        assert said == sorted(said), f"{guard.name}, {row.name}"
-        assert not row.floor or said[0] == list(Says).index(Says.DENY), f"the floor denies: {guard.name}, {row.name}"
+    assert guard.name in GUARD_NAMES
+    assert len({rule.name for rule in guard.rules}) == len(guard.rules)
+    for rule in guard.rules:
+        severities = [list(RuleAction).index(action) for action in rule.actions]
+        assert severities == sorted(severities), f"{guard.name}, {rule.name}"
+        assert not rule.mandatory or rule.actions[0] is RuleAction.DENY, f"{guard.name}, {rule.name}"
 
 
-@pytest.mark.parametrize(
-    "line,guard",
-    [
-        ("echo x > /dev/sdz", "disks"),
-        ("cp memory.bin /dev/mem", "disks"),
-        ("ln -sf blank.img /dev/sdz", "disks"),
-        ("dd if=blank.img of=/dev/nvme3n1", "disks"),
-        ("mkfs.ext4 /dev/sdz1", "disks"),
-        ("rm /dev/sdz", "deletion"),
-        ("echo c > /proc/sysrq-trigger", "system_files"),
-        ("tee /etc/motd < x", "system_files"),
-    ],
-)
-def test_one_danger_has_one_voice(line: str, guard: str) -> None:
-    said = judged(of_command(line, WORLD).effects, WORLD, Policy("strict")).opinions
+@pytest.mark.parametrize("line,guard", read_rows("guards", "one_danger_is_reported_by_one_guard"))
+def test_one_danger_is_reported_by_one_guard(line: str, guard: str) -> None:
+    said = evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy("strict")).matches
     assert {one.guard for one in said} == {guard}
 
 
-@pytest.mark.parametrize(
-    "line,standard,strict",
-    [
-        ("curl -X DELETE https://api.example.net/v1/things/9", "ask", "deny"),
-        ("curl --request delete api.example.net/v1/things/9", "ask", "deny"),
-        ("http DELETE https://api.example.net/v1/things/9", "ask", "deny"),
-        ("wget --method=DELETE https://api.example.net/v1/things/9", "ask", "deny"),
-        ("gh api -X DELETE repos/acme/ledger", "ask", "deny"),
-        ("curl -X DELETE http://localhost:8080/things/9", "silent", "ask"),
-        ("curl -X DELETE http://[::1]:8080/things/9", "silent", "ask"),
-        ("curl -X POST https://api.example.net/v1/things", "silent", "ask"),
-    ],
-)
-def test_what_deletes_at_a_service_is_the_same_in_whatever_words(line: str, standard: str, strict: str) -> None:
-    """A request asks as the service's own program does; on this machine it is most often somebody's own test."""
-    assert permission(line, "standard").word == standard
-    assert permission(line, "strict").word == strict
-
-
-@pytest.mark.parametrize(
-    "line,standard,strict",
-    [
-        ("echo x >> AGENTS.md", "silent", "ask"),
-        ("cp x .claude/skills/a/SKILL.md", "silent", "ask"),
-        ("cat CLAUDE.md", "silent", "silent"),
-        ("claude -p --dangerously-skip-permissions x", "ask", "deny"),
-        ("claude --permission-mode bypassPermissions", "ask", "deny"),
-        ("npx @openai/codex --dangerously-bypass-approvals-and-sandbox x", "ask", "deny"),
-        ("gemini mcp add notes ./notes.sh", "ask", "deny"),
-        ("gemini -p 'is --yolo safe?'", "silent", "silent"),
-        ("uv tool uninstall trotline", "deny", "deny"),
-        ("systemctl --user stop trotline", "deny", "deny"),
-        ("pkill -f trotline/service", "deny", "deny"),
-    ],
-)
-def test_who_steers_agents_is_asked_about_and_who_ends_the_guard_is_refused(
-    line: str, standard: str, strict: str
-) -> None:
-    assert (permission(line, "standard").word, permission(line, "strict").word) == (standard, strict)
-
-
-@pytest.mark.parametrize(
-    "line,standard,strict",
-    [
-        ("find . -name '*.pyc' -delete", "silent", "ask"),
-        ("find . -name __pycache__ -prune -exec rm -rf {} +", "silent", "ask"),
-        ("find . -name '*.pyc' -o -name .DS_Store | xargs rm -f", "silent", "ask"),
-        ("find . -name .git -prune -o -mtime +9 -delete", "silent", "ask"),
-        ("find . -name '*' -delete", "ask", "deny"),
-        ("find . -name .git -delete", "deny", "deny"),
-        ("find ~ -name '*.pyc' -delete", "ask", "deny"),
-        ("find . -type f | xargs rm", "ask", "deny"),
-        ("find /etc -name '*.conf' | xargs sed -i s/a/b/", "ask", "deny"),
-        ("git ls-files | xargs rm", "ask", "deny"),
-        ("git ls-files -o --exclude-standard | xargs rm", "silent", "ask"),
-        ("git ls-files | xargs wc -l", "silent", "silent"),
-        ("git ls-files 'bin/*' | xargs chmod +x", "silent", "silent"),
-        ("find . -type f -exec chmod 644 {} +", "silent", "silent"),
-        ("find ~ -name '*.sh' -exec chown me {} +", "silent", "ask"),
-        ("find /usr/lib -exec chown me {} +", "deny", "deny"),
-    ],
-)
-def test_what_a_search_finds_is_known_by_where_it_looks_and_for_what(line: str, standard: str, strict: str) -> None:
-    assert permission(line, "standard").word == standard
-    assert permission(line, "strict").word == strict
-
-
-@pytest.mark.parametrize(
-    "line,standard,strict",
-    [
-        ("docker volume rm ledger_data", "ask", "deny"),
-        ("docker compose down -v", "ask", "deny"),
-        ("docker compose rm -fsv web", "ask", "deny"),
-        ("podman system prune --all --volumes", "ask", "deny"),
-        ("docker container rm --force --volumes ledger", "ask", "deny"),
-        ("docker compose down", "silent", "silent"),
-        ("docker stop -s KILL ledger", "silent", "silent"),
-        ("docker kill $(docker ps -q)", "silent", "ask"),
-    ],
-)
-def test_volumes_that_go_with_a_container_are_volumes(line: str, standard: str, strict: str) -> None:
-    assert permission(line, "standard").word == standard
-    assert permission(line, "strict").word == strict
-
-
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
-def test_every_guard_has_cases_of_its_own(guard: Guard) -> None:
+def test_every_guard_of_commands_has_several_cases(guard: Guard) -> None:
     if guard.name == "sequences" or guard.kinds == {"content"}:
-        return  # what came before, and what stands in a text, is no part of a line; test_judging.py, test_content.py
-    assert len(guard.stops) >= 5
-    assert len(guard.passes) >= 5
+        return  # a conversation and a text are not part of one command; test_hook_guards.py, test_text_findings.py
+    cases = load_cases(guard.name)
+    assert len(cases.commands) >= 5
+    assert len(cases.passes) >= 5
 
 
-CARRIERS = (
+WRAPPERS = (
     "sudo {}",
     "env A=1 {}",
     "nice -n 5 {}",
@@ -208,7 +158,7 @@ DATA = (
     "rg {q}",
     "test x = {q}",
 )
-FLOOR = (
+STOPPED = (
     "rm -rf ~",
     "rm -rf /",
     "cd / && rm -rf *",
@@ -218,78 +168,80 @@ FLOOR = (
 )
 
 
-@pytest.mark.parametrize("line", FLOOR)
-@pytest.mark.parametrize("carrier", CARRIERS)
-def test_a_stopped_command_stays_stopped_in_whatever_carries_it(carrier: str, line: str) -> None:
-    assert permission(carrier.format(line, q=shlex.quote(line)), "standard") >= Permission.ASK
+@pytest.mark.parametrize("line", STOPPED)
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_stopped_command_stays_stopped_inside_every_wrapper(wrapper: str, line: str) -> None:
+    assert permission(wrapper.format(line, q=shlex.quote(line)), "standard") >= Permission.ASK
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from(CARRIERS), min_size=2, max_size=3), st.sampled_from(FLOOR))
-def test_carriers_may_carry_each_other(carriers: list[str], line: str) -> None:
-    for carrier in carriers:
-        if "END" in carrier and "END" in line:
+@given(st.lists(st.sampled_from(WRAPPERS), min_size=2, max_size=3), st.sampled_from(STOPPED))
+def test_wrappers_may_be_nested(wrappers: list[str], line: str) -> None:
+    for wrapper in wrappers:
+        if "END" in wrapper and "END" in line:
             continue
-        line = carrier.format(line, q=shlex.quote(line))
+        line = wrapper.format(line, q=shlex.quote(line))
     assert permission(line, "strict") >= Permission.ASK
 
 
-@pytest.mark.parametrize("line", FLOOR)
+@pytest.mark.parametrize("line", STOPPED)
 @pytest.mark.parametrize("frame", DATA)
-def test_a_command_that_is_only_data_does_nothing(frame: str, line: str) -> None:
-    assert permission(frame.format(line, q=shlex.quote(line)), "standard") is Permission.SILENT
+def test_a_command_as_data_has_no_effect(frame: str, line: str) -> None:
+    assert permission(frame.format(line, q=shlex.quote(line)), "standard") is Permission.NONE
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_breaks_a_guard(line: str) -> None:
-    effects = of_command(line, WORLD).effects
-    said = [judged(effects, WORLD, Policy(preset)).permission for preset in PRESETS]
+    effects = analyze_command(line, ENVIRONMENT).effects
+    said = [evaluate(effects, ENVIRONMENT, Policy(preset)).permission for preset in PRESETS]
     assert said == sorted(said), "a stricter preset is never milder"
 
 
-LEVELS = st.dictionaries(st.sampled_from(NAMES), st.sampled_from(list(Level)), max_size=4)
-LINE = st.sampled_from([line for _, line in STOPS])
+LEVELS = st.dictionaries(st.sampled_from(GUARD_NAMES), st.sampled_from(list(GuardLevel)), max_size=4)
+LINE = st.sampled_from(COMMANDS)
 
 
 @settings(deadline=None)
 @given(LEVELS, st.sampled_from(("", *PRESETS)), LINE)
-def test_a_project_can_only_be_stricter(levels: dict[str, Level], preset: str, line: str) -> None:
-    effects = of_command(line, WORLD).effects
-    without = resolved([Wish("user", "standard")])
-    with_project = resolved([Wish("user", "standard"), Wish("project", preset, levels)])
-    assert judged(effects, WORLD, with_project).permission >= judged(effects, WORLD, without).permission
+def test_a_project_can_only_be_stricter(levels: dict[str, GuardLevel], preset: str, line: str) -> None:
+    effects = analyze_command(line, ENVIRONMENT).effects
+    without = merge_layers([PolicyLayer("user", "standard")])
+    with_project = merge_layers([PolicyLayer("user", "standard"), PolicyLayer("project", preset, levels)])
+    assert evaluate(effects, ENVIRONMENT, with_project).permission >= evaluate(effects, ENVIRONMENT, without).permission
 
 
 @given(LEVELS, LEVELS)
-def test_whoever_is_lower_can_only_raise_what_somebody_higher_has_set(
-    high: dict[str, Level], low: dict[str, Level]
+def test_a_lower_layer_can_only_raise_levels_of_a_higher_layer(
+    high: dict[str, GuardLevel], low: dict[str, GuardLevel]
 ) -> None:
-    policy = resolved([Wish("enterprise", "", high), Wish("user", "", low)])
-    order = list(Level)
+    policy = merge_layers([PolicyLayer("enterprise", "", high), PolicyLayer("user", "", low)])
+    order = list(GuardLevel)
     for guard, level in high.items():
-        assert order.index(policy.setting(guard).level) >= order.index(level)
+        assert order.index(policy.get_setting(guard).level) >= order.index(level)
 
 
-@pytest.mark.parametrize("level", [Level.OFF, Level.MONITOR, Level.WARN])
-def test_the_floor_holds_when_every_guard_is_off(level: Level) -> None:
-    policy = Policy(levels={name: Setting(level, "user") for name in NAMES})
-    effects = of_command("rm -rf / && cat .env", WORLD).effects
-    assert judged(effects, WORLD, policy).permission is Permission.DENY
+@pytest.mark.parametrize("level", [GuardLevel.OFF, GuardLevel.MONITOR, GuardLevel.WARN])
+def test_mandatory_rules_hold_when_every_guard_is_off(level: GuardLevel) -> None:
+    policy = Policy(levels={name: LevelSetting(level, "user") for name in GUARD_NAMES})
+    effects = analyze_command("rm -rf / && cat .env", ENVIRONMENT).effects
+    assert evaluate(effects, ENVIRONMENT, policy).permission is Permission.DENY
 
 
-def test_a_guard_that_only_warns_lets_it_go_on_and_says_so() -> None:
-    policy = Policy(levels={"credentials": Setting(Level.WARN, "user")})
-    judgement = judged(of_command("cat ~/.npmrc", WORLD).effects, WORLD, policy)
-    assert judgement.permission is Permission.SILENT
-    assert [opinion.says for opinion in judgement.opinions] == [Says.WARN]
+def test_a_guard_at_level_warn_lets_the_action_go_on() -> None:
+    policy = Policy(levels={"credentials": LevelSetting(GuardLevel.WARN, "user")})
+    judgement = evaluate(analyze_command("cat ~/.npmrc", ENVIRONMENT).effects, ENVIRONMENT, policy)
+    assert judgement.permission is Permission.NONE
+    assert [opinion.action for opinion in judgement.matches] == [RuleAction.WARN]
 
 
-def test_levels_for_tab_are_set_apart() -> None:
-    policy = resolved([Wish("user", "", {"credentials": Level.ENFORCE}, {"credentials": Level.OFF})])
-    effects = of_command("cat ~/.npmrc", WORLD).effects
-    assert judged(effects, WORLD, policy).permission is Permission.DENY
-    assert judged(effects, WORLD, policy, tab=True).permission is Permission.SILENT
+def test_levels_for_tab_are_separate() -> None:
+    policy = merge_layers(
+        [PolicyLayer("user", "", {"credentials": GuardLevel.ENFORCE}, {"credentials": GuardLevel.OFF})]
+    )
+    effects = analyze_command("cat ~/.npmrc", ENVIRONMENT).effects
+    assert evaluate(effects, ENVIRONMENT, policy).permission is Permission.DENY
+    assert evaluate(effects, ENVIRONMENT, policy, tab=True).permission is Permission.NONE
 
 
 needs_corpora = pytest.mark.skipif(not CORPORA.exists(), reason="../shared/corpora is not here")
@@ -313,16 +265,9 @@ def _score(corpus: str, preset: str) -> tuple[float, float]:
 
 @needs_corpora
 @pytest.mark.parametrize(
-    "corpus, preset, recall, false_stops",
-    [
-        ("consensus", "standard", 0.97, 0.02),
-        ("dcg", "strict", 0.90, 0.05),
-        ("dcg_packs", "strict", 0.90, 0.05),
-        ("cc_safety_net", "strict", 0.90, 0.05),
-        ("rampart", "strict", 0.85, 0.08),
-    ],
+    "corpus, preset, recall, false_stops", read_rows("guards", "labelled_commands_get_the_verdict_of_their_label")
 )
-def test_labelled_commands_are_judged_as_their_owners_do(
+def test_labelled_commands_get_the_verdict_of_their_label(
     corpus: str, preset: str, recall: float, false_stops: float
 ) -> None:
     """Not omamori, which lets a download run in a shell, nor nah 0.x, which asks before `set -x`: docs/guards.md."""
@@ -332,34 +277,26 @@ def test_labelled_commands_are_judged_as_their_owners_do(
 
 
 @needs_corpora
-def test_labelled_calls_of_servers_are_judged_as_their_owner_does() -> None:
+def test_labelled_server_calls_get_the_verdict_of_their_label() -> None:
     """But for `whoami` and `id`, which do no harm in whatever shell; what the owner only warns of passes."""
     stopped: dict[str, list[bool]] = {"deny": [], "warn": []}
     for text in (CORPORA / "mcp_calls.jsonl").read_text("utf-8").splitlines():
         row = json.loads(text)
-        effects = of_server("", row["tool_name"], row["tool_input"], WORLD).effects
-        stopped[row["expected"]].append(judged(effects, WORLD, Policy("strict")).permission >= Permission.ASK)
+        effects = analyze_mcp_call("", row["tool_name"], row["tool_input"], ENVIRONMENT).effects
+        stopped[row["expected"]].append(evaluate(effects, ENVIRONMENT, Policy("strict")).permission >= Permission.ASK)
     assert sum(stopped["deny"]) >= len(stopped["deny"]) - 2
     assert not any(stopped["warn"])
 
 
 @needs_corpora
-def test_no_command_of_the_corpora_stands_in_our_source() -> None:
-    source = "\n".join(path.read_text("utf-8") for path in (Path(__file__).parent.parent / "src").rglob("*.py"))
+def test_no_command_of_the_corpora_is_in_our_source() -> None:
+    paths = [path for suffix in ("py", "toml") for path in (Path(__file__).parent.parent / "src").rglob(f"*.{suffix}")]
+    source = "\n".join(path.read_text("utf-8") for path in paths)
     lines = [json.loads(text)["command"] for text in (CORPORA / "commands.jsonl").read_text("utf-8").splitlines()]
     assert [line for line in lines if len(line) > 12 and f'"{line}"' in source] == []
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "sqlite3 a.db 'DELETE F",
-        "mysql -e 'UPDATE'",
-        "psql 's://]' -c 'select 1'",
-        "curl -X PUT '[' -d '{}'",
-        "rm {--0..3} {²..3}",
-    ],
-)
-def test_what_is_cut_off_or_no_address_is_judged_all_the_same(line: str) -> None:
+@pytest.mark.parametrize("line", read_rows("guards", "truncated_commands_and_bad_addresses_are_evaluated"))
+def test_truncated_commands_and_bad_addresses_are_evaluated(line: str) -> None:
     """Each was found by fuzzing, and broke a reader."""
     assert permission(line, "strict") in Permission

@@ -1,4 +1,4 @@
-"""What stands between the letters of a value, before its lines or beside it hides it from nobody."""
+"""Redaction finds values with escapes, colours, line prefixes or names around them."""
 
 import json
 from collections.abc import Callable
@@ -6,18 +6,21 @@ from typing import Any
 
 import pytest
 
-from planted import KINDS, made
-from trotline.audit.names import SIGNS
-from trotline.hosts import HOSTS, host_named
-from trotline.scanners.redaction import redacted, redacted_tree
-from trotline.scanners.rules import read_pack
-from trotline.scanners.scan import spans_of
-from trotline.scanners.secrets import Secrets, own_pack, own_secrets
+from secret_samples import SECRET_TEMPLATES, fill_template
+from trotline.agents import AGENTS, get_agent
+from trotline.audit.record.detail_policy import SEPARATORS
+from trotline.scanners.redaction import redact, redact_tree
+from trotline.scanners.scan import find_spans
+from trotline.scanners.secret_rules import read_pack
+from trotline.scanners.secrets import SecretScanner, get_builtin_scanner, load_builtin_pack
 
 KEY = b"a key of the tests, 32 bytes long"
 ESC = "\x1b"
-TOKEN, PASSWORD = made("ghp_{crc*36}"), "Tr0ub4dor-x9Kq2"
-PRIVATE, PUTTY = made(KINDS["private-key"], 3), made(KINDS["putty-private-key"], 3)
+TOKEN, PASSWORD = fill_template("ghp_{crc*36}"), "Tr0ub4dor-x9Kq2"
+PRIVATE, PUTTY = (
+    fill_template(SECRET_TEMPLATES["private-key"], 3),
+    fill_template(SECRET_TEMPLATES["putty-private-key"], 3),
+)
 
 PREFIXES: dict[str, Callable[[int], str]] = {
     "a diff that removes": lambda _: "-",
@@ -34,42 +37,42 @@ PREFIXES: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("lines", [PRIVATE, PRIVATE.rpartition("\n")[0], PUTTY], ids=["whole", "no end", "putty"])
-def test_a_key_goes_whole_whatever_stands_before_its_lines(prefix: str, lines: str) -> None:
+def test_a_private_key_with_line_prefixes_is_redacted(prefix: str, lines: str) -> None:
     every = lines.rstrip("\n").split("\n")
     text = "\n".join(f"{PREFIXES[prefix](number)}{line}" for number, line in enumerate(every, 1))
-    clean, _ = redacted(f"before\n{text}\nafter it, all is plain", KEY)
+    clean, _ = redact(f"before\n{text}\nafter it, all is plain", KEY)
     assert [line for line in every if len(line) >= 40 and line[:20] in clean] == []
     assert clean.startswith("before\n")
     assert clean.endswith("after it, all is plain")
 
 
-def test_what_stands_between_two_keys_stays() -> None:
-    clean, _ = redacted(f"{PRIVATE}\nbetween them\n{PRIVATE}", KEY)
+def test_text_between_two_private_keys_is_kept() -> None:
+    clean, _ = redact(f"{PRIVATE}\nbetween them\n{PRIVATE}", KEY)
     assert "\nbetween them\n" in clean
 
 
 @pytest.mark.parametrize("sign", ["", "-", "+", " "])
-def test_lines_of_a_list_are_read_as_one_text(sign: str) -> None:
+def test_lines_of_a_list_are_scanned_as_one_text(sign: str) -> None:
     lines = PRIVATE.split("\n")
     patch = {"lines": [f"{sign}{line}" for line in lines], "other": ["plain", "# -----BEGIN RSA PRIVATE KEY-----"]}
-    clean, findings = redacted_tree({"structuredPatch": [patch]}, KEY)
+    clean, findings = redact_tree({"structuredPatch": [patch]}, KEY)
     assert not any(line in json.dumps(clean) for line in lines[1:4])
     assert [finding.kind for finding in findings] == ["private-key"]
     assert findings[0].where == "/structuredPatch/0/lines/0"
     assert clean["structuredPatch"][0]["other"] == patch["other"]
-    assert redacted_tree(clean, KEY) == (clean, [])
+    assert redact_tree(clean, KEY) == (clean, [])
 
 
-def test_half_of_a_key_in_each_of_two_edits_is_one_key() -> None:
+def test_a_private_key_in_two_edits_is_redacted() -> None:
     lines = PRIVATE.split("\n")
     edits = [{"new_string": "\n".join(lines[:2])}, {"new_string": "\n".join(lines[2:])}]
-    clean, _ = redacted_tree({"edits": edits}, KEY)
+    clean, _ = redact_tree({"edits": edits}, KEY)
     assert not any(line in json.dumps(clean) for line in lines[1:4])
 
 
-def test_lines_of_a_key_go_wherever_they_stand_alone() -> None:
+def test_single_lines_of_a_private_key_are_redacted_elsewhere() -> None:
     body = PRIVATE.split("\n")[2]
-    clean, _ = redacted_tree({"file": PRIVATE, "tail": f"it ends with {body}"}, KEY)
+    clean, _ = redact_tree({"file": PRIVATE, "tail": f"it ends with {body}"}, KEY)
     assert clean["tail"].startswith("it ends with [redacted private-key ")
 
 
@@ -86,11 +89,11 @@ COLOURED = {
 
 
 @pytest.mark.parametrize("where", COLOURED)
-def test_what_a_terminal_is_told_hides_no_token_and_only_the_token_goes(where: str) -> None:
+def test_terminal_sequences_do_not_hide_a_token(where: str) -> None:
     text = COLOURED[where]
-    (span,) = spans_of(text, [own_secrets()])
+    (span,) = find_spans(text, [get_builtin_scanner()])
     assert text.encode()[span.start : span.end] == span.value
-    clean, findings = redacted(text, KEY)
+    clean, findings = redact(text, KEY)
     assert [finding.kind for finding in findings] == ["github-personal-token"]
     assert TOKEN[4:14] not in clean.replace("\0", "")
     assert TOKEN[-6:] not in clean.replace("\0", "")
@@ -105,41 +108,41 @@ def test_what_a_terminal_is_told_hides_no_token_and_only_the_token_goes(where: s
     ],
     ids=["jq", "bat"],
 )
-def test_colours_between_a_name_and_its_value_do_not_hide_it(text: str) -> None:
-    assert PASSWORD not in redacted(text, KEY)[0]
+def test_colours_between_name_and_value_do_not_hide_it(text: str) -> None:
+    assert PASSWORD not in redact(text, KEY)[0]
 
 
-def test_a_value_in_colours_goes_where_it_is_plain_as_well() -> None:
-    clean, _ = redacted_tree({"shown": COLOURED["grep"], "said": f"it is x{TOKEN}x"}, KEY)
+def test_a_coloured_value_is_also_redacted_where_it_is_plain() -> None:
+    clean, _ = redact_tree({"shown": COLOURED["grep"], "said": f"it is x{TOKEN}x"}, KEY)
     assert TOKEN not in json.dumps(clean)
 
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("unit", [f"{ESC}[", f"{ESC}]8;", f"{ESC}[0m", "\0a", "\\u0041", "\\u001b[", "\n--", "%40a"])
-def test_no_sign_takes_long(unit: str) -> None:
-    assert redacted(f"-----BEGIN PRIVATE KEY-----{unit * 60_000}", KEY)
+def test_no_escape_is_slow(unit: str) -> None:
+    assert redact(f"-----BEGIN PRIVATE KEY-----{unit * 60_000}", KEY)
 
 
 NAMED: dict[str, Any] = {
     "name and value": {"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]},
     "a key above": {"password": {"value": PASSWORD}},
-    "keys above": {"secrets": {"prod": {"db": made("{62*24}")}}},
+    "keys above": {"secrets": {"prod": {"db": fill_template("{62*24}")}}},
     "an option": ["app", "--password", PASSWORD],
     "sshpass": {"command": ["sshpass", "-p", PASSWORD, "ssh", "h"]},
     "curl": ["curl", "-u", f"deploy:{PASSWORD}", "https://acme.dev"],
     "mysql": ["mysql", "-u", "root", f"-p{PASSWORD}"],
-    "a header": [["Authorization", f"Token {made('{62*24}')}"]],
-    "a cookie": {"headers": {"Cookie": f"session={made('{62*24}')}"}},
+    "a header": [["Authorization", f"Token {fill_template('{62*24}')}"]],
+    "a cookie": {"headers": {"Cookie": f"session={fill_template('{62*24}')}"}},
 }
 
 
 @pytest.mark.parametrize("how", NAMED)
-def test_a_value_is_known_by_what_stands_above_or_beside_it(how: str) -> None:
-    clean, findings = redacted_tree(NAMED[how], KEY)
+def test_a_name_above_or_beside_marks_a_value(how: str) -> None:
+    clean, findings = redact_tree(NAMED[how], KEY)
     assert PASSWORD not in json.dumps(clean)
-    assert made("{62*24}") not in json.dumps(clean)
+    assert fill_template("{62*24}") not in json.dumps(clean)
     assert len(findings) == 1
-    assert redacted_tree(clean, KEY) == (clean, [])
+    assert redact_tree(clean, KEY) == (clean, [])
 
 
 @pytest.mark.parametrize(
@@ -157,8 +160,8 @@ def test_a_value_is_known_by_what_stands_above_or_beside_it(how: str) -> None:
     ],
     ids=["a schema", "a tool", "numbers", "a command", "docker"],
 )
-def test_what_only_stands_near_such_a_name_stays(tree: Any) -> None:
-    assert redacted_tree(tree, KEY) == (tree, [])
+def test_texts_near_a_suspicious_name_are_kept(tree: Any) -> None:
+    assert redact_tree(tree, KEY) == (tree, [])
 
 
 @pytest.mark.parametrize(
@@ -176,9 +179,9 @@ def test_what_only_stands_near_such_a_name_stays(tree: Any) -> None:
         "sshpass -p wUHSjmlaYVYf ssh acme.dev",
     ],
 )
-def test_more_ways_to_hand_over_a_password(text: str) -> None:
+def test_passwords_in_options_and_urls_are_found(text: str) -> None:
     for seed in range(20):
-        assert list(spans_of(made(text, seed), [own_secrets()])), made(text, seed)
+        assert list(find_spans(fill_template(text, seed), [get_builtin_scanner()])), fill_template(text, seed)
 
 
 @pytest.mark.parametrize(
@@ -193,8 +196,8 @@ def test_more_ways_to_hand_over_a_password(text: str) -> None:
         "ssh access for alice.smith@acme-corp.com, please",
     ],
 )
-def test_an_address_of_mail_is_found_behind_other_signs(text: str) -> None:
-    assert "alice" not in redacted(text, KEY)[0]
+def test_an_email_address_is_found_in_paths_and_urls(text: str) -> None:
+    assert "alice" not in redact(text, KEY)[0]
 
 
 @pytest.mark.parametrize(
@@ -209,24 +212,24 @@ def test_an_address_of_mail_is_found_behind_other_signs(text: str) -> None:
         "git clone deploy@git.acme.dev:a/b",
     ],
 )
-def test_who_logs_in_where_is_no_mail(text: str) -> None:
-    assert redacted(text, KEY) == (text, [])
+def test_logins_are_no_email_addresses(text: str) -> None:
+    assert redact(text, KEY) == (text, [])
 
 
-def test_our_stop_words_do_not_switch_off_rules_of_others() -> None:
+def test_builtin_stopwords_do_not_apply_to_user_rules() -> None:
     own, _ = read_pack("[[rules]]\nid = 'cust'\nregex = 'CUST-[0-9]{10}'\nkeywords = ['cust-']\n")
     allowed, _ = read_pack("[allowlist]\nstopwords = ['4471', 'akia']\n")
-    both, three = (Secrets([own_pack(), own]),), (Secrets([own_pack(), own, allowed]),)
+    both, three = (SecretScanner([load_builtin_pack(), own]),), (SecretScanner([load_builtin_pack(), own, allowed]),)
     for value in ("CUST-1234567890", "CUST-9200000000", "CUST-4471902255"):
-        assert redacted(value, KEY, both)[0].startswith("[redacted cust ")
-    assert redacted("CUST-4471902255", KEY, three) == ("CUST-4471902255", [])
-    key = made(KINDS["aws-access-key-id"])
-    assert redacted(key, KEY, both)[1]
-    assert redacted(key, KEY, three) == (key, [])
-    assert redacted("AKIAIOSFODNN7EXAMPLE", KEY, both)[1] == []
+        assert redact(value, KEY, both)[0].startswith("[redacted cust ")
+    assert redact("CUST-4471902255", KEY, three) == ("CUST-4471902255", [])
+    key = fill_template(SECRET_TEMPLATES["aws-access-key-id"])
+    assert redact(key, KEY, both)[1]
+    assert redact(key, KEY, three) == (key, [])
+    assert redact("AKIAIOSFODNN7EXAMPLE", KEY, both)[1] == []
 
 
-def test_every_sign_between_a_server_and_its_tool_is_known() -> None:
-    patterns = [host_named(name).mcp for name in HOSTS]
+def test_every_separator_of_server_and_tool_is_known() -> None:
+    patterns = [get_agent(name).mcp for name in AGENTS]
     between = {one.partition("{server}")[2].removesuffix("{tool}") for one in patterns if one}
-    assert between <= {*SIGNS, ":", "/", ""}
+    assert between <= {*SEPARATORS, ":", "/", ""}

@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit import read_rows
 from strategies import texts
-from trotline import jsregex
-from trotline.config import lookaround
-from trotline.editions import LOOP_LIMIT, TIMEOUT_SECONDS
-from trotline.events import (
+from trotline.agents.claude_code import VOCABULARY, list_plain_names
+from trotline.config.hooks_json import lookaround
+from trotline.domain.editions import LOOP_LIMIT, TIMEOUT_SECONDS
+from trotline.domain.events import (
     BeforeMCP,
     BeforeReadFile,
     BeforeShell,
@@ -24,8 +25,8 @@ from trotline.events import (
     Stop,
     SubagentStart,
 )
-from trotline.hooks import (
-    CURSORS_OWN,
+from trotline.domain.hooks import (
+    NO_VOCABULARY,
     Fit,
     Hook,
     Layer,
@@ -33,12 +34,11 @@ from trotline.hooks import (
     Matcher,
     Place,
     Vocabulary,
-    hook_id,
-    mcp_parts,
-    undecided,
+    build_hook_id,
+    decide_nothing,
+    split_mcp_name,
 )
-from trotline.hosts.claude_code import VOCABULARY, plain_names
-from worlds import patient
+from trotline.formats import js_regex
 
 LAYER = Layer(kind=LayerKind.PROJECT, file="/p/.cursor/hooks.json", root="/p", cwd="/p")
 
@@ -49,7 +49,7 @@ def hook(event: str, matcher: str | None = None, **settings: Any) -> Hook:
 
 
 def claude_hook(event: str, matcher: str) -> Hook:
-    made = Matcher(matcher, plain_names(matcher))
+    made = Matcher(matcher, list_plain_names(matcher))
     return Hook(id="1", event=event, layer=LAYER, place=Place("f"), command="x", matcher=made, vocabulary=VOCABULARY)
 
 
@@ -76,26 +76,7 @@ def test_any_other_matcher_is_a_pattern(source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source, subject, applies",
-    [
-        ("curl|wget|nc ", "sudo curl x", True),
-        ("curl|wget|nc ", "make; nc -l 80", True),
-        ("curl|wget|nc ", "rsync a b", True),
-        ("curl|wget|nc ", "func", False),
-        ("^git", "git push", True),
-        ("^git", "a git", False),
-        ("push$", "git push", True),
-        ("Shell", "Shell", True),
-        ("shell", "Shell", False),
-        ("Read|Write", "Write", True),
-        ("a.c", "a\nc", False),
-        (r"a\sc", "a\u00a0c", True),
-        (r"\d+", "٣", False),
-        ("😀", "say 😀", True),
-        ("^.$", "😀", False),
-        ("[^x]", "", False),
-        ("()", "", True),
-    ],
+    "source, subject, applies", read_rows("hooks", "a_matcher_is_an_unanchored_javascript_pattern")
 )
 def test_a_matcher_is_an_unanchored_javascript_pattern(source: str, subject: str, applies: bool) -> None:
     fit = Matcher(source).fit((subject,))
@@ -126,21 +107,7 @@ def test_a_long_subject_is_shown_by_its_beginning(length: int, shown: str) -> No
 
 
 @pytest.mark.parametrize(
-    "source, within, without",
-    [
-        ("[ab]", "ab", "X-^[]"),
-        ("[^a]", "^[]-X", "a"),
-        ("[a-]", "a-", "]b"),
-        ("[a-]x", "", "ax-"),
-        (r"[\d]", "09", "-X"),
-        (r"[\d-z]", "0-z", "Xay"),
-        (r"[\ud000-\ue000]", "\ud000\ue000", "X\ucfff\ue001"),
-        (r"[\0-\uffff]", "\0aX\uffff", ""),
-        (r"[kK]", "kK", "\u212a"),
-        (r"(?i:[@-\[])", "@[azAZ", "`{\u212a"),
-        (r"(?i:[`-{])", "`{azAZ", "@["),
-        (r"(?i:[Y-b])", "YZyzabAB[^`", "cCxX@{"),
-    ],
+    "source, within, without", read_rows("hooks", "a_class_of_a_matcher_holds_what_javascript_says_and_no_more")
 )
 def test_a_class_of_a_matcher_holds_what_javascript_says_and_no_more(source: str, within: str, without: str) -> None:
     assert [char for char in within + without if Matcher(source).fit((char,)).applies] == list(within)
@@ -157,17 +124,10 @@ def test_without_regard_to_case_a_letter_is_itself_and_its_other_case() -> None:
 
 
 @pytest.mark.parametrize(
-    "source, beyond",
-    [
-        (r"(?i:\x7f)", ""),
-        (r"(?i:\x80)", "modifiers"),
-        (r"(?i:[\ud800-\udfff])", ""),
-        (r"(?i:[\ud800-\ue000])", "modifiers"),
-        (r"(?i:[\ud7ff-\udfff])", "modifiers"),
-    ],
+    "source, beyond", read_rows("hooks", "without_regard_to_case_only_ascii_and_halves_of_emoji_can_be_decided")
 )
 def test_without_regard_to_case_only_ascii_and_halves_of_emoji_can_be_decided(source: str, beyond: str) -> None:
-    assert jsregex.parse(source).beyond == beyond
+    assert js_regex.parse_js_regex(source).unsupported == beyond
 
 
 @pytest.mark.parametrize(
@@ -175,33 +135,33 @@ def test_without_regard_to_case_only_ascii_and_halves_of_emoji_can_be_decided(so
     [("0000000000002", "{2,2}"), ("00,", "{0,}"), ("2,00000000000003", "{2,3}"), ("1000", "{1000,1000}")],
 )
 def test_the_zeros_before_a_count_do_not_count(count: str, spelled: str) -> None:
-    assert jsregex.parse(f"a{{{count}}}").re2 == f"a{spelled}"
+    assert js_regex.parse_js_regex(f"a{{{count}}}").re2 == f"a{spelled}"
 
 
 def test_counts_are_compared_up_to_the_greatest_that_javascript_tells_apart() -> None:
-    assert jsregex.parse("a{5000000000,4000000000}").beyond
-    with pytest.raises(jsregex.PatternError, match="out of order"):
-        jsregex.parse("a{2147483646,2147483645}")
+    assert js_regex.parse_js_regex("a{5000000000,4000000000}").unsupported
+    with pytest.raises(js_regex.PatternError, match="out of order"):
+        js_regex.parse_js_regex("a{2147483646,2147483645}")
 
 
 @pytest.mark.parametrize("name", ["ab", "a$", "$a", "a$b", r"\u{61}b", r"\u0061b"])
 def test_a_group_of_a_matcher_may_have_any_name_that_javascript_has(name: str) -> None:
-    assert jsregex.parse(f"(?<{name}>x)").re2 == "(?:x)"
+    assert js_regex.parse_js_regex(f"(?<{name}>x)").re2 == "(?:x)"
 
 
 def test_a_name_is_the_same_name_however_it_is_spelt() -> None:
-    assert jsregex.parse(r"(?<\u{61}b>x)\k<ab>\k<\u0061b>").beyond == "backreference"
+    assert js_regex.parse_js_regex(r"(?<\u{61}b>x)\k<ab>\k<\u0061b>").unsupported == "backreference"
 
 
 @pytest.mark.parametrize("source, plain", [(r"\X", "X"), (r"\xg1", "xg1"), (r"\x1g", "x1g"), (r"\ug123", "ug123")])
 def test_an_escape_that_means_nothing_is_the_letter_itself(source: str, plain: str) -> None:
-    assert jsregex.parse(source).re2 == plain
+    assert js_regex.parse_js_regex(source).re2 == plain
 
 
 @pytest.mark.parametrize("source", ["(?<ab", "(?<abc", "x(?<ab"])
 def test_a_name_that_does_not_end_is_no_name(source: str) -> None:
-    with pytest.raises(jsregex.PatternError) as caught:
-        jsregex.parse(source)
+    with pytest.raises(js_regex.PatternError) as caught:
+        js_regex.parse_js_regex(source)
     assert (caught.value.message, caught.value.offset) == ("invalid group name", source.index("<") + 1)
 
 
@@ -212,7 +172,7 @@ def test_a_name_that_does_not_end_is_no_name(source: str) -> None:
 def test_a_matcher_that_cannot_be_decided_applies_and_says_so(source: str) -> None:
     why = f"matcher `{source}` could not be decided in time, so it applies"
     assert Matcher(source).fit(("zzz",)) == Fit(applies=True, why=why)
-    assert undecided(source, "zzz") is None
+    assert decide_nothing(source, "zzz") is None
 
 
 def test_a_matcher_beyond_re2_is_asked_of_the_search_that_was_given() -> None:
@@ -240,17 +200,7 @@ def test_a_hook_hands_its_search_to_its_matcher() -> None:
     assert hook("beforeShellExecution", "(?=a)").fit(event).applies
 
 
-@pytest.mark.parametrize(
-    "pattern, text, found",
-    [
-        ("curl(?! --help)", "curl x", True),
-        ("curl(?! --help)", "curl --help", False),
-        ("(?<=a)b", "cab", True),
-        (r"(\w+) \1", "the the", True),
-        (r"(\w+) \1$", "the then", False),
-        ("(?=😀)", "a😀", True),
-    ],
-)
+@pytest.mark.parametrize("pattern, text, found", read_rows("hooks", "given_time_the_child_decides_what_re2_cannot"))
 def test_given_time_the_child_decides_what_re2_cannot(
     pattern: str, text: str, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,7 +227,7 @@ def test_a_catastrophic_pattern_is_given_up_on_and_then_applies() -> None:
 def test_a_child_that_was_given_up_on_is_gone() -> None:
     code = (
         "import os\n"
-        "from trotline.config import lookaround\n"
+        "from trotline.config.hooks_json import lookaround\n"
         "assert lookaround.search('(a+)+(?=b)$', 'a' * 40_000) is None\n"
         "try:\n    os.waitpid(-1, os.WNOHANG)\nexcept ChildProcessError:\n    print('no child is left')\n"
     )
@@ -339,27 +289,7 @@ def test_only_the_subject_of_an_event_is_looked_at(event: Event, matcher: str, a
 
 
 @pytest.mark.parametrize(
-    "tool, matcher, applies",
-    [
-        ("Shell", "Bash", True),
-        ("Shell", "Shell", True),
-        ("Shell", "Bash|Edit", True),
-        ("Shell", "^Ba", True),
-        ("Shell", "Edit", False),
-        ("Shell", "Bas", False),
-        ("Write", "Edit", True),
-        ("Write", "Write", True),
-        ("Read", "Read", True),
-        ("Delete", "Bash", False),
-        ("MCP:tickets:close", "mcp__tickets__close", True),
-        ("MCP:tickets:close", "mcp__tickets__.*", True),
-        ("MCP:tickets:close", "mcp__other__.*", False),
-        ("MCP:tickets:a:b", "mcp__tickets__a:b$", True),
-        ("MCP:close", "mcp__tickets__close", True),
-        ("MCP:close", "Bash", False),
-        ("Shell", "mcp__tickets__close", False),
-        ("Write", "mcp__.*", False),
-    ],
+    "tool, matcher, applies", read_rows("hooks", "a_hook_of_claude_knows_our_tools_by_its_own_names")
 )
 def test_a_hook_of_claude_knows_our_tools_by_its_own_names(tool: str, matcher: str, applies: bool) -> None:
     assert claude_hook("preToolUse", matcher).fit(PreToolUse(tool_name=tool)).applies is applies
@@ -371,7 +301,7 @@ def test_a_hook_that_asks_for_a_server_runs_when_the_event_names_none() -> None:
 
 
 def test_cursors_own_hooks_do_not_know_claudes_names() -> None:
-    assert Vocabulary(tools={}, mcp_prefix="") == CURSORS_OWN
+    assert Vocabulary(tools={}, mcp_prefix="") == NO_VOCABULARY
     assert not hook("preToolUse", "Bash").fit(PreToolUse(tool_name="Shell")).applies
     assert not hook("preToolUse", "mcp__tickets__close").fit(PreToolUse(tool_name="MCP:tickets:close")).applies
     assert not hook("preToolUse", "mcp__tickets__close").fit(PreToolUse(tool_name="MCP:close")).applies
@@ -397,23 +327,9 @@ def test_a_name_that_is_its_own_alias_is_tried_once() -> None:
     assert tried == ["Write", "Edit", "MCP:s:t", "MCP:t", "mcp__s__t"]
 
 
-@pytest.mark.parametrize(
-    "name, parts",
-    [
-        ("MCP:tool", ("", "tool")),
-        ("MCP:server:tool", ("server", "tool")),
-        ("MCP:server:a:b", ("server", "a:b")),
-        ("MCP::tool", ("", "tool")),
-        ("MCP:server:", ("server", "")),
-        ("MCP:", ("", "")),
-        ("MCP", ("", "")),
-        ("mcp:tool", ("", "")),
-        ("Shell", ("", "")),
-        ("xMCP:tool", ("", "")),
-    ],
-)
+@pytest.mark.parametrize("name, parts", read_rows("hooks", "the_name_of_an_mcp_tool_has_two_parts", as_tuples=True))
 def test_the_name_of_an_mcp_tool_has_two_parts(name: str, parts: tuple[str, str]) -> None:
-    assert mcp_parts(name) == parts
+    assert split_mcp_name(name) == parts
 
 
 # -- identity
@@ -429,34 +345,23 @@ IDENTITY: dict[str, Any] = {
 
 
 def test_the_id_of_a_hook_is_sixteen_hexadecimal_digits_and_never_changes() -> None:
-    assert hook_id(**IDENTITY) == "1f9be83094c55f52"
+    assert build_hook_id(**IDENTITY) == "1f9be83094c55f52"
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"layer": "user"},
-        {"file": "/q/.cursor/hooks.json"},
-        {"event": "sessionEnd"},
-        {"command": "./b.sh"},
-        {"matcher": "x"},
-        {"ordinal": 1},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("changed", read_rows("hooks", "the_id_of_a_hook_depends_on_all_that_is_configured"), ids=str)
 def test_the_id_of_a_hook_depends_on_all_that_is_configured(changed: dict[str, Any]) -> None:
-    assert hook_id(**{**IDENTITY, **changed}) != hook_id(**IDENTITY)
+    assert build_hook_id(**{**IDENTITY, **changed}) != build_hook_id(**IDENTITY)
 
 
 def test_half_an_emoji_in_a_command_has_an_id_too() -> None:
-    assert hook_id(**{**IDENTITY, "command": "\ud83d"}) != hook_id(**{**IDENTITY, "command": "\ude00"})
+    assert build_hook_id(**{**IDENTITY, "command": "\ud83d"}) != build_hook_id(**{**IDENTITY, "command": "\ude00"})
 
 
-@settings(patient, max_examples=100)
+@settings(max_examples=100)
 @given(st.tuples(texts, texts), st.tuples(texts, texts))
 def test_two_hooks_have_one_id_only_if_they_are_the_same(one: tuple[str, str], other: tuple[str, str]) -> None:
     first, second = (
-        hook_id(**{**IDENTITY, "command": command.replace("\0", ""), "matcher": matcher.replace("\0", "")})
+        build_hook_id(**{**IDENTITY, "command": command.replace("\0", ""), "matcher": matcher.replace("\0", "")})
         for command, matcher in (one, other)
     )
     same = tuple(text.replace("\0", "") for text in one) == tuple(text.replace("\0", "") for text in other)
@@ -514,7 +419,7 @@ def test_what_an_entry_leaves_out_has_its_documented_value() -> None:
     assert (plain.timeout, plain.loop_limit, plain.fail_closed) == (60.0, 5, False)
     assert (TIMEOUT_SECONDS, LOOP_LIMIT) == (60.0, 5)
     assert (plain.command, plain.prompt, plain.model, plain.matcher) == ("", "", None, None)
-    assert plain.vocabulary is CURSORS_OWN
+    assert plain.vocabulary is NO_VOCABULARY
 
 
 def test_a_hook_is_recognised_by_its_command_or_its_prompt() -> None:

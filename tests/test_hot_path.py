@@ -19,18 +19,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soak_service import Site, call, install, payload, state_of
-from trotline.analysis.action import READERS
-from trotline.canary import WORD
-from trotline.hosts import HOSTS, host_named
-from trotline.hosts.host import LONGEST_VERSION, VERSION, version_key
-from trotline.outcomes import Call
-from trotline.program import answered, remember
+from trotline.agents import AGENTS, get_agent
+from trotline.agents.agent import _VERSION_PATTERN, MAX_VERSION_LENGTH, parse_version
+from trotline.analysis.analyze import EVENT_ANALYZERS
+from trotline.domain.outcomes import Call
+from trotline.evaluation.canary import WORD
+from trotline.hook.process import handle_call, write_detail
 from trotline.service import server, watch, wire
+from trotline.service.bootstrap import LAZY_MODULES, STAND_IN_TYPES
 from trotline.service.bytecode import keep_bytecode
-from trotline.service.directory import roots_of
-from trotline.service.entrance import SELDOM, TYPES
+from trotline.service.directory import get_service_roots
 from trotline.service.server import Service
-from trotline.service.watch import Watch
+from trotline.service.watch import CodeWatch
 
 MOST_FUNCTION_CALLS = {"afterShellExecution": 160, "beforeShellExecution": 1080}
 """Of a call that nobody has an opinion on, ours and Python's; before things were found once, the first was 890."""
@@ -89,7 +89,7 @@ def counted(work: Callable[[], object]) -> Counted:
 
 def a_call(home: Path, number: int, event: str = "afterShellExecution") -> Call:
     """One that tells what was, unless another is wanted: what guards look at is for them to count."""
-    line = ("--host", "cursor", "--event", event, "--home", str(home), "--deadline", "55")
+    line = ("--agent", "cursor", "--event", event, "--home", str(home), "--deadline", "55")
     body = payload("c", f"npm test -- --shard={number} && git status --short", hook_event_name=event)
     return Call(id=str(number), argv=line, payload=body, received_us=5)
 
@@ -98,26 +98,26 @@ def a_call(home: Path, number: int, event: str = "afterShellExecution") -> Call:
 
 
 def test_a_record_is_one_file_opened_looked_at_written_and_closed(tmp_path: Path) -> None:
-    answered(a_call(tmp_path, 1), [], guarded=True)
-    counting = counted(lambda: answered(a_call(tmp_path, 2), [], guarded=True))
+    handle_call(a_call(tmp_path, 1), [], guarded=True)
+    counting = counted(lambda: handle_call(a_call(tmp_path, 2), [], guarded=True))
     assert counting.system == {"open": 1, "fstat": 1, "getuid": 1, "write": 1, "stat": 1, "close": 1}
 
 
 @pytest.mark.parametrize("event", MOST_FUNCTION_CALLS)
 def test_what_is_the_same_for_every_call_is_found_once(tmp_path: Path, event: str) -> None:
     for number in (1, 2):
-        answered(a_call(tmp_path, number, event), [], guarded=True)
-    counting = counted(lambda: answered(a_call(tmp_path, 3, event), [], guarded=True))
+        handle_call(a_call(tmp_path, number, event), [], guarded=True)
+    counting = counted(lambda: handle_call(a_call(tmp_path, 3, event), [], guarded=True))
     assert counting.all <= MOST_FUNCTION_CALLS[event]
 
 
 @given(st.from_regex(r"v?[0-9.]{0,60}.*", fullmatch=True))
 def test_of_a_version_only_the_beginning_counts_and_is_kept(version: str) -> None:
-    whole = VERSION.match(version)
-    assert len(whole[0] if whole else "") <= LONGEST_VERSION
-    assert version_key(version) == version_key(version[:LONGEST_VERSION])
-    host = host_named("cursor")
-    assert host.at(version) is host.at(version[:LONGEST_VERSION])
+    whole = _VERSION_PATTERN.match(version)
+    assert len(whole[0] if whole else "") <= MAX_VERSION_LENGTH
+    assert parse_version(version) == parse_version(version[:MAX_VERSION_LENGTH])
+    agent = get_agent("cursor")
+    assert agent.at(version) is agent.at(version[:MAX_VERSION_LENGTH])
 
 
 # A call of the service
@@ -125,11 +125,11 @@ def test_of_a_version_only_the_beginning_counts_and_is_kept(version: str) -> Non
 
 def served(home: Path, calls: int) -> Counted:
     """All that a service did to answer so many calls, which had come before it looked; then nobody called."""
-    roots = roots_of(home)
+    roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
     counting = Counted()
-    service = Service(roots, Watch(roots), os.getuid())
-    listener = server.listening(roots.state / "run" / "s")
+    service = Service(roots, CodeWatch(roots), os.getuid())
+    listener = server.listen(roots.state / "run" / "s")
     callers = [calling(home, number) for number in range(calls)]
     threading.setprofile(counting)
     serving = threading.Thread(target=service.serve, args=(listener, 0.1))
@@ -151,7 +151,7 @@ def calling(home: Path, number: int) -> socket.socket:
 def said_by(home: Path, number: int) -> bytes:
     known = a_call(home, number)
     cwd, code = home.stat(), SERVICE.stat()
-    header = wire.Header(
+    header = wire.CallHeader(
         id=known.id,
         argv=known.argv,
         cwd=str(home),
@@ -159,7 +159,7 @@ def said_by(home: Path, number: int) -> bytes:
         code=str(SERVICE),
         code_identity=(code.st_dev, code.st_ino),
     )
-    return wire.packed_call(header, known.payload)
+    return wire.encode_call(header, known.payload)
 
 
 def connected(home: Path) -> socket.socket:
@@ -175,8 +175,8 @@ def heard(caller: socket.socket) -> bytes:
 
 
 def test_a_warm_call_asks_the_kernel_for_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, outcome = answered(a_call(tmp_path, 0), [], guarded=True)
-    remember(outcome, str(tmp_path))  # what a call imports is there
+    _, outcome = handle_call(a_call(tmp_path, 0), [], guarded=True)
+    write_detail(outcome, str(tmp_path))  # what a call imports is there
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
     with (
         tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as one,
@@ -190,32 +190,32 @@ def test_a_warm_call_asks_the_kernel_for_little(tmp_path: Path, monkeypatch: pyt
 def test_who_speaks_late_is_answered_by_what_is_true_then() -> None:
     """Our configuration is looked at when somebody comes, and once more if it has to be waited for."""
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
-        roots = roots_of(home)
+        roots = get_service_roots(home)
         (roots.state / "run").mkdir(parents=True)
         roots.config.mkdir(parents=True)
-        service = Service(roots, Watch(roots), os.getuid())
-        listener = server.listening(roots.state / "run" / "s")
+        service = Service(roots, CodeWatch(roots), os.getuid())
+        listener = server.listen(roots.state / "run" / "s")
         ended: list[str] = []
         serving = threading.Thread(target=lambda: ended.append(service.serve(listener, 20)))
         serving.start()
         caller = connected(Path(home))
-        while not service._callers:
+        while not service._connections:
             time.sleep(0.001)
-        (roots.config / "settings.json").write_text("{}")
+        (roots.config / "trotline.toml").write_text("")
         caller.sendall(said_by(Path(home), 1))
         assert heard(caller)[4:5] == wire.COLD
         serving.join()
     assert ended == ["code or configuration has changed"]
 
 
-class Looking(Watch):
+class Looking(CodeWatch):
     """Counts how often our code was looked at."""
 
     looks = 0
 
-    def look(self) -> None:
+    def check_code(self) -> None:
         self.looks += 1
-        super().look()
+        super().check_code()
 
 
 @pytest.mark.parametrize("likely,looks", [(60.0, 1), (0.0, 0)])
@@ -224,11 +224,11 @@ def test_while_calls_are_likely_code_is_looked_at_between_them(
 ) -> None:
     monkeypatch.setattr(server, "CALLS_ARE_LIKELY", likely)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
-        roots = roots_of(home)
+        roots = get_service_roots(home)
         (roots.state / "run").mkdir(parents=True)
         looking = Looking(roots)
         service = Service(roots, looking, os.getuid())
-        assert service.serve(server.listening(roots.state / "run" / "s"), 0.01) == "nobody called"
+        assert service.serve(server.listen(roots.state / "run" / "s"), 0.01) == "nobody called"
     assert looking.looks == looks
 
 
@@ -236,11 +236,11 @@ def test_a_call_that_comes_soon_after_a_look_does_not_look_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert server.SECONDS_BETWEEN_LOOKS_AHEAD < watch.SECONDS_BETWEEN_LOOKS_AT_CODE
-    looking = Watch(roots_of(tmp_path))
+    looking = CodeWatch(get_service_roots(tmp_path))
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
-    assert counted(looking.changed).system == {"stat": 3}
+    assert counted(looking.has_changed).system == {"stat": 3}
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 0.0)
-    assert counted(looking.changed).system["stat"] > 100
+    assert counted(looking.has_changed).system["stat"] > 100
 
 
 # A call without a service
@@ -248,25 +248,22 @@ def test_a_call_that_comes_soon_after_a_look_does_not_look_again(
 
 OURS = set(
     """
-    answer audit audit.records audit.spool canary config config.places contracts editions effects engine
-    engine.follow_ups engine.functions engine.sessions errors events findings hooks hosts hosts.cursor
-    hosts.cursor_editions hosts.cursor_host hosts.cursor_replies hosts.host hosts.recognition hosts.specific
-    hosts.spelling hosts.translation hosts.wiring ids machine memory outcomes parts pattern program service
-    service.conclusion service.entrance service.reply texts verdicts
+    agents agents.agent agents.cursor agents.cursor.cursor agents.cursor.cursor_editions agents.cursor.payloads
+    agents.cursor.replies agents.recognition agents.agent_json agents.derived_events agents.translation
+    agents.wiring audit audit.record audit.record.record_builder audit.store audit.store.spool config config.paths
+    conversation conversation.follow_ups conversation.functions conversation.sessions domain domain.contracts
+    domain.editions domain.effects domain.errors domain.event_records domain.event_texts domain.events
+    domain.findings domain.history domain.hooks domain.ids domain.outcomes domain.verdicts evaluation
+    evaluation.canary formats formats.lazy_regex hook hook.answer hook.process machine service service.bootstrap
+    service.cold_path
     """.split()
 )
 """The files of ours that a cold call of Cursor reads when there is nothing to judge; a new one belongs here only if
 every call needs it."""
 
 
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
-        yield install(Path(scratch))
-
-
-def cold(site: Site, home: Path, host: str, event: str) -> list[str]:
-    words = ["i", "5", "9000", "unfit", "--host", host, "--event", event, "--home", str(home)]
+def cold(site: Site, home: Path, agent: str, event: str) -> list[str]:
+    words = ["i", "5", "9000", "unfit", "--agent", agent, "--event", event, "--home", str(home)]
     return [sys.executable, "-I", "-S", str(site.service / "cold.py"), *words]
 
 
@@ -275,7 +272,7 @@ import os, sys
 end, out = os._exit, sys.argv.pop(1)
 def told(code):
     with open(out, "w") as file:
-        file.write(" ".join(name for name, module in sys.modules.items() if type(module).__name__ != "Later"))
+        file.write(" ".join(name for name, module in sys.modules.items() if type(module).__name__ != "LazyModule"))
         file.write(f" patterns:{len(sys.modules['re']._cache)}")
     end(code)
 os._exit = told
@@ -301,16 +298,16 @@ def test_a_cold_call_with_nothing_to_judge_reads_these_files_of_ours_and_no_othe
 
 def test_guards_judge_only_what_can_be_refused() -> None:
     """Which is why the others need not be read for the rest."""
-    assert all(event.contract.refusable for event in READERS)
+    assert all(event.contract.refusable for event in EVENT_ANALYZERS)
 
 
 @pytest.mark.parametrize("event", MOST_FUNCTION_CALLS)
 def test_a_cold_call_does_without_what_few_calls_use(site: Site, tmp_path: Path, event: str) -> None:
     names = loaded(site, tmp_path, event)
     wanted_at_once = {"fnmatch"} if sys.version_info >= (3, 12) else set()  # by pathlib
-    assert not (SELDOM.keys() - wanted_at_once) & names
+    assert not (LAZY_MODULES.keys() - wanted_at_once) & names
     assert not {"asyncio", "click", "re2", "regress", "socket", "sqlite3", "subprocess", "_hashlib"} & names
-    assert not TYPES.keys() & names
+    assert not STAND_IN_TYPES.keys() & names
     assert "typing_extensions" not in names
     assert int(next(name for name in names if name.startswith("patterns:")).partition(":")[2]) <= MOST_PATTERNS[event]
     assert "site" not in names  # our libraries are beside us
@@ -319,7 +316,7 @@ def test_a_cold_call_does_without_what_few_calls_use(site: Site, tmp_path: Path,
 def test_nobody_asks_for_a_part_of_what_is_put_off() -> None:
     """What stands in for a module is no package."""
     asked = {name for file in SOURCE.rglob("*.py") for name in _imports(file)}
-    assert not [name for name in asked for later in SELDOM if name.startswith(f"{later}.")]
+    assert not [name for name in asked for later in LAZY_MODULES if name.startswith(f"{later}.")]
 
 
 def _imports(file: Path) -> Iterator[str]:
@@ -330,15 +327,15 @@ def _imports(file: Path) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("name", HOSTS)
-def test_what_is_put_off_is_there_when_a_host_wants_it(site: Site, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", AGENTS)
+def test_what_is_put_off_is_there_when_an_agent_wants_it(site: Site, tmp_path: Path, name: str) -> None:
     """The same refusal as from a process that has loaded everything."""
-    host = host_named(name)
-    event = next((theirs for theirs, ours in host.events.items() if ours in {"beforeShellExecution", "preToolUse"}))
+    agent = get_agent(name)
+    event = next((theirs for theirs, ours in agent.events.items() if ours in {"beforeShellExecution", "preToolUse"}))
     words = cold(site, tmp_path, name, event)
     body = payload("c", f"echo {WORD}", hook_event_name=event)
     ended = call(words, body)
-    sent, _ = answered(Call(id="i", argv=tuple(words[8:]), payload=body, received_us=5), [], guarded=True)
+    sent, _ = handle_call(Call(id="i", argv=tuple(words[8:]), payload=body, received_us=5), [], guarded=True)
     assert (ended.stdout.decode(), ended.code) == (sent.stdout, sent.exit_code)
 
 
@@ -354,7 +351,7 @@ def test_a_call_writes_no_bytecode_and_a_service_writes_all_of_it_whole(tmp_path
     assert call(limited, payload("c", f"echo {WORD}")).code == 0
     assert list(site.path.rglob("trotline/**/*.pyc")) == []
     keep_bytecode(site.path)
-    source = site.path / "trotline" / "guarding.py"
+    source = site.path / "trotline" / "evaluation/machine_panel.py"
     kept = Path(cache_from_source(str(source)))
     whole = kept.read_bytes()
     kept.write_bytes(whole[:-100])

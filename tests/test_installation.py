@@ -18,21 +18,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from test_edit import ENTRIES, FILES, FILES_WITH_OURS, FLAT, GROUPED, LINE, MANY, PROBE, wild
-from trotline.config import installation
-from trotline.config.edit import BOM, Entry, Terms, removed
-from trotline.config.installation import Done, Installation, Installed
-from trotline.config.jsonc_reader import MOST_BYTES
+from test_hooks_json_edit import ENTRIES, FILES, FILES_WITH_OURS, FLAT, GROUPED, LINE, MANY, PROBE, wild
+from trotline.config.install import installation
+from trotline.config.install.edit import BOM, EditTerms, EntryEdit, remove_entries
+from trotline.config.install.installation import Done, Installation, Installed
 from trotline.config.problems import Severity
-from trotline.errors import TrotlineError, TryAgain
+from trotline.domain.errors import TrotlineError, TryAgain
+from trotline.formats.jsonc import MAX_FILE_BYTES
 
 NOBODY = 65534
 MINE = b'{\n  // mine\n  "version": 1,\n  "hooks": {\n    "stop": [{"command": "./mine.sh"}]\n  }\n}\n'
-STOP = [Entry("stop", {"command": LINE})]
+STOP = [EntryEdit("stop", {"command": LINE})]
 GENERATED = settings(MANY, suppress_health_check=[*MANY.suppress_health_check, HealthCheck.function_scoped_fixture])
 
 
-def installation_in(directory: Path, name: str = "home/.cursor/hooks.json", terms: Terms = FLAT) -> Installation:
+def installation_in(directory: Path, name: str = "home/.cursor/hooks.json", terms: EditTerms = FLAT) -> Installation:
     """Problems name the file by its path."""
     home = directory / "home"
     home.mkdir(exist_ok=True)
@@ -50,7 +50,7 @@ def target(tmp_path: Path) -> Installation:
     return made
 
 
-def install(target: Installation, entries: list[Entry] | None = None, now_us: int = 1) -> Installed:
+def install(target: Installation, entries: list[EntryEdit] | None = None, now_us: int = 1) -> Installed:
     return target.install(ENTRIES[target.terms.shape] if entries is None else entries, now_us)
 
 
@@ -74,7 +74,9 @@ def kept(target: Installation) -> dict[str, bytes]:
 @pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
 @GENERATED
 @given(data=st.data())
-def test_installing_and_uninstalling_is_the_identity(terms: Terms, data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installing_and_uninstalling_is_the_identity(
+    terms: EditTerms, data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(
         os, "fsync", lambda _descriptor: None
     )  # hundreds of files: what a power cut would do is no matter
@@ -86,7 +88,7 @@ def test_installing_and_uninstalling_is_the_identity(terms: Terms, data: Any, mo
         installed = target.path.read_bytes()
         assert install(target, now_us=2).done is Done.NOTHING
         assert target.path.read_bytes() == installed
-        again = [Entry(entry.event, {**entry.body, "timeout": 77}, entry.matcher) for entry in ENTRIES[terms.shape]]
+        again = [EntryEdit(entry.event, {**entry.body, "timeout": 77}, entry.matcher) for entry in ENTRIES[terms.shape]]
         assert install(target, again, now_us=3).done is Done.WRITTEN
         assert target.uninstall(4).done is Done.RESTORED
         assert target.path.read_bytes() == before
@@ -126,7 +128,7 @@ def test_a_file_of_ours_that_somebody_uses_by_now_loses_only_our_entries(tmp_pat
     edited = target.path.read_bytes()
     done = target.uninstall(2)
     assert done.done is Done.WRITTEN
-    assert target.path.read_bytes() == removed(edited, FLAT, b"").data
+    assert target.path.read_bytes() == remove_entries(edited, FLAT, b"").data
     assert b"// mine" in target.path.read_bytes()
     assert kept(target) == {"2-edited": edited}
 
@@ -205,7 +207,7 @@ def test_a_backup_that_is_not_what_it_was_is_not_restored(target: Installation, 
 
 
 def test_one_installer_does_not_restore_a_file_from_before_another_one(target: Installation) -> None:
-    theirs = [Entry("stop", {"command": "/opt/other hook"})]
+    theirs = [EntryEdit("stop", {"command": "/opt/other hook"})]
     other = msgspec.structs.replace(target, terms=FLAT._replace(ours=lambda command: command == "/opt/other hook"))
     install(target, STOP)
     alone = target.path.read_bytes()
@@ -219,7 +221,9 @@ def test_one_installer_does_not_restore_a_file_from_before_another_one(target: I
 @pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
 @GENERATED
 @given(data=st.data())
-def test_entries_of_ours_that_nobody_remembers_go_too(terms: Terms, data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_of_ours_that_nobody_remembers_go_too(
+    terms: EditTerms, data: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
     before = data.draw(wild(FILES_WITH_OURS[terms.shape]))
     with tempfile.TemporaryDirectory() as name:
@@ -227,7 +231,7 @@ def test_entries_of_ours_that_nobody_remembers_go_too(terms: Terms, data: Any, m
         target.path.write_bytes(before)
         if install(target).done is Done.WRITTEN:
             assert target.uninstall(2).done is Done.RESTORED
-        assert target.path.read_bytes() == (removed(before, terms).data if kept(target) else before)
+        assert target.path.read_bytes() == (remove_entries(before, terms).data if kept(target) else before)
 
 
 # ---- backups, records, modes
@@ -331,7 +335,7 @@ def test_an_unparsable_file_is_refused_with_a_problem_and_untouched(target: Inst
     assert kept(target) == {}
 
 
-def test_a_file_that_is_void_for_its_host_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
+def test_a_file_that_is_void_for_its_agent_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
     target.path.write_bytes(BOM + MINE)
     done = install(target)
     assert done.done is Done.WRITTEN
@@ -399,7 +403,7 @@ def test_links_in_a_circle_are_an_error_for_people(tmp_path: Path) -> None:
     assert "circle" in caught.value.hint
 
 
-# ---- what the world refuses
+# ---- what the workspace refuses
 
 
 def test_a_directory_in_its_place_is_an_error_for_people(target: Installation) -> None:
@@ -427,7 +431,7 @@ def test_a_file_in_the_place_of_its_directory_is_an_error_for_people(target: Ins
 
 
 def test_a_file_over_a_megabyte_is_left_alone(target: Installation) -> None:
-    large = b'{"x": "' + b"a" * MOST_BYTES + b'"}'
+    large = b'{"x": "' + b"a" * MAX_FILE_BYTES + b'"}'
     target.path.write_bytes(large)
     with pytest.raises(TrotlineError, match="larger than 1,000,000 bytes") as caught:
         install(target)
@@ -495,14 +499,14 @@ def test_directories_that_were_made_in_vain_are_gone_again(tmp_path: Path, monke
 PROGRAM = """
 import os, resource, signal, sys
 from pathlib import Path
-from trotline.config.edit import Entry, Shape, Terms
-from trotline.config.installation import Installation
-from trotline.errors import TrotlineError
+from trotline.config.install.edit import EditTerms, EntryEdit, Shape
+from trotline.config.install.installation import Installation
+from trotline.domain.errors import TrotlineError
 top, line = Path(sys.argv[1]), sys.argv[2]
-entries = [Entry("stop", {"command": line})]
+entries = [EntryEdit("stop", {"command": line})]
 target = Installation(
     path=top / "home/.cursor/hooks.json",
-    terms=Terms(Shape.FLAT, lambda command: command == line, version=1),
+    terms=EditTerms(Shape.FLAT, lambda command: command == line, version=1),
     owner_directory=top / "home",
     state=top / "state",
 )
@@ -587,7 +591,7 @@ def killed_while(act, count):
             os._exit(0)
     return os.WIFSIGNALED(os.waitpid(pid, 0)[1])
 
-newer = [Entry("stop", {"command": line, "timeout": 5})]
+newer = [EntryEdit("stop", {"command": line, "timeout": 5})]
 seen = set()
 def play(old):
     def bytes_now():

@@ -10,11 +10,18 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trotline.config import jsonc_reader
-from trotline.config.jsonc import Document, Kind, Node
-from trotline.config.jsonc_reader import MOST_BYTES, MOST_DEPTH, MOST_FAULTS, read
+from kit import count_steps, find_mark, read_rows, remove_mark
 from trotline.config.problems import CODES
-from worlds import marked_place, patient, steps, unmarked
+from trotline.formats import jsonc
+from trotline.formats.jsonc import (
+    MAX_FAULTS,
+    MAX_FILE_BYTES,
+    MAX_JSON_DEPTH,
+    JsonDocument,
+    JsonKind,
+    JsonNode,
+    parse_jsonc,
+)
 
 TEXTS = st.text(max_size=12).filter(lambda text: "//" not in text)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
@@ -28,13 +35,13 @@ JSON_LIKE = st.text(alphabet='{}[],:"\\/* \n\tu0123456789.eE+-truefalsn', max_si
 NASTY = st.text(alphabet="{}[],:\"'\\/*\r\n\t\0\x1b\ufeff\u2028\ud800é🎣$_-+.0123456789eEtruefalsn#`;", max_size=200)
 
 
-def value_of(node: Node) -> Any:
-    if node.kind is Kind.OBJECT:
+def value_of(node: JsonNode) -> Any:
+    if node.kind is JsonKind.OBJECT:
         return {key: value_of(member.value) for key, member in node.members.items()}
-    return [value_of(item) for item in node.items] if node.kind is Kind.ARRAY else node.value
+    return [value_of(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value
 
 
-def all_nodes(node: Node | None) -> Iterator[Node]:
+def all_nodes(node: JsonNode | None) -> Iterator[JsonNode]:
     """The node and everything in it, keys too."""
     if node is None:
         return
@@ -85,46 +92,42 @@ def same(found: Any, written: Any) -> bool:
     return repr(found) == repr(in_javascript(written))
 
 
-def root_of(document: Document) -> Node:
+def root_of(document: JsonDocument) -> JsonNode:
     assert document.root is not None
     return document.root
 
 
-def codes(document: Document) -> list[str]:
+def codes(document: JsonDocument) -> list[str]:
     return [fault.code for fault in document.faults]
 
 
-@patient
 @given(VALUES, st.booleans(), st.sampled_from([None, 0, 2, "\t"]))
 def test_json_says_here_what_it_says_everywhere(value: Any, ascii_only: bool, indent: int | str | None) -> None:
-    document = read(json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode())
+    document = parse_jsonc(json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode())
     assert document.faults == []
     assert same(value_of(root_of(document)), value)
 
 
-@patient
 @given(VALUES, GAPS)
 def test_space_and_comments_between_tokens_change_nothing(value: Any, gaps: list[str]) -> None:
-    document = read(spread(value, gaps))
+    document = parse_jsonc(spread(value, gaps))
     assert document.faults == []
     assert same(value_of(root_of(document)), value)
 
 
-@patient
 @given(VALUES, GAPS)
 def test_the_text_of_every_node_is_that_node(value: Any, gaps: list[str]) -> None:
-    document = read(spread(value, gaps))
+    document = parse_jsonc(spread(value, gaps))
     for node in all_nodes(document.root):
         piece = document.text[node.start : node.end]
-        assert same(value_of(root_of(read(piece))), value_of(node))
-        if node.kind not in {Kind.OBJECT, Kind.ARRAY}:
+        assert same(value_of(root_of(parse_jsonc(piece))), value_of(node))
+        if node.kind not in {JsonKind.OBJECT, JsonKind.ARRAY}:
             assert same(node.value, json.loads(piece))
 
 
-@patient
 @given(VALUES, GAPS)
 def test_comments_are_remembered_with_their_places(value: Any, gaps: list[str]) -> None:
-    document = read(spread(value, gaps))
+    document = parse_jsonc(spread(value, gaps))
     found = [document.text[start:end] for start, end in document.comments]
     assert all(comment.startswith(("//", "/*")) for comment in found)
     without = document.text
@@ -133,10 +136,9 @@ def test_comments_are_remembered_with_their_places(value: Any, gaps: list[str]) 
     assert repr(json.loads(without)) == repr(value)
 
 
-@patient
 @given(JSON_LIKE)
 def test_a_text_has_a_fault_exactly_when_it_is_not_json(text: str) -> None:
-    document = read(text)
+    document = parse_jsonc(text)
     assume(not document.comments)
     assume(not {"TL105", "TL107"} & set(codes(document)))
     try:
@@ -148,39 +150,35 @@ def test_a_text_has_a_fault_exactly_when_it_is_not_json(text: str) -> None:
         assert same(value_of(root_of(document)), value)
 
 
-@patient
 @given(NASTY | JSON_LIKE)
 def test_no_text_makes_it_raise_or_point_outside_the_text(text: str) -> None:
-    check_the_places_in(read(text))
+    check_the_places_in(parse_jsonc(text))
 
 
-@patient
 @given(st.binary(max_size=200) | NASTY.map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_no_bytes_make_it_raise_or_point_outside_the_text(data: bytes) -> None:
-    check_the_places_in(read(data))
+    check_the_places_in(parse_jsonc(data))
 
 
-@patient
 @given(st.sampled_from([b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf", b"\xef\xbb\xbf\xff"]), st.binary(max_size=60))
 def test_no_bytes_after_a_byte_order_mark_make_it_raise(mark: bytes, data: bytes) -> None:
-    document = read(mark + data)
+    document = parse_jsonc(mark + data)
     assert set(codes(document)) & {"TL103", "TL104"}
     check_the_places_in(document)
 
 
-@patient
 @given(VALUES, st.integers(min_value=0), st.integers(min_value=0, max_value=3))
 def test_a_torn_file_is_read_up_to_the_tear(value: Any, at: int, lost: int) -> None:
     whole = json.dumps({"first": 1, "then": value})
     at = 12 + at % len(whole)  # after `{"first": 1,`
-    document = read(whole[:at] + whole[at + lost :])
+    document = parse_jsonc(whole[:at] + whole[at + lost :])
     check_the_places_in(document)
     assert root_of(document).members["first"].value.value == 1
 
 
-def check_the_places_in(document: Document) -> None:
+def check_the_places_in(document: JsonDocument) -> None:
     size = len(document.text)
-    assert all(count <= MOST_FAULTS for count in Counter(fault.code for fault in document.faults).values())
+    assert all(count <= MAX_FAULTS for count in Counter(fault.code for fault in document.faults).values())
     for fault in document.faults:
         assert fault.code in CODES
         assert 0 <= fault.start <= fault.end <= size + 1
@@ -196,48 +194,11 @@ def check_the_places_in(document: Document) -> None:
     assert document.root is not None or document.faults
 
 
-@pytest.mark.parametrize(
-    "written, message",
-    [
-        ("‸", "the file is empty"),
-        ("‸ \n\n", "the file is empty"),
-        ('{"a": 1‸ "b": 2}', "a comma is missing here"),
-        ("[1‸ 2]", "a comma is missing here"),
-        ('[{"a": 1}‸\n{"a": 2}]', "a comma is missing here"),
-        ('{"a" ‸1}', "a `:` is missing between the key and its value"),
-        ('{"a": 1,\n "b"‸}', "the last key has no value"),
-        ('{"a":‸}', "the last key has no value"),
-        ("{‸a: 1}", "the key `a` is not in double quotes"),
-        ("{‸'a': 1}", "strings stand in double quotes in JSON"),
-        ("[‸'a']", "strings stand in double quotes in JSON"),
-        ('{"a": ‸yes}', "`yes` is not a JSON value"),
-        ('{"a": ‸NaN}', "`NaN` is not a JSON value"),
-        ('{"a": ‸01}', "`01` is not a JSON value"),
-        ('{"a": ‸+1}', "`+1` is not a JSON value"),
-        ('{"a": ‸1.}', "`1.` is not a JSON value"),
-        ('{"a": ‸True}', "`True` is not a JSON value"),
-        ('{"a": ‸#1}', "`#` stands where a value was expected"),
-        ('{"a": 1‸; "b": 2}', "a comma is missing here"),
-        ('{"a": ‸, "b": 2}', "`,` stands where a value was expected"),
-        ("[‸,1]", "`,` stands where a value or `]` was expected"),
-        ("[1,‸,2]", "`,` stands where a value was expected"),
-        ("{‸:1}", "`:` stands where a key in double quotes or `}` was expected"),
-        ('[\n"a‸\\qb"]', "a backslash here does not begin an escape that JSON knows"),
-        ('["a‸\tb"]', "a control character may not stand in a string"),
-        ('[‸"abc\n]', "this string does not end on its line"),
-        ('{"a": ‸"abc', "this string does not end on its line"),
-        ('{"a": 1}\n‸x', "there is text after the end of the JSON"),
-        ('{"a": 1}‸}', "`}` closes nothing that is open here"),
-        ('{"a": [1‸}', "`}` closes nothing that is open here"),
-        ('{\n  "a": [1,\n  2\n‸', "the file ends inside a list that opens at 2:8"),
-        ('{"a": 1‸', "the file ends inside an object that opens at 1:1"),
-        ('{"a": 1} ‸/* and', "this comment never ends"),
-    ],
-)
+@pytest.mark.parametrize("written, message", read_rows("jsonc", "what_is_not_json_is_said_where_it_begins"))
 def test_what_is_not_json_is_said_where_it_begins(written: str, message: str) -> None:
-    document = read(unmarked(written))
+    document = parse_jsonc(remove_mark(written))
     fault = document.faults[0]
-    assert (fault.code, document.position(fault.start)) == ("TL101", marked_place(written))
+    assert (fault.code, document.position(fault.start)) == ("TL101", find_mark(written))
     assert fault.message.startswith(message)
 
 
@@ -251,116 +212,97 @@ def test_what_is_not_json_is_said_where_it_begins(written: str, message: str) ->
         ("TL107", '{"a": "http:‸//x"}'),
         ("TL107", '{"a": "x ‸// y"}'),
         ("TL107", '{"http:‸//x": 1}'),
-        ("TL110", "[" * MOST_DEPTH + "‸[1]" + "]" * MOST_DEPTH),
+        ("TL110", "[" * MAX_JSON_DEPTH + "‸[1]" + "]" * MAX_JSON_DEPTH),
     ],
 )
 def test_other_faults_stand_where_they_begin(code: str, written: str) -> None:
-    document = read(unmarked(written))
-    assert [(fault.code, document.position(fault.start)) for fault in document.faults] == [
-        (code, marked_place(written))
-    ]
+    document = parse_jsonc(remove_mark(written))
+    assert [(fault.code, document.position(fault.start)) for fault in document.faults] == [(code, find_mark(written))]
 
 
 def test_a_byte_order_mark_is_a_fault_at_the_start_and_the_rest_is_read() -> None:
-    document = read(b'\xef\xbb\xbf{"a": 1}')
+    document = parse_jsonc(b'\xef\xbb\xbf{"a": 1}')
     assert [(fault.code, fault.start) for fault in document.faults] == [("TL103", 0)]
     assert value_of(root_of(document)) == {"a": 1}
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
 def test_utf_16_is_a_fault_at_the_start_and_the_rest_is_read(encoding: str) -> None:
-    document = read('\ufeff{"a": "é"}'.encode(encoding))
+    document = parse_jsonc('\ufeff{"a": "é"}'.encode(encoding))
     assert [(fault.code, fault.start) for fault in document.faults] == [("TL104", 0)]
     assert value_of(root_of(document)) == {"a": "é"}
 
 
 def test_a_byte_that_is_not_utf_8_is_named_at_its_place_and_the_rest_is_read() -> None:
-    document = read('{"ü": "café", "b": 2}'.encode().replace("é".encode(), b"\xe9"))
+    document = parse_jsonc('{"ü": "café", "b": 2}'.encode().replace("é".encode(), b"\xe9"))
     assert [(fault.code, document.position(fault.start)) for fault in document.faults] == [("TL104", (1, 11))]
     assert "0xe9" in document.faults[0].message
     assert root_of(document).members["b"].value.value == 2
 
 
-@pytest.mark.parametrize(
-    "text, after",
-    [
-        ('{"a": yes, "after": 1}', 1),
-        ('{"a" 5, "after": 1}', 1),
-        ('{"a": 5 "after": 1}', 1),
-        ('{a: 5, "after": 1}', 1),
-        ("{'a': 'it', \"after\": 1}", 1),
-        ('{"a": "C:\\hooks\\x", "after": 1}', 1),
-        ('{"a": "not closed\n, "after": 1}', 1),
-        ('{"a": "tab\there", "after": 1}', 1),
-        ('{"a": [1, 2,], "after": 1}', 1),
-        ('{"a": {"b": 1,}, "after": 1}', 1),
-        ('{"a": {"b"}, "after": 1}', 1),
-        ('{"a": 1,, "after": 1}', 1),
-        ('{"a": "http://x", "after": 1}', 1),
-        ('{"after": 0, "after": 1}', 1),
-        ('{"a": 00, "after": 1}', 1),
-    ],
-)
+@pytest.mark.parametrize("text, after", read_rows("jsonc", "what_comes_after_a_mistake_is_still_read"))
 def test_what_comes_after_a_mistake_is_still_read(text: str, after: int) -> None:
-    document = read(text)
+    document = parse_jsonc(text)
     assert document.faults
     assert root_of(document).members["after"].value.value == after
 
 
 def test_the_last_of_two_equal_keys_counts_and_the_fault_names_the_line_of_the_first() -> None:
-    document = read('{"a": 1,\n"a": 2}')
+    document = parse_jsonc('{"a": 1,\n"a": 2}')
     assert value_of(root_of(document)) == {"a": 2}
     assert "on line 1" in document.faults[0].message
 
 
 def test_what_stands_before_an_end_that_never_comes_is_kept() -> None:
-    document = read('{"a": {"b": [1, 2')
+    document = parse_jsonc('{"a": {"b": [1, 2')
     assert value_of(root_of(document)) == {"a": {"b": [1, 2]}}
     assert root_of(document).end == len(document.text)
 
 
 def test_lines_end_in_any_of_three_ways_and_columns_count_characters() -> None:
-    document = read('{\r\n"é🎣": 1,\r"b": 2,\n"c": "🎣" }')
+    document = parse_jsonc('{\r\n"é🎣": 1,\r"b": 2,\n"c": "🎣" }')
     places = [document.position(member.key.start) for member in root_of(document).members.values()]
     assert places == [(2, 1), (3, 1), (4, 1)]
     assert document.position(len(document.text)) == (4, 11)
 
 
 def test_slashes_in_a_string_are_told_apart_from_an_address() -> None:
-    first, second = read('["https://a.b/c", "a // b"]').faults
+    first, second = parse_jsonc('["https://a.b/c", "a // b"]').faults
     assert first.message.startswith("an address")
     assert second.message.startswith("`//`")
 
 
 @pytest.mark.parametrize("text", ["[1e999]", "[" + "9" * 5000 + "]", "[0." + "1" * 5000 + "]", "[1E+400]"])
 def test_absurd_numbers_are_numbers(text: str) -> None:
-    document = read(text)
+    document = parse_jsonc(text)
     assert document.faults == []
-    assert root_of(document).items[0].kind is Kind.NUMBER
+    assert root_of(document).items[0].kind is JsonKind.NUMBER
 
 
 def test_an_absurd_negative_number_is_negative() -> None:
-    value = root_of(read("[-" + "9" * 500 + "]")).items[0].value
+    value = root_of(parse_jsonc("[-" + "9" * 500 + "]")).items[0].value
     assert isinstance(value, int | float)
     assert value < 0
 
 
-@pytest.mark.parametrize("data", [b" " * (MOST_BYTES + 1), b"\xff" * (MOST_BYTES + 1), "[" * (MOST_BYTES + 1)])
+@pytest.mark.parametrize(
+    "data", [b" " * (MAX_FILE_BYTES + 1), b"\xff" * (MAX_FILE_BYTES + 1), "[" * (MAX_FILE_BYTES + 1)]
+)
 def test_a_file_over_the_limit_is_refused_without_a_look_at_it(data: bytes | str) -> None:
-    documents: list[Document] = []
-    assert steps(lambda: documents.append(read(data)), jsonc_reader.__file__) < 10
+    documents: list[JsonDocument] = []
+    assert count_steps(lambda: documents.append(parse_jsonc(data)), jsonc.__file__) < 10
     assert (codes(documents[0]), documents[0].root, documents[0].text) == (["TL108"], None, "")
     assert documents[0].position(0) == (1, 1)
 
 
 def test_a_file_of_exactly_the_limit_is_read() -> None:
-    document = read(b"[1]".ljust(MOST_BYTES))
+    document = parse_jsonc(b"[1]".ljust(MAX_FILE_BYTES))
     assert (document.faults, value_of(root_of(document))) == ([], [1])
 
 
 def test_faults_are_counted_only_so_far() -> None:
-    document = read("[" + "yes," * 1000 + "]")
-    assert len(document.faults) == MOST_FAULTS
+    document = parse_jsonc("[" + "yes," * 1000 + "]")
+    assert len(document.faults) == MAX_FAULTS
 
 
 N = 8_000
@@ -406,25 +348,25 @@ GROWING: dict[str, Callable[[int], str]] = {
 @pytest.mark.parametrize("kind", GROWING)
 def test_twice_the_text_is_at_most_twice_the_work(kind: str) -> None:
     once, twice = GROWING[kind](N), GROWING[kind](2 * N)
-    work = steps(lambda: read(once), jsonc_reader.__file__)
-    assert steps(lambda: read(twice), jsonc_reader.__file__) <= 2.3 * work + 100
+    work = count_steps(lambda: parse_jsonc(once), jsonc.__file__)
+    assert count_steps(lambda: parse_jsonc(twice), jsonc.__file__) <= 2.3 * work + 100
 
 
 @pytest.mark.parametrize("kind", GROWING)
 def test_a_hundred_thousand_of_anything_have_an_answer(kind: str) -> None:
-    document = read(GROWING[kind](100_000))
+    document = parse_jsonc(GROWING[kind](100_000))
     check_the_places_at_the_top_of(document)
 
 
-def check_the_places_at_the_top_of(document: Document) -> None:
+def check_the_places_at_the_top_of(document: JsonDocument) -> None:
     assert document.root is not None or document.faults
-    assert all(count <= MOST_FAULTS for count in Counter(fault.code for fault in document.faults).values())
+    assert all(count <= MAX_FAULTS for count in Counter(fault.code for fault in document.faults).values())
     assert all(document.position(fault.start)[0] <= len(document.line_starts) for fault in document.faults)
 
 
-@pytest.mark.parametrize("mistakes", range(MOST_FAULTS - 2, MOST_FAULTS + 3))
+@pytest.mark.parametrize("mistakes", range(MAX_FAULTS - 2, MAX_FAULTS + 3))
 @pytest.mark.parametrize("closing", ["}", ",}", "]}", ', "k":}'])
 def test_whatever_was_read_before_giving_up_stands_inside_what_holds_it(mistakes: int, closing: str) -> None:
-    document = read('{"first": 1' + ", a: 1" * mistakes + closing + " x")
+    document = parse_jsonc('{"first": 1' + ", a: 1" * mistakes + closing + " x")
     check_the_places_in(document)
     assert root_of(document).end > root_of(document).members["first"].value.end

@@ -6,17 +6,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trotline.config import hooks_json
-from trotline.config.configuration import load
-from trotline.config.layers import find_layers, layer_of
-from trotline.config.places import Platform, Roots, project_of
-from trotline.config.sheet import Sheet
-from trotline.hooks import Hook, LayerKind
-from trotline.hosts.cursor_editions import NAMES, edition
-from worlds import FILES, World, hooks_file, new_world
+from kit import FILES, Workspace, build_hooks_file, make_workspace, read_rows
+from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
+from trotline.config.hooks_json import cursor_file
+from trotline.config.hooks_json.configuration import load
+from trotline.config.hooks_json.layer_file import Sheet
+from trotline.config.hooks_json.layers import find_layers, get_layer
+from trotline.config.paths import Platform, Roots, find_project
+from trotline.domain.hooks import Hook, LayerKind
 
-NEWEST = edition("2026-09")
-OLDEST = edition("2025-11")
+NEWEST = get_edition("2026-09")
+OLDEST = get_edition("2025-11")
 PLATFORMS: tuple[Platform, ...] = ("linux", "darwin", "windows")
 
 ENTERPRISE = {
@@ -30,22 +30,22 @@ TEAM = {
     "windows": "home/AppData/Local/trotline/v1/team/hooks.json",
 }
 
-ONE = hooks_file('{"command": "x"}')
+ONE = build_hooks_file('{"command": "x"}')
 
 
-def named(path: str, world: World) -> str:
-    """A path as seen from the top of the world."""
-    return Path(path).relative_to(world.path).as_posix()
+def named(path: str, workspace: Workspace) -> str:
+    """A path as seen from the top of the workspace."""
+    return Path(path).relative_to(workspace.path).as_posix()
 
 
-def files(roots: Roots, world: World, **options: bool) -> list[str]:
-    return [named(layer.file, world) for layer in find_layers(roots, NEWEST, **options)]
+def files(roots: Roots, workspace: Workspace, **options: bool) -> list[str]:
+    return [named(layer.file, workspace) for layer in find_layers(roots, NEWEST, **options)]
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_every_platform_has_its_own_managed_places_and_the_same_others(platform: Platform, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    assert files(world.roots(platform=platform), world) == [
+    workspace = make_workspace(tmp_path)
+    assert files(workspace.roots(platform=platform), workspace) == [
         ENTERPRISE[platform],
         TEAM[platform],
         "project/.cursor/hooks.json",
@@ -58,21 +58,23 @@ def test_every_platform_has_its_own_managed_places_and_the_same_others(platform:
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
+    workspace = make_workspace(tmp_path)
     for files_of in (ENTERPRISE, TEAM):
         for name, file in files_of.items():
-            world.write(file, hooks_file(f'{{"command": "for {name}"}}'))
-    hooks = load(world.roots(platform=platform), NEWEST).hooks
+            workspace.write(file, build_hooks_file(f'{{"command": "for {name}"}}'))
+    hooks = load(workspace.roots(platform=platform), NEWEST).hooks
     assert [hook.command for hook in hooks] == [f"for {platform}"] * 2
     assert [hook.layer.kind for hook in hooks] == ["enterprise", "team"]
 
 
 def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
+    workspace = make_workspace(tmp_path)
     for name in reversed(FILES):
         claude = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "%s"}]}]}}'
-        world.write(name, claude % name if name.startswith("claude") else hooks_file(f'{{"command": "{name}"}}'))
-    hooks = world.load().hooks
+        workspace.write(
+            name, claude % name if name.startswith("claude") else build_hooks_file(f'{{"command": "{name}"}}')
+        )
+    hooks = workspace.load().hooks
     assert [hook.command for hook in hooks] == list(FILES)
     assert [hook.layer.kind for hook in hooks] == list(LayerKind)
     assert [hook.layer.kind.rank for hook in hooks] == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -80,10 +82,10 @@ def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(tmp_pat
 
 @pytest.mark.parametrize("name", ["2026-02", "2026-09"])
 def test_commands_run_from_the_root_of_their_layer(name: str, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("plugin", ONE)
-    layers = find_layers(world.roots(), edition(name))
-    assert {layer.kind.value: named(layer.cwd, world) for layer in layers} == {
+    workspace = make_workspace(tmp_path)
+    workspace.write("plugin", ONE)
+    layers = find_layers(workspace.roots(), get_edition(name))
+    assert {layer.kind.value: named(layer.cwd, workspace) for layer in layers} == {
         "enterprise": "system/etc/cursor",
         "team": "home/.local/state/trotline/v1/team",
         "project": "project",
@@ -96,18 +98,20 @@ def test_commands_run_from_the_root_of_their_layer(name: str, tmp_path: Path) ->
 
 
 def test_in_2025_commands_ran_from_the_directory_of_their_file(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("plugin", ONE)
-    for layer in find_layers(world.roots(), OLDEST):
+    workspace = make_workspace(tmp_path)
+    workspace.write("plugin", ONE)
+    for layer in find_layers(workspace.roots(), OLDEST):
         assert layer.cwd == str(Path(layer.file).parent)
         assert Path(layer.file).is_relative_to(layer.root) or layer.kind is LayerKind.CLAUDE_USER
 
 
 def test_each_workspace_root_is_a_layer_of_its_own_with_its_own_directory(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    second, third = world.path / "second", world.path / "third"
-    layers = find_layers(world.roots(second, third), NEWEST)
-    assert [(layer.kind.value, named(layer.file, world), named(layer.cwd, world)) for layer in layers[2:-1]] == [
+    workspace = make_workspace(tmp_path)
+    second, third = workspace.path / "second", workspace.path / "third"
+    layers = find_layers(workspace.roots(second, third), NEWEST)
+    assert [
+        (layer.kind.value, named(layer.file, workspace), named(layer.cwd, workspace)) for layer in layers[2:-1]
+    ] == [
         ("project", "project/.cursor/hooks.json", "project"),
         ("project", "second/.cursor/hooks.json", "second"),
         ("project", "third/.cursor/hooks.json", "third"),
@@ -123,21 +127,21 @@ def test_each_workspace_root_is_a_layer_of_its_own_with_its_own_directory(tmp_pa
 
 
 def test_without_a_workspace_there_are_no_project_layers(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    roots = msgspec.structs.replace(world.roots(), projects=())
-    assert files(roots, world) == [
+    workspace = make_workspace(tmp_path)
+    roots = msgspec.structs.replace(workspace.roots(), projects=())
+    assert files(roots, workspace) == [
         "system/etc/cursor/hooks.json",
         "home/.local/state/trotline/v1/team/hooks.json",
         "home/.cursor/hooks.json",
         "home/.claude/settings.json",
     ]
-    assert find_layers(roots, NEWEST)[-1].cwd == str(world.home)
+    assert find_layers(roots, NEWEST)[-1].cwd == str(workspace.home)
 
 
 def test_claude_codes_files_can_be_left_out(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    assert not any(".claude" in file for file in files(world.roots(), world, claude=False))
-    assert len(files(world.roots(), world, claude=False)) == 4
+    workspace = make_workspace(tmp_path)
+    assert not any(".claude" in file for file in files(workspace.roots(), workspace, claude=False))
+    assert len(files(workspace.roots(), workspace, claude=False)) == 4
 
 
 def test_only_what_a_repository_can_carry_needs_trust() -> None:
@@ -145,58 +149,45 @@ def test_only_what_a_repository_can_carry_needs_trust() -> None:
 
 
 def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("user", ONE)
-    read = world.load().layers
+    workspace = make_workspace(tmp_path)
+    workspace.write("user", ONE)
+    read = workspace.load().layers
     assert [layer.layer.kind.value for layer in read if layer.exists] == ["user"]
     assert len(read) == 7
     assert all(not layer.problems and not layer.void and not layer.hooks for layer in read if not layer.exists)
 
 
 def test_a_directory_whose_name_a_file_has_taken_is_an_absent_file(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("project/.claude", "notes")
-    assert not world.layer("claude-project").exists
+    workspace = make_workspace(tmp_path)
+    workspace.write("project/.claude", "notes")
+    assert not workspace.layer("claude-project").exists
 
 
 def test_plugins_come_last_sorted_by_name_and_without_the_hidden_ones(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
+    workspace = make_workspace(tmp_path)
     plugins = "home/.cursor/plugins/local"
     for name in ("zebra", "ant", ".hidden"):
-        world.write(f"{plugins}/{name}/hooks/hooks.json", ONE)
-    world.write(f"{plugins}/a-file", "not a plugin")
-    world.write(f"{plugins}/manifest/.cursor-plugin/plugin.json", "{}")
-    assert files(world.roots(), world)[7:] == [
+        workspace.write(f"{plugins}/{name}/hooks/hooks.json", ONE)
+    workspace.write(f"{plugins}/a-file", "not a plugin")
+    workspace.write(f"{plugins}/manifest/.cursor-plugin/plugin.json", "{}")
+    assert files(workspace.roots(), workspace)[7:] == [
         f"{plugins}/ant/hooks/hooks.json",
         f"{plugins}/manifest/.cursor-plugin/plugin.json",
         f"{plugins}/zebra/hooks/hooks.json",
     ]
 
 
-@pytest.mark.parametrize(
-    "manifest, file, command",
-    [
-        ("{}", "hooks/hooks.json", "by default"),
-        ('{"hooks": "./hooks/hooks.json"}', "hooks/hooks.json", "by default"),
-        ('{"hooks": "other/cursor.json"}', "other/cursor.json", "by name"),
-        ('{"hooks": {"stop": [{"command": "inline"}]}}', ".cursor-plugin/plugin.json", "inline"),
-        (
-            '{"hooks": {"version": 1, "hooks": {"stop": [{"command": "wrapped"}]}}}',
-            ".cursor-plugin/plugin.json",
-            "wrapped",
-        ),
-    ],
-)
+@pytest.mark.parametrize("manifest, file, command", read_rows("layers", "a_manifest_leads_to_the_hooks_of_its_plugin"))
 def test_a_manifest_leads_to_the_hooks_of_its_plugin(manifest: str, file: str, command: str, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
+    workspace = make_workspace(tmp_path)
     plugin = "home/.cursor/plugins/local/p"
-    world.write(f"{plugin}/.cursor-plugin/plugin.json", manifest)
-    world.write(f"{plugin}/hooks/hooks.json", '{"hooks": {"stop": [{"command": "by default"}]}}')
-    world.write(f"{plugin}/other/cursor.json", '{"hooks": {"stop": [{"command": "by name"}]}}')
-    configuration = world.load()
+    workspace.write(f"{plugin}/.cursor-plugin/plugin.json", manifest)
+    workspace.write(f"{plugin}/hooks/hooks.json", '{"hooks": {"stop": [{"command": "by default"}]}}')
+    workspace.write(f"{plugin}/other/cursor.json", '{"hooks": {"stop": [{"command": "by name"}]}}')
+    configuration = workspace.load()
     assert configuration.problems == []
     (hook,) = configuration.hooks
-    assert (hook.command, named(hook.place.file, world), named(hook.layer.cwd, world)) == (
+    assert (hook.command, named(hook.place.file, workspace), named(hook.layer.cwd, workspace)) == (
         command,
         f"{plugin}/{file}",
         plugin,
@@ -204,9 +195,9 @@ def test_a_manifest_leads_to_the_hooks_of_its_plugin(manifest: str, file: str, c
 
 
 def test_a_plugin_without_hooks_has_nothing_to_say(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"name": "p"}')
-    configuration = world.load()
+    workspace = make_workspace(tmp_path)
+    workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"name": "p"}')
+    configuration = workspace.load()
     assert (configuration.hooks, configuration.problems) == ([], [])
 
 
@@ -214,178 +205,173 @@ def test_a_plugin_without_hooks_has_nothing_to_say(tmp_path: Path) -> None:
     "manifest", ["", "{", "5", "[]", "null", '{"hooks": 5}', '{"hooks": []}', '{"hooks": "../../x"}', '{"hooks": ""}']
 )
 def test_no_manifest_makes_the_other_layers_unreadable(manifest: str, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
-    world.write("user", ONE)
-    assert [hook.command for hook in world.load().hooks] == ["x"]
+    workspace = make_workspace(tmp_path)
+    workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
+    workspace.write("user", ONE)
+    assert [hook.command for hook in workspace.load().hooks] == ["x"]
 
 
 @pytest.mark.parametrize("written", [r"a\u0000b", r"a\ud800b", "loop"])
 def test_a_manifest_that_names_what_no_disk_can_hold_is_said_and_nothing_is_raised(
     written: str, tmp_path: Path
 ) -> None:
-    world = new_world(tmp_path)
-    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", f'{{"hooks": "{written}"}}')
-    (world.home / ".cursor/plugins/local/p/loop").symlink_to("loop")
-    assert [problem.code for problem in world.load().problems] == ["TL511"]
+    workspace = make_workspace(tmp_path)
+    workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", f'{{"hooks": "{written}"}}')
+    (workspace.home / ".cursor/plugins/local/p/loop").symlink_to("loop")
+    assert [problem.code for problem in workspace.load().problems] == ["TL511"]
 
 
 @pytest.mark.parametrize("manifest", ['{"hooks": "hooks/hooks.json"}', "{}"])
 def test_a_pipe_in_the_place_of_a_plugins_hooks_is_said_and_holds_nobody_up(manifest: str, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
-    pipe = world.home / ".cursor/plugins/local/p/hooks/hooks.json"
+    workspace = make_workspace(tmp_path)
+    workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
+    pipe = workspace.home / ".cursor/plugins/local/p/hooks/hooks.json"
     pipe.parent.mkdir()
     os.mkfifo(pipe)
-    (problem,) = world.load().problems
+    (problem,) = workspace.load().problems
     assert (problem.code, problem.message.rpartition(": ")[2]) == ("TL511", "not a regular file")
 
 
 def test_a_file_that_goes_while_it_is_read_is_a_problem_and_nothing_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = new_world(tmp_path)
-    world.write("project", ONE)
+    workspace = make_workspace(tmp_path)
+    workspace.write("project", ONE)
 
     def read_hooks(sheet: Sheet, *_: object, **__: object) -> list[Hook]:
         Path(sheet.layer.file).unlink()
         return []
 
-    monkeypatch.setattr(hooks_json, "read_hooks", read_hooks)
-    assert "TL109" in [problem.code for problem in world.load().problems]
+    monkeypatch.setattr(cursor_file, "read_hooks", read_hooks)
+    assert "TL109" in [problem.code for problem in workspace.load().problems]
 
 
 def test_a_manifest_may_hold_addresses(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
+    workspace = make_workspace(tmp_path)
     manifest = '{"homepage": "https://x.test", "hooks": {"stop": [{"command": "x"}]}}'
-    world.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
-    assert [hook.command for hook in world.load().hooks] == ["x"]
+    workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
+    assert [hook.command for hook in workspace.load().hooks] == ["x"]
 
 
 def test_plugins_may_leave_the_version_out(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("plugin", '{"hooks": {"stop": [{"command": "x"}]}}')
-    assert (world.layer("plugin").problems, world.layer("plugin").void) == ([], "")
+    workspace = make_workspace(tmp_path)
+    workspace.write("plugin", '{"hooks": {"stop": [{"command": "x"}]}}')
+    assert (workspace.layer("plugin").problems, workspace.layer("plugin").void) == ([], "")
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("edition_name", NAMES)
+@pytest.mark.parametrize("edition_name", EDITION_NAMES)
 def test_a_named_file_in_a_known_place_is_the_layer_that_lives_there(
     name: str, edition_name: str, tmp_path: Path
 ) -> None:
-    world = new_world(tmp_path)
-    path = world.write(name, ONE)
-    layer = layer_of(path, world.roots(), edition(edition_name))
-    assert layer in find_layers(world.roots(), edition(edition_name))
+    workspace = make_workspace(tmp_path)
+    path = workspace.write(name, ONE)
+    layer = get_layer(path, workspace.roots(), get_edition(edition_name))
+    assert layer in find_layers(workspace.roots(), get_edition(edition_name))
     assert layer.kind == name
 
 
 @pytest.mark.parametrize(
-    "file, kind, cwd",
-    [
-        ("other/.cursor/hooks.json", "project", "other"),
-        ("other/.claude/settings.json", "claude-project", "other"),
-        ("other/.claude/settings.local.json", "claude-local", "other"),
-        ("other/.cursor/hooks.json.example", "project", "other"),
-    ],
+    "file, kind, cwd", read_rows("layers", "a_named_file_elsewhere_is_known_by_its_name_and_its_directory")
 )
 def test_a_named_file_elsewhere_is_known_by_its_name_and_its_directory(
     file: str, kind: str, cwd: str, tmp_path: Path
 ) -> None:
-    world = new_world(tmp_path)
-    layer = layer_of(world.write(file, ONE), world.roots(), NEWEST)
-    assert (layer.kind.value, named(layer.root, world), named(layer.cwd, world), layer.note) == (kind, "other", cwd, "")
+    workspace = make_workspace(tmp_path)
+    layer = get_layer(workspace.write(file, ONE), workspace.roots(), NEWEST)
+    assert (layer.kind.value, named(layer.root, workspace), named(layer.cwd, workspace), layer.note) == (
+        kind,
+        "other",
+        cwd,
+        "",
+    )
 
 
 @pytest.mark.parametrize(
-    "file, kind",
-    [
-        ("any/hooks.json", "project"),
-        ("any/x.json", "project"),
-        ("any/settings.json", "claude-project"),
-    ],
+    "file, kind", read_rows("layers", "a_file_in_no_project_is_read_and_says_what_was_not_looked_for")
 )
 def test_a_file_in_no_project_is_read_and_says_what_was_not_looked_for(file: str, kind: str, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    layer = layer_of(world.write(file, ONE), world.roots(), NEWEST)
+    workspace = make_workspace(tmp_path)
+    layer = get_layer(workspace.write(file, ONE), workspace.roots(), NEWEST)
     assert (layer.kind.value, layer.root, layer.cwd) == (kind, "", "")
     assert "not looked for" in layer.note
 
 
 @pytest.mark.parametrize("kind", LayerKind)
 def test_a_named_file_can_be_said_to_be_any_layer(kind: LayerKind, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    path = world.write("other/.cursor/hooks.json", ONE)
-    layer = layer_of(path, world.roots(), NEWEST, kind)
+    workspace = make_workspace(tmp_path)
+    path = workspace.write("other/.cursor/hooks.json", ONE)
+    layer = get_layer(path, workspace.roots(), NEWEST, kind)
     assert (layer.kind, layer.file) == (kind, str(path))
 
 
 def test_a_file_said_to_be_a_users_runs_from_its_own_directory(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    path = world.write("other/.cursor/hooks.json", ONE)
-    assert named(layer_of(path, world.roots(), NEWEST, LayerKind.USER).cwd, world) == "other/.cursor"
-    assert named(layer_of(path, world.roots(), NEWEST, LayerKind.PROJECT).cwd, world) == "other"
-    assert named(layer_of(path, world.roots(), OLDEST, LayerKind.PROJECT).cwd, world) == "other/.cursor"
+    workspace = make_workspace(tmp_path)
+    path = workspace.write("other/.cursor/hooks.json", ONE)
+    assert named(get_layer(path, workspace.roots(), NEWEST, LayerKind.USER).cwd, workspace) == "other/.cursor"
+    assert named(get_layer(path, workspace.roots(), NEWEST, LayerKind.PROJECT).cwd, workspace) == "other"
+    assert named(get_layer(path, workspace.roots(), OLDEST, LayerKind.PROJECT).cwd, workspace) == "other/.cursor"
 
 
 @pytest.mark.parametrize("mark", [".cursor", ".claude", ".git"])
 def test_the_project_is_the_nearest_directory_upwards_that_looks_like_a_root(mark: str, tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    (world.project / mark).mkdir()
-    inner = world.project / "src" / "deep"
+    workspace = make_workspace(tmp_path)
+    (workspace.project / mark).mkdir()
+    inner = workspace.project / "src" / "deep"
     inner.mkdir(parents=True)
-    assert project_of(inner, world.home) == world.project
-    assert project_of(world.project, world.home) == world.project
+    assert find_project(inner, workspace.home) == workspace.project
+    assert find_project(workspace.project, workspace.home) == workspace.project
 
 
 def test_the_nearer_of_two_roots_is_the_project(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    (world.project / ".git").mkdir()
-    inner = world.project / "packages" / "one"
+    workspace = make_workspace(tmp_path)
+    (workspace.project / ".git").mkdir()
+    inner = workspace.project / "packages" / "one"
     (inner / ".cursor").mkdir(parents=True)
-    assert project_of(inner, world.home) == inner
-    assert project_of(inner.parent, world.home) == world.project
+    assert find_project(inner, workspace.home) == inner
+    assert find_project(inner.parent, workspace.home) == workspace.project
 
 
 def test_a_worktree_whose_git_is_a_file_is_a_root(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("project/.git", "gitdir: elsewhere\n")
-    (world.project / "src").mkdir()
-    assert project_of(world.project / "src", world.home) == world.project
+    workspace = make_workspace(tmp_path)
+    workspace.write("project/.git", "gitdir: elsewhere\n")
+    (workspace.project / "src").mkdir()
+    assert find_project(workspace.project / "src", workspace.home) == workspace.project
 
 
 def test_the_home_directory_is_no_project_of_what_is_in_it(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    (world.home / ".cursor").mkdir()
+    workspace = make_workspace(tmp_path)
+    (workspace.home / ".cursor").mkdir()
     (tmp_path / ".git").mkdir()
-    downloads = world.home / "downloads"
+    downloads = workspace.home / "downloads"
     downloads.mkdir()
-    assert project_of(downloads, world.home) == downloads
+    assert find_project(downloads, workspace.home) == downloads
 
 
 def test_a_directory_without_any_root_above_is_its_own_project(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    inner = world.home / "a" / "b"
+    workspace = make_workspace(tmp_path)
+    inner = workspace.home / "a" / "b"
     inner.mkdir(parents=True)
-    assert project_of(inner, world.home) == inner
+    assert find_project(inner, workspace.home) == inner
 
 
 def test_hook_ids_stay_when_lines_move_and_differ_when_entries_repeat(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("user", hooks_file('{"command": "x"}', '{"command": "y"}', '{"command": "x"}'))
-    before = [hook.id for hook in world.layer("user").hooks]
-    world.write(
+    workspace = make_workspace(tmp_path)
+    workspace.write("user", build_hooks_file('{"command": "x"}', '{"command": "y"}', '{"command": "x"}'))
+    before = [hook.id for hook in workspace.layer("user").hooks]
+    workspace.write(
         "user",
-        "\n\n// moved\n" + hooks_file('{"command": "new"}', '{"command": "y"}', '{"command": "x"}', '{"command": "x"}'),
+        "\n\n// moved\n"
+        + build_hooks_file('{"command": "new"}', '{"command": "y"}', '{"command": "x"}', '{"command": "x"}'),
     )
-    after = {hook.place.line: hook.id for hook in world.layer("user").hooks}
+    after = {hook.place.line: hook.id for hook in workspace.layer("user").hooks}
     assert len(set(before)) == 3
     assert [after[10], after[9], after[11]] == before
     assert all(len(identity) == 16 for identity in before)
 
 
 def test_equal_hooks_of_two_layers_have_two_ids(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    world.write("user", ONE)
-    world.write("enterprise", ONE)
-    assert len({hook.id for hook in world.load().hooks}) == 2
+    workspace = make_workspace(tmp_path)
+    workspace.write("user", ONE)
+    workspace.write("enterprise", ONE)
+    assert len({hook.id for hook in workspace.load().hooks}) == 2

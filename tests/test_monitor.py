@@ -13,23 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 
+from kit import Workspace, make_workspace, run_trotline
 from strategies import verdicts
-from trotline import program
-from trotline.answer import Seat, answer
-from trotline.audit.spool import Spool
-from trotline.canary import CANARY
-from trotline.checkup.trips import sample
+from trotline.agents import AGENTS, get_agent
+from trotline.agents.agent import AgentReply
+from trotline.audit.store.spool import Spool
 from trotline.config.settings import read_settings
 from trotline.config.settings_edit import put_setting
-from trotline.engine.functions import Function
-from trotline.engine.sessions import Sessions
-from trotline.errors import TrotlineError
-from trotline.hosts import HOSTS, host_named
-from trotline.hosts.host import Answer
-from trotline.outcomes import Call, Failure, FailureKind, Outcome
-from trotline.testing.payloads import payload
-from trotline.verdicts import Verdict
-from worlds import World, new_world, patient, trotline_process
+from trotline.conversation.functions import EventHandler
+from trotline.conversation.sessions import Sessions
+from trotline.doctor.sample_calls import build_sample
+from trotline.domain.errors import TrotlineError
+from trotline.domain.outcomes import Call, Failure, FailureKind, Outcome
+from trotline.domain.verdicts import Verdict
+from trotline.evaluation.canary import CANARY
+from trotline.hook import process
+from trotline.hook.answer import AnswerContext, answer
+from trotline.testing.sample_payloads import build_payload
 
 GUARD = """
 from trotline import add_context, deny, on, run
@@ -47,16 +47,24 @@ run()
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    made = new_world(tmp_path)
-    made.write("home/.config/trotline/settings.json", '{"mode": "monitor"}')
+def workspace(tmp_path: Path) -> Workspace:
+    made = make_workspace(tmp_path)
+    made.write("home/.config/trotline/trotline.toml", 'mode = "monitor"')
     made.write("guard.py", GUARD)
     return made
 
 
-def asked(world: World, body: dict[str, Any] | str, *words: str) -> "subprocess.CompletedProcess[str]":
+def asked(workspace: Workspace, body: dict[str, Any] | str, *words: str) -> "subprocess.CompletedProcess[str]":
     text = body if isinstance(body, str) else json.dumps(body)
-    line = [sys.executable, str(world.path / "guard.py"), "--host", "cursor", "--home", str(world.home), *words]
+    line = [
+        sys.executable,
+        str(workspace.path / "guard.py"),
+        "--agent",
+        "cursor",
+        "--home",
+        str(workspace.home),
+        *words,
+    ]
     return subprocess.run(line, input=text, capture_output=True, text=True, check=False)
 
 
@@ -64,26 +72,26 @@ def shell(command: str) -> dict[str, Any]:
     return {"hook_event_name": "beforeShellExecution", "command": command, "conversation_id": "c"}
 
 
-def last(world: World) -> dict[str, Any]:
-    return Spool(world.roots().state / "spool").read().records[-1]
+def last(workspace: Workspace) -> dict[str, Any]:
+    return Spool(workspace.roots().state / "spool").read().records[-1]
 
 
-def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(world: World) -> None:
-    done = asked(world, shell("terraform destroy"))
+def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(workspace: Workspace) -> None:
+    done = asked(workspace, shell("terraform destroy"))
     assert (done.returncode, json.loads(done.stdout)) == (0, {"permission": "allow"})
     assert done.stderr.splitlines() == ["trotline: monitor mode: not sent: deny, by no_terraform"]
-    record = last(world)
+    record = last(workspace)
     assert (record["asked"], record["monitored"], record["withheld"]) == ("deny", True, ["deny"])
-    shown = trotline_process("trace", *world.options, cwd=world.project).stdout
-    assert "beforeShellExecution: would deny" in shown
+    shown = run_trotline("log", *workspace.options, cwd=workspace.project).stdout
+    assert "beforeShellExecution would be denied" in shown
 
 
-def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counted(world: World) -> None:
-    asked(world, shell("terraform destroy"))
-    asked(world, shell("echo trotline-canary"))
+def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counted(workspace: Workspace) -> None:
+    asked(workspace, shell("terraform destroy"))
+    asked(workspace, shell("echo trotline-canary"))
 
     def log(*words: str) -> str:
-        return trotline_process("log", *words, *world.options, cwd=world.project).stdout
+        return run_trotline("log", *words, *workspace.options, cwd=workspace.project).stdout
 
     found = json.loads(log("stats", "--json"))["data"]
     assert found["verdicts"] == {"deny": 1, "would_deny": 1}
@@ -102,154 +110,153 @@ def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counte
     assert "WARN" not in sent
 
 
-def test_what_would_change_the_agent_is_not_sent_either(world: World) -> None:
-    prompt = payload("beforeSubmitPrompt")
-    done = asked(world, prompt)
+def test_what_would_change_the_agent_is_not_sent_either(workspace: Workspace) -> None:
+    prompt = build_payload("beforeSubmitPrompt")
+    done = asked(workspace, prompt)
     assert json.loads(done.stdout) == {"continue": True}
-    assert last(world)["withheld"] == ["context"]
-    shown = trotline_process("trace", *world.options, cwd=world.project).stdout
-    assert "monitor mode, not sent: context" in shown
+    assert last(workspace)["withheld"] == ["context"]
 
 
-def test_the_canary_is_refused_all_the_same(world: World) -> None:
-    done = asked(world, shell("echo trotline-canary"))
+def test_the_canary_is_refused_all_the_same(workspace: Workspace) -> None:
+    done = asked(workspace, shell("echo trotline-canary"))
     assert json.loads(done.stdout)["permission"] == "deny"
-    assert last(world)["withheld"] == []
+    assert last(workspace)["withheld"] == []
 
 
-def test_a_call_that_cannot_be_read_is_let_go_and_loud(world: World) -> None:
-    done = asked(world, "no json", "--event", "beforeShellExecution")
+def test_a_call_that_cannot_be_read_is_let_go_and_loud(workspace: Workspace) -> None:
+    done = asked(workspace, "no json", "--event", "beforeShellExecution")
     assert json.loads(done.stdout) == {"permission": "allow"}
     assert "not sent: deny, by trotline" in done.stderr
     assert "could not read this call" in done.stderr
 
 
-def test_a_failure_of_our_own_refuses_nothing_either(world: World) -> None:
-    words = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(world.home)]
+def test_a_failure_of_our_own_refuses_nothing_either(workspace: Workspace) -> None:
+    words = ["--agent", "cursor", "--event", "beforeShellExecution", "--home", str(workspace.home)]
     late = Failure(kind=FailureKind.TIMED_OUT, detail="late")
-    sent, outcome = program.failed(Call(id="1", argv=tuple(words)), late, 0)
+    sent, outcome = process.handle_failure(Call(id="1", argv=tuple(words)), late, 0)
     assert json.loads(sent.stdout) == {"permission": "allow"}
     assert (outcome.monitored, outcome.withheld) == (True, ("deny",))
-    enforcing = (*words[:-1], str(world.path / "elsewhere"))
-    sent, _ = program.failed(Call(id="1", argv=enforcing), late, 0)
+    enforcing = (*words[:-1], str(workspace.path / "elsewhere"))
+    sent, _ = process.handle_failure(Call(id="1", argv=enforcing), late, 0)
     assert json.loads(sent.stdout)["permission"] == "deny"
 
 
-def played(host: str, event: str, verdict: Verdict, path: Path, **mode: Any) -> tuple[Answer, Outcome]:
-    known = host_named(host)
-    judge = Function(name="judge", event=known.events[event], call=lambda _: verdict)
-    call = Call(id="1", payload=sample(known, event, "c"))
-    return answer(call, Seat(known, [judge], Sessions(path), event, always=(CANARY,), **mode))
+def played(agent: str, event: str, verdict: Verdict, path: Path, **mode: Any) -> tuple[AgentReply, Outcome]:
+    known = get_agent(agent)
+    judge = EventHandler(name="judge", event=known.events[event], call=lambda _: verdict)
+    call = Call(id="1", payload=build_sample(known, event, "c"))
+    return answer(call, AnswerContext(known, [judge], Sessions(path), event, permanent_handlers=(CANARY,), **mode))
 
 
-@pytest.mark.parametrize("host", HOSTS)
-@examples(patient, max_examples=20)
+@pytest.mark.parametrize("agent", AGENTS)
+@examples(max_examples=20)
 @given(verdict=verdicts)
-def test_no_host_can_tell_monitoring_from_silence(
-    host: str, verdict: Verdict, tmp_path_factory: pytest.TempPathFactory
+def test_no_agent_can_tell_monitoring_from_silence(
+    agent: str, verdict: Verdict, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp()
-    for event in host_named(host).events:
-        sent, outcome = played(host, event, verdict, path, monitors=True)
-        silence, _ = played(host, event, Verdict(), path)
+    for event in get_agent(agent).events:
+        sent, outcome = played(agent, event, verdict, path, is_monitoring=True)
+        silence, _ = played(agent, event, Verdict(), path)
         assert sent == silence
         assert outcome.monitored
         assert outcome.decision.permission == verdict.permission or not outcome.event.contract.refusable
 
 
-def settings(world: World, *, user: str = "", machine: str = "") -> str:
+def settings(workspace: Workspace, *, user: str = "", machine: str = "") -> str:
     if user:
-        world.write("home/.config/trotline/settings.json", user)
+        workspace.write("home/.config/trotline/trotline.toml", user)
     if machine:
-        world.write("system/etc/trotline/settings.json", machine)
-    return read_settings(world.roots()).mode
+        workspace.write("system/etc/trotline/trotline.toml", machine)
+    return read_settings(workspace.roots()).mode
 
 
-def test_the_owner_of_the_machine_has_the_last_word(world: World) -> None:
-    assert settings(world) == "monitor"
-    assert settings(world, machine='{"mode": "enforce"}') == "enforce"
-    assert settings(world, user='{"mode": "enforce"}', machine='{"mode": "monitor"}') == "monitor"
+def test_the_owner_of_the_machine_has_the_last_word(workspace: Workspace) -> None:
+    assert settings(workspace) == "monitor"
+    assert settings(workspace, machine='mode = "enforce"') == "enforce"
+    assert settings(workspace, user='mode = "enforce"', machine='mode = "monitor"') == "monitor"
 
 
-@pytest.mark.parametrize("broken", ["{", "[]", '{"mode": "off"}', '{"mode": true}'])
-def test_what_cannot_be_understood_is_enforced(world: World, broken: str) -> None:
-    assert settings(world, machine=broken) == "enforce"
-    assert settings(world, machine="{}", user=broken) == "enforce"
-    assert read_settings(world.roots()).problems
+@pytest.mark.parametrize("broken", ["{", "mode", 'mode = "off"', "mode = true"])
+def test_what_cannot_be_understood_is_enforced(workspace: Workspace, broken: str) -> None:
+    assert settings(workspace, machine=broken) == "enforce"
+    assert settings(workspace, machine="# nothing", user=broken) == "enforce"
+    assert read_settings(workspace.roots()).problems
 
 
-def test_a_project_has_no_say_in_it(world: World) -> None:
-    world.write("home/.config/trotline/settings.json", "{}")
-    for place in (".config/trotline/settings.json", ".trotline/settings.json", "settings.json"):
-        world.write(f"project/{place}", '{"mode": "monitor"}')
-    done = asked(world, {**shell("terraform apply"), "workspace_roots": [str(world.project)]})
+def test_a_project_has_no_say_in_it(workspace: Workspace) -> None:
+    workspace.write("home/.config/trotline/trotline.toml", "")
+    for place in (".config/trotline/trotline.toml", ".trotline/trotline.toml", "settings.json"):
+        workspace.write(f"project/{place}", 'mode = "monitor"')
+    done = asked(workspace, {**shell("terraform apply"), "workspace_roots": [str(workspace.project)]})
     assert json.loads(done.stdout)["permission"] == "deny"
 
 
 @pytest.mark.parametrize(
     "before,after",
     [
-        (None, '{\n  "mode": "monitor"\n}\n'),
-        ("", '{\n  "mode": "monitor"\n}\n'),
-        ('{"ask_fallback": "ask"}', '{"ask_fallback": "ask", "mode": "monitor"}'),
-        ('{\n  // mine\n  "mode": "enforce" // for now\n}\n', '{\n  // mine\n  "mode": "monitor" // for now\n}\n'),
-        ('\ufeff{\r\n\t"mode": "enforce"\r\n}', '\ufeff{\r\n\t"mode": "monitor"\r\n}'),
+        (None, 'mode = "monitor"\n'),
+        ("", 'mode = "monitor"\n'),
+        ('# mine\nask_fallback = "ask"', '# mine\nmode = "monitor"\nask_fallback = "ask"'),
+        ('# mine\nmode = "enforce" # for now\n', '# mine\nmode = "monitor" # for now\n'),
+        ("\t'mode'='enforce'\r\n[guards]\r\n", "\t'mode'=\"monitor\"\r\n[guards]\r\n"),
+        ('[guards]\r\nhistory = "warn"\r\n', 'mode = "monitor"\r\n[guards]\r\nhistory = "warn"\r\n'),
     ],
 )
 def test_a_word_is_set_and_the_rest_of_the_file_stays(tmp_path: Path, before: str | None, after: str) -> None:
-    world = new_world(tmp_path)
-    file = world.home / ".config" / "trotline" / "settings.json"
+    workspace = make_workspace(tmp_path)
+    file = workspace.home / ".config" / "trotline" / "trotline.toml"
     if before is not None:
-        world.write("home/.config/trotline/settings.json", before.encode())
-    planned = put_setting(world.roots(), "mode", "monitor", dry_run=True)
+        workspace.write("home/.config/trotline/trotline.toml", before.encode())
+    planned = put_setting(workspace.roots(), "mode", "monitor", dry_run=True)
     assert planned.after == after.encode()
     assert not file.exists() or file.read_bytes() == (before or "").encode()
-    put_setting(world.roots(), "mode", "monitor")
+    put_setting(workspace.roots(), "mode", "monitor")
     assert file.read_bytes() == after.encode()
-    assert put_setting(world.roots(), "mode", "monitor").done == "nothing to do"
-    assert read_settings(world.roots()).monitors
-    put_setting(world.roots(), "mode", "enforce")
-    assert not read_settings(world.roots()).monitors
+    assert put_setting(workspace.roots(), "mode", "monitor").done == "nothing to do"
+    assert read_settings(workspace.roots()).monitors
+    put_setting(workspace.roots(), "mode", "enforce")
+    assert not read_settings(workspace.roots()).monitors
 
 
 def test_the_default_is_not_written_where_nothing_was_said(tmp_path: Path) -> None:
-    world = new_world(tmp_path)
-    put_setting(world.roots(), "mode", "enforce")
-    assert not (world.home / ".config").exists()
+    workspace = make_workspace(tmp_path)
+    put_setting(workspace.roots(), "mode", "enforce")
+    assert not (workspace.home / ".config").exists()
 
 
-def test_a_settings_file_that_is_broken_or_elsewhere_is_left_alone(world: World) -> None:
-    file = world.write("home/.config/trotline/settings.json", '{"mode":')
+def test_a_settings_file_that_is_broken_or_elsewhere_is_left_alone(workspace: Workspace) -> None:
+    file = workspace.write("home/.config/trotline/trotline.toml", "mode =")
     with pytest.raises(TrotlineError, match="cannot be read"):
-        put_setting(world.roots(), "mode", "enforce")
-    assert file.read_text() == '{"mode":'
+        put_setting(workspace.roots(), "mode", "enforce")
+    assert file.read_text() == "mode ="
     file.unlink()
-    file.symlink_to(world.write("outside.json", "{}"))
+    file.symlink_to(workspace.write("outside.toml", "# mine"))
     with pytest.raises(TrotlineError, match="leads out of your home"):
-        put_setting(world.roots(), "mode", "monitor")
-    assert (world.path / "outside.json").read_text() == "{}"
+        put_setting(workspace.roots(), "mode", "monitor")
+    assert (workspace.path / "outside.toml").read_text() == "# mine"
 
 
-@pytest.mark.parametrize("command", [["hosts"], ["hosts", "--probe"], ["hosts", "codex"], ["prove"]])
-def test_commands_that_speak_of_refusals_say_that_there_are_none(world: World, command: list[str]) -> None:
-    done = trotline_process(*command, *world.options, cwd=world.project)
+@pytest.mark.parametrize("command", [["agents"], ["agents", "--probe"], ["agents", "codex"]])
+def test_commands_that_speak_of_refusals_say_that_there_are_none(workspace: Workspace, command: list[str]) -> None:
+    done = run_trotline(*command, *workspace.options, cwd=workspace.project)
     assert "monitor mode: nothing is refused but the canary" in done.stderr
-    world.write("home/.config/trotline/settings.json", "{}")
-    assert "monitor" not in trotline_process(*command, *world.options, cwd=world.project).stderr
+    workspace.write("home/.config/trotline/trotline.toml", "")
+    assert "monitor" not in run_trotline(*command, *workspace.options, cwd=workspace.project).stderr
 
 
-def test_guards_are_heard_written_down_and_remember_no_refusal(world: World) -> None:
-    body = {**shell("rm -rf ~"), "workspace_roots": [str(world.project)]}
+def test_guards_are_heard_written_down_and_remember_no_refusal(workspace: Workspace) -> None:
+    body = {**shell("rm -rf ~"), "workspace_roots": [str(workspace.project)]}
     for _ in range(2):
-        line = [sys.executable, "-m", "trotline", "hook", "cursor", "--home", str(world.home)]
+        line = [sys.executable, "-m", "trotline", "hook", "cursor", "--home", str(workspace.home)]
         done = subprocess.run(line, input=json.dumps(body), capture_output=True, text=True, check=False)
         assert json.loads(done.stdout) == {"permission": "allow"}
         assert "monitor mode: not sent: deny, by deletion" in done.stderr
-        assert (last(world)["asked"], last(world)["withheld"]) == ("deny", ["deny"])
-    assert Sessions(world.roots().state / "sessions").read("c").session.memory.denied == ()
+        assert (last(workspace)["asked"], last(workspace)["withheld"]) == ("deny", ["deny"])
+    assert Sessions(workspace.roots().state / "sessions").read("c").session.memory.denied == ()
 
 
-def test_a_program_of_ones_own_is_answered_by_its_handlers_alone(world: World) -> None:
-    world.write("home/.config/trotline/settings.json", "{}")
-    done = asked(world, {**shell("rm -rf ~"), "workspace_roots": [str(world.project)]})
+def test_a_program_of_ones_own_is_answered_by_its_handlers_alone(workspace: Workspace) -> None:
+    workspace.write("home/.config/trotline/trotline.toml", "")
+    done = asked(workspace, {**shell("rm -rf ~"), "workspace_roots": [str(workspace.project)]})
     assert json.loads(done.stdout) == {"permission": "allow"}

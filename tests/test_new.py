@@ -12,27 +12,22 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from trotline.events import EVENTS
-from trotline.starters.sheets import TEMPLATES
-from worlds import World, new_world, trotline_process
+from kit import Workspace, run_trotline
+from trotline.domain.events import EVENTS
+from trotline.templates.template_files import TEMPLATES
 
 ROOT = Path(__file__).parent.parent
 LAUNCHER = (TEMPLATES / "with-trotline.txt").read_text("utf-8")
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return new_world(tmp_path)
-
-
-def new(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
+def new(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
     path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"}
-    return trotline_process("new", *words, *world.options, cwd=world.project, environment=path)
+    return run_trotline("new", *words, *workspace.options, cwd=workspace.project, environment=path)
 
 
-def run(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
+def run(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
     path = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-    return trotline_process(*words, *world.options, cwd=world.project, environment=path)
+    return run_trotline(*words, *workspace.options, cwd=workspace.project, environment=path)
 
 
 def pytest_in(directory: Path) -> str:
@@ -47,32 +42,32 @@ def tree(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def keep_records_here(world: World) -> None:
-    """What a project's program leaves behind goes to the home from the password database, which is not this world's."""
-    file = world.project / ".cursor" / "hooks.json"
-    file.write_text(re.sub(r'(with-trotline [^"]+)', rf"\1 --home {world.home}", file.read_text()))
+def keep_records_here(workspace: Workspace) -> None:
+    """Make the program of a project write its records to the workspace instead of the real home."""
+    file = workspace.project / ".cursor" / "hooks.json"
+    file.write_text(re.sub(r'(with-trotline [^"]+)', rf"\1 --home {workspace.home}", file.read_text()))
 
 
 @pytest.mark.parametrize("language", ["python", "bash", "node"])
-def test_a_hook_for_every_event_passes_its_own_test_and_is_configured_well(world: World, language: str) -> None:
+def test_a_hook_for_every_event_passes_its_own_test_and_is_configured_well(workspace: Workspace, language: str) -> None:
     if language == "node" and not shutil.which("node"):
         pytest.skip("node is not here")
     done = new(
-        world, "hook", "all-of-it", "--language", language, *(word for name in EVENTS for word in ("--event", name))
+        workspace, "hook", "all-of-it", "--language", language, *(word for name in EVENTS for word in ("--event", name))
     )
     assert done.returncode == 0, done.stderr
-    assert pytest_in(world.project).startswith(f"{len(EVENTS)} passed")
-    checked = json.loads(run(world, "check", "--json").stdout)
+    assert pytest_in(workspace.project).startswith(f"{len(EVENTS)} passed")
+    checked = json.loads(run(workspace, "check", "--json").stdout)
     codes = {problem["code"] for problem in checked["problems"] if problem["severity"] != "note"}
     assert codes <= {"TL501"}, "who takes generic and specific events is told so, and nothing else is wrong"
 
 
-def test_what_is_written_is_formatted_and_sorted_as_our_own_code(world: World) -> None:
-    new(world, "hook", "one")
-    new(world, "hook", "two", *(word for name in EVENTS for word in ("--event", name)))
-    new(world, "project", str(world.project / "starter"))
+def test_what_is_written_is_formatted_and_sorted_as_our_own_code(workspace: Workspace) -> None:
+    new(workspace, "hook", "one")
+    new(workspace, "hook", "two", *(word for name in EVENTS for word in ("--event", name)))
+    new(workspace, "project", str(workspace.project / "starter"))
     ruff = [str(Path(sys.executable).parent / "ruff")]
-    places = [str(world.project / ".cursor"), str(world.project / "starter" / ".cursor")]
+    places = [str(workspace.project / ".cursor"), str(workspace.project / "starter" / ".cursor")]
     third = ["--config", 'lint.isort.known-third-party=["trotline"]']
     for words in (["format", "--check"], ["check", "--select", "E,F,I,UP,B", *third]):
         argv = [*ruff, *words, "--isolated", "--no-cache", "--line-length", "120", *places]
@@ -80,94 +75,95 @@ def test_what_is_written_is_formatted_and_sorted_as_our_own_code(world: World) -
         assert done.returncode == 0, done.stdout
 
 
-def test_a_hook_of_a_project_works_under_fire_once_it_is_trusted(world: World) -> None:
-    told = new(world, "hook", "no-drop").stdout
+def test_a_hook_of_a_project_works_under_fire_once_it_is_trusted(workspace: Workspace) -> None:
+    told = new(workspace, "hook", "no-drop").stdout
     assert "trotline fire beforeShellExecution --set command=replace-me" in told
-    keep_records_here(world)
+    keep_records_here(workspace)
     assert (
-        "1 hook of the project did not run" in run(world, "fire", "beforeShellExecution", "--set", "command=ls").stderr
+        "1 hook of the project did not run"
+        in run(workspace, "fire", "beforeShellExecution", "--set", "command=ls").stderr
     )
-    run(world, "trust", "--yes")
-    refused = run(world, "fire", "beforeShellExecution", "--set", "command=replace-me")
+    run(workspace, "trust", "--yes")
+    refused = run(workspace, "fire", "beforeShellExecution", "--set", "command=replace-me")
     assert refused.returncode == 20, refused.stdout
     assert "to the agent: Find another way, or ask." in refused.stdout
-    assert run(world, "fire", "beforeShellExecution", "--set", "command=ls").returncode == 0
-    assert run(world, "trust", "--status").returncode == 0, "running a hook leaves nothing behind that ends trust"
+    assert run(workspace, "fire", "beforeShellExecution", "--set", "command=ls").returncode == 0
+    assert run(workspace, "trust", "--status").returncode == 0, "running a hook leaves nothing behind that ends trust"
 
 
 @pytest.mark.parametrize("language", ["python", "bash"])
-def test_a_hook_of_a_person_works_from_their_own_directory(world: World, language: str) -> None:
-    assert new(world, "hook", "mine", "--layer", "user", "--language", language).returncode == 0
-    entry = json.loads((world.home / ".cursor" / "hooks.json").read_text())["hooks"]["beforeShellExecution"][0]
-    command = f"{sys.executable} -E -P ./hooks/mine.py --home {world.home}"
+def test_a_hook_of_a_person_works_from_their_own_directory(workspace: Workspace, language: str) -> None:
+    assert new(workspace, "hook", "mine", "--layer", "user", "--language", language).returncode == 0
+    entry = json.loads((workspace.home / ".cursor" / "hooks.json").read_text())["hooks"]["beforeShellExecution"][0]
+    command = f"{sys.executable} -E -P ./hooks/mine.py --home {workspace.home}"
     assert entry["command"] == {"python": command, "bash": "./hooks/mine.sh beforeShellExecution"}[language]
-    assert run(world, "fire", "beforeShellExecution", "--set", "command=replace-me").returncode == 20
-    assert pytest_in(world.home).startswith("1 passed")
-    assert not (world.project / ".cursor").exists()
+    assert run(workspace, "fire", "beforeShellExecution", "--set", "command=replace-me").returncode == 20
+    assert pytest_in(workspace.home).startswith("1 passed")
+    assert not (workspace.project / ".cursor").exists()
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_the_next_step_that_is_printed_can_be_taken(world: World, event: str) -> None:
-    told = new(world, "hook", "one", "--language", "bash", "--layer", "user", "--event", event).stdout
+def test_the_next_step_that_is_printed_can_be_taken(workspace: Workspace, event: str) -> None:
+    told = new(workspace, "hook", "one", "--language", "bash", "--layer", "user", "--event", event).stdout
     (step,) = re.findall(r"^  trotline (fire .*)$", told, re.MULTILINE)
-    done = run(world, *shlex.split(step), "--json")
+    done = run(workspace, *shlex.split(step), "--json")
     (ran,) = json.loads(done.stdout)["data"]["runs"]
     assert ran["failure"] is None, done.stdout
 
 
-def test_failing_open_is_a_choice(world: World) -> None:
-    new(world, "hook", "open", "--fail-open")
-    new(world, "hook", "closed")
-    entries = json.loads((world.project / ".cursor/hooks.json").read_text())["hooks"]["beforeShellExecution"]
+def test_failing_open_is_a_choice(workspace: Workspace) -> None:
+    new(workspace, "hook", "open", "--fail-open")
+    new(workspace, "hook", "closed")
+    entries = json.loads((workspace.project / ".cursor/hooks.json").read_text())["hooks"]["beforeShellExecution"]
     assert [entry.get("failClosed") for entry in entries] == [None, True]
-    assert "fail_closed" not in (world.project / ".cursor/hooks/open.py").read_text()
-    assert pytest_in(world.project).startswith("2 passed")
+    assert "fail_closed" not in (workspace.project / ".cursor/hooks/open.py").read_text()
+    assert pytest_in(workspace.project).startswith("2 passed")
 
 
-def test_no_other_byte_of_hooks_json_moves(world: World) -> None:
+def test_no_other_byte_of_hooks_json_moves(workspace: Workspace) -> None:
     text = '{\r\n\t"hooks": { // ours\r\n\t\t"stop": [{"command": "x"}] /* more */\r\n\t},\r\n\t"version": 1\r\n}'
-    file = world.write("project", text)
-    assert new(world, "hook", "one", "--event", "stop").returncode == 0
+    file = workspace.write("project", text)
+    assert new(workspace, "hook", "one", "--event", "stop").returncode == 0
     assert "with-trotline" in file.read_text("utf-8")
     added = re.sub(r',\s*\{"command": "[^"]*one\.py"\}', "", file.read_bytes().decode())
     assert added == text
 
 
-def test_installing_and_uninstalling_afterwards_gives_the_file_back(world: World) -> None:
-    new(world, "hook", "one")
-    before = (world.project / ".cursor/hooks.json").read_bytes()
-    assert run(world, "install", "cursor", "--layer", "project", "--yes").returncode == 0
-    assert (world.project / ".cursor/hooks.json").read_bytes() != before
-    assert run(world, "uninstall", "cursor", "--layer", "project").returncode == 0
-    assert (world.project / ".cursor/hooks.json").read_bytes() == before
+def test_installing_and_uninstalling_afterwards_gives_the_file_back(workspace: Workspace) -> None:
+    new(workspace, "hook", "one")
+    before = (workspace.project / ".cursor/hooks.json").read_bytes()
+    assert run(workspace, "install", "cursor", "--layer", "project", "--yes").returncode == 0
+    assert (workspace.project / ".cursor/hooks.json").read_bytes() != before
+    assert run(workspace, "uninstall", "cursor", "--layer", "project").returncode == 0
+    assert (workspace.project / ".cursor/hooks.json").read_bytes() == before
 
 
-def test_doing_it_again_changes_nothing(world: World) -> None:
-    new(world, "hook", "one")
-    before = tree(world.project)
-    done = new(world, "hook", "one")
-    assert (done.returncode, tree(world.project)) == (0, before)
+def test_doing_it_again_changes_nothing(workspace: Workspace) -> None:
+    new(workspace, "hook", "one")
+    before = tree(workspace.project)
+    done = new(workspace, "hook", "one")
+    assert (done.returncode, tree(workspace.project)) == (0, before)
     assert "all of it is there already" in done.stdout
 
 
-def test_a_hook_that_somebody_has_worked_on_is_not_overwritten(world: World) -> None:
-    new(world, "hook", "one")
-    hook = world.project / ".cursor/hooks/one.py"
+def test_a_hook_that_somebody_has_worked_on_is_not_overwritten(workspace: Workspace) -> None:
+    new(workspace, "hook", "one")
+    hook = workspace.project / ".cursor/hooks/one.py"
     hook.write_text("# mine\n")
-    before = tree(world.project)
-    done = new(world, "hook", "one")
-    assert (done.returncode, tree(world.project)) == (1, before)
+    before = tree(workspace.project)
+    done = new(workspace, "hook", "one")
+    assert (done.returncode, tree(workspace.project)) == (1, before)
     assert done.stderr.splitlines() == [
         "error: `.cursor/hooks/one.py` is there already, and nothing was written",
         "hint: take another name, or move away what is there",
     ]
 
 
-def test_a_launcher_that_a_team_has_changed_stays_as_it_is(world: World) -> None:
-    new(world, "hook", "one")
-    launcher = world.project / ".cursor/hooks/with-trotline"
+def test_a_launcher_that_a_team_has_changed_stays_as_it_is(workspace: Workspace) -> None:
+    new(workspace, "hook", "one")
+    launcher = workspace.project / ".cursor/hooks/with-trotline"
     launcher.write_text(launcher.read_text() + "# ours\n")
-    done = new(world, "hook", "two")
+    done = new(workspace, "hook", "two")
     assert done.returncode == 0
     assert "kept .cursor/hooks/with-trotline, which is not what we would write" in done.stdout
     assert launcher.read_text().endswith("# ours\n")
@@ -176,71 +172,71 @@ def test_a_launcher_that_a_team_has_changed_stays_as_it_is(world: World) -> None
 @pytest.mark.parametrize(
     "text", ['{"version": 1, "hooks": {', "[]", '{"version": 1, "hooks": {"beforeShellExecution": {}}}']
 )
-def test_into_a_file_that_cannot_be_edited_nothing_is_written_at_all(world: World, text: str) -> None:
-    world.write("project", text)
-    before = tree(world.path)
-    done = new(world, "hook", "one")
-    assert (done.returncode, tree(world.path)) == (1, before)
+def test_into_a_file_that_cannot_be_edited_nothing_is_written_at_all(workspace: Workspace, text: str) -> None:
+    workspace.write("project", text)
+    before = tree(workspace.path)
+    done = new(workspace, "hook", "one")
+    assert (done.returncode, tree(workspace.path)) == (1, before)
     assert re.search(r"cannot be changed, and nothing was written\n  TL\d+ ", done.stdout)
-    answer = json.loads(new(world, "hook", "one", "--json").stdout)
+    answer = json.loads(new(workspace, "hook", "one", "--json").stdout)
     assert (answer["ok"], answer["data"]["files"]) == (False, [])
     assert answer["problems"]
 
 
-def test_when_a_file_cannot_be_written_the_others_are_taken_back(world: World) -> None:
-    (world.project / ".cursor").mkdir()
-    (world.project / ".cursor/tests").write_text("a file, where a directory should be")
-    before = tree(world.project)
-    done = new(world, "hook", "one")
-    assert (done.returncode, tree(world.project)) == (1, before)
-    assert not (world.project / ".cursor/hooks").exists()
+def test_when_a_file_cannot_be_written_the_others_are_taken_back(workspace: Workspace) -> None:
+    (workspace.project / ".cursor").mkdir()
+    (workspace.project / ".cursor/tests").write_text("a file, where a directory should be")
+    before = tree(workspace.project)
+    done = new(workspace, "hook", "one")
+    assert (done.returncode, tree(workspace.project)) == (1, before)
+    assert not (workspace.project / ".cursor/hooks").exists()
     assert "cannot be written" in done.stderr
     assert "hint: one of the directories above it is a file" in done.stderr
 
 
 @pytest.mark.parametrize("link", [".cursor", ".cursor/hooks"])
-def test_links_are_not_followed_out_of_the_project(world: World, link: str) -> None:
-    (world.project / link).parent.mkdir(exist_ok=True)
-    (world.project / link).symlink_to(world.home)
-    done = new(world, "hook", "one")
-    assert (done.returncode, tree(world.home)) == (1, {})
+def test_links_are_not_followed_out_of_the_project(workspace: Workspace, link: str) -> None:
+    (workspace.project / link).parent.mkdir(exist_ok=True)
+    (workspace.project / link).symlink_to(workspace.home)
+    done = new(workspace, "hook", "one")
+    assert (done.returncode, tree(workspace.home)) == (1, {})
     assert "leads out of" in done.stderr
-    assert new(world, "project").returncode == 1
-    assert tree(world.home) == {}
+    assert new(workspace, "project").returncode == 1
+    assert tree(workspace.home) == {}
 
 
 @pytest.mark.parametrize("name", ["a/b", "../x", "x y", ".x", "é", "", "a" * 65, "x;y", "x\n"])
-def test_names_that_no_hook_can_have_are_refused(world: World, name: str) -> None:
-    done = new(world, "hook", name)
-    assert (done.returncode, tree(world.path)) == (64, {})
+def test_names_that_no_hook_can_have_are_refused(workspace: Workspace, name: str) -> None:
+    done = new(workspace, "hook", name)
+    assert (done.returncode, tree(workspace.path)) == (64, {})
     assert "hint: letters, digits, `-` and `_`" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["json", "class", "trotline", "9-lives", "test_x"])
-def test_names_that_mean_something_to_python_are_names_like_others(world: World, name: str) -> None:
-    assert new(world, "hook", name).returncode == 0
-    assert pytest_in(world.project).startswith("1 passed")
+def test_names_that_mean_something_to_python_are_names_like_others(workspace: Workspace, name: str) -> None:
+    assert new(workspace, "hook", name).returncode == 0
+    assert pytest_in(workspace.project).startswith("1 passed")
 
 
-def test_an_unknown_event_is_told_with_the_nearest_one(world: World) -> None:
-    done = new(world, "hook", "one", "--event", "beforeShellExec")
-    assert (done.returncode, tree(world.path)) == (64, {})
+def test_an_unknown_event_is_told_with_the_nearest_one(workspace: Workspace) -> None:
+    done = new(workspace, "hook", "one", "--event", "beforeShellExec")
+    assert (done.returncode, tree(workspace.path)) == (64, {})
     assert "hint: did you mean `beforeShellExecution`?" in done.stderr
 
 
-def test_a_dry_run_shows_the_difference_and_writes_nothing(world: World) -> None:
-    world.write("project", '{\n  "version": 1,\n  "hooks": {}\n}\n')
-    before = tree(world.path)
-    done = new(world, "hook", "one", "--dry-run")
-    assert (done.returncode, tree(world.path)) == (0, before)
+def test_a_dry_run_shows_the_difference_and_writes_nothing(workspace: Workspace) -> None:
+    workspace.write("project", '{\n  "version": 1,\n  "hooks": {}\n}\n')
+    before = tree(workspace.path)
+    done = new(workspace, "hook", "one", "--dry-run")
+    assert (done.returncode, tree(workspace.path)) == (0, before)
     assert "  +from trotline import Verdict, deny, on, run" in done.stdout
     assert '  +        "command": ".cursor/hooks/with-trotline .cursor/hooks/one.py",' in done.stdout
-    assert new(world, "project", "starter", "--dry-run").returncode == 0
-    assert tree(world.path) == before
+    assert new(workspace, "project", "starter", "--dry-run").returncode == 0
+    assert tree(workspace.path) == before
 
 
-def test_scripts_are_answered_in_the_envelope(world: World) -> None:
-    answer = json.loads(new(world, "hook", "one", "--json").stdout)
+def test_scripts_are_answered_in_the_envelope(workspace: Workspace) -> None:
+    answer = json.loads(new(workspace, "hook", "one", "--json").stdout)
     assert (answer["schema"], answer["ok"], answer["problems"]) == ("trotline.new/1", True, [])
     assert [Path(file["path"]).name for file in answer["data"]["files"]] == ["one.py", "test_one.py", "with-trotline"]
     assert answer["data"]["hooks_json"]["done"] == "written"
@@ -295,11 +291,11 @@ def test_without_trotline_the_launcher_says_so_and_fails(tmp_path: Path) -> None
     assert done.stderr.startswith("Trotline is not installed here, so the hook hook.py could not run.")
 
 
-def test_a_new_project_passes_its_own_tests_and_is_configured_well(world: World) -> None:
-    done = new(world, "project")
+def test_a_new_project_passes_its_own_tests_and_is_configured_well(workspace: Workspace) -> None:
+    done = new(workspace, "project")
     assert done.returncode == 0, done.stderr
-    assert pytest_in(world.project).startswith("30 passed")
-    checked = json.loads(run(world, "check", "--json").stdout)
+    assert pytest_in(workspace.project).startswith("30 passed")
+    checked = json.loads(run(workspace, "check", "--json").stdout)
     assert {problem["code"] for problem in checked["problems"]} == {"TL506"}
 
 
@@ -317,19 +313,19 @@ def test_a_new_project_passes_its_own_tests_and_is_configured_well(world: World)
         (["stop", "--set", "status=completed"], 0),
     ],
 )
-def test_every_hook_of_a_new_project_works_under_fire(world: World, fired: list[str], code: int) -> None:
-    new(world, "project")
-    keep_records_here(world)
-    run(world, "trust", "--yes")
-    done = run(world, "fire", *fired)
+def test_every_hook_of_a_new_project_works_under_fire(workspace: Workspace, fired: list[str], code: int) -> None:
+    new(workspace, "project")
+    keep_records_here(workspace)
+    run(workspace, "trust", "--yes")
+    done = run(workspace, "fire", *fired)
     assert done.returncode == code, done.stdout
     assert "crashed" not in done.stdout
-    assert run(world, "trust", "--status").returncode == 0
+    assert run(workspace, "trust", "--status").returncode == 0
 
 
-def test_every_hook_of_a_new_project_is_configured_and_explained(world: World) -> None:
-    new(world, "project")
-    directory = world.project / ".cursor"
+def test_every_hook_of_a_new_project_is_configured_and_explained(workspace: Workspace) -> None:
+    new(workspace, "project")
+    directory = workspace.project / ".cursor"
     hooks = {path.name for path in (directory / "hooks").glob("*.py")}
     assert len(hooks) == 6
     assert set(re.findall(r"hooks/(\w+\.py)", (directory / "hooks.json").read_text())) == hooks
@@ -337,15 +333,15 @@ def test_every_hook_of_a_new_project_is_configured_and_explained(world: World) -
     assert os.access(directory / "hooks" / "with-trotline", os.X_OK)
 
 
-def test_a_new_project_takes_the_place_of_nothing(world: World) -> None:
-    world.write("project", '{"version": 1, "hooks": {}}')
-    before = tree(world.path)
-    done = new(world, "project")
-    assert (done.returncode, tree(world.path)) == (1, before)
+def test_a_new_project_takes_the_place_of_nothing(workspace: Workspace) -> None:
+    workspace.write("project", '{"version": 1, "hooks": {}}')
+    before = tree(workspace.path)
+    done = new(workspace, "project")
+    assert (done.returncode, tree(workspace.path)) == (1, before)
     assert "`.cursor/hooks.json` is there already" in done.stderr
     assert "hint: `trotline new hook` adds one" in done.stderr
-    assert new(world, "project", "starter").returncode == 0
-    assert new(world, "hook", "one", "--project", str(world.project / "starter")).returncode == 0
+    assert new(workspace, "project", "starter").returncode == 0
+    assert new(workspace, "hook", "one", "--project", str(workspace.project / "starter")).returncode == 0
 
 
 def test_every_template_is_in_the_wheel() -> None:

@@ -1,4 +1,5 @@
-"""Outcomes: what a failure decides, for every event, every way to fail and every edition; and how voices are heard."""
+"""Outcomes: what a failure decides, for every event, every way to fail and every edition; and how responses are
+heard."""
 
 from itertools import product
 from typing import Any
@@ -7,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from strategies import spoken_voices, verdicts
-from trotline.effects import Certainty, Effect
-from trotline.errors import TrotlineError, TryAgain, UnreadablePayload, UsageError
-from trotline.events import EVENTS, Stop
-from trotline.hooks import Hook, Layer, LayerKind, Place
-from trotline.hosts.cursor_editions import NAMES, edition
-from trotline.outcomes import (
+from strategies import ranked_verdicts, verdicts
+from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
+from trotline.domain.effects import Certainty, Effect
+from trotline.domain.errors import TrotlineError, TryAgain, UnreadablePayload, UsageError
+from trotline.domain.events import EVENTS, Stop
+from trotline.domain.hooks import Hook, Layer, LayerKind, Place
+from trotline.domain.outcomes import (
     BAD_OUTPUT,
     Call,
     Failure,
@@ -21,14 +22,13 @@ from trotline.outcomes import (
     Loss,
     NotRun,
     Outcome,
+    Response,
     Run,
-    Voice,
     decide,
+    get_effective_verdict,
     refuses_on_failure,
-    verdict_of,
 )
-from trotline.verdicts import SILENCE, Decision, MergeRule, Permission, Spoken, Verdict, merge
-from worlds import patient
+from trotline.domain.verdicts import NO_OPINION, Decision, MergeRule, Permission, RankedVerdict, Verdict, merge
 
 LAYER = Layer(kind=LayerKind.PROJECT, file="/p/.cursor/hooks.json", root="/p", cwd="/p")
 OPEN = Hook(id="1", event="stop", layer=LAYER, place=Place("f"), command="guard.sh")
@@ -63,12 +63,12 @@ WITH_FAIL_CLOSED = "2026-09"
 """The first edition whose entries can say failClosed."""
 
 
-ALL = list(product(EVENTS, NAMES))
+ALL = list(product(EVENTS, EDITION_NAMES))
 
 
 @pytest.mark.parametrize("name, date", ALL)
 def test_an_open_failure_refuses_where_the_edition_is_closed_and_nowhere_else(name: str, date: str) -> None:
-    contract, contracted = EVENTS[name].contract, edition(date)
+    contract, contracted = EVENTS[name].contract, get_edition(date)
     for kind in FailureKind:
         wanted = name in (BLOCKS_ON_BAD_OUTPUT if kind.value in UNREADABLE else ALWAYS_CLOSED)[date]
         failure = Failure(kind=kind)
@@ -77,7 +77,7 @@ def test_an_open_failure_refuses_where_the_edition_is_closed_and_nowhere_else(na
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_closed_failure_refuses_whatever_can_be_refused(name: str) -> None:
-    contract, contracted = EVENTS[name].contract, edition(WITH_FAIL_CLOSED)
+    contract, contracted = EVENTS[name].contract, get_edition(WITH_FAIL_CLOSED)
     wanted = name in CAN_BE_REFUSED[WITH_FAIL_CLOSED]
     for kind in FailureKind:
         failure = Failure(kind=kind)
@@ -87,25 +87,32 @@ def test_a_closed_failure_refuses_whatever_can_be_refused(name: str) -> None:
 @pytest.mark.parametrize("name, date", [(name, date) for name, date in ALL if name not in CAN_BE_REFUSED[date]])
 def test_no_failure_refuses_what_cannot_be_refused(name: str, date: str) -> None:
     for kind, closed in product(FailureKind, (True, False)):
-        assert verdict_of(failed(kind, closed=closed), EVENTS[name].contract, edition(date)) is SILENCE
+        assert (
+            get_effective_verdict(failed(kind, closed=closed), EVENTS[name].contract, get_edition(date)) is NO_OPINION
+        )
 
 
 def test_only_output_that_is_no_answer_is_bad_output() -> None:
     assert {kind.value for kind in BAD_OUTPUT} == UNREADABLE
 
 
-# -- verdicts of voices
+# -- verdicts of responses
 
 
-@settings(patient, max_examples=30)
-@given(verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(NAMES))
-def test_a_voice_that_did_not_fail_is_heard_as_it_spoke(verdict: Verdict, name: str, date: str) -> None:
-    assert verdict_of(Voice(author="a", verdict=verdict), EVENTS[name].contract, edition(date)) is verdict
+@settings(max_examples=30)
+@given(verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(EDITION_NAMES))
+def test_a_response_that_did_not_fail_is_heard_as_it_spoke(verdict: Verdict, name: str, date: str) -> None:
+    assert (
+        get_effective_verdict(Response(author="a", verdict=verdict), EVENTS[name].contract, get_edition(date))
+        is verdict
+    )
 
 
 def test_a_closed_failure_says_in_both_messages_that_it_is_closed() -> None:
     reason = "Tool blocked because this hook is configured to fail closed (block when it fails). The guard fell over."
-    verdict = verdict_of(failed(FailureKind.TIMED_OUT, closed=True), EVENTS["preToolUse"].contract, edition())
+    verdict = get_effective_verdict(
+        failed(FailureKind.TIMED_OUT, closed=True), EVENTS["preToolUse"].contract, get_edition()
+    )
     assert verdict == Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
 
 
@@ -121,61 +128,65 @@ def test_a_failure_that_the_edition_closes_says_in_both_messages_that_it_was_for
     name: str, date: str, kind: FailureKind
 ) -> None:
     reason = "The guard fell over. The command was blocked for safety."
-    verdict = verdict_of(failed(kind), EVENTS[name].contract, edition(date))
+    verdict = get_effective_verdict(failed(kind), EVENTS[name].contract, get_edition(date))
     assert verdict == Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
 
 
 def test_an_open_failure_is_silence() -> None:
-    assert verdict_of(failed(FailureKind.CRASHED), EVENTS["preToolUse"].contract, edition()) is SILENCE
+    assert (
+        get_effective_verdict(failed(FailureKind.CRASHED), EVENTS["preToolUse"].contract, get_edition()) is NO_OPINION
+    )
 
 
-def test_a_voice_without_a_process_fails_open_unless_it_is_closed() -> None:
+def test_a_response_without_a_process_fails_open_unless_it_is_closed() -> None:
     contract, failure = EVENTS["preToolUse"].contract, Failure(kind=FailureKind.CRASHED, detail="x")
-    assert verdict_of(Voice(author="rule", failure=failure), contract, edition()) is SILENCE
-    closed = Voice(author="rule", failure=failure, fail_closed=True)
-    assert verdict_of(closed, contract, edition()).permission is Permission.DENY
+    assert get_effective_verdict(Response(author="rule", failure=failure), contract, get_edition()) is NO_OPINION
+    closed = Response(author="rule", failure=failure, fail_closed=True)
+    assert get_effective_verdict(closed, contract, get_edition()).permission is Permission.DENY
 
 
 # -- decisions
 
 
-@settings(patient, max_examples=40)
-@given(spoken_voices, st.sampled_from(sorted(EVENTS)), st.sampled_from(NAMES))
-def test_a_decision_is_the_voices_merged_by_the_editions_rule(spoken: list[Spoken], name: str, date: str) -> None:
-    voices = [Voice(author=one.author, rank=one.rank, verdict=one.verdict) for one in spoken]
+@settings(max_examples=40)
+@given(ranked_verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(EDITION_NAMES))
+def test_a_decision_is_the_responses_merged_by_the_editions_rule(
+    spoken: list[RankedVerdict], name: str, date: str
+) -> None:
+    responses = [Response(author=one.author, rank=one.rank, verdict=one.verdict) for one in spoken]
     rule = MergeRule.STRICTEST if date == "2026-09" else MergeRule.HIGHEST_LAYER
     refusable = name in CAN_BE_REFUSED[date]
-    assert decide(EVENTS[name].contract, voices, edition(date)) == merge(spoken, rule=rule, refusable=refusable)
+    assert decide(EVENTS[name].contract, responses, get_edition(date)) == merge(spoken, rule=rule, refusable=refusable)
 
 
-def test_no_voices_decide_nothing() -> None:
-    assert decide(EVENTS["preToolUse"].contract, [], edition()) == Decision()
+def test_no_responses_decide_nothing() -> None:
+    assert decide(EVENTS["preToolUse"].contract, [], get_edition()) == Decision()
 
 
-def test_a_failure_that_refuses_is_a_voice_among_the_others() -> None:
-    allows = Voice(author="friend", rank=1, verdict=Verdict(permission=Permission.ALLOW))
-    decision = decide(EVENTS["preToolUse"].contract, [allows, failed(FailureKind.CRASHED, closed=True)], edition())
+def test_a_failure_that_refuses_is_a_response_among_the_others() -> None:
+    allows = Response(author="friend", rank=1, verdict=Verdict(permission=Permission.ALLOW))
+    decision = decide(EVENTS["preToolUse"].contract, [allows, failed(FailureKind.CRASHED, closed=True)], get_edition())
     assert (decision.permission, decision.deciders) == (Permission.DENY, ("guard",))
 
 
 def test_a_failure_that_is_open_does_not_outvote_anybody() -> None:
-    denies = Voice(author="friend", rank=1, verdict=Verdict(permission=Permission.DENY, user_message="no"))
-    decision = decide(EVENTS["preToolUse"].contract, [denies, failed(FailureKind.CRASHED)], edition())
+    denies = Response(author="friend", rank=1, verdict=Verdict(permission=Permission.DENY, user_message="no"))
+    decision = decide(EVENTS["preToolUse"].contract, [denies, failed(FailureKind.CRASHED)], get_edition())
     assert (decision.permission, decision.verdict.user_message) == (Permission.DENY, "no")
 
 
 def test_a_permission_is_called_by_its_word() -> None:
-    assert [permission.word for permission in Permission] == ["silent", "allow", "ask", "deny"]
+    assert [permission.word for permission in Permission] == ["none", "allow", "ask", "deny"]
     assert list(Permission) == sorted(Permission)
 
 
 # -- records: what stands in them when nothing is said
 
 
-def test_what_a_voice_leaves_out_is_empty() -> None:
-    voice = Voice(author="a")
-    assert (voice.layer, voice.rank, voice.verdict, voice.failure) == ("", 0, SILENCE, None)
-    assert (voice.micros, voice.warnings, voice.fail_closed) == (0, (), False)
+def test_what_a_response_leaves_out_is_empty() -> None:
+    response = Response(author="a")
+    assert (response.layer, response.rank, response.verdict, response.failure) == ("", 0, NO_OPINION, None)
+    assert (response.micros, response.warnings, response.fail_closed) == (0, (), False)
     run = Run(author="a", hook=OPEN)
     assert (run.id, run.exit_code, run.stdout, run.stderr) == ("", None, b"", b"")
     assert Failure(kind=FailureKind.KILLED) == Failure(kind=FailureKind.KILLED, detail="", code=None)
@@ -195,41 +206,41 @@ def test_an_outcome_holds_all_that_happened() -> None:
         not_run=(NotRun(OPEN, "not trusted"),),
         losses=(Loss("cursor", "ask", "why"),),
     )
-    assert (outcome.voices, outcome.effects, outcome.sent) == ((), (), {})
+    assert (outcome.responses, outcome.effects, outcome.sent) == ((), (), {})
     assert (outcome.not_run[0].why, outcome.losses[0].what) == ("not trusted", "ask")
 
 
 # -- an outcome in words
 
 
-def outcome_of(verdict: Verdict, *voices: Voice) -> Outcome:
-    return Outcome(call=Call(id="c"), event=Stop(), decision=Decision(verdict=verdict), voices=voices)
+def outcome_of(verdict: Verdict, *responses: Response) -> Outcome:
+    return Outcome(call=Call(id="c"), event=Stop(), decision=Decision(verdict=verdict), responses=responses)
 
 
 @pytest.mark.parametrize(
-    "voice, words",
+    "response, words",
     [
-        (Voice(author="a"), "no opinion"),
-        (Voice(author="a", verdict=Verdict(permission=Permission.ALLOW)), "allow"),
-        (Voice(author="a", verdict=Verdict(permission=Permission.DENY, user_message="u")), "deny, u"),
-        (Voice(author="a", verdict=Verdict(permission=Permission.ASK, agent_message="m")), "ask, m"),
-        (Voice(author="a", verdict=Verdict(user_message="u", agent_message="m")), "no opinion, u"),
-        (Voice(author="a", failure=Failure(kind=FailureKind.TIMED_OUT)), "failed, timed out"),
+        (Response(author="a"), "no opinion"),
+        (Response(author="a", verdict=Verdict(permission=Permission.ALLOW)), "allow"),
+        (Response(author="a", verdict=Verdict(permission=Permission.DENY, user_message="u")), "deny, u"),
+        (Response(author="a", verdict=Verdict(permission=Permission.ASK, agent_message="m")), "ask, m"),
+        (Response(author="a", verdict=Verdict(user_message="u", agent_message="m")), "no opinion, u"),
+        (Response(author="a", failure=Failure(kind=FailureKind.TIMED_OUT)), "failed, timed out"),
     ],
 )
-def test_a_voice_says_in_words_what_it_said(voice: Voice, words: str) -> None:
-    assert voice.said == words
+def test_a_response_says_in_words_what_it_said(response: Response, words: str) -> None:
+    assert response.summary == words
 
 
-def test_a_voice_is_known_by_its_author_and_a_run_by_its_command() -> None:
-    assert Voice(author="rule").name == "rule"
+def test_a_response_is_known_by_its_author_and_a_run_by_its_command() -> None:
+    assert Response(author="rule").name == "rule"
     assert Run(author="1", hook=OPEN).name == "guard.sh"
 
 
 @pytest.mark.parametrize(
     "permission, denied, asks",
     [
-        (Permission.SILENT, False, False),
+        (Permission.NONE, False, False),
         (Permission.ALLOW, False, False),
         (Permission.ASK, False, True),
         (Permission.DENY, True, False),
@@ -237,7 +248,7 @@ def test_a_voice_is_known_by_its_author_and_a_run_by_its_command() -> None:
 )
 def test_an_outcome_is_denied_or_asks_by_its_decision(permission: Permission, denied: bool, asks: bool) -> None:
     outcome = outcome_of(Verdict(permission=permission))
-    assert (outcome.denied, outcome.asks) == (denied, asks)
+    assert (outcome.is_denied, outcome.is_asked) == (denied, asks)
 
 
 def test_an_outcome_has_the_words_and_values_of_its_decision() -> None:
@@ -265,9 +276,9 @@ def test_an_outcome_explains_itself_line_by_line() -> None:
         call=Call(id="c"),
         event=Stop(),
         decision=Decision(verdict=Verdict(permission=Permission.DENY)),
-        voices=(
+        responses=(
             Run(author="1", layer="project", hook=OPEN, failure=Failure(kind=FailureKind.CRASHED)),
-            Voice(author="no_push", verdict=Verdict(permission=Permission.DENY, user_message="ask first")),
+            Response(author="no_push", verdict=Verdict(permission=Permission.DENY, user_message="ask first")),
         ),
         not_run=(NotRun(CLOSED, "not trusted"),),
         losses=(Loss("cursor", "ask", "stop cannot ask"),),

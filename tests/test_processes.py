@@ -9,10 +9,10 @@ import pytest
 
 from trotline.config.models import Provider
 from trotline.engine import survivors
-from trotline.engine.feed import PIPE_HOLDS, Feed
-from trotline.engine.keys import Keys
-from trotline.engine.launch import COOKIE
-from trotline.engine.processes import MOST_STDERR, Ended, Job, Stopped, run_all
+from trotline.engine.hook_command import RUN_VARIABLE
+from trotline.engine.hook_input import MAX_PIPE_BYTES, HookInput
+from trotline.engine.processes import MAX_STDERR_BYTES, Job, ProcessResult, StopReason, run_all
+from trotline.engine.providers import ProviderKeys
 
 Make = Callable[..., Job]
 
@@ -28,11 +28,14 @@ def job(tmp_path: Path) -> Make:
 
 
 def test_whatever_we_start_carries_its_cookie_also_a_command_that_prints_a_key(job: Make) -> None:
-    script = f"printf %s ${COOKIE}"
+    script = f"printf %s ${RUN_VARIABLE}"
     one = job(script)
     assert run_all([one], b"")[0].stdout.decode() == one.cookie
     provider = Provider(name="p", speaks="openai", url="", model="m", key_command=("/bin/sh", "-c", script))
-    assert Keys({"PATH": "/usr/bin:/bin", COOKIE: "of whoever started us"}).of(provider, 20.0, "ours") == "ours"
+    assert (
+        ProviderKeys({"PATH": "/usr/bin:/bin", RUN_VARIABLE: "of whoever started us"}).get(provider, 20.0, "ours")
+        == "ours"
+    )
 
 
 def _descriptors() -> int:
@@ -45,13 +48,13 @@ def test_results_come_in_the_order_of_the_jobs_whoever_ends_first(job: Make) -> 
 
 
 def test_every_process_reads_the_whole_payload_for_itself(job: Make) -> None:
-    for size in (0, 1, PIPE_HOLDS, PIPE_HOLDS + 1, 3_000_000):
+    for size in (0, 1, MAX_PIPE_BYTES, MAX_PIPE_BYTES + 1, 3_000_000):
         ended = run_all([job("wc -c")] * 4, b"x" * size)
         assert [int(end.stdout) for end in ended] == [size] * 4
 
 
 def test_nobody_can_change_what_another_reads(job: Make) -> None:
-    payload = b"a" * (PIPE_HOLDS * 2)
+    payload = b"a" * (MAX_PIPE_BYTES * 2)
     vandal = job("printf bbbb 1<>/dev/stdin; printf bbbb >/proc/self/fd/0; echo done")
     ended = run_all([vandal, job("tr -d a | wc -c"), vandal, job("tr -d a | wc -c")], payload)
     assert [ended[1].stdout.split(), ended[3].stdout.split()] == [[b"0"], [b"0"]]
@@ -65,31 +68,31 @@ def test_a_process_that_does_not_read_does_not_hold_anybody_up(job: Make) -> Non
 def test_a_process_that_hangs_is_killed_with_its_children_and_its_grandchildren(job: Make) -> None:
     hanging = job("sleep 300 & setsid sleep 300 & sh -c 'sleep 300 & wait' & wait", seconds=0.3)
     (ended,) = run_all([hanging], b"")
-    assert ended.stopped is Stopped.TIME
-    assert survivors.carriers(f"{COOKIE}={hanging.cookie}") == []
+    assert ended.stopped is StopReason.TIME
+    assert survivors.carriers(f"{RUN_VARIABLE}={hanging.cookie}") == []
 
 
 def test_a_flood_is_stopped_and_its_output_not_kept(job: Make) -> None:
     (ended,) = run_all([job("exec yes")], b"")
-    assert (ended.stopped, ended.stdout) == (Stopped.OUTPUT, b"")
+    assert (ended.stopped, ended.stdout) == (StopReason.OUTPUT, b"")
 
 
 def test_a_flood_of_complaints_is_cut_and_the_answer_still_counts(job: Make) -> None:
     (ended,) = run_all([job("head -c 900000 /dev/zero >&2; echo '{}'")], b"")
-    assert (ended.stdout, len(ended.stderr), ended.cut) == (b"{}\n", MOST_STDERR, True)
+    assert (ended.stdout, len(ended.stderr), ended.cut) == (b"{}\n", MAX_STDERR_BYTES, True)
 
 
 def test_a_background_child_is_reported_and_not_waited_for(job: Make) -> None:
     lingering = job("sleep 300 & echo '{}'")
     (ended,) = run_all([lingering], b"")
-    assert (ended.stdout, ended.left_behind, ended.stopped) == (b"{}\n", True, Stopped.NO)
-    assert survivors.kill_all(f"{COOKIE}={lingering.cookie}") == 1
+    assert (ended.stdout, ended.left_behind, ended.stopped) == (b"{}\n", True, StopReason.NO)
+    assert survivors.kill_survivors(f"{RUN_VARIABLE}={lingering.cookie}") == 1
 
 
 def test_a_background_child_that_writes_on_does_not_hold_us(job: Make) -> None:
     chatty = job("(while :; do echo noise >&2; done) & echo '{}'")
     (ended,) = run_all([chatty], b"")
-    survivors.kill_all(f"{COOKIE}={chatty.cookie}")
+    survivors.kill_survivors(f"{RUN_VARIABLE}={chatty.cookie}")
     assert (ended.stdout, ended.exit_code) == (b"{}\n", 0)
 
 
@@ -103,7 +106,7 @@ def test_what_cannot_be_started_says_why(job: Make, tmp_path: Path) -> None:
         Job(("/bin/true",), str(tmp_path / "nowhere"), env, 5, "c"),
     ]
     ended = run_all(jobs, b"")
-    kinds = [Stopped.NOT_FOUND, Stopped.NOT_EXECUTABLE, Stopped.NOT_FOUND]
+    kinds = [StopReason.NOT_FOUND, StopReason.NOT_EXECUTABLE, StopReason.NOT_FOUND]
     assert [end.stopped for end in ended] == kinds
     assert all(end.detail for end in ended)
 
@@ -142,7 +145,7 @@ def test_threads_do_not_mix_up_their_processes(job: Make) -> None:
     def fire(thread: int) -> None:
         for turn in range(10):
             texts = [f"{thread}.{turn}.{hook}" for hook in range(4)]
-            ended: list[Ended] = run_all([job(f"cat; echo {text}") for text in texts], b"<")
+            ended: list[ProcessResult] = run_all([job(f"cat; echo {text}") for text in texts], b"<")
             if [end.stdout.decode() for end in ended] != [f"<{text}\n" for text in texts]:
                 wrong.append(ended)
 
@@ -158,7 +161,7 @@ def test_threads_do_not_mix_up_their_processes(job: Make) -> None:
 
 def test_a_payload_that_no_pipe_takes_goes_by_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create")
-    with Feed(b"y" * (PIPE_HOLDS + 5)) as feed:
+    with HookInput(b"y" * (MAX_PIPE_BYTES + 5)) as feed:
         readers = [feed.open(), feed.open()]
         assert [os.read(reader, 10) for reader in readers] == [b"y" * 10] * 2
         for reader in readers:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from trotline.events import EVENTS
-from worlds import World, new_world, trotline_process
+from kit import Workspace, make_workspace, run_trotline
+from trotline.domain.events import EVENTS
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "hooks_json"
 KINDS = {
@@ -37,24 +37,26 @@ SHELL = {"beforeShellExecution", "afterShellExecution"}
 TALK = "\n".join(json.dumps({"event": name, **({"command": "git status"} if name in SHELL else {})}) for name in EVENTS)
 
 
-def _stand_in(world: World, text: str) -> None:
+def _stand_in(workspace: Workspace, text: str) -> None:
     """A harmless script wherever a command names a file of the project."""
     text = re.sub(r'\\?"?\$\{?CURSOR_PROJECT_DIR\}?\\?"?/', "", text)
     for word in re.findall(r"(?<![\w/.$~-])(?:\./)?[\w.-]+(?:/[\w.-]+)+", text):
         body = STAND_INS.get(Path(word).suffix)
         if body is not None:
-            world.script(f"project/{word}", body)
+            workspace.script(f"project/{word}", body)
 
 
 def _play(name: str, tmp_path: Path) -> tuple[list[dict[str, Any]], set[str]]:
     text = (CORPUS / f"{name}.json").read_text("utf-8")
-    world = new_world(tmp_path)
-    world.write("project", text)
-    _stand_in(world, text)
+    workspace = make_workspace(tmp_path)
+    workspace.write("project", text)
+    _stand_in(workspace, text)
     path = {"PATH": os.environ["PATH"]}
-    assert trotline_process("trust", "--yes", *world.options, cwd=world.project, environment=path).returncode == 0
-    script = world.write("talk.jsonl", TALK)
-    done = trotline_process("simulate", str(script), "--json", *world.options, cwd=world.project, environment=path)
+    assert run_trotline("trust", "--yes", *workspace.options, cwd=workspace.project, environment=path).returncode == 0
+    script = workspace.write("talk.jsonl", TALK)
+    done = run_trotline(
+        "fire", "--script", str(script), "--json", *workspace.options, cwd=workspace.project, environment=path
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)["data"]["events"], set(json.loads(text)["hooks"])
 
@@ -66,9 +68,9 @@ def test_a_public_file_is_played_to_the_end(name: str, kind: str, tmp_path: Path
         pytest.skip("these hooks are written for Node, which is not here")
     events, configured = _play(name, tmp_path)
     assert [one["event"] for one in events] == list(EVENTS)
-    answered = {one["event"] for one in events if one["voices"]}
+    answered = {one["event"] for one in events if one["responses"]}
     assert answered
     assert answered <= configured
-    voices = [voice for one in events for voice in one["voices"]]
-    assert [voice["failure"] for voice in voices if voice["failure"]] == []
+    responses = [response for one in events for response in one["responses"]]
+    assert [response["failure"] for response in responses if response["failure"]] == []
     assert [alarm for one in events for alarm in one["alarms"]] == []

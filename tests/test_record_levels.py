@@ -3,6 +3,7 @@
 import json
 import re
 import socket
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -11,125 +12,119 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planted import made
-from trotline.audit.changes import Change, changes_of, diffs_of
-from trotline.audit.details import LONGEST, MOST_CHARACTERS, detail_of
-from trotline.audit.kept_effects import effects_in
-from trotline.audit.measures import measures_of
-from trotline.audit.query import Query
-from trotline.audit.trail import opened
-from trotline.audit.wording import Wording, wording_of
-from trotline.config.levels import FULL, MINIMAL, STANDARD
+from kit import Workspace, format_toml, run_trotline
+from secret_samples import fill_template
+from trotline.agents.cursor.payloads import read_event
+from trotline.audit.query.query import Query
+from trotline.audit.record.detail_policy import DetailPolicy, read_detail_policy
+from trotline.audit.record.details import MAX_CHARACTERS, MAX_TEXT, build_detail
+from trotline.audit.record.edit_diffs import TextChange, build_diffs, list_changes
+from trotline.audit.record.measures import collect_measures
+from trotline.audit.record.record_reader import list_effects
+from trotline.audit.store.audit_log import open_audit_log
+from trotline.config.detail_levels import FULL, MINIMAL, STANDARD
 from trotline.config.settings import read_settings
-from trotline.effects import Certainty, Effect
-from trotline.events import Event
-from trotline.hosts.cursor import read_event
-from trotline.outcomes import Call, Outcome
-from trotline.program import answered, remember
-from trotline.scanners.redaction import redacting
-from trotline.testing.payloads import payload
-from trotline.verdicts import Decision, Verdict
-from worlds import World, new_world, patient, trotline_process
+from trotline.domain.effects import Certainty, Effect
+from trotline.domain.events import Event
+from trotline.domain.outcomes import Call, Outcome
+from trotline.domain.verdicts import Decision, Verdict
+from trotline.hook.process import handle_call, write_detail
+from trotline.scanners.redaction import get_redaction_scanners
+from trotline.testing.sample_payloads import build_payload
 
 KEY = b"k" * 32
-SECRET = made("ghp_{crc*36}")
-PEM = made("-----BEGIN RSA PRIVATE KEY-----\n{b64*64}\n{b64*64}\n{b64*40}==\n-----END RSA PRIVATE KEY-----")
+SECRET = fill_template("ghp_{crc*36}")
+PEM = fill_template("-----BEGIN RSA PRIVATE KEY-----\n{b64*64}\n{b64*64}\n{b64*40}==\n-----END RSA PRIVATE KEY-----")
 
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    return new_world(tmp_path)
-
-
-def wording(level: str) -> Wording:
-    return Wording(KEY, level, redacting(), "a-machine", "somebody")
+def wording(level: str) -> DetailPolicy:
+    return DetailPolicy(KEY, level, get_redaction_scanners(), "a-machine", "somebody")
 
 
 def event(name: str, **fields: Any) -> Event:
-    return read_event(json.dumps(payload(name, **fields)))
+    return read_event(json.dumps(build_payload(name, **fields)))
 
 
 def detail(raised: Event, level: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     data = json.dumps(body if body is not None else {"hook_event_name": raised.wire_name}).encode()
     outcome = Outcome(call=Call(id="i", payload=data), event=raised, decision=Decision(verdict=Verdict()))
-    return detail_of(outcome, wording(level))
+    return build_detail(outcome, wording(level))
 
 
 def edited(*edits: tuple[str, str], path: str = "/w/a.py") -> Event:
     return event("afterFileEdit", file_path=path, edits=[{"old_string": old, "new_string": new} for old, new in edits])
 
 
-def call(world: World, name: str, **fields: Any) -> None:
+def call(workspace: Workspace, name: str, **fields: Any) -> None:
     body = {"hook_event_name": name, "conversation_id": "c1", **fields}
-    argv = ("--host", "cursor", "--event", name, "--home", str(world.home))
+    argv = ("--agent", "cursor", "--event", name, "--home", str(workspace.home))
     made_call = Call(id=f"{name}-1", argv=argv, payload=json.dumps(body).encode(), received_us=5)
-    remember(answered(made_call, [], guarded=True)[1], str(world.home))
+    write_detail(handle_call(made_call, [], guarded=True)[1], str(workspace.home))
 
 
-def settings(world: World, place: str, **said: str) -> None:
-    roots = world.roots()
+def settings(workspace: Workspace, place: str, **said: str) -> None:
+    roots = workspace.roots()
     directory = roots.managed_config if place == "machine" else roots.config
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "settings.json").write_text(json.dumps(said))
+    (directory / "trotline.toml").write_text(format_toml(said))
 
 
 # Who says how much
 
 
-def test_without_a_word_the_words_are_kept_and_no_diffs(world: World) -> None:
-    assert read_settings(world.roots()).records == STANDARD
-    assert wording_of(world.roots()).level == STANDARD
+def test_without_a_word_the_words_are_kept_and_no_diffs(workspace: Workspace) -> None:
+    assert read_settings(workspace.roots()).records == STANDARD
+    assert read_detail_policy(workspace.roots()).level == STANDARD
 
 
 def test_of_many_long_texts_those_beyond_the_bound_are_named_by_size_and_digest() -> None:
-    texts = ["word " * (LONGEST // 5)] * (MOST_CHARACTERS // LONGEST + 20)
+    texts = ["word " * (MAX_TEXT // 5)] * (MAX_CHARACTERS // MAX_TEXT + 20)
     kept = detail(event("beforeShellExecution"), STANDARD, {"command": "ls", "more": texts})["payload"]["more"]
     whole = [text for text in kept if text.startswith("word")]
     assert len(kept) == len(texts)
-    assert sum(map(len, whole)) <= MOST_CHARACTERS
+    assert sum(map(len, whole)) <= MAX_CHARACTERS
     assert kept[-1].startswith(f"[{len(texts[0])} characters, digest ")
 
 
 @pytest.mark.parametrize(
     "person,machine,level", [(MINIMAL, "", MINIMAL), (MINIMAL, FULL, FULL), (FULL, MINIMAL, MINIMAL)]
 )
-def test_the_machine_has_the_last_word(world: World, person: str, machine: str, level: str) -> None:
-    settings(world, "person", records=person)
+def test_the_machine_has_the_last_word(workspace: Workspace, person: str, machine: str, level: str) -> None:
+    settings(workspace, "person", records=person)
     if machine:
-        settings(world, "machine", records=machine)
-    assert wording_of(world.roots()).level == level
+        settings(workspace, "machine", records=machine)
+    assert read_detail_policy(workspace.roots()).level == level
 
 
-SETTINGS = re.findall(r"^```json\n(\{.*?\})\n```", (ROOT / "docs" / "log.md").read_text("utf-8"), re.MULTILINE)
-SETTINGS += re.findall(r"`(\{\"keep_for\".*?\})`", (ROOT / "docs" / "log.md").read_text("utf-8"))
+SETTINGS = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "log.md").read_text("utf-8"), re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize("text", SETTINGS)
-def test_the_settings_in_the_page_of_the_trail_are_settings(world: World, text: str) -> None:
-    world.write("home/.config/trotline/settings.json", text)
-    found = read_settings(world.roots())
+def test_the_settings_in_the_page_of_the_trail_are_settings(workspace: Workspace, text: str) -> None:
+    workspace.write("home/.config/trotline/trotline.toml", text)
+    found = read_settings(workspace.roots())
     assert not found.problems
-    assert {name: getattr(found, name) for name in json.loads(text)} == json.loads(text)
+    assert {name: getattr(found, name) for name in tomllib.loads(text)} == tomllib.loads(text)
 
 
 def test_the_page_of_the_trail_shows_settings() -> None:
     assert len(SETTINGS) == 3
 
 
-def test_a_project_has_no_say(world: World) -> None:
+def test_a_project_has_no_say(workspace: Workspace) -> None:
     for name in (".trotline", ".config/trotline"):
-        directory = world.project / name
+        directory = workspace.project / name
         directory.mkdir(parents=True)
-        (directory / "settings.json").write_text('{"records": "minimal"}')
-    assert wording_of(world.roots()).level == STANDARD
+        (directory / "trotline.toml").write_text('records = "minimal"')
+    assert read_detail_policy(workspace.roots()).level == STANDARD
 
 
-def test_a_level_that_is_none_is_a_problem_and_the_usual_is_in_force(world: World) -> None:
-    settings(world, "person", records="everything")
-    found = read_settings(world.roots())
+def test_a_level_that_is_none_is_a_problem_and_the_usual_is_in_force(workspace: Workspace) -> None:
+    settings(workspace, "person", records="everything")
+    found = read_settings(workspace.roots())
     assert found.records == STANDARD
     assert "`records` must be one of `standard`, `minimal`, `full`" in found.problems[0].message
 
@@ -138,36 +133,38 @@ def test_a_level_that_is_none_is_a_problem_and_the_usual_is_in_force(world: Worl
     "key,value",
     [("keep_for", "for ever"), ("keep_size", "500"), ("anchor_file", "here"), ("anchor_syslog", "perhaps")],
 )
-def test_a_setting_of_another_form_is_a_problem_and_means_nothing(world: World, key: str, value: str) -> None:
-    settings(world, "person", **{key: value})
-    found = read_settings(world.roots())
+def test_a_setting_of_another_form_is_a_problem_and_means_nothing(workspace: Workspace, key: str, value: str) -> None:
+    settings(workspace, "person", **{key: value})
+    found = read_settings(workspace.roots())
     assert getattr(found, key) == "off"
     assert f"`{key}` must be" in found.problems[0].message
 
 
-def test_doctor_says_that_another_level_is_in_force(world: World) -> None:
-    settings(world, "person", records=MINIMAL)
-    told = trotline_process("doctor", *world.options, cwd=world.project).stdout
+def test_doctor_says_that_another_level_is_in_force(workspace: Workspace) -> None:
+    settings(workspace, "person", records=MINIMAL)
+    told = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
     assert "records are minimal: sizes and digests are kept, and no words" in told
 
 
 # What is kept
 
 
-def test_minimal_keeps_sizes_and_digests_and_no_text(world: World) -> None:
-    settings(world, "person", records=MINIMAL)
-    call(world, "beforeShellExecution", command="cat unmistakable-name", cwd="/w/unmistakable")
-    call(world, "preToolUse", tool_name="Write", tool_input={"file_path": "/w/unmistakable.py", "content": "a\nb\n"})
-    state = world.roots().state
+def test_minimal_keeps_sizes_and_digests_and_no_text(workspace: Workspace) -> None:
+    settings(workspace, "person", records=MINIMAL)
+    call(workspace, "beforeShellExecution", command="cat unmistakable-name", cwd="/w/unmistakable")
+    call(
+        workspace, "preToolUse", tool_name="Write", tool_input={"file_path": "/w/unmistakable.py", "content": "a\nb\n"}
+    )
+    state = workspace.roots().state
     assert not any(b"unmistakable" in path.read_bytes() for path in (state / "spool").rglob("*") if path.is_file())
-    shell, tool = (json.loads(line)["data"] for line in shown(world, "beforeShellExecution-1", "preToolUse-1"))
+    shell, tool = (json.loads(line)["data"] for line in shown(workspace, "beforeShellExecution-1", "preToolUse-1"))
     assert shell["detail"]["sizes"]["command"][0] == len("cat unmistakable-name")
     assert "payload" not in shell["detail"]
     assert [(added, removed) for _, added, removed in tool["detail"]["lines"]] == [(2, 0)]
 
 
-def shown(world: World, *names: str) -> list[str]:
-    done = [trotline_process("log", "show", name, "--json", *world.options, cwd=world.project) for name in names]
+def shown(workspace: Workspace, *names: str) -> list[str]:
+    done = [run_trotline("log", "show", name, "--json", *workspace.options, cwd=workspace.project) for name in names]
     return [one.stdout.replace("\n", "") for one in done]
 
 
@@ -179,17 +176,17 @@ def test_the_same_text_has_the_same_digest_and_another_another() -> None:
     assert one == two != other
 
 
-def test_full_shows_what_an_edit_changes(world: World) -> None:
-    settings(world, "person", records=FULL)
+def test_full_shows_what_an_edit_changes(workspace: Workspace) -> None:
+    settings(workspace, "person", records=FULL)
     call(
-        world,
+        workspace,
         "afterFileEdit",
         file_path="/w/cart.py",
         edits=[{"old_string": "a = 1\nb = 2\n", "new_string": "a = 1\nb = 3\n"}],
     )
-    told = trotline_process("log", "show", "1", *world.options, cwd=world.project).stdout
+    told = run_trotline("log", "show", "1", *workspace.options, cwd=workspace.project).stdout
     assert "  /w/cart.py\n  @@ -1,2 +1,2 @@\n   a = 1\n  -b = 2\n  +b = 3\n" in told
-    assert trotline_process("log", "--text", "cart", "--count", *world.options, cwd=world.project).stdout == "1\n"
+    assert run_trotline("log", "--text", "cart", "--count", *workspace.options, cwd=workspace.project).stdout == "1\n"
 
 
 @pytest.mark.parametrize("level", [MINIMAL, STANDARD])
@@ -210,9 +207,9 @@ def test_below_full_there_are_no_diffs_but_lines_are_counted(level: str) -> None
     ids=" ".join,
 )
 def test_what_a_tool_writes_is_a_change(given: dict[str, Any]) -> None:
-    (change,) = changes_of(event("preToolUse", tool_name="Write", tool_input=given))
+    (change,) = list_changes(event("preToolUse", tool_name="Write", tool_input=given))
     assert (change.path, change.new) == ("/w/a", "x\ny")
-    assert changes_of(event("preToolUse", tool_name="Shell", tool_input=given)) == []
+    assert list_changes(event("preToolUse", tool_name="Shell", tool_input=given)) == []
 
 
 @pytest.mark.parametrize("level", [MINIMAL, STANDARD, FULL])
@@ -228,45 +225,45 @@ def test_no_level_keeps_a_secret_not_even_between_the_signs_of_a_diff(level: str
         assert not [line for line in lines[1:-1] or lines if line in text]
 
 
-def test_rules_of_ones_own_redact_as_well(world: World) -> None:
-    config = world.roots().config
+def test_rules_of_ones_own_redact_as_well(workspace: Workspace) -> None:
+    config = workspace.roots().config
     config.mkdir(parents=True)
     (config / "secrets.toml").write_text(
         "[[rules]]\nid = 'badge'\nregex = '''badge-[0-9]{6}'''\nkeywords = ['badge']\n"
     )
-    call(world, "beforeShellExecution", command="open door --with badge-123456", cwd="/w")
-    files = [path.read_bytes() for path in (world.roots().state / "spool").iterdir()]
+    call(workspace, "beforeShellExecution", command="open door --with badge-123456", cwd="/w")
+    files = [path.read_bytes() for path in (workspace.roots().state / "spool").iterdir()]
     assert not any(b"badge-123456" in data for data in files)
     assert any(b"redacted badge" in data for data in files)
 
 
 @pytest.mark.parametrize("kept", [1, 10, len(SECRET) - 1])
 def test_no_half_of_a_secret_stays_where_a_text_is_cut(kept: int) -> None:
-    """In a reply, in the name of a field, in what a host calls its model and itself."""
+    """In a reply, in the name of a field, in what an agent calls its model and itself."""
 
     def edge(longest: int) -> str:
         return "-" * (longest - kept - 1) + " " + SECRET
 
     raised = event("stop", status="completed", model=edge(128), cursor_version=edge(64))
-    body = {edge(LONGEST): "x", "tool_input": {edge(64): "y"}}
+    body = {edge(MAX_TEXT): "x", "tool_input": {edge(64): "y"}}
     call = Call(id="i", payload=json.dumps(body).encode())
     outcome = Outcome(
-        call=call, event=raised, decision=Decision(verdict=Verdict()), sent={"stdout": edge(LONGEST), "exit_code": 0}
+        call=call, event=raised, decision=Decision(verdict=Verdict()), sent={"stdout": edge(MAX_TEXT), "exit_code": 0}
     )
     for level in (MINIMAL, STANDARD, FULL):
-        told = json.dumps(detail_of(outcome, wording(level)))
+        told = json.dumps(build_detail(outcome, wording(level)))
         assert f"- {SECRET[:kept]}" not in told
         assert SECRET[:4] not in told
 
 
 def test_what_is_too_long_to_be_kept_has_a_size_and_a_digest() -> None:
-    long = "a" * (LONGEST + 1)
+    long = "a" * (MAX_TEXT + 1)
     one, other = (detail(event("stop"), STANDARD, {"text": text})["payload"]["text"] for text in (long, long + "a"))
-    assert one.startswith(f"[{LONGEST + 1} characters, digest ")
+    assert one.startswith(f"[{MAX_TEXT + 1} characters, digest ")
     assert one.split("digest")[1] != other.split("digest")[1]
 
 
-# What a host counted and named
+# What an agent counted and named
 
 
 MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -284,17 +281,17 @@ MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("name,fields,measures", MEASURED, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_hosts_count_is_kept_at_every_level(name: str, fields: dict[str, Any], measures: dict[str, Any]) -> None:
+def test_what_agents_count_is_kept_at_every_level(name: str, fields: dict[str, Any], measures: dict[str, Any]) -> None:
     raised = event(name, **fields)
-    assert measures.items() <= measures_of(raised).items()
+    assert measures.items() <= collect_measures(raised).items()
     if not measures:
-        assert "status" not in measures_of(raised)
-    assert detail(raised, MINIMAL)["measures"] == detail(raised, STANDARD)["measures"] == measures_of(raised)
+        assert "status" not in collect_measures(raised)
+    assert detail(raised, MINIMAL)["measures"] == detail(raised, STANDARD)["measures"] == collect_measures(raised)
 
 
-def test_an_exit_status_that_a_host_adds_is_found() -> None:
-    body = {**payload("afterShellExecution"), "exit_code": 3}
-    assert measures_of(read_event(json.dumps(body)))["exit"] == 3
+def test_an_exit_status_that_an_agent_adds_is_found() -> None:
+    body = {**build_payload("afterShellExecution"), "exit_code": 3}
+    assert collect_measures(read_event(json.dumps(body)))["exit"] == 3
 
 
 def test_attachments_say_which_rules_were_in_force() -> None:
@@ -304,9 +301,9 @@ def test_attachments_say_which_rules_were_in_force() -> None:
     assert (kind, "/w/" in digest) == ("rule", False)
 
 
-def test_machine_user_and_version_are_named(world: World) -> None:
-    call(world, "beforeShellExecution", command="ls", cursor_version="9.9.9")
-    (told,) = (json.loads(line)["data"]["detail"] for line in shown(world, "beforeShellExecution-1"))
+def test_machine_user_and_version_are_named(workspace: Workspace) -> None:
+    call(workspace, "beforeShellExecution", command="ls", cursor_version="9.9.9")
+    (told,) = (json.loads(line)["data"]["detail"] for line in shown(workspace, "beforeShellExecution-1"))
     assert told["machine"] == socket.gethostname()
     assert told["user"]
     assert told["version"] == "9.9.9"
@@ -337,10 +334,9 @@ def applied(text: str, old: str) -> list[str]:
     return new + rest[at:]
 
 
-@patient
 @given(lines(), lines())
 def test_a_diff_makes_the_new_text_of_the_old(old: str, new: str) -> None:
-    (found,) = diffs_of([Change("p", old, new)])
+    (found,) = build_diffs([TextChange("p", old, new)])
     assert applied(found.text, old) == new.splitlines()
     assert found.added - found.removed == len(new.splitlines()) - len(old.splitlines())
 
@@ -348,7 +344,7 @@ def test_a_diff_makes_the_new_text_of_the_old(old: str, new: str) -> None:
 def test_a_place_in_a_long_text_is_found_by_its_number() -> None:
     old = "\n".join(f"line {number}" for number in range(5_000))
     new = old.replace("line 2500", "another")
-    (found,) = diffs_of([Change("p", old, new)])
+    (found,) = build_diffs([TextChange("p", old, new)])
     assert (found.added, found.removed) == (1, 1)
     assert found.text.splitlines()[0] == "@@ -2498,7 +2498,7 @@"
     assert applied(found.text, old) == new.splitlines()
@@ -356,10 +352,10 @@ def test_a_place_in_a_long_text_is_found_by_its_number() -> None:
 
 def test_what_takes_too_long_to_compare_is_told_as_a_whole() -> None:
     old, new = ("\n".join(f"{word} {number}" for number in range(150)) for word in ("old", "new"))
-    found = diffs_of([Change("p", old, new)] * 30)
+    found = build_diffs([TextChange("p", old, new)] * 30)
     assert {(one.added, one.removed) for one in found} == {(150, 150)}
     long = "\n".join(str(number) for number in range(900))
-    (whole,) = diffs_of([Change("p", long, long[::-1])])
+    (whole,) = build_diffs([TextChange("p", long, long[::-1])])
     assert whole.text.count("@@") == 2
     assert applied(whole.text, long) == long[::-1].splitlines()
 
@@ -370,7 +366,7 @@ def of_effects(level: str, *effects: Effect) -> list[Any]:
     outcome = Outcome(
         call=Call(id="i", payload=body), event=asked, decision=Decision(verdict=Verdict()), effects=effects
     )
-    return list(detail_of(outcome, wording(level))["effects"])
+    return list(build_detail(outcome, wording(level))["effects"])
 
 
 def test_an_effect_is_kept_with_all_that_is_not_zero_but_its_columns() -> None:
@@ -409,15 +405,15 @@ def test_what_is_kept_of_an_effect_is_redacted_and_no_longer_than_a_path() -> No
     assert row[3]["why"].startswith("[5000 characters")
 
 
-def test_a_record_is_found_by_the_package_and_the_host_of_its_effects(world: World) -> None:
-    call(world, "beforeShellExecution", command="cd /tmp; npm i left-pad", cwd="/w")
-    with opened(world.roots().state) as store:
+def test_a_record_is_found_by_the_package_and_the_agent_of_its_effects(workspace: Workspace) -> None:
+    call(workspace, "beforeShellExecution", command="cd /tmp; npm i left-pad", cwd="/w")
+    with open_audit_log(workspace.roots().state) as store:
         (found,) = store.search(Query(text="pkg npm left-pad", effect="install"))
         assert not list(store.search(Query(path="project")))  # its target, which is no path
-    (installed,) = [effect for effect in effects_in(found) if effect["kind"] == "install"]
+    (installed,) = [effect for effect in list_effects(found) if effect["kind"] == "install"]
     assert (installed["package"], installed["target"], installed["writes"]) == ("pkg:npm/left-pad", "project", True)
 
 
 def test_effects_of_an_older_record_are_read_as_far_as_they_go() -> None:
     old = {"detail": {"effects": [["delete", "rm", "/w/a"], ["odd"], 3]}}
-    assert effects_in(old) == [{"kind": "delete", "verb": "rm", "to": "/w/a", "path": "/w/a"}]
+    assert list_effects(old) == [{"kind": "delete", "verb": "rm", "to": "/w/a", "path": "/w/a"}]

@@ -10,18 +10,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies as our
-from trotline.config.jsonc import Kind, Node
-from trotline.config.jsonc_reader import read
-from trotline.contracts import Ask
-from trotline.events import EVENTS
-from trotline.fields import FIELDS, sample
-from trotline.hosts.cursor import write_event
-from trotline.schemas import DRAFT, REPLY_FIELDS, all_schemas, hooks_schema, payload_schema, reply_schema
-from worlds import patient
+from kit import read_rows
+from trotline.agents.cursor.payloads import write_event
+from trotline.cli.schema import (
+    DRAFT,
+    REPLY_FIELDS,
+    build_all_schemas,
+    build_hooks_schema,
+    build_payload_schema,
+    build_reply_schema,
+)
+from trotline.domain.contracts import Ask
+from trotline.domain.event_fields import FIELDS, build_sample
+from trotline.domain.events import EVENTS
+from trotline.formats.jsonc import JsonKind, JsonNode, parse_jsonc
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT.parent / "shared" / "corpora" / "hooks_json"
-SCHEMAS = all_schemas()
+SCHEMAS = build_all_schemas()
 
 
 def errors_of(schema: dict[str, Any], instance: Any) -> list[str]:
@@ -40,7 +46,7 @@ def test_a_schema_is_a_valid_schema_of_draft_2020_12(name: str) -> None:
 
 
 def test_there_is_a_schema_for_each_file_that_people_write_and_two_for_every_event() -> None:
-    wanted = {"hooks.schema.json", "policy.schema.json"}
+    wanted = {"hooks.schema.json", "trotline.schema.json"}
     wanted |= {f"record{form}.schema.json" for form in ("", "-csv", "-ocsf")} | {"alert.schema.json"}
     wanted |= {f"{name}.{what}.schema.json" for name in EVENTS for what in ("payload", "reply")}
     assert set(SCHEMAS) == wanted
@@ -61,14 +67,14 @@ def test_no_other_file_lies_among_the_committed_schemas() -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_sample_payload_is_valid_and_is_the_schemas_example(name: str) -> None:
-    schema = payload_schema(name)
-    assert errors_of(schema, sample(name)) == []
-    assert schema["examples"] == [sample(name)]
+    schema = build_payload_schema(name)
+    assert errors_of(schema, build_sample(name)) == []
+    assert schema["examples"] == [build_sample(name)]
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_every_property_of_a_payload_is_described_and_none_is_ours_alone(name: str) -> None:
-    properties = payload_schema(name)["properties"]
+    properties = build_payload_schema(name)["properties"]
     assert set(properties) == {"hook_event_name", *EVENTS[name].__struct_fields__} - {"raw"}
     for field, about in properties.items():
         assert field == "hook_event_name" or about["description"]
@@ -77,24 +83,24 @@ def test_every_property_of_a_payload_is_described_and_none_is_ours_alone(name: s
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_payload_may_have_fields_that_nobody_knows_yet(name: str) -> None:
-    assert errors_of(payload_schema(name), {**sample(name), "future": {"x": 1}}) == []
+    assert errors_of(build_payload_schema(name), {**build_sample(name), "future": {"x": 1}}) == []
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_payload_of_another_event_is_not_valid(name: str) -> None:
     other = "stop" if name != "stop" else "sessionEnd"
-    assert errors_of(payload_schema(name), {**sample(name), "hook_event_name": other})
+    assert errors_of(build_payload_schema(name), {**build_sample(name), "hook_event_name": other})
 
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_payload_without_what_the_event_is_about_is_not_valid(name: str) -> None:
-    schema = payload_schema(name)
+    schema = build_payload_schema(name)
     for field in schema["required"]:
-        assert errors_of(schema, {key: value for key, value in sample(name).items() if key != field})
+        assert errors_of(schema, {key: value for key, value in build_sample(name).items() if key != field})
 
 
 @pytest.mark.parametrize("name", EVENTS)
-@settings(patient, max_examples=15)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_whatever_is_written_is_valid(name: str, data: st.DataObject) -> None:
     event = data.draw(our.events_named(name))
@@ -102,7 +108,7 @@ def test_whatever_is_written_is_valid(name: str, data: st.DataObject) -> None:
         return
     body = json.loads(write_event(event))
     clean = json.loads(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"))
-    assert errors_of(payload_schema(name), clean) == []
+    assert errors_of(build_payload_schema(name), clean) == []
 
 
 def test_every_field_that_is_described_belongs_to_some_event() -> None:
@@ -115,7 +121,7 @@ def test_every_field_that_is_described_belongs_to_some_event() -> None:
 
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_reply_may_have_the_answers_of_its_event_and_nothing_else(name: str) -> None:
-    schema, contract = reply_schema(name), EVENTS[name].contract
+    schema, contract = build_reply_schema(name), EVENTS[name].contract
     assert tuple(schema["properties"]) == contract.answers
     assert errors_of(schema, {}) == []
     assert errors_of(schema, {"zzz": 1})
@@ -124,7 +130,7 @@ def test_a_reply_may_have_the_answers_of_its_event_and_nothing_else(name: str) -
 
 @pytest.mark.parametrize("name", [name for name, cls in EVENTS.items() if cls.contract.gate])
 def test_a_reply_may_ask_only_where_asking_is_not_a_refusal(name: str) -> None:
-    schema = reply_schema(name)
+    schema = build_reply_schema(name)
     assert not errors_of(schema, {"permission": "allow"})
     assert not errors_of(schema, {"permission": "deny"})
     assert errors_of(schema, {"permission": "maybe"})
@@ -132,20 +138,9 @@ def test_a_reply_may_ask_only_where_asking_is_not_a_refusal(name: str) -> None:
     assert bool(errors_of(schema, {"permission": "ask"})) is not asks
 
 
-@pytest.mark.parametrize(
-    "name, reply",
-    [
-        ("beforeSubmitPrompt", {"continue": "no"}),
-        ("sessionStart", {"env": {"A": 1}}),
-        ("preToolUse", {"updated_input": "x"}),
-        ("preToolUse", {"user_message": 5}),
-        ("stop", {"followup_message": None}),
-        ("workspaceOpen", {"pluginPaths": "/a"}),
-        ("postToolUse", {"updated_mcp_tool_output": []}),
-    ],
-)
+@pytest.mark.parametrize("name, reply", read_rows("schemas", "a_reply_with_a_value_of_the_wrong_type_is_not_valid"))
 def test_a_reply_with_a_value_of_the_wrong_type_is_not_valid(name: str, reply: dict[str, Any]) -> None:
-    assert errors_of(reply_schema(name), reply)
+    assert errors_of(build_reply_schema(name), reply)
 
 
 def test_every_reply_key_belongs_to_some_event() -> None:
@@ -174,7 +169,7 @@ def hooks(*entries: Any, event: str = "stop", **top: Any) -> dict[str, Any]:
     ],
 )
 def test_a_hooks_file_that_cursor_loads_is_valid(file: Any) -> None:
-    assert errors_of(hooks_schema(), file) == []
+    assert errors_of(build_hooks_schema(), file) == []
 
 
 @pytest.mark.parametrize(
@@ -207,17 +202,17 @@ def test_a_hooks_file_that_cursor_loads_is_valid(file: Any) -> None:
     ],
 )
 def test_a_hooks_file_that_cursor_voids_is_not_valid(file: Any) -> None:
-    assert errors_of(hooks_schema(), file)
+    assert errors_of(build_hooks_schema(), file)
 
 
 # -- files in the wild, where they are at hand
 
 
-def value_of(node: Node) -> Any:
+def value_of(node: JsonNode) -> Any:
     """What a tree of our reader says, as json.loads would have it."""
-    if node.kind is Kind.OBJECT:
+    if node.kind is JsonKind.OBJECT:
         return {key: value_of(member.value) for key, member in node.members.items()}
-    return [value_of(item) for item in node.items] if node.kind is Kind.ARRAY else node.value
+    return [value_of(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value
 
 
 FILES = sorted(path.name for path in CORPUS.glob("*.json"))
@@ -231,9 +226,9 @@ NOT_VALID = {
 @pytest.mark.skipif(not FILES, reason="no corpus of hooks.json files beside this repository")
 @pytest.mark.parametrize("name", FILES)
 def test_a_hooks_file_of_the_corpus_is_valid_unless_it_is_a_known_exception(name: str) -> None:
-    root = read((CORPUS / name).read_bytes()).root
+    root = parse_jsonc((CORPUS / name).read_bytes()).root
     assert root is not None
-    found = errors_of(hooks_schema(), value_of(root))
+    found = errors_of(build_hooks_schema(), value_of(root))
     if name in NOT_VALID:
         assert any(NOT_VALID[name] in message for message in found), found
     else:

@@ -1,4 +1,5 @@
-"""A function as a hook program: the same file under every host, and nothing that breaks in it reaches the host raw."""
+"""A function as a hook program: the same file under every agent, and nothing that breaks in it reaches the agent
+raw."""
 
 import json
 import os
@@ -12,16 +13,16 @@ from typing import Any, NamedTuple
 import pytest
 
 import trotline
-from trotline import sdk
-from trotline.audit.spool import Spool
-from trotline.config.places import STATE
-from trotline.events import EVENTS, BeforeShell
-from trotline.hosts import HOSTS, host_named
-from trotline.hosts.recognition import TELLING
-from trotline.outcomes import Call
-from trotline.program import answered
-from trotline.verdicts import Permission
-from worlds import trotline_process
+from kit import run_trotline
+from trotline.agents import AGENTS, get_agent
+from trotline.agents.generated_tables import VARIABLES
+from trotline.audit.store.spool import Spool
+from trotline.config.paths import STATE
+from trotline.domain.events import EVENTS, BeforeShell
+from trotline.domain.outcomes import Call
+from trotline.domain.verdicts import Permission
+from trotline.hook import sdk
+from trotline.hook.process import handle_call
 
 GUARD = """
 from trotline import add_context, allow, ask, deny, edit, follow_up, on, replace_output, run, set_env
@@ -43,7 +44,7 @@ class Ended(NamedTuple):
 
 
 def play(tmp_path: Path, program: str, payload: object, *words: str, **environ: str) -> Ended:
-    """Run a hook program as a host would: isolated, with its payload on standard input."""
+    """Run a hook program as an agent would: isolated, with its payload on standard input."""
     file = tmp_path / "hook.py"
     file.write_text(textwrap.dedent(program) + "\nrun()\n")
     (tmp_path / "home").mkdir(exist_ok=True)
@@ -83,7 +84,7 @@ def test_no_opinion_is_said_out_loud_to_cursor_and_is_an_empty_object_elsewhere(
     assert play(tmp_path, GUARD, claude("ls")).body == {}
 
 
-def test_what_a_handler_prints_does_not_reach_the_host(tmp_path: Path) -> None:
+def test_what_a_handler_prints_does_not_reach_the_agent(tmp_path: Path) -> None:
     program = (
         GUARD
         + '\nimport os\n@on.before_shell\ndef loud(event):\n    print("hello")\n    os.system("echo from a child")\n'
@@ -123,8 +124,8 @@ def test_a_process_that_works_on_is_in_no_group_of_ours_when_we_end() -> None:
     """Whoever started us looks for what we left behind the moment that we end."""
     script = """
         import os, time
-        from trotline.program import went_apart
-        if went_apart():
+        from trotline.hook.process import fork_detached
+        if fork_detached():
             time.sleep(2)
     """
     for _ in range(5):
@@ -138,34 +139,34 @@ def test_a_process_that_works_on_is_in_no_group_of_ours_when_we_end() -> None:
 def test_a_payload_that_names_its_event_is_refused_by_that_name(tmp_path: Path, given: str) -> None:
     command = f', "command": {given}' if given else ""
     payload = f'{{"hook_event_name": "beforeShellExecution"{command}}}'.encode()
-    ended = play(tmp_path, GUARD, payload, "--host", "cursor")
+    ended = play(tmp_path, GUARD, payload, "--agent", "cursor")
     assert (ended.code, ended.body["permission"]) == (0, "deny")
     assert "could not read this call" in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["bogus", "PreToolUse", ""])
 def test_an_event_that_nobody_knows_is_said(tmp_path: Path, name: str) -> None:
-    ended = play(tmp_path, GUARD, {"hook_event_name": name, "tool_input": {"command": "rm -rf ~"}}, "--host", "cursor")
+    ended = play(tmp_path, GUARD, {"hook_event_name": name, "tool_input": {"command": "rm -rf ~"}}, "--agent", "cursor")
     assert (ended.code, ended.body) == (0, {})
     assert f"cursor has no event that Trotline knows as '{name or 'unknown'}': nothing was judged" in ended.stderr
 
 
 def test_a_payload_beyond_the_limit_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trotline.answer.MOST_PAYLOAD", 1_000_000)
-    argv = ("--host", "cursor", "--event", "beforeReadFile", "--home", str(tmp_path))
-    sent, _ = answered(Call(id="c", argv=argv, payload=b'{"content": "' + b"x" * 1_000_000), [], guarded=False)
+    monkeypatch.setattr("trotline.hook.answer.MAX_PAYLOAD_BYTES", 1_000_000)
+    argv = ("--agent", "cursor", "--event", "beforeReadFile", "--home", str(tmp_path))
+    sent, _ = handle_call(Call(id="c", argv=argv, payload=b'{"content": "' + b"x" * 1_000_000), [], guarded=False)
     assert json.loads(sent.stdout)["permission"] == "deny"
     assert "it is longer than 1 MB" in sent.stderr
 
 
 @pytest.mark.parametrize("payload", BAD.values(), ids=BAD)
 def test_input_that_nobody_can_read_is_refused_where_something_can_be_refused(tmp_path: Path, payload: bytes) -> None:
-    words = ("--host", "cursor", "--event", "beforeShellExecution")
+    words = ("--agent", "cursor", "--event", "beforeShellExecution")
     ended = play(tmp_path, GUARD, payload, *words)
     assert ended.code == 0
     assert ended.body["permission"] == "deny"
     assert "could not read this call" in ended.stderr
-    observer = play(tmp_path, GUARD, payload, "--host", "cursor", "--event", "afterFileEdit")
+    observer = play(tmp_path, GUARD, payload, "--agent", "cursor", "--event", "afterFileEdit")
     assert (observer.body, observer.code) == ({}, 0)
     assert "could not read this call" in observer.stderr
 
@@ -178,20 +179,20 @@ def test_a_loss_is_shown_and_never_weaker(tmp_path: Path) -> None:
     assert "sent as deny" in ended.stderr
 
 
-def test_a_person_who_has_seen_their_host_ask_may_have_it_asked(tmp_path: Path) -> None:
+def test_a_person_who_has_seen_their_agent_ask_may_have_it_asked(tmp_path: Path) -> None:
     program = GUARD + "\n@on.before_shell\ndef a(event):\n    return ask('sure?')\n"
-    settings = tmp_path / "home" / ".config" / "trotline" / "settings.json"
+    settings = tmp_path / "home" / ".config" / "trotline" / "trotline.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text('{"ask_fallback": "ask"}')
+    settings.write_text('ask_fallback = "ask"')
     ended = play(tmp_path, program, cursor(command="ls"))
     assert ended.body == {"permission": "ask", "user_message": "sure?"}
     assert "cannot hear" not in ended.stderr
 
 
-def test_a_stop_is_kept_going_up_to_a_limit_where_the_host_has_none(tmp_path: Path) -> None:
+def test_a_stop_is_kept_going_up_to_a_limit_where_the_agent_has_none(tmp_path: Path) -> None:
     program = GUARD + "\n@on.stop\ndef again(event):\n    return follow_up('run the tests')\n"
     payload = {"hook_event_name": "Stop", "session_id": "s", "turn_id": "t", "cwd": "/w"}
-    answers = [play(tmp_path, program, payload, "--host", "codex").body for _ in range(7)]
+    answers = [play(tmp_path, program, payload, "--agent", "codex").body for _ in range(7)]
     assert answers == [{"decision": "block", "reason": "run the tests"}] * 5 + [{}, {}]
 
 
@@ -223,7 +224,12 @@ def test_variables_that_another_hook_set_change_nothing(tmp_path: Path) -> None:
 
 
 def test_there_is_a_decorator_for_every_event() -> None:
-    names = {name for when in vars(sdk.On).values() if isinstance(when, sdk.When) for name in when.events}
+    names = {
+        name
+        for when in vars(sdk.EventDecorators).values()
+        if isinstance(when, sdk.EventDecorator)
+        for name in when.events
+    }
     assert names == set(EVENTS)
 
 
@@ -257,7 +263,7 @@ def test_constructors_say_one_thing_each(verdict: trotline.Verdict, fields: dict
 
 def test_a_hook_program_wakes_no_client_of_the_network_and_no_event_loop(tmp_path: Path) -> None:
     program = GUARD + "\nimport atexit, sys\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n"
-    ended = play(tmp_path, program, cursor(command="ls"), "--host", "cursor")
+    ended = play(tmp_path, program, cursor(command="ls"), "--agent", "cursor")
     loaded = set(ended.stderr.split())
     assert not {"asyncio", "httpx2", "click", "sqlite3", "ssl", "regress", "multiprocessing"} & loaded
 
@@ -271,13 +277,13 @@ def test_the_installed_line_answers_for_the_canary(tmp_path: Path) -> None:
 
 
 def test_every_answered_call_leaves_a_record_without_what_was_said(tmp_path: Path) -> None:
-    play(tmp_path, GUARD, cursor(command="terraform destroy --token=s3cret"), "--host", "cursor")
-    play(tmp_path, GUARD, b"{", "--host", "cursor", "--event", "beforeShellExecution")
+    play(tmp_path, GUARD, cursor(command="terraform destroy --token=s3cret"), "--agent", "cursor")
+    play(tmp_path, GUARD, b"{", "--agent", "cursor", "--event", "beforeShellExecution")
     spool = Spool(tmp_path / "home" / ".local/state/trotline/v1/spool")
     first, second = spool.read().records
-    assert (first["host"], first["event"], first["asked"]) == ("cursor", "beforeShellExecution", "deny")
-    assert [voice["author"] for voice in first["voices"]] == ["canary", "no_destroy"]
-    assert (second["asked"], second["voices"][0]["failure"]) == ("deny", "unreadable call")
+    assert (first["agent"], first["event"], first["asked"]) == ("cursor", "beforeShellExecution", "deny")
+    assert [response["author"] for response in first["responses"]] == ["canary", "no_destroy"]
+    assert (second["asked"], second["responses"][0]["failure"]) == ("deny", "unreadable call")
     assert "s3cret" not in spool.file.read_text()
     assert spool.file.stat().st_mode & 0o777 == 0o600
 
@@ -286,7 +292,7 @@ def test_a_record_that_cannot_be_written_is_said_and_changes_no_answer(tmp_path:
     state = tmp_path / "home" / ".local/state/trotline"
     state.mkdir(parents=True)
     (state / "v1").write_text("in the way")
-    ended = play(tmp_path, GUARD, cursor(command="terraform destroy"), "--host", "cursor")
+    ended = play(tmp_path, GUARD, cursor(command="terraform destroy"), "--agent", "cursor")
     assert ended.body["permission"] == "deny"
     assert "could not be written" in ended.stderr
 
@@ -301,25 +307,23 @@ def test_torn_lines_of_the_spool_are_counted_and_weld_nothing(tmp_path: Path) ->
     assert spool.read() == ([{"id": "1"}, {"id": "2"}], 1)
 
 
-def test_the_variables_of_a_call_are_those_by_which_hosts_are_told() -> None:
-    assert set(TELLING) == {name for host in HOSTS for name in host_named(host).tells}
+def test_the_variables_of_a_call_are_those_by_which_agents_are_told() -> None:
+    assert set(VARIABLES) == {name for agent in AGENTS for name in get_agent(agent).variables}
 
 
-def test_trace_shows_the_last_calls(tmp_path: Path) -> None:
-    play(tmp_path, GUARD, cursor(command="terraform destroy"), "--host", "cursor")
-    play(tmp_path, GUARD, claude("ls"), "--host", "claude-code")
+def test_log_shows_the_last_calls(tmp_path: Path) -> None:
+    play(tmp_path, GUARD, cursor(command="terraform destroy"), "--agent", "cursor")
+    play(tmp_path, GUARD, claude("ls"), "--agent", "claude-code")
     roots = ["--home", str(tmp_path / "home"), "--system", str(tmp_path), "--project", str(tmp_path)]
     spool = Spool(tmp_path / "home" / STATE["linux"] / "spool")
     while not all("detail" in record for record in spool.read().records):
         time.sleep(0.05)  # words come a moment after the record
-    shown = trotline_process("trace", *roots, cwd=tmp_path).stdout.splitlines()
-    assert "cursor beforeShellExecution: deny" in shown[0]
-    assert shown[1] == "  about terraform destroy"
-    assert shown[2].startswith("  no_destroy: deny, ")
-    assert "claude-code preToolUse  Shell: silent" in shown[3]
-    full = trotline_process("trace", "--full", "-n", "1", *roots, cwd=tmp_path).stdout
-    assert '"command": "ls"' in full
-    answer = json.loads(trotline_process("trace", "--json", "--host", "cursor", *roots, cwd=tmp_path).stdout)
+    newest, oldest = run_trotline("log", *roots, cwd=tmp_path).stdout.splitlines()
+    assert "cursor beforeShellExecution denied: terraform destroy (no_destroy)" in oldest
+    assert "claude-code preToolUse none: ls" in newest
+    full = run_trotline("log", "show", "1", *roots, cwd=tmp_path).stdout
+    assert '"command": "terraform destroy"' in full
+    answer = json.loads(run_trotline("log", "--json", "--agent", "cursor", *roots, cwd=tmp_path).stdout)
     assert [record["event"] for record in answer["data"]["records"]] == ["beforeShellExecution"]
-    empty = trotline_process("trace", *roots, "--event", "stop", cwd=tmp_path).stdout
-    assert empty == "no call answers to that\n"
+    empty = run_trotline("log", *roots, "--event", "stop", cwd=tmp_path).stdout
+    assert empty == "nothing in the trail answers to that\n"

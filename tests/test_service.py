@@ -12,22 +12,19 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kit import run_trotline
 from soak_service import (
     Ended,
     Site,
     allow_start,
     call,
-    end,
-    install,
     payload,
     pid_of,
     records,
@@ -35,33 +32,18 @@ from soak_service import (
     state_of,
     wait_for_service,
 )
-from trotline.audit.records import SCHEMA
-from trotline.editions import LOOP_LIMIT
-from trotline.engine.sessions import Sessions
-from trotline.hosts import HOSTS, host_named
-from trotline.outcomes import MOST_PAYLOAD
-from trotline.service import conclusion, line, server, wire
-from trotline.service.directory import RunDirectory, roots_of, write_down
+from trotline.agents import AGENTS, get_agent
+from trotline.audit.record.record_builder import RECORD_SCHEMA
+from trotline.conversation.sessions import Sessions
+from trotline.domain.editions import LOOP_LIMIT
+from trotline.domain.outcomes import MAX_PAYLOAD_BYTES
+from trotline.service import cold_path, line, server, wire
+from trotline.service.directory import RunDirectory, get_service_roots, write_lock_facts
 from trotline.service.launch import SECONDS_BETWEEN_STARTS, launch
 from trotline.service.server import Service
-from trotline.service.watch import Watch
-from trotline.testing.payloads import payload as sample
-from trotline.testing.situations import all_cases
-from worlds import trotline_process
-
-
-@pytest.fixture(scope="session")
-def site() -> Iterator[Site]:
-    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
-        yield install(Path(scratch))
-
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """Short, because the name of a socket may not be long; and whatever serves it ends with the test."""
-    with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as scratch:
-        yield Path(scratch)
-        end(Path(scratch))
+from trotline.service.watch import CodeWatch
+from trotline.testing.conformance import load_cases
+from trotline.testing.sample_payloads import build_payload as sample
 
 
 def kill(home: Path, number: int = signal.SIGKILL) -> None:
@@ -73,7 +55,7 @@ def kill(home: Path, number: int = signal.SIGKILL) -> None:
 
 def client_of(site: Site) -> str:
     """The compiled client, or its twin where there is no compiler."""
-    return line.CLIENT.name if (site.service / line.CLIENT.name).exists() else "twin.py"
+    return line.CLIENT.name if (site.service / line.CLIENT.name).exists() else "python_client.py"
 
 
 def words(site: Site, home: Path, *more: str, event: str = "beforeShellExecution") -> list[str]:
@@ -132,7 +114,7 @@ def said(home: Path, data: bytes, *, half: bool = False) -> bytes:
 def header(site: Site, home: Path, **changed: Any) -> dict[str, Any]:
     status = home.stat()
     identity = [status.st_dev, status.st_ino]
-    argv = ["--host", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
+    argv = ["--agent", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
     known = {"id": "i", "argv": argv, "cwd": str(home), "cwd_identity": identity, "received_us": 5}
     return {**known, "code": str(site.service), "code_identity": code_identity(site), **changed}
 
@@ -147,7 +129,7 @@ def code_identity(site: Site) -> tuple[int, int]:
 ZYGOTE = """
 import base64, json, os, sys, time
 sys.path.insert(0, sys.argv[1])
-from trotline.service.conclusion import Known, conclude
+from trotline.service.cold_path import ClientCall, answer_client
 for line in sys.stdin:
     words, data = json.loads(line)
     pipes = [os.pipe(), os.pipe()]
@@ -155,7 +137,7 @@ for line in sys.stdin:
     if child == 0:
         for number, (_, end) in enumerate(pipes, 1):
             os.dup2(end, number)
-        conclude(Known("", 0, 9000, "unfit", words, base64.b64decode(data), time.monotonic()))
+        answer_client(ClientCall("", 0, 9000, "unfit", words, base64.b64decode(data), time.monotonic()))
     for _, end in pipes:
         os.close(end)
     out, err = (os.fdopen(end, "rb").read().decode() for end, _ in pipes)
@@ -175,7 +157,7 @@ def cold_answers(site: Site, calls: list[tuple[list[str], bytes]]) -> list[Ended
 
 def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: int) -> Ended:
     status = home.stat()
-    head = wire.Header(
+    head = wire.CallHeader(
         id=str(number),
         argv=tuple(argv),
         cwd=str(home),
@@ -183,7 +165,7 @@ def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: in
         code=str(site.service),
         code_identity=code_identity(site),
     )
-    got = said(home, wire.packed_call(head, data))
+    got = said(home, wire.encode_call(head, data))
     assert got[4:5] == wire.TAKEN, (argv, got)
     code, out, _ = wire.ANSWER.unpack_from(got, wire.GREETING.size)
     texts = got[wire.GREETING.size + wire.ANSWER.size :]
@@ -191,29 +173,29 @@ def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: in
 
 
 def corpus() -> list[tuple[list[str], bytes]]:
-    """Every event of every situation, then every event of every host; and what nobody can read."""
+    """Every event of every situation, then every event of every agent; and what nobody can read."""
     calls = []
-    for case in all_cases():
+    for case in load_cases():
         for event in [*case.body.get("earlier", []), *filter(None, [case.body.get("event")])]:
             body = event.get("event", event)
             calls.append(
-                (["--host", "cursor", "--event", str(body.get("hook_event_name", ""))], json.dumps(body).encode())
+                (["--agent", "cursor", "--event", str(body.get("hook_event_name", ""))], json.dumps(body).encode())
             )
-    for name in HOSTS:
-        for theirs, ours in host_named(name).events.items():
+    for name in AGENTS:
+        for theirs, ours in get_agent(name).events.items():
             body = {**sample(ours), "hook_event_name": theirs}
-            calls.append((["--host", name, "--event", theirs], json.dumps(body).encode()))
+            calls.append((["--agent", name, "--event", theirs], json.dumps(body).encode()))
     for data in (b"", b"{", b"[]", b"\xff\xfe", b'{"hook_event_name": "beforeShellExecution", "command": "\\ud83d"}'):
-        calls += [(["--host", name, "--event", "beforeShellExecution"], data) for name in HOSTS]
+        calls += [(["--agent", name, "--event", "beforeShellExecution"], data) for name in AGENTS]
     unique = dict.fromkeys((tuple(argv), data) for argv, data in calls)
     return [(list(argv), data) for argv, data in unique]
 
 
 def remembered(home: Path) -> list[dict[str, Any]]:
-    forgotten = {"id", "at_us", "micros", "voices", "detail"}
+    forgotten = {"id", "at_us", "micros", "responses", "detail"}
     return [
         {key: value for key, value in record.items() if key not in forgotten}
-        | {"voices": [{**voice, "micros": 0} for voice in record["voices"]]}
+        | {"responses": [{**response, "micros": 0} for response in record["responses"]]}
         | {"findings": [finding[:3] for finding in record["findings"]]}  # digests are made with the key of a home
         for record in records(home)
     ]
@@ -281,11 +263,11 @@ def test_of_many_first_calls_one_starts_a_service(site: Site, home: Path) -> Non
 
 
 def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) -> None:
-    roots = roots_of(home)
+    roots = get_service_roots(home)
     directory = RunDirectory(roots.state / "run")
     lock = directory.lock()
     assert lock is not None
-    write_down(lock, launched_us=1_000_000)
+    write_lock_facts(lock, launched_us=1_000_000)
     os.close(lock)
     pause = int(SECONDS_BETWEEN_STARTS * 1_000_000)
     assert not launch(roots, 1_000_000 + pause - 1)
@@ -295,14 +277,14 @@ def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) ->
 
 
 def test_nobody_called_and_it_ends(home: Path) -> None:
-    roots = roots_of(home)
+    roots = get_service_roots(home)
     lock = RunDirectory(roots.state / "run").lock()
     assert lock is not None
-    done = trotline_process("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
+    done = run_trotline("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
     assert done.returncode == 75
     assert "a service is running already" in done.stderr
     os.close(lock)
-    done = trotline_process("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
+    done = run_trotline("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
     assert (done.returncode, done.stderr) == (0, "nobody called\n")
     assert re.search(r"started: digest [0-9a-f]{16}\n.* ended: nobody called; 0 calls answered$", logged(home))
     assert not (roots.state / "run" / "s").exists()
@@ -313,15 +295,15 @@ COMMAND = "import sys; sys.path.insert(0, sys.argv.pop(1)); from trotline.__main
 
 
 def _touch_code(site: Site, _home: Path) -> None:
-    file = site.path / "trotline" / "canary.py"
+    file = site.path / "trotline" / "evaluation/canary.py"
     os.utime(file, (file.stat().st_atime, file.stat().st_mtime + 3600))  # a clock that is wrong is a change as well
     time.sleep(0.6)
 
 
 def _new_setting(_site: Site, home: Path) -> None:
-    settings = home / ".config" / "trotline" / "settings.json"
+    settings = home / ".config" / "trotline" / "trotline.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text('{"ask_fallback": "ask"}')
+    settings.write_text('ask_fallback = "ask"')
 
 
 def _another_home(_site: Site, home: Path) -> None:
@@ -354,7 +336,7 @@ def test_a_setting_counts_from_the_next_call_on(site: Site, home: Path) -> None:
     config = home / ".config" / "trotline"
     config.mkdir(parents=True)
     for number in range(3):
-        (config / "settings.json").write_text(json.dumps({"ask_fallback": "ask"}) + " " * number)
+        (config / "trotline.toml").write_text('ask_fallback = "ask"' + " " * number)
         call(words(site, home), payload(f"{number}"))
         assert pid_of(home) != before
 
@@ -362,13 +344,11 @@ def test_a_setting_counts_from_the_next_call_on(site: Site, home: Path) -> None:
 @pytest.mark.parametrize("lost", ["the socket", "the home"])
 def test_a_service_that_nobody_can_reach_ends(home: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.02)
-    roots = roots_of(home)
+    roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
-    service = Service(roots, Watch(roots), os.getuid())
+    service = Service(roots, CodeWatch(roots), os.getuid())
     ends: list[str] = []
-    serving = threading.Thread(
-        target=lambda: ends.append(service.serve(server.listening(roots.state / "run" / "s"), 60))
-    )
+    serving = threading.Thread(target=lambda: ends.append(service.serve(server.listen(roots.state / "run" / "s"), 60)))
     serving.start()
     time.sleep(0.05)
     if lost == "the socket":
@@ -379,13 +359,12 @@ def test_a_service_that_nobody_can_reach_ends(home: Path, monkeypatch: pytest.Mo
     assert ends == ["nobody can reach it"]
 
 
-def test_stop_status_and_logs(site: Site, home: Path) -> None:
+def test_status_and_stop_report_the_service(site: Site, home: Path) -> None:
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        return trotline_process("service", *arguments, "--home", str(home), cwd=home)
+        return run_trotline("service", *arguments, "--home", str(home), cwd=home)
 
     assert run("status").stdout == "no service is running; the next call starts one\n"
     assert run("status").returncode == 1
-    assert run("logs").stdout == "nothing is logged\n"
     assert run("stop").stdout == "no service is running\n"
     pid = started(site, home)
     call(words(site, home), payload("c"))
@@ -396,20 +375,19 @@ def test_stop_status_and_logs(site: Site, home: Path) -> None:
     assert (facts["schema"], facts["ok"], facts["data"]["pid"]) == ("trotline.service/1", True, pid)
     assert run("stop").stdout == "stopped\n"
     assert pid_of(home) is None
-    assert "stopped: by `trotline service stop`" in run("logs", "-n", "1").stdout
     assert call(words(site, home), payload("d")).stdout == b'{"permission": "allow"}'
 
 
 STARTING = """
 import os, sys, time
 from pathlib import Path
-from trotline.service.directory import RunDirectory, write_down
+from trotline.service.directory import RunDirectory, write_lock_facts
 
 lock = RunDirectory(Path(sys.argv[1])).lock()
-write_down(lock, launched_us=1)
+write_lock_facts(lock, launched_us=1)
 print("locked", flush=True)
 time.sleep(float(sys.argv[2]))
-write_down(lock, launched_us=1, pid=os.getpid())
+write_lock_facts(lock, launched_us=1, pid=os.getpid())
 time.sleep(60)
 """
 
@@ -421,24 +399,8 @@ def test_one_that_has_only_just_been_started_is_stopped_as_well(home: Path) -> N
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as starting:
         assert starting.stdout
         assert starting.stdout.readline() == "locked\n"
-        assert trotline_process("service", "stop", "--home", str(home), cwd=home).stdout == "stopped\n"
+        assert run_trotline("service", "stop", "--home", str(home), cwd=home).stdout == "stopped\n"
         assert starting.wait(10) == -signal.SIGTERM
-
-
-def test_units_name_this_interpreter_and_quote_as_their_systems_do(tmp_path: Path) -> None:
-    odd = tmp_path / 'a "b" 100% $x & <y>'
-    odd.mkdir()
-    unit = trotline_process("service", "unit", "--systemd", "--home", str(odd), cwd=tmp_path).stdout
-    line_of = next(part for part in unit.splitlines() if part.startswith("ExecStart="))
-    assert line_of.startswith(f"ExecStart={sys.executable} -I -m trotline service run --idle 0 --home ")
-    assert line_of.endswith('a \\"b\\" 100%% $$x & <y>"')
-    import plistlib
-
-    plist = plistlib.loads(
-        trotline_process("service", "unit", "--launchd", "--home", str(odd), cwd=tmp_path).stdout.encode()
-    )
-    assert plist["ProgramArguments"][-2:] == ["--home", str(odd)]
-    assert plist["KeepAlive"] is True
 
 
 # Faults
@@ -458,7 +420,7 @@ def test_killed_after_the_record_and_before_the_answer_there_is_one_record(site:
     started(site, home)
     asked(home, header(site, home, id="i-am-one-call"), payload("c"))
     call(cold, payload("c"))
-    lines = (state_of(home) / "spool" / "spool.log").read_text().count(f'"{SCHEMA}","id":"i-am-one-call"')
+    lines = (state_of(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"i-am-one-call"')
     assert (lines, [record["id"] for record in records(home)].count("i-am-one-call")) == (2, 1)
 
 
@@ -466,9 +428,12 @@ def test_killed_after_a_follow_up_was_counted_and_before_the_answer_it_counts_on
     site: Site, home: Path, tmp_path: Path
 ) -> None:
     """Each stop is judged by a service, which counts its follow-up and dies; its client goes cold with the same id."""
-    always = ('event="beforeShellExecution", call=judged', 'event="stop", call=lambda event: Verdict(follow_up="on")')
-    dies = '        reply = judge()\n        if b"followup" in reply.stdout:\n            os.kill(os.getpid(), 9)\n'
-    faulty = {"canary.py": always, "service/server.py": ("        reply = judge()\n", dies)}
+    always = (
+        'event="beforeShellExecution", call=refuse_canary',
+        'event="stop", call=lambda event: Verdict(follow_up="on")',
+    )
+    dies = '        reply = build()\n        if "followup" in reply.stdout:\n            os.kill(os.getpid(), 9)\n'
+    faulty = {"evaluation/canary.py": always, "service/server.py": ("        reply = build()\n", dies)}
     site = changed(site, tmp_path / "site", faulty)
     stop = json.dumps({"hook_event_name": "stop", "conversation_id": "c", "status": "completed"}).encode()
     ends = []
@@ -483,26 +448,26 @@ def test_killed_after_a_follow_up_was_counted_and_before_the_answer_it_counts_on
     assert session.session.follow_ups == {"canary": LOOP_LIMIT}
     stops = [record["id"] for record in records(home) if record["event"] == "stop"]
     assert len(stops) == LOOP_LIMIT + 1
-    assert (state_of(home) / "spool" / "spool.log").read_text().count(f'"{SCHEMA}","id":"{stops[0]}"') == 2
+    assert (state_of(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"{stops[0]}"') == 2
 
 
 def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path, tmp_path: Path) -> None:
     hangs = '    __import__("time").sleep(60 * ("secret" in event.command))\n    return None\n'
-    site = changed(site, tmp_path / "site", {"canary.py": ("    return None\n", hangs)})
+    site = changed(site, tmp_path / "site", {"evaluation/canary.py": ("    return None\n", hangs)})
     started(site, home)
     begun = time.monotonic()
     got = call(words(site, home, "--deadline", "2.5"), payload("c", "secret words"))
     took = time.monotonic() - begun
     assert json.loads(got.stdout)["permission"] == "deny"
-    assert conclusion.LATE in json.loads(got.stdout)["user_message"]
-    assert conclusion.LOUD["busy"] in got.stderr.decode()
+    assert cold_path.DEADLINE_MESSAGE in json.loads(got.stdout)["user_message"]
+    assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
     assert took < 10
     assert ended(home)
     text = logged(home)
-    assert "canary.py" in text  # where it hung
+    assert "evaluation/canary.py" in text  # where it hung
     assert "secret" not in text
     assert "busy: a call was answered cold" in text
-    shown = trotline_process("service", "status", "--home", str(home), cwd=home).stdout
+    shown = run_trotline("service", "status", "--home", str(home), cwd=home).stdout
     assert "1 call went cold: busy" in shown
 
 
@@ -511,7 +476,9 @@ def test_a_service_that_is_stopped_is_busy_and_the_call_goes_cold_loudly(site: S
     os.kill(pid, signal.SIGSTOP)
     got = call(words(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
-    assert got.stderr.decode() == f"trotline: {conclusion.LOUD['busy']}; this call was answered without it\n"
+    assert (
+        got.stderr.decode() == f"trotline: {cold_path.REPORTED_FINDINGS['busy']}; this call was answered without it\n"
+    )
     os.kill(pid, signal.SIGCONT)
     assert call(words(site, home), payload("d")).stderr == b""
     conversations = [record["conversation"] for record in records(home)]
@@ -543,21 +510,21 @@ def test_somebody_elses_socket_is_left_alone_and_said(site: Site, home: Path) ->
     (state_of(home) / "run").symlink_to(elsewhere)
     got = call(words(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
-    assert conclusion.LOUD["foreign"] in got.stderr.decode()
+    assert cold_path.REPORTED_FINDINGS["foreign"] in got.stderr.decode()
     assert list(elsewhere.iterdir()) == []
     assert len(records(home)) == 1
 
 
 def test_callers_of_other_users_are_hung_up_on(home: Path) -> None:
-    roots = roots_of(home)
+    roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
-    service = Service(roots, Watch(roots), uid=os.getuid() + 1)
+    service = Service(roots, CodeWatch(roots), uid=os.getuid() + 1)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(str(roots.state / "run" / "s"))
     listener.listen()
     serving = threading.Thread(target=service.serve, args=(listener, 1.0))
     serving.start()
-    assert said(home, wire.packed_call(wire.Header(id="", ask="status"))) == b""
+    assert said(home, wire.encode_call(wire.CallHeader(id="", ask="status"))) == b""
     serving.join()
     assert service.counts["strangers"] == 1
     assert f"refused: a caller of user {os.getuid()}" in logged(home)
@@ -627,7 +594,7 @@ ELSEWHERE: dict[str, dict[str, Any]] = {
     "a directory that cannot be": {"cwd": "\0"},
     "other code of that name": {"code_identity": [1, 1]},
     "other code": {"code": "/usr/lib/python3/dist-packages/trotline/service"},
-    "another home": {"argv": ["--host", "cursor", "--home", "/nonexistent"]},
+    "another home": {"argv": ["--agent", "cursor", "--home", "/nonexistent"]},
     "a header of another shape": {"argv": 5},
     "a header without an id": {"id": None},
 }
@@ -646,15 +613,15 @@ def test_a_home_by_another_name_is_the_same_home(site: Site, home: Path) -> None
     started(site, home)
     link = home / "link"
     link.symlink_to(home)
-    assert b'"allow"' in asked(home, header(site, home, argv=["--host", "cursor", "--home", str(link)]), payload("c"))
+    assert b'"allow"' in asked(home, header(site, home, argv=["--agent", "cursor", "--home", str(link)]), payload("c"))
 
 
 NOISE = {
     "nothing": b"",
     "another protocol": b"GET / HTTP/1.1\r\n\r\n",
     "another version": wire.PREFIX.pack(b"TL2\0", 2, 0) + b"{}",
-    "a header too large": wire.PREFIX.pack(wire.MAGIC, wire.MOST_HEADER + 1, 0),
-    "a payload too large": wire.PREFIX.pack(wire.MAGIC, 2, MOST_PAYLOAD + 1),
+    "a header too large": wire.PREFIX.pack(wire.MAGIC, wire.MAX_HEADER_BYTES + 1, 0),
+    "a payload too large": wire.PREFIX.pack(wire.MAGIC, 2, MAX_PAYLOAD_BYTES + 1),
     "no JSON": wire.PREFIX.pack(wire.MAGIC, 2, 0) + b"{]",
     "no UTF-8": wire.PREFIX.pack(wire.MAGIC, 12, 0) + b'{"id":"\xff\xfe"} ',
     "half a prefix": wire.MAGIC + b"\0",
@@ -671,14 +638,14 @@ def test_noise_is_sent_away_and_harms_nobody(site: Site, home: Path) -> None:
 def test_callers_that_say_nothing_make_it_busy_and_not_slow(site: Site, home: Path) -> None:
     started(site, home)
     with contextlib.ExitStack() as stack:
-        for _ in range(server.MOST_CALLERS):
+        for _ in range(server.MAX_CONNECTIONS):
             silent = stack.enter_context(socket.socket(socket.AF_UNIX))
             silent.connect(str(state_of(home) / "run" / "s"))
         time.sleep(0.1)
-        assert said(home, wire.packed_call(wire.Header(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
+        assert said(home, wire.encode_call(wire.CallHeader(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
         got = call(words(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
-    assert conclusion.LOUD["busy"] in got.stderr.decode()
+    assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
 
 
 def test_more_than_memory_is_announced_and_it_is_busy(site: Site, home: Path) -> None:
@@ -687,7 +654,7 @@ def test_more_than_memory_is_announced_and_it_is_busy(site: Site, home: Path) ->
         for _ in range(2):
             large = stack.enter_context(socket.socket(socket.AF_UNIX))
             large.connect(str(state_of(home) / "run" / "s"))
-            large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, MOST_PAYLOAD))
+            large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, MAX_PAYLOAD_BYTES))
         time.sleep(0.1)
         assert asked(home, header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY
 
@@ -704,9 +671,9 @@ def built(monkeypatch: pytest.MonkeyPatch, site: Site) -> Path:
     return client
 
 
-def test_the_installed_line_runs_as_it_stands(site: Site, home: Path) -> None:
-    code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from trotline.service.line import installed_line; "
-    made = f"print(installed_line('cursor', 'beforeShellExecution', {str(home)!r}, timeout=60))"
+def test_the_build_hook_line_runs_as_it_stands(site: Site, home: Path) -> None:
+    code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from trotline.service.line import build_hook_line; "
+    made = f"print(build_hook_line('cursor', 'beforeShellExecution', {str(home)!r}, timeout=60))"
     text = call([sys.executable, "-c", code + made], b"").stdout.decode().strip()
     for _ in range(2):
         got = call(["/bin/sh", "-c", text], payload("c"), cwd=home, env={})
@@ -715,8 +682,8 @@ def test_the_installed_line_runs_as_it_stands(site: Site, home: Path) -> None:
 
 
 def test_the_line_names_everything_absolutely(built: Path) -> None:
-    made = line.installed_line("cursor", "beforeShellExecution", timeout=60)
-    wanted = ["--host", "cursor", "--event", "beforeShellExecution", "--deadline", "55"]
+    made = line.build_hook_line("cursor", "beforeShellExecution", timeout=60)
+    wanted = ["--agent", "cursor", "--event", "beforeShellExecution", "--deadline", "55"]
     assert shlex.split(made)[-8:] == [str(built), sys.executable, *wanted]
     assert "//" not in made
     assert "'" not in made
@@ -724,8 +691,8 @@ def test_the_line_names_everything_absolutely(built: Path) -> None:
 
 def test_where_there_is_no_client_its_twin_is_run_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line, "CLIENT", Path("/nonexistent/trotline-hook"))
-    made = shlex.split(line.installed_line("cursor", "stop", timeout=60))
-    assert made[:6] == ["/usr/bin/env", "-i", sys.executable, "-I", "-S", str(line.TWIN)]
+    made = shlex.split(line.build_hook_line("cursor", "stop", timeout=60))
+    assert made[:6] == ["/usr/bin/env", "-i", sys.executable, "-I", "-S", str(line.PYTHON_CLIENT)]
 
 
 def test_a_client_that_loads_libraries_is_run_without_variables(
@@ -734,58 +701,70 @@ def test_a_client_that_loads_libraries_is_run_without_variables(
     script = tmp_path / "trotline-hook"
     script.write_text("#!/bin/sh\n")
     monkeypatch.setattr(line, "CLIENT", script)
-    assert line.installed_line("cursor", "stop", timeout=60).startswith("/usr/bin/env -i /")
+    assert line.build_hook_line("cursor", "stop", timeout=60).startswith("/usr/bin/env -i /")
     monkeypatch.setattr(line, "CLIENT", Path(sys.executable).resolve())
-    assert line.installed_line("cursor", "stop", timeout=60).startswith("/usr/bin/env -i /")
+    assert line.build_hook_line("cursor", "stop", timeout=60).startswith("/usr/bin/env -i /")
 
 
 @pytest.mark.parametrize("timeout,deadline", [(60, "55"), (30, "27"), (5, "4.5"), (0.5, "0.45"), (600, "595")])
-def test_the_deadline_is_before_the_timeout_of_the_host(timeout: float, deadline: str) -> None:
-    made = shlex.split(line.installed_line("cursor", "stop", timeout=timeout))
+def test_the_deadline_is_before_the_timeout_of_the_agent(timeout: float, deadline: str) -> None:
+    made = shlex.split(line.build_hook_line("cursor", "stop", timeout=timeout))
     assert made[made.index("--deadline") + 1] == deadline
 
 
 def test_the_line_says_what_a_failure_means(built: Path) -> None:
     assert built.name == "trotline-hook"
-    assert "--fail" not in line.installed_line("cursor", "preToolUse", timeout=60)
-    assert "--fail" not in line.installed_line("cursor", "", timeout=60)
-    assert line.installed_line("cursor", "stop", timeout=60).endswith("--fail open")
+    assert "--fail" not in line.build_hook_line("cursor", "preToolUse", timeout=60)
+    assert "--fail" not in line.build_hook_line("cursor", "", timeout=60)
+    assert line.build_hook_line("cursor", "stop", timeout=60).endswith("--fail open")
 
 
 OURS = [
-    "/a/trotline/service/trotline-hook /b/python --host cursor --event stop --deadline 55 --fail open",
-    "'/a b/trotline-hook' /b/python3.11 --host codex --event Stop --home '/x y' --uid 5",
-    "/usr/bin/env -i /a/trotline-hook /b/python --host cursor",
-    "/usr/bin/env -i /b/python -I -S /a/trotline/service/twin.py --host cursor --event stop",
+    "/a/trotline/service/trotline-hook /b/python --agent cursor --event stop --deadline 55 --fail open",
+    "'/a b/trotline-hook' /b/python3.11 --agent codex --event Stop --home '/x y' --uid 5",
+    "/usr/bin/env -i /a/trotline-hook /b/python --agent cursor",
+    "/usr/bin/env -i /b/python -I -S /a/trotline/service/python_client.py --agent cursor --event stop",
     "/b/python -I -m trotline hook cursor --event stop --home /x",
+]
+OLD = [
+    "/a/trotline/service/trotline-hook /b/python --host cursor --event stop --deadline 55 --fail open",
+    "/usr/bin/env -i /b/python -I -S /a/trotline/service/twin.py --host cursor --event stop",
+    "/usr/bin/env -i /b/python -I -S /a/trotline/service/twin.py --agent cursor --event stop",
 ]
 NOT_OURS = [
     "",
     "'",
     "trotline-hook",
-    "/a/my-hook /b/python --host cursor",
-    "/a/trotline-hook /b/python --host cursor; rm -rf /",
-    "/a/trotline-hook /b/python --host cursor --event 'x;y' --home $(evil)",
-    "/a/trotline-hook /b/python --host cursor | tee log",
+    "/a/my-hook /b/python --agent cursor",
+    "/a/trotline-hook /b/python --agent cursor; rm -rf /",
+    "/a/trotline-hook /b/python --agent cursor --event 'x;y' --home $(evil)",
+    "/a/trotline-hook /b/python --agent cursor | tee log",
     "/a/trotline-hook /b/python --verbose yes",
-    "/a/trotline-hook python --host cursor",
-    "sh -c '/a/trotline-hook /b/python --host cursor'",
-    "/b/python -I -S /a/other/twin.py --host cursor",
+    "/a/trotline-hook python --agent cursor",
+    "sh -c '/a/trotline-hook /b/python --agent cursor'",
+    "/b/python -I -S /a/other/python_client.py --agent cursor",
 ]
 
 
 @pytest.mark.parametrize("command", OURS)
 def test_lines_of_ours_are_known_again(command: str) -> None:
-    assert line.is_ours(command)
+    assert line.is_hook_line(command)
+
+
+@pytest.mark.parametrize("command", OLD)
+def test_lines_of_older_versions_are_recognised(command: str) -> None:
+    assert line.is_hook_line(command)
+    assert line.is_old_hook_line(command)
+    assert not any(line.is_old_hook_line(command) for command in OURS)
 
 
 @pytest.mark.parametrize("command", NOT_OURS)
 def test_lines_in_which_something_else_is_done_are_somebodys_own(command: str) -> None:
-    assert not line.is_ours(command)
+    assert not line.is_hook_line(command)
 
 
-@pytest.mark.parametrize("host", HOSTS)
-def test_what_is_installed_is_known_again(host: str) -> None:
-    for event in host_named(host).events:
-        made = line.installed_line(host, event, "/home/some body", timeout=60)
-        assert line.is_ours(made), made
+@pytest.mark.parametrize("agent", AGENTS)
+def test_what_is_installed_is_known_again(agent: str) -> None:
+    for event in get_agent(agent).events:
+        made = line.build_hook_line(agent, event, "/home/some body", timeout=60)
+        assert line.is_hook_line(made), made

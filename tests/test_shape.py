@@ -4,77 +4,46 @@ import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from trotline.agents import AGENTS
 from trotline.cli import COMMANDS
-from trotline.hosts import HOSTS
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "trotline"
 FILES = sorted(SOURCE.rglob("*.py"))
 
-RINGS: tuple[tuple[str, ...], ...] = (
-    (
-        "contracts",
-        "editions",
-        "effects",
-        "errors",
-        "events",
-        "fields",
-        "findings",
-        "hooks",
-        "ids",
-        "jsregex",
-        "memory",
-        "outcomes",
-        "parts",
-        "pattern",
-        "texts",
-        "toml_bounds",
-        "verdicts",
-    ),
-    ("hosts", "scanners"),
-    ("analysis",),
-    ("guards",),
-    ("config",),
-    ("engine",),
-    ("alerts", "answer", "audit", "canary", "content", "echoes", "explanation", "judging", "schemas", "sweep"),
-    (
-        "adapters",
-        "assemble",
-        "awaited",
-        "background",
-        "blast",
-        "checkup",
-        "cli",
-        "guarding",
-        "machine",
-        "outward",
-        "program",
-        "ready",
-        "replay",
-        "sdk",
+RINGS: dict[str, tuple[str, ...]] = {
+    "domain": ("formats", "domain"),
+    "knowledge": ("agents", "scanners", "system", "analysis", "guards", "policy"),
+    "core": ("config", "conversation", "machine", "evaluation", "audit", "engine", "assemble"),
+    "outer": (
+        "delivery",
+        "hook",
         "service",
-        "session",
-        "starters",
         "testing",
+        "doctor",
+        "templates",
+        "builtin",
+        "replay",
+        "adapters",
+        "cli",
         "__main__",
     ),
-)
-"""Inner to outer; a module imports from its own ring and from those inside it."""
+}
+"""Packages and loose modules, inner to outer. A package imports only itself and packages listed before it."""
 
-LONGEST_FILE, LONGEST_FUNCTION, MOST_POSITIONAL, DEEPEST = 400, 40, 5, 3
+ORDER = tuple(name for ring in RINGS.values() for name in ring)
+
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_POSITIONAL, MAX_DEPTH = 600, 40, 5, 3
 
 
 def _name(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
-
-
-def _ring(name: str) -> int:
-    return next(index for index, names in enumerate(RINGS) if name in names)
 
 
 def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -92,37 +61,31 @@ def _imports(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_imports_point_inward_only(path: Path) -> None:
-    if path.parent == SOURCE and path.name == "__init__.py":
+def test_packages_import_only_packages_listed_before_them(path: Path) -> None:
+    if path == SOURCE / "__init__.py":
         return
-    own = _ring(_name(path))
-    outward = [
-        name for name in _imports(path) for part in name.split(".")[1:2] if part in _all_names() and _ring(part) > own
-    ]
-    assert outward == []
+    imported = {name.split(".")[1] for name in _imports(path) if "." in name} & set(ORDER)
+    later = [name for name in imported if ORDER.index(name) > ORDER.index(_name(path))]
+    assert later == []
 
 
-def _all_names() -> set[str]:
-    return {name for ring in RINGS for name in ring}
-
-
-def test_every_module_has_a_ring() -> None:
-    assert {_name(path) for path in FILES} - {"__init__"} == _all_names()
+def test_every_package_has_a_place_in_the_order() -> None:
+    assert {_name(path) for path in FILES} - {"__init__"} == set(ORDER)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_file_is_longer_than_a_person_reads_in_one_go(path: Path) -> None:
-    assert len(path.read_text("utf-8").splitlines()) <= LONGEST_FILE
+    assert len(path.read_text("utf-8").splitlines()) <= MAX_FILE_LINES
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_functions_are_short_flat_and_take_few_arguments(path: Path) -> None:
     for function in _functions(path):
         where = f"{path.name}:{function.lineno} {function.name}"
-        assert (function.end_lineno or 0) - function.lineno < LONGEST_FUNCTION, where
+        assert (function.end_lineno or 0) - function.lineno < MAX_FUNCTION_LINES, where
         decorated = bool(function.decorator_list) and path.parent.name == "cli"  # click calls these by keyword
-        assert decorated or len(function.args.posonlyargs + function.args.args) <= MOST_POSITIONAL + 1, where
-        assert _depth(function) <= DEEPEST, where
+        assert decorated or len(function.args.posonlyargs + function.args.args) <= MAX_POSITIONAL + 1, where
+        assert _depth(function) <= MAX_DEPTH, where
 
 
 def _depth(node: ast.AST, depth: int = 0) -> int:
@@ -136,16 +99,15 @@ def _depth(node: ast.AST, depth: int = 0) -> int:
 
 
 def test_no_module_has_a_homeless_name() -> None:
-    homeless = {"utils", "util", "helpers", "common", "misc", "core", "base", "manager", "handler", "context"}
+    homeless = {"utils", "util", "helpers", "common", "misc", "base", "manager", "handler", "context"}
     assert [path for path in FILES if path.stem in homeless] == []
 
 
-@pytest.mark.parametrize("name", HOSTS)
-def test_no_file_but_its_own_knows_a_host_by_name(name: str) -> None:
+@pytest.mark.parametrize("name", AGENTS)
+def test_no_file_but_its_own_knows_an_agent_by_name(name: str) -> None:
     own = name.replace("-", "_")
-    strangers = [
-        path.name for path in FILES if not path.stem.startswith(own) and f'"{name}"' in path.read_text("utf-8")
-    ]
+    others = [path for path in FILES if not path.stem.startswith(own) and path.parent.name != own]
+    strangers = [path.name for path in others if f'"{name}"' in path.read_text("utf-8")]
     assert strangers == ["__init__.py"]
 
 
@@ -153,17 +115,18 @@ def test_only_the_ways_in_look_at_the_environment_the_working_directory_and_the_
     looks = re.compile(
         r"os\.environ|os\.getenv|os\.getcwd|Path\.cwd|Path\.home|time\.time\b|time\.time_ns|datetime\.now|expanduser"
     )
-    inner = [path for path in FILES if _ring_of(path) < len(RINGS) - 1 and path.parent.name != "code"]  # names it reads
+    outer = {"machine", "assemble", *RINGS["outer"]}
+    inner = [path for path in FILES if _name(path) not in outer and path.parent.name != "code"]  # names it reads
     assert [path.name for path in inner if looks.search(path.read_text("utf-8"))] == []
 
 
-def _ring_of(path: Path) -> int:
-    return 0 if path.parent == SOURCE and path.stem == "__init__" else _ring(_name(path))
-
-
 def test_the_domain_ring_touches_no_disk_and_starts_no_process() -> None:
-    world = re.compile(r"^\s*(?:import|from) (?:subprocess|pathlib|os|socket|sqlite3|time|datetime)\b", re.MULTILINE)
-    assert [path.name for path in FILES if _ring_of(path) == 0 and world.search(path.read_text("utf-8"))] == []
+    forbidden = re.compile(
+        r"^\s*(?:import|from) (?:subprocess|pathlib|os|socket|sqlite3|time|datetime)\b", re.MULTILINE
+    )
+    assert [
+        path.name for path in FILES if _name(path) in RINGS["domain"] and forbidden.search(path.read_text("utf-8"))
+    ] == []
 
 
 def test_what_ships_has_no_asserts_and_no_silenced_checks_without_a_reason() -> None:
@@ -194,38 +157,77 @@ def test_checking_a_project_wakes_no_regular_expression_engine_and_no_event_loop
 def test_the_map_for_contributors_names_every_module() -> None:
     told = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text("utf-8").partition("```")[2].partition("```")[0]
     places = " ".join(re.split(r" {3,}", line.strip(), maxsplit=1)[0] for line in told.splitlines())
-    assert {name for ring in RINGS for name in ring} - {"__main__"} - set(re.findall(r"\w+", places)) == set()
+    assert set(ORDER) - {"__main__"} - set(re.findall(r"\w+", places)) == set()
 
 
 def test_a_command_costs_one_file_and_one_line() -> None:
-    files = {path.stem for path in (SOURCE / "cli").glob("*.py")} - {
-        "__init__",
-        "output",
-        "options",
-        "annotations",
-        "changes",
-        "homes",
-        "hosting",
-        "keeping",
-        "drawing",
-        "lazy",
-        "patience",
-        "showing",
-        "exporting",
-        "questions",
-        "following",
-        "sheet",
-        "tables",
-        "tallies",
-        "verifying",
-    }
+    helpers = {"__init__", "annotations", "command", "dispatcher", "output", "terminal"}
+    files = {path.stem for path in (SOURCE / "cli").glob("*.py") if not path.stem.startswith("log_")} - helpers
     assert files == set(COMMANDS)
 
 
 def test_nothing_committed_names_this_machine_or_a_package_index() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
-    hosts = re.compile("|".join(["py" + r"pi\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/opt/" + "pypi"]))
+    indexes = re.compile(
+        "|".join(["py" + r"pi\.org", "python" + "hosted", "npm" + r"js\.(?:org|com)", "/opt/" + "pypi"])
+    )
     named = [
-        name for name in listed if (ROOT / name).is_file() and hosts.search((ROOT / name).read_text("utf-8", "replace"))
+        name
+        for name in listed
+        if (ROOT / name).is_file() and indexes.search((ROOT / name).read_text("utf-8", "replace"))
     ]
     assert named == []
+
+
+# Names
+
+SHARED_NAME_PLACES = {"cli", "agents", "guards", "programs", "kube"}
+"""Directories whose files are named after a command, an agent, a danger or a family of programs."""
+
+VERBS_THAT_LOOK_LIKE_PARTICIPLES = {"read", "run", "set", "cut", "put", "split", "feed", "embed"}
+IRREGULAR_PARTICIPLES = set(
+    "begun bound broken brought built caught chosen done drawn driven fallen felt forgotten found frozen given gone "
+    "grown heard held hidden kept known laid led left lent lost made meant met paid said seen sent shown spent spoken "
+    "struck taken taught told torn thought thrown understood woken worn written".split()
+)
+
+
+def _is_participle(name: str) -> bool:
+    word = name.strip("_")
+    if "_" in word or word in VERBS_THAT_LOOK_LIKE_PARTICIPLES:
+        return False
+    return word in IRREGULAR_PARTICIPLES or word.endswith("ed")
+
+
+def _is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    return any("property" in ast.unparse(decorator) for decorator in function.decorator_list)
+
+
+def test_no_function_is_named_by_a_bare_participle() -> None:
+    functions = [(path.name, function) for path in FILES for function in _functions(path)]
+    assert [
+        f"{file} {function.name}"
+        for file, function in functions
+        if _is_participle(function.name) and not _is_property(function)
+    ] == []
+
+
+def test_class_names_are_unique() -> None:
+    nodes = (node for path in FILES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    counts = Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_module_names_are_unique() -> None:
+    own = [path for path in FILES if path.parent.name not in SHARED_NAME_PLACES and path.stem != "__init__"]
+    counts = Counter(path.stem for path in own)
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_limits_start_with_max_min_or_default() -> None:
+    old_style = re.compile(r"^_?(?:MOST|LONGEST|LARGEST|DEEPEST|LEAST|SHORTEST|FEWEST)\w*\b.*=", re.MULTILINE)
+    assert [path.name for path in FILES if old_style.search(path.read_text("utf-8"))] == []
+
+
+def test_at_most_four_modules_are_loose() -> None:
+    assert len(list(SOURCE.glob("*.py"))) <= 4

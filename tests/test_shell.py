@@ -1,130 +1,45 @@
-"""The shell's own rules, one line each: words, expansion, columns, and inputs that are made to hurt."""
+"""The shell analysis: words, nested commands, columns, limits."""
 
 import pytest
 
-from trotline.analysis.reading import Reading
-from trotline.analysis.scene import World
+from kit import read_rows
 from trotline.analysis.shell import lexer, parser
-from trotline.analysis.shell.parser import parsed
-from trotline.analysis.step import Step
+from trotline.analysis.shell.invocation import Invocation
+from trotline.analysis.shell.parser import parse_script
+from trotline.analysis.shell.shell_analyzer import ShellAnalyzer
+from trotline.analysis.shell.shell_state import Environment
 
-WORLD = World("/home/ann/app", ("/home/ann/app",), "/home/ann", "ann")
+ENVIRONMENT = Environment("/home/ann/app", ("/home/ann/app",), "/home/ann", "ann")
 
 
-def _steps(steps: list[Step]) -> list[Step]:
-    return [inner for step in steps for inner in (step, *_steps(step.inner))]
+def _steps(steps: list[Invocation]) -> list[Invocation]:
+    return [inner for step in steps for inner in (step, *_steps(step.children))]
 
 
 def _programs(line: str) -> list[list[str]]:
     """Every program that would run, with its words."""
-    reading = Reading(WORLD)
-    reading.line(line)
-    return [[step.program.text, *(word.text for word in step.words)] for step in _steps(reading.steps)]
+    analyzer = ShellAnalyzer(ENVIRONMENT)
+    analyzer.analyze_line(line)
+    return [[step.program.text, *(word.text for word in step.args)] for step in _steps(analyzer.invocations)]
 
 
-@pytest.mark.parametrize(
-    "line, words",
-    [
-        ("x a{b,c}d", ["abd", "acd"]),
-        ("x {1..3}", ["1", "2", "3"]),
-        ("x {a..c}", ["a", "b", "c"]),
-        ("x {a,{b,c}}", ["a", "b", "c"]),
-        ("x '{a,b}'", ["{a,b}"]),
-        ("x {a}", ["{a}"]),
-        ("x ${HOME}{,/x}", ["/home/ann", "/home/ann/x"]),
-        ("x ~", ["/home/ann"]),
-        ("x ~/a", ["/home/ann/a"]),
-        ("x '~'", ["~"]),
-        ("x ~root", ["/root"]),
-        ("x ~+", ["/home/ann/app"]),
-        ("x a~", ["a~"]),
-        (r"x $'a\x20b\n\'\u0041\101'", ["a b\n'AA"]),
-        ('x $"a"', ["a"]),
-        (r"x a\ b", ["a b"]),
-        ("x 'a'\"b\"c", ["abc"]),
-        (r'x "a\"b\$c\d"', ['a"b$c\\d']),
-        ("x ''", [""]),
-        ("x a\\\nb", ["ab"]),
-        ("A='b c'; x $A", ["b", "c"]),
-        ("A='b c'; x \"$A\"", ["b c"]),
-        ("IFS=,; A=b,c; x $A", ["b", "c"]),
-        ("IFS=; A='b c'; x $A", ["b c"]),
-        ("x ${N:-d}", ["d"]),
-        ("A=; x ${A:-d} ${A-e}", ["d"]),
-        ("A=q; x ${A:+d}", ["d"]),
-        ("A=abcdef; x ${A:1:2} ${A: -2} ${A:3}", ["bc", "ef", "def"]),
-        ("A=a.b.c; x ${A%.*} ${A%%.*} ${A#*.} ${A##*.}", ["a.b", "a", "b.c", "c"]),
-        ("A=aXa; x ${A/a/b} ${A//a/b} ${A^^} ${A,,}", ["bXa", "bXb", "AXA", "axa"]),
-        ("A=(p q); x ${A[@]} ${A[1]}", ["p", "q", "q"]),
-        ('A=(p q); A+=(r); x "${A[@]}"', ["p", "q", "r"]),
-        ("declare -a A=(p q); x ${A[1]}", ["q"]),
-        ("B=HOME; x ${!B}", ["/home/ann"]),
-        ("f() { x $1; }; f q", ["q"]),
-        ("set -- a b; x $2", ["b"]),
-        ("x $(echo a b)", ["a", "b"]),
-        ('x "$(echo a b)"', ["a b"]),
-        ("x `echo a`", ["a"]),
-        (r"x `echo \`echo b\``", ["b"]),
-        ("x a >| b", ["a"]),
-        ("x a#b # c", ["a#b"]),
-        ("x a\r\n", ["a"]),
-    ],
-)
-def test_words_are_what_the_program_gets(line: str, words: list[str]) -> None:
+@pytest.mark.parametrize("line, words", read_rows("shell", "words_expand_to_arguments"))
+def test_words_expand_to_arguments(line: str, words: list[str]) -> None:
     assert [program[1:] for program in _programs(line) if program[0] == "x"] == [words]
 
 
-@pytest.mark.parametrize(
-    "line, text",
-    [
-        ("sh <<E\nx $HOME\nE", "/home/ann"),
-        ("sh <<'E'\nx $HOME\nE", "/home/ann"),
-        ("sh <<-E\n\tx a\n\tE", "a"),
-        ("sh <<< 'x b'", "b"),
-        ("sh <<E\nx $(echo c)\nE\n", "c"),
-        ('sh -c "x d"', "d"),
-        ("eval x e", "e"),
-    ],
-)
-def test_a_text_that_a_shell_reads_is_read(line: str, text: str) -> None:
+@pytest.mark.parametrize("line, text", read_rows("shell", "texts_given_to_a_shell_are_analysed"))
+def test_texts_given_to_a_shell_are_analysed(line: str, text: str) -> None:
     assert ["x", text] in _programs(line)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "y ${a[$(x)]}",
-        "a[$(x)]=1",
-        "y @(a|$(x))",
-        "y ${A:-$(x)}",
-        "y $(( $(x) + 1 ))",
-        "[[ -n $(x) ]]",
-        "case $(x) in a) ;; esac",
-        "y <(x)",
-        "y <<E\n$(x)\nE",
-        "coproc x",
-        "time x",
-        "! x",
-        "{ x; }",
-        "(x)",
-        "if x; then y; fi",
-        "for i in $(x); do y; done",
-        "y && x",
-        "y || x",
-        "y | x",
-        "y & x",
-        "trap x EXIT",
-        "y > $(x)",
-        "declare -a z=($(x))",
-        'y "${A:-`x`}"',
-    ],
-)
-def test_no_command_hides(line: str) -> None:
+@pytest.mark.parametrize("line", read_rows("shell", "nested_commands_are_found"))
+def test_nested_commands_are_found(line: str) -> None:
     assert ["x"] in _programs(line)
 
 
 @pytest.mark.parametrize("line", ["y '$(x)'", r"y \$(x\)", "y # $(x)", "y <<'E'\n$(x)\nE", "echo x", "y \\`x\\`"])
-def test_data_is_no_command(line: str) -> None:
+def test_data_is_not_a_command(line: str) -> None:
     assert ["x"] not in _programs(line)
 
 
@@ -132,37 +47,37 @@ def test_data_is_no_command(line: str) -> None:
     "line",
     ["x 'a", 'x "a', "x $(a", "x `a", "x ${a", "(x", "{ x", "if x", "x &&", "x |", ")", "case a in b", "x >", "a=(b"],
 )
-def test_what_no_shell_reads_is_said_to_be_unreadable(line: str) -> None:
-    script = parsed(line)
-    assert script.fault
-    assert 0 <= script.fault_at <= len(line)
-    reading = Reading(WORLD)
-    reading.line(line)
-    assert [effect.source for effect in reading.effects if effect.kind == "execute"][-1] in {"line", "unclosed"}
+def test_invalid_lines_are_reported_as_unreadable(line: str) -> None:
+    script = parse_script(line)
+    assert script.error
+    assert 0 <= script.error_at <= len(line)
+    analyzer = ShellAnalyzer(ENVIRONMENT)
+    analyzer.analyze_line(line)
+    assert [effect.source for effect in analyzer.effects if effect.kind == "execute"][-1] in {"line", "unclosed"}
 
 
 @pytest.mark.parametrize("text", ["rm -rf /srv", "sudo rm -rf /srv", "sh -c 'rm -rf /srv'", "true && rm -rf '/srv' x"])
-def test_an_effect_points_at_its_word(text: str) -> None:
-    reading = Reading(WORLD)
-    reading.line(text)
-    found = next(effect for effect in reading.effects if effect.path == "/srv")
+def test_effects_have_the_columns_of_their_argument(text: str) -> None:
+    analyzer = ShellAnalyzer(ENVIRONMENT)
+    analyzer.analyze_line(text)
+    found = next(effect for effect in analyzer.effects if effect.path == "/srv")
     assert text[found.column_from : found.column_to].strip("'") == "/srv"
 
 
 @pytest.mark.parametrize("line", ['x "a\\', "x a\\", "`a\\", "A=(1 $( a<<E\"); {c '\\", "x <<E\na\\", "x <<E\nE"])
-def test_a_backslash_at_the_end_leads_nowhere_beyond_it(line: str) -> None:
-    reading = Reading(WORLD)
-    reading.line(line)
-    assert all(effect.column_from <= effect.column_to <= len(line) + 1 for effect in reading.effects)
+def test_columns_stay_within_a_line_that_ends_with_a_backslash(line: str) -> None:
+    analyzer = ShellAnalyzer(ENVIRONMENT)
+    analyzer.analyze_line(line)
+    assert all(effect.column_from <= effect.column_to <= len(line) + 1 for effect in analyzer.effects)
 
 
 @pytest.mark.parametrize(
     "line", ["cat2 f", "RM f", "nice2 rm f", "perl5.36 -e 'unlink(\"f\")'", "Docker ps", "sudo1 x"]
 )
-def test_a_program_with_a_version_or_in_capitals_is_the_same_program(line: str) -> None:
-    reading = Reading(WORLD)
-    reading.line(line)
-    assert reading.steps
+def test_program_names_ignore_version_and_case(line: str) -> None:
+    analyzer = ShellAnalyzer(ENVIRONMENT)
+    analyzer.analyze_line(line)
+    assert analyzer.invocations
 
 
 PATHOLOGICAL = {
@@ -206,12 +121,12 @@ PATHOLOGICAL = {
 
 
 @pytest.mark.parametrize("name", PATHOLOGICAL)
-def test_a_line_that_is_made_to_hurt_gets_an_answer_after_bounded_work(name: str) -> None:
-    reading = Reading(WORLD)
-    reading.line(PATHOLOGICAL[name])
-    assert len(_steps(reading.steps)) <= 2100
-    assert len(reading.effects) <= 70_000
-    assert all(effect.kind for effect in reading.effects)
+def test_adversarial_lines_need_bounded_work(name: str) -> None:
+    analyzer = ShellAnalyzer(ENVIRONMENT)
+    analyzer.analyze_line(PATHOLOGICAL[name])
+    assert len(_steps(analyzer.invocations)) <= 2100
+    assert len(analyzer.effects) <= 70_000
+    assert all(effect.kind for effect in analyzer.effects)
 
 
 class _Counted(str):
@@ -232,21 +147,21 @@ class _Counted(str):
 @pytest.mark.parametrize(
     "unit", ["x; ", "'a' ", "$(x) ", "a=(b) ;", "x {a,b} ", "`x` ", "x <(y) ;", "${a:-b} ", "[[ a ]];", "x>a ", "@(a) "]
 )
-def test_twice_the_text_is_twice_the_work(unit: str) -> None:
+def test_work_grows_linearly_with_the_text(unit: str) -> None:
     def looks(times: int) -> int:
         _Counted.looks = 0
-        parser.Parser(_Counted(unit * times)).whole()
+        parser.ShellParser(_Counted(unit * times)).parse()
         return _Counted.looks
 
     assert looks(400) <= 2.2 * looks(200) + 100
 
 
-def test_nesting_has_an_end() -> None:
-    deep = lexer.DEEPEST + 2
-    assert "deeper" in parsed("$(" * deep + "x" + ")" * deep).fault
-    assert not parsed("$(" * 10 + "x" + ")" * 10).fault
+def test_nesting_is_limited() -> None:
+    deep = lexer.MAX_NESTING + 2
+    assert "deeper" in parse_script("$(" * deep + "x" + ")" * deep).error
+    assert not parse_script("$(" * 10 + "x" + ")" * 10).error
 
 
 @pytest.mark.parametrize("line", ["echo {--0..3}", "echo {²..3}", "echo {a..é}", "echo {1..x}", "echo {1..}"])
-def test_what_is_no_range_stays_as_it_is(line: str) -> None:
+def test_invalid_ranges_are_not_expanded(line: str) -> None:
     assert _programs(line) == [line.split()]

@@ -1,4 +1,4 @@
-"""Our parser against shfmt: the same commands in every line, and the same opinion on what can be read."""
+"""The shell parser finds the same commands as shfmt and rejects the same lines."""
 
 import json
 import re
@@ -9,7 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import shell_oracle
-from trotline.analysis.shell.parser import parsed
+from trotline.analysis.shell.parser import parse_script
 
 CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
 pytestmark = pytest.mark.skipif(not shell_oracle.there(), reason="shfmt is not installed")
@@ -19,12 +19,12 @@ def _differences(lines: list[str]) -> list[str]:
     """Listed exceptions: what bash reads and shfmt does not, or reads otherwise (`time -p -- x`)."""
     found = []
     for line, theirs in zip(lines, shell_oracle.read_by_shfmt(lines), strict=True):
-        script = parsed(line)
+        script = parse_script(line)
         if theirs is None:
-            if not script.fault and not _read_by_us_alone(line):
+            if not script.error and not _read_by_us_alone(line):
                 found.append(f"we read what shfmt does not: {line!r}")
-        elif script.fault:
-            found.append(f"we do not read ({script.fault}): {line!r}")
+        elif script.error:
+            found.append(f"we do not read ({script.error}): {line!r}")
         elif "time -p --" not in line and (ours := shell_oracle.read_by_us(script)) != theirs:
             found.append(f"{line!r}: {ours} is not {theirs}")
     return found
@@ -38,7 +38,7 @@ def _read_by_us_alone(line: str) -> bool:
 
 
 @pytest.mark.skipif(not CORPORA.exists(), reason="the corpora are not there")
-def test_every_line_of_the_corpora_has_the_commands_that_shfmt_finds() -> None:
+def test_corpus_lines_have_the_commands_that_shfmt_finds() -> None:
     lines = set()
     for name in ("commands", "consensus"):
         for row in (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines():
@@ -158,7 +158,7 @@ def _one_line(text: str) -> bool:
 LINES = st.recursive(NAMES, lambda inner: _lines(inner.filter(_one_line)), max_leaves=8)
 
 
-def test_a_line_of_any_shape_has_the_commands_that_shfmt_finds() -> None:
+def test_generated_lines_have_the_commands_that_shfmt_finds() -> None:
     lines: list[str] = []
 
     @settings(max_examples=800, deadline=None, database=None, phases=[Phase.generate])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trotline.audit.spool import Spool
+from trotline.audit.store.spool import Spool
 
 RECORD = {"id": "1"}
 UNWRITTEN = "the record of this call could not be written: "
@@ -101,7 +101,7 @@ def test_a_directory_that_is_gone_is_made_again(spool: Spool) -> None:
 
 
 @pytest.mark.parametrize("odd", ["half a pair: \ud83d", 2**80, "größer", "a\nb"], ids=repr)
-def test_whatever_a_host_says_is_one_line(spool: Spool, odd: object) -> None:
+def test_whatever_an_agent_says_is_one_line(spool: Spool, odd: object) -> None:
     assert spool.append({**RECORD, "odd": odd}) == ""
     assert spool.append({"id": "2"}) == ""
     assert [record.get("odd") for record in spool.read().records] == [odd, None]

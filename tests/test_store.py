@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
+from kit import age_audit_log
 from store_behaviour import *  # noqa: F403 - the behaviour of every Store is run here
 from store_behaviour import detail, ids, keep, record
-from trails import age
-from trotline.audit import sqlite_store
-from trotline.audit.chain import breaks_in
-from trotline.audit.columns import facts_of
-from trotline.audit.sqlite_store import SqliteStore
-from trotline.audit.store import Forgetting, Line, Unread
-from trotline.errors import TrotlineError, TryAgain
+from trotline.audit.store import sqlite_store
+from trotline.audit.store.record_index import build_facts
+from trotline.audit.store.sqlite_store import SqliteStore
+from trotline.audit.store.store import ForgetRequest, StoredLine, UnreadLine
+from trotline.audit.verify.chain import find_breaks
+from trotline.domain.errors import TrotlineError, TryAgain
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_link_in_the_place_of_the_file_is_not_followed(file: Path, tmp_path: P
 def test_a_file_of_a_newer_trotline_is_not_touched(file: Path) -> None:
     SqliteStore(file).close()
     with sqlite3.connect(file) as db:
-        db.execute("INSERT INTO versions VALUES (999)")
+        db.execute("PRAGMA user_version = 999")
     db.close()
     before = file.read_bytes()
     with pytest.raises(TrotlineError, match="newer Trotline") as caught:
@@ -115,7 +115,7 @@ def test_a_file_that_somebody_else_writes_to_is_worth_another_try(
 
 def test_what_is_forgotten_is_in_no_byte_of_the_files(store: SqliteStore, file: Path) -> None:
     keep(store, record(1, conversation="unmistakable-talk"), detail(1, command="echo unmistakable-word"), record(2))
-    assert store.forget(Forgetting(conversation="unmistakable-talk"), now_us=5) == 1
+    assert store.forget(ForgetRequest(conversation="unmistakable-talk"), now_us=5) == 1
     left = b"".join(one.read_bytes() for one in file.parent.iterdir())
     assert b"unmistakable" not in left
     assert b"id-2" in left
@@ -130,39 +130,39 @@ def test_torn_lines_are_kept_for_a_person_to_look_at(store: SqliteStore) -> None
 
 def test_another_body_under_an_id_that_is_there_is_kept_as_a_line(store: SqliteStore) -> None:
     keep(store, record(1), detail(1, command="echo hello"))
-    store.append([Line(detail(1, command="rm -rf /"), "9", 5, b"as it stood")])
-    assert store.unread() == [Unread("9", "another body under an id that is there", b"as it stood")]
+    store.append([StoredLine(detail(1, command="rm -rf /"), "9", 5, b"as it stood")])
+    assert store.unread() == [UnreadLine("9", "another body under an id that is there", b"as it stood")]
 
 
 def test_a_call_that_is_judged_again_and_only_took_longer_is_the_same(store: SqliteStore) -> None:
-    voice = {"author": "canary", "micros": 5}
-    keep(store, record(1, voices=[voice]))
-    assert keep(store, record(1, micros=7, voices=[{**voice, "micros": 6}])) == 0
+    response = {"author": "canary", "micros": 5}
+    keep(store, record(1, responses=[response]))
+    assert keep(store, record(1, micros=7, responses=[{**response, "micros": 6}])) == 0
     assert store.unread() == []
-    keep(store, record(1, asked="deny", voices=[voice]))
+    keep(store, record(1, asked="deny", responses=[response]))
     assert len(store.unread()) == 1
 
 
 def test_one_line_that_cannot_be_kept_stops_no_other(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def odd(body: dict[str, Any]) -> set[tuple[str, str]]:
-        return {("guard", 1 << 80)} if body["id"] == "id-2" else facts_of(body)  # type: ignore[arg-type]
+        return {("guard", 1 << 80)} if body["id"] == "id-2" else build_facts(body)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(sqlite_store, "facts_of", odd)
+    monkeypatch.setattr(sqlite_store, "build_facts", odd)
     assert keep(store, record(1), record(2), detail(3), record(3)) == 3
     assert ids(store) == ["id-3", "id-1"]
     assert [(one.place, one.why) for one in store.unread()] == [("1", "it cannot be kept: OverflowError")]
-    assert list(breaks_in(store.entries(), store.checkpoints())) == []
+    assert list(find_breaks(store.entries(), store.checkpoints())) == []
     assert keep(store, record(4)) == 1
 
 
 def test_what_somebody_put_into_a_table_is_not_in_the_way_of_a_record(store: SqliteStore) -> None:
     keep(store, record(1))
     store._db.execute(
-        "INSERT INTO records SELECT 999, 'id-2', at_us, host, event, conversation, verdict, command, own FROM records"
+        "INSERT INTO records SELECT 999, 'id-2', at_us, agent, event, conversation, verdict, command, own FROM records"
     )
     assert keep(store, record(2)) == 1
     assert ids(store) == ["id-2", "id-1"]
-    assert list(store.misindexed()) == []
+    assert list(store.find_index_faults()) == []
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ def test_a_trail_that_does_not_keep_what_it_is_given_is_not_given_anything(store
 
 def test_a_trail_that_a_newer_trotline_has_migrated_meanwhile_is_not_written_any_more(store: SqliteStore) -> None:
     keep(store, record(1))
-    store._db.execute("INSERT INTO versions VALUES (999)")
+    store._db.execute("PRAGMA user_version = 999")
     with pytest.raises(TrotlineError, match="newer Trotline"):
         keep(store, record(2))
     with pytest.raises(TrotlineError, match="newer Trotline"):
-        store.forget(Forgetting(before_us=10**15), now_us=5)
+        store.forget(ForgetRequest(before_us=10**15), now_us=5)
     assert ids(store) == ["id-1"]
 
 
@@ -205,10 +205,10 @@ def test_a_broken_trail_is_set_aside_with_its_journal(file: Path) -> None:
     assert not file.exists()
 
 
-def test_bodies_that_are_no_strict_json_are_migrated_all_the_same(file: Path) -> None:
+def test_bodies_that_are_not_strict_json_are_reindexed(file: Path) -> None:
     with SqliteStore(file) as store:
         keep(store, record(1, micros=float("inf"), asked="deny"), record(2, micros=10**400), record(3))
-    age(file, 2)
+    age_audit_log(file)
     with SqliteStore(file) as store:
         assert len(ids(store)) == 3
         assert keep(store, record(4)) == 1

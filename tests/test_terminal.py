@@ -12,37 +12,39 @@ from pathlib import Path
 
 import pytest
 
+from kit import Workspace, make_workspace
 from store_behaviour import detail, record
-from trotline.audit.spool import Spool
-from trotline.audit.trail import spool_of
-from worlds import World, new_world
+from trotline.audit.store.audit_log import get_spool
+from trotline.audit.store.spool import Spool
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    made = new_world(tmp_path)
-    _fill(spool_of(made.roots().state))
+def workspace(tmp_path: Path) -> Workspace:
+    made = make_workspace(tmp_path)
+    _fill(get_spool(made.roots().state))
     return made
 
 
 def _fill(spool: Spool) -> None:
-    voices = [{"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 300}]
-    refused = record(1, asked="deny", sent="deny", deciders=["deletion"], voices=voices, losses=[["ask", "not heard"]])
+    responses = [{"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 300}]
+    refused = record(
+        1, asked="deny", sent="deny", deciders=["deletion"], responses=responses, losses=[["ask", "not heard"]]
+    )
     words = detail(1, command="rm -rf src \x1b[2J[bold]x[/bold]", effects=(("delete", "rm", "/w/src"),))
     for body in (refused, {**words, "diffs": [["src/a.py", "@@ -1 +1 @@\n-old\n+new"]]}, record(2, event="stop")):
         assert spool.append(body) == ""
 
 
-def seen(world: World, *words: str, width: int = 120, **environment: str) -> str:
+def seen(workspace: Workspace, *words: str, width: int = 120, **environment: str) -> str:
     """What a terminal of that width gets from the command."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    argv = [sys.executable, "-m", "trotline", "log", *words, *world.options]
+    argv = [sys.executable, "-m", "trotline", "log", *words, *workspace.options]
     known = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES", "NO_COLOR"}}
     variables = {**known, "TERM": "xterm-256color", **environment}
-    running = subprocess.Popen(argv, cwd=world.project, stdout=theirs, stderr=theirs, env=variables)
+    running = subprocess.Popen(argv, cwd=workspace.project, stdout=theirs, stderr=theirs, env=variables)
     os.close(theirs)
     pieces = []
     try:
@@ -56,10 +58,10 @@ def seen(world: World, *words: str, width: int = 120, **environment: str) -> str
     return b"".join(pieces).decode()
 
 
-def test_calls_are_a_table_and_what_was_refused_is_red(world: World) -> None:
-    text = seen(world)
+def test_calls_are_a_table_and_what_was_refused_is_red(workspace: Workspace) -> None:
+    text = seen(workspace)
     head, *rows = COLOUR.sub("", text).splitlines()
-    assert head.split() == "number time, UTC host event verdict about by".split()
+    assert head.split() == "number time, UTC agent event verdict about by".split()
     assert len(rows) == 2
     assert "denied" in rows[1]
     assert rows[1].rstrip().endswith("deletion")
@@ -67,16 +69,16 @@ def test_calls_are_a_table_and_what_was_refused_is_red(world: World) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_no_line_is_longer_than_the_terminal(world: World, width: int) -> None:
+def test_no_line_is_longer_than_the_terminal(workspace: Workspace, width: int) -> None:
     for words in ([], ["conversations"], ["stats"], ["show", "1"]):
-        lines = COLOUR.sub("", seen(world, *words, width=width)).splitlines()
+        lines = COLOUR.sub("", seen(workspace, *words, width=width)).splitlines()
         assert max(map(len, lines)) <= width
 
 
 def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
-    made = new_world(tmp_path)
-    spool = spool_of(made.roots().state)
-    of = {"host": "factory-droid", "conversation": "0197aaaa-bbbb-cccc-dddd-eeeeffff0000"}
+    made = make_workspace(tmp_path)
+    spool = get_spool(made.roots().state)
+    of = {"agent": "factory-droid", "conversation": "0197aaaa-bbbb-cccc-dddd-eeeeffff0000"}
     for body in (
         record(1, asked="deny", sent="deny", **of),
         detail(1, command="rm -rf src"),
@@ -85,69 +87,73 @@ def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
     ):
         assert spool.append(body) == ""
     calls = COLOUR.sub("", seen(made, width=80)).splitlines()
-    assert calls[0].split() == "no. UTC host event verdict about".split()
+    assert calls[0].split() == "no. UTC agent event verdict about".split()
     assert calls[2].split()[3:] == "factory-droid beforeShellExecution denied rm -rf src".split()
     head, talk = COLOUR.sub("", seen(made, "conversations", width=80)).splitlines()
-    assert head.split() == "begun, UTC host id lasted calls cmds edits denied ended".split()
+    assert head.split() == "begun, UTC agent id lasted calls cmds edits denied ended".split()
     assert talk.split()[2:] == "factory-droid 0197aaaa 1 h 00 2 1 0 1 user_close".split()
     asked = seen(made, "--conversation", "0197aaaa", width=80)
     assert "factory-droid" in asked
 
 
-def test_a_sheet_says_that_words_have_not_come(world: World) -> None:
-    assert "its words have not come" in COLOUR.sub("", seen(world, "show", "3"))
+def test_a_sheet_says_that_words_have_not_come(workspace: Workspace) -> None:
+    assert "its words have not come" in COLOUR.sub("", seen(workspace, "show", "3"))
 
 
 def test_a_script_is_named_by_its_beginning_in_one_line(tmp_path: Path) -> None:
-    made = new_world(tmp_path)
-    spool = spool_of(made.roots().state)
+    made = make_workspace(tmp_path)
+    spool = get_spool(made.roots().state)
     for body in (record(1), detail(1, command="cat > x <<'END'\n\n\tone   two\nEND\n" + "z" * 500)):
         assert spool.append(body) == ""
     first, second = COLOUR.sub("", seen(made, "show", "1", width=200)).splitlines()[:2]
-    assert first.startswith("beforeShellExecution silent  cat > x <<'END' one two END zzz")
+    assert first.startswith("beforeShellExecution none  cat > x <<'END' one two END zzz")
     assert first.rstrip().endswith("z\N{HORIZONTAL ELLIPSIS}")
     assert second.startswith("number, id")
 
 
-def test_what_an_agent_wrote_is_text_and_no_markup(world: World) -> None:
+def test_what_an_agent_wrote_is_text_and_no_markup(workspace: Workspace) -> None:
     for words in ([], ["show", "1"]):
-        text = seen(world, *words, width=200)
+        text = seen(workspace, *words, width=200)
         assert "\x1b[2J" not in text
         assert "[bold]x[/bold]" in text
 
 
-def test_no_colours_for_whoever_wants_none(world: World) -> None:
-    assert "\x1b[" not in seen(world, NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[2m", "").replace("\x1b[0m", "")
+def test_no_colours_for_whoever_wants_none(workspace: Workspace) -> None:
+    assert "\x1b[" not in seen(workspace, NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[2m", "").replace(
+        "\x1b[0m", ""
+    )
 
 
-def test_a_sheet_tells_all_that_is_known_of_an_effect(world: World) -> None:
+def test_a_sheet_tells_all_that_is_known_of_an_effect(workspace: Workspace) -> None:
     more = {"package": "pkg:npm/left-pad", "writes": True}
     words = detail(3, effects=(("install", "install", "project", more), ("delete", "rm", "/w/src")))
-    spool = spool_of(world.roots().state)
+    spool = get_spool(workspace.roots().state)
     assert spool.append(record(3)) == spool.append(words) == ""
-    rows = [" ".join(line.split()) for line in COLOUR.sub("", seen(world, "show", "4")).splitlines()]
+    rows = [" ".join(line.split()) for line in COLOUR.sub("", seen(workspace, "show", "4")).splitlines()]
     assert "install install project package pkg:npm/left-pad, writes" in rows
     assert "delete rm /w/src" in rows
 
 
-def test_one_call_is_a_sheet_with_everything_about_it(world: World) -> None:
-    text = COLOUR.sub("", seen(world, "show", "1"))
-    for part in ("number, id", "said by", "would do", "the host could not hear", "src/a.py", "+new", '"command":'):
+def test_one_call_is_a_sheet_with_everything_about_it(workspace: Workspace) -> None:
+    text = COLOUR.sub("", seen(workspace, "show", "1"))
+    for part in ("number, id", "said by", "would do", "the agent could not hear", "src/a.py", "+new", '"command":'):
         assert part in text
 
 
-def test_figures_are_tables_with_heads(world: World) -> None:
-    text = COLOUR.sub("", seen(world, "stats"))
+def test_figures_are_tables_with_heads(workspace: Workspace) -> None:
+    text = COLOUR.sub("", seen(workspace, "stats"))
     assert re.search(r"calls +p50 +p95 +p99 +who", text)
     assert "\r\n\r\ndenied by" in text
 
 
-def test_what_is_piped_loads_no_rich(world: World) -> None:
+def test_what_is_piped_loads_no_rich(workspace: Workspace) -> None:
     code = (
         "import sys; from trotline.__main__ import main\n"
-        f"sys.argv = {['trotline', 'log', 'stats', *world.options]!r}\n"
+        f"sys.argv = {['trotline', 'log', 'stats', *workspace.options]!r}\n"
         "try:\n    main()\nexcept SystemExit:\n    pass\n"
         "print('rich' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=world.project)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=workspace.project
+    )
     assert done.stdout.splitlines()[-1] == "False"

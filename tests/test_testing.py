@@ -10,20 +10,21 @@ import jsonschema_rs
 import pytest
 
 from trotline import TrotlineError
-from trotline.events import EVENTS, NULLABLE
-from trotline.fields import UNDOCUMENTED
-from trotline.hosts.cursor import read_event
-from trotline.hosts.cursor_editions import NAMES, edition
-from trotline.testing import Agent, HookFailed, payload
+from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
+from trotline.agents.cursor.payloads import read_event
+from trotline.domain.event_fields import UNDOCUMENTED
+from trotline.domain.events import EVENTS, NULLABLE, BeforeShell
+from trotline.testing import FakeAgent, HookFailed, build_payload
+from trotline.testing.fake_agent import CONVERSATION
 
 ROOT = Path(__file__).parent.parent
 RECORDED = sorted((ROOT.parent / "shared" / "corpora" / "payloads").glob("*.jsonl"))
-EVERY = [(name, event) for name in NAMES for event in sorted(edition(name).events)]
+EVERY = [(name, event) for name in EDITION_NAMES for event in sorted(get_edition(name).events)]
 
 
 @pytest.mark.parametrize("edition_name,event", EVERY)
 def test_a_payload_of_any_edition_is_read_as_its_event_with_nothing_left_over(edition_name: str, event: str) -> None:
-    raised = read_event(json.dumps(payload(event, edition_name)))
+    raised = read_event(json.dumps(build_payload(event, edition_name)))
     assert (raised.wire_name, raised.raw) == (event, {})
     assert type(raised) is EVENTS[event]
 
@@ -31,7 +32,7 @@ def test_a_payload_of_any_edition_is_read_as_its_event_with_nothing_left_over(ed
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_payload_of_the_newest_edition_is_valid_by_its_schema(event: str) -> None:
     schema = json.loads((ROOT / "schemas" / f"{event}.payload.schema.json").read_text("utf-8"))
-    jsonschema_rs.validate(schema, payload(event))
+    jsonschema_rs.validate(schema, build_payload(event))
 
 
 def _recordings() -> dict[str, list[dict[str, Any]]]:
@@ -52,7 +53,7 @@ def test_what_is_always_sent_is_in_the_payloads_of_the_newest_edition() -> None:
     for event, bodies in recordings.items():
         always = set.intersection(*(set(body) for body in bodies))
         declared = {name for name in always if name in EVENTS[event].__struct_fields__}
-        assert declared <= set(payload(event)) | NULLABLE | UNDOCUMENTED, event
+        assert declared <= set(build_payload(event)) | NULLABLE | UNDOCUMENTED, event
 
 
 OLD = [
@@ -68,41 +69,41 @@ OLD = [
 
 @pytest.mark.parametrize("edition_name,event,fields", OLD)
 def test_older_editions_send_what_they_sent(edition_name: str, event: str, fields: set[str]) -> None:
-    sent = set(payload(event, edition_name))
+    sent = set(build_payload(event, edition_name))
     assert fields <= sent
     assert not {"session_id", "sandbox", "mcp_server_name", "model_id"} & sent
     assert edition_name == "2026-02" or sent == fields
 
 
 def test_the_path_of_an_attachment_had_another_name() -> None:
-    assert "filePath" in payload("beforeSubmitPrompt", "2025-11")["attachments"][0]
-    assert "file_path" in payload("beforeSubmitPrompt")["attachments"][0]
+    assert "filePath" in build_payload("beforeSubmitPrompt", "2025-11")["attachments"][0]
+    assert "file_path" in build_payload("beforeSubmitPrompt")["attachments"][0]
 
 
 def test_a_field_or_an_event_that_does_not_exist_is_a_mistake_of_the_test() -> None:
     with pytest.raises(TrotlineError, match="has no field `comand`"):
-        payload("beforeShellExecution", comand="ls")
+        build_payload("beforeShellExecution", comand="ls")
     with pytest.raises(TrotlineError, match="no event `workspaceOpen` in edition 2025-11"):
-        payload("workspaceOpen", "2025-11")
+        build_payload("workspaceOpen", "2025-11")
 
 
 SAYS = "cat > /dev/null; echo '{}'"
 
 
-def _says(agent: Agent, kind: str = "user", *, event: str | None = None, **reply: Any) -> None:
-    agent.layer(kind, SAYS.format(json.dumps(reply)), event=event)
+def _says(agent: FakeAgent, kind: str = "user", *, event: str | None = None, **reply: Any) -> None:
+    agent.add_hook(kind, SAYS.format(json.dumps(reply)), event=event)
 
 
 @pytest.mark.parametrize("kind", ["enterprise", "team", "project", "user"])
-def test_a_hook_in_any_layer_answers(agent: Agent, kind: str) -> None:
+def test_a_hook_in_any_layer_answers(agent: FakeAgent, kind: str) -> None:
     _says(agent, kind, event="beforeShellExecution", permission="deny", user_message="no")
     outcome = agent.fire("beforeShellExecution", command="x")
-    assert (outcome.denied, outcome.user_message, outcome.voices[0].layer) == (True, "no", kind)
+    assert (outcome.is_denied, outcome.user_message, outcome.responses[0].layer) == (True, "no", kind)
 
 
-def test_hooks_of_several_layers_add_up_and_a_conversation_goes_on(agent: Agent) -> None:
+def test_hooks_of_several_layers_add_up_and_a_conversation_goes_on(agent: FakeAgent) -> None:
     _says(agent, "user", event="sessionStart", env={"WHO": "me"})
-    agent.layer(
+    agent.add_hook(
         "enterprise",
         'cat > /dev/null; echo "{\\"permission\\": \\"deny\\", \\"user_message\\": \\"$WHO\\"}"',
         event="preToolUse",
@@ -111,29 +112,29 @@ def test_hooks_of_several_layers_add_up_and_a_conversation_goes_on(agent: Agent)
     assert agent.fire("preToolUse", tool_name="Write").user_message == "me"
 
 
-def test_an_event_may_be_given_whole(agent: Agent) -> None:
+def test_an_event_may_be_given_whole(agent: FakeAgent) -> None:
     _says(agent, event="stop", followup_message="go on")
-    assert agent.fire(agent.event("stop", status="completed")).follow_up == "go on"
+    assert agent.fire(agent.build_event("stop", status="completed")).follow_up == "go on"
 
 
-def test_settings_are_those_of_hooks_json(agent: Agent) -> None:
-    agent.layer("user", "sleep 30", event="beforeShellExecution", timeout=0.2, fail_closed=True, matcher="^rm")
-    assert agent.fire("beforeShellExecution", command="rm x", may_fail=True).denied
-    assert not agent.fire("beforeShellExecution", command="ls").voices
+def test_settings_are_those_of_hooks_json(agent: FakeAgent) -> None:
+    agent.add_hook("user", "sleep 30", event="beforeShellExecution", timeout=0.2, fail_closed=True, matcher="^rm")
+    assert agent.fire("beforeShellExecution", command="rm x", may_fail=True).is_denied
+    assert not agent.fire("beforeShellExecution", command="ls").responses
 
 
-def test_a_whole_file_may_be_put_into_a_layer(agent: Agent, tmp_path: Path) -> None:
+def test_a_whole_file_may_be_put_into_a_layer(agent: FakeAgent, tmp_path: Path) -> None:
     content = {"version": 1, "hooks": {"stop": [{"command": 'cat > /dev/null; echo \'{"followup_message": "more"}\''}]}}
-    agent.hooks_json("user", content)
+    agent.write_hooks_json("user", content)
     assert agent.fire("stop").follow_up == "more"
     file = tmp_path / "hooks.json"
     file.write_text(json.dumps(content).replace("more", "less"))
-    agent.hooks_json("user", file)
+    agent.write_hooks_json("user", file)
     assert agent.fire("stop").follow_up == "less"
 
 
-def test_a_file_that_would_not_be_loaded_fails_the_test(agent: Agent) -> None:
-    agent.hooks_json("user", '{"hooks": {}}')
+def test_a_file_that_would_not_be_loaded_fails_the_test(agent: FakeAgent) -> None:
+    agent.write_hooks_json("user", '{"hooks": {}}')
     with pytest.raises(HookFailed, match=r"nothing of .* is in force"):
         agent.fire("stop")
 
@@ -149,17 +150,17 @@ BAD = {
 
 @pytest.mark.parametrize("line,words", BAD.values(), ids=BAD)
 def test_a_reply_outside_the_schema_and_a_failure_fail_the_test_unless_they_may(
-    agent: Agent, line: str, words: str
+    agent: FakeAgent, line: str, words: str
 ) -> None:
-    agent.layer("user", line, event="beforeShellExecution")
+    agent.add_hook("user", line, event="beforeShellExecution")
     with pytest.raises(HookFailed, match=words):
         agent.fire("beforeShellExecution", command="x")
-    assert agent.fire("beforeShellExecution", command="x", may_fail=True).voices
+    assert agent.fire("beforeShellExecution", command="x", may_fail=True).responses
 
 
-def test_a_project_s_script_may_be_changed_by_the_test(agent: Agent) -> None:
+def test_a_project_s_script_may_be_changed_by_the_test(agent: FakeAgent) -> None:
     script = agent.project / ".cursor" / "hooks" / "x.sh"
-    agent.layer("project", ".cursor/hooks/x.sh", event="beforeShellExecution")
+    agent.add_hook("project", ".cursor/hooks/x.sh", event="beforeShellExecution")
     for word in ("allow", "deny"):
         script.parent.mkdir(parents=True, exist_ok=True)
         script.write_text(f'#!/bin/sh\ncat >/dev/null\necho \'{{"permission": "{word}"}}\'\n')
@@ -168,24 +169,24 @@ def test_a_project_s_script_may_be_changed_by_the_test(agent: Agent) -> None:
 
 
 def test_a_relative_path_in_a_command_line_is_found_from_where_the_test_runs(
-    agent: Agent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    agent: FakeAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my hook.py").write_text('print(\'{"permission": "deny"}\')')
     (tmp_path / "hook.py").write_text('print(\'{"permission": "deny"}\')')
-    agent.layer("project", f"{Path(sys.executable).name} hook.py", event="beforeShellExecution")
-    assert agent.fire("beforeShellExecution", command="x").denied
+    agent.add_hook("project", f"{Path(sys.executable).name} hook.py", event="beforeShellExecution")
+    assert agent.fire("beforeShellExecution", command="x").is_denied
 
 
-def test_a_link_to_an_interpreter_stays_a_link(agent: Agent, tmp_path: Path) -> None:
+def test_a_link_to_an_interpreter_stays_a_link(agent: FakeAgent, tmp_path: Path) -> None:
     link = tmp_path / "python-of-a-venv"
     link.symlink_to(sys.executable)
-    agent.layer("user", f"{link} -c pass", event="stop")
+    agent.add_hook("user", f"{link} -c pass", event="stop")
     assert str(link) in agent.engine.current.configuration.hooks[0].command
 
 
-def test_nothing_of_the_person_is_seen_and_time_stands_still(agent: Agent) -> None:
-    agent.layer(
+def test_nothing_of_the_person_is_seen_and_time_stands_still(agent: FakeAgent) -> None:
+    agent.add_hook(
         "user",
         'cat > /dev/null; echo "{\\"permission\\": \\"deny\\", \\"user_message\\": \\"$HOME\\"}"',
         event="beforeShellExecution",
@@ -197,19 +198,19 @@ def test_nothing_of_the_person_is_seen_and_time_stands_still(agent: Agent) -> No
     assert agent.fire("beforeShellExecution", command="x").call.received_us == agent.now
 
 
-def test_a_layer_that_does_not_exist_is_named(agent: Agent) -> None:
+def test_a_layer_that_does_not_exist_is_named(agent: FakeAgent) -> None:
     with pytest.raises(TrotlineError, match="no layer `company`"):
-        agent.layer("company", "x")
+        agent.add_hook("company", "x")
 
 
 def test_the_plugin_is_there_with_the_package_alone_and_a_bad_hook_is_a_failed_test(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(
         "def test_good(agent):\n"
         "    line = 'cat > /dev/null; echo \\'{\"permission\": \"deny\"}\\''\n"
-        "    agent.layer('user', line, event='beforeShellExecution')\n"
-        "    assert agent.fire('beforeShellExecution', command='x').denied\n"
+        "    agent.add_hook('user', line, event='beforeShellExecution')\n"
+        "    assert agent.fire('beforeShellExecution', command='x').is_denied\n"
         "def test_bad(agent):\n"
-        "    agent.layer('user', 'echo nonsense', event='beforeShellExecution')\n"
+        "    agent.add_hook('user', 'echo nonsense', event='beforeShellExecution')\n"
         "    agent.fire('beforeShellExecution', command='x')\n"
     )
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", str(tmp_path)]
@@ -222,4 +223,9 @@ def test_the_plugin_is_there_with_the_package_alone_and_a_bad_hook_is_a_failed_t
 def test_pytest_loads_little_because_of_us() -> None:
     code = "import trotline.testing.plugin, sys; print(' '.join(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"msgspec", "re2", "httpx2", "click", "trotline.testing.agent"} & set(done.stdout.split())
+    assert not {"msgspec", "re2", "httpx2", "click", "trotline.testing.fake_agent"} & set(done.stdout.split())
+
+
+def test_the_fake_agent_fires_event_objects_in_its_own_conversation(agent: FakeAgent) -> None:
+    outcome = agent.fire(BeforeShell(command="ls"))
+    assert (outcome.event.conversation_id, outcome.event.workspace_roots) == (CONVERSATION, (str(agent.project),))

@@ -1,6 +1,6 @@
 """The command line as a person sees it: files, commands and the exact output, one story per file of transcripts/.
 
-A transcript begins with its note. `-- name --` begins a file of the world (`-- name * --` an executable one), and
+A transcript begins with its note. `-- name --` begins a file of the workspace (`-- name * --` an executable one), and
 `-- transcript --` the commands with what they print; a code other than 0 stands in the last line of its command as
 `[exit 1]`. Commands are run in the project, by real processes, with nothing on the PATH but `system/usr/bin`;
 `--home` and `--system` are given to those that take them, so that no machine's own files are read.
@@ -16,8 +16,8 @@ from typing import NamedTuple
 import click
 import pytest
 
+from kit import Workspace, make_workspace, run_trotline
 from trotline.cli import COMMANDS, group
-from worlds import World, new_world, trotline_process
 
 TRANSCRIPTS = sorted((Path(__file__).parent / "transcripts").glob("*.txt"))
 HEADING = re.compile(r"^-- (?P<name>.+?)(?P<runs> \*)? --$", re.MULTILINE)
@@ -40,28 +40,28 @@ def read_story(text: str) -> Story:
     return Story(text[: headings[0].start()], parts, executable, transcript)
 
 
-def build(story: Story, path: Path) -> World:
-    world = new_world(path)
+def build(story: Story, path: Path) -> Workspace:
+    workspace = make_workspace(path)
     for name, text in story.files.items():
-        world.write(name, text, 0o755 if name in story.executable else 0o644)
-    return world
+        workspace.write(name, text, 0o755 if name in story.executable else 0o644)
+    return workspace
 
 
-def told(story: Story, world: World) -> str:
-    """What the commands of a story print in this world."""
+def told(story: Story, workspace: Workspace) -> str:
+    """What the commands of a story print in this workspace."""
     commands = [line for line in story.transcript.splitlines() if line.startswith("$ ")]
-    return "\n".join(f"{line}\n{printed(shlex.split(line[2:]), world)}" for line in commands)
+    return "\n".join(f"{line}\n{printed(shlex.split(line[2:]), workspace)}" for line in commands)
 
 
-def printed(words: list[str], world: World) -> str:
+def printed(words: list[str], workspace: Workspace) -> str:
     assert words[0] == "trotline"
     takes = words[1] in COMMANDS and any(option.name == "home" for option in command_named(words).params)
-    roots = ["--home", str(world.home), "--system", str(world.system)] if takes else []
-    path = {"PATH": str(world.system / "usr" / "bin")}
-    done = trotline_process(*words[1:], *roots, cwd=world.project, environment=path)
+    roots = ["--home", str(workspace.home), "--system", str(workspace.system)] if takes else []
+    path = {"PATH": str(workspace.system / "usr" / "bin")}
+    done = run_trotline(*words[1:], *roots, cwd=workspace.project, environment=path)
     text = done.stdout + done.stderr
     for name in ("project", "home", "system"):
-        text = text.replace(str(world.path / name), f"${name.upper()}")
+        text = text.replace(str(workspace.path / name), f"${name.upper()}")
     return text + (f"[exit {done.returncode}]\n" if done.returncode else "")
 
 

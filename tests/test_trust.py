@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from trotline.config.trust import MOST_WORDS, Coverage, Digests, coverage_of
-from worlds import World, new_world, trotline_process
+from kit import Workspace, make_workspace, run_trotline
+from trotline.config.trust import MAX_WORDS, Digests, TrustCoverage, build_coverage
 
 ALLOW = '#!/bin/sh\ncat > /dev/null\necho \'{"permission": "allow"}\'\n'
 
@@ -45,9 +45,9 @@ RAN = [".cursor/hooks/guard.sh", "tools/check.sh --config tools/check.conf", "sh
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
+def workspace(tmp_path: Path) -> Workspace:
     """A workspace with hooks in both trees, in tools/, and with files that no hook is known to use."""
-    made = new_world(tmp_path)
+    made = make_workspace(tmp_path)
     made.write("project", json.dumps(HOOKS) + "\n")
     made.write("claude-project", "{}\n")
     made.write("claude-local", "{}\n")
@@ -58,98 +58,98 @@ def world(tmp_path: Path) -> World:
     return made
 
 
-def trotline(world: World, *words: str) -> "subprocess.CompletedProcess[str]":
-    return trotline_process(*words, *world.options, cwd=world.path)
+def trotline(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
+    return run_trotline(*words, *workspace.options, cwd=workspace.path)
 
 
-def fire(world: World, *words: str, event: str = "beforeShellExecution") -> dict[str, Any]:
-    done = trotline(world, "fire", event, "--set", "command=ls", "--json", *words)
+def fire(workspace: Workspace, *words: str, event: str = "beforeShellExecution") -> dict[str, Any]:
+    done = trotline(workspace, "fire", event, "--set", "command=ls", "--json", *words)
     data: dict[str, Any] = json.loads(done.stdout)["data"]
     assert done.returncode == {"deny": 20, "ask": 10}.get(data["decision"]["permission"], 0)
     return data
 
 
-def ran(world: World, *words: str) -> list[str]:
-    return [run["line"] for run in fire(world, *words)["runs"]]
+def ran(workspace: Workspace, *words: str) -> list[str]:
+    return [run["line"] for run in fire(workspace, *words)["runs"]]
 
 
-def state(world: World) -> dict[str, Any]:
+def state(workspace: Workspace) -> dict[str, Any]:
     """How `trust --status` says things stand."""
-    done = trotline(world, "trust", "--status", "--json")
+    done = trotline(workspace, "trust", "--status", "--json")
     answer = json.loads(done.stdout)
     assert done.returncode == (0 if answer["ok"] else 1)
     data: dict[str, Any] = answer["data"][0]
     return data
 
 
-def why_not(world: World) -> set[str]:
+def why_not(workspace: Workspace) -> set[str]:
     """Why the hooks of the workspace did not run; empty if one of them did."""
-    data = fire(world)
+    data = fire(workspace)
     return {entry["why"] for entry in data["not_run"]} if not data["runs"] else set()
 
 
-def trust(world: World) -> None:
-    assert trotline(world, "trust", "--yes").returncode == 0
+def trust(workspace: Workspace) -> None:
+    assert trotline(workspace, "trust", "--yes").returncode == 0
 
 
 # before anybody said anything
 
 
-def test_hooks_of_an_untrusted_project_do_not_run_and_are_listed_with_the_reason(world: World) -> None:
-    world.script("project/.cursor/hooks/guard.sh", "#!/bin/sh\n: > ran\n")
-    data = fire(world)
+def test_hooks_of_an_untrusted_project_do_not_run_and_are_listed_with_the_reason(workspace: Workspace) -> None:
+    workspace.script("project/.cursor/hooks/guard.sh", "#!/bin/sh\n: > ran\n")
+    data = fire(workspace)
     assert data["runs"] == []
     assert [(entry["line"], entry["why"]) for entry in data["not_run"]] == [
         (line, "the workspace is not trusted") for line in RAN
     ]
-    assert data["decision"]["permission"] == "silent"
-    assert not (world.project / "ran").exists()
+    assert data["decision"]["permission"] == "none"
+    assert not (workspace.project / "ran").exists()
 
 
-def test_the_story_names_every_hook_that_did_not_run(world: World) -> None:
-    done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls")
+def test_the_story_names_every_hook_that_did_not_run(workspace: Workspace) -> None:
+    done = trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls")
     assert all(line in done.stdout for line in RAN)
     assert done.stdout.count("not run: the workspace is not trusted") == len(RAN)
 
 
-def test_a_script_that_fires_is_warned_of_hooks_that_did_not_run(world: World) -> None:
-    done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--json")
+def test_a_script_that_fires_is_warned_of_hooks_that_did_not_run(workspace: Workspace) -> None:
+    done = trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls", "--json")
     assert done.stderr.startswith("warning: 3 hooks of the project did not run\n")
     assert "--trust-digest" in done.stderr
-    trust(world)
-    assert trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--json").stderr == ""
+    trust(workspace)
+    assert trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls", "--json").stderr == ""
 
 
-def test_a_dry_run_says_that_untrusted_hooks_would_not_run(world: World) -> None:
-    done = trotline(world, "fire", "beforeShellExecution", "--set", "command=ls", "--dry-run", "--json")
+def test_a_dry_run_says_that_untrusted_hooks_would_not_run(workspace: Workspace) -> None:
+    done = trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls", "--dry-run", "--json")
     data = json.loads(done.stdout)["data"]
     assert data["would_run"] == []
     assert [entry["line"] for entry in data["would_not"]] == RAN
 
 
-def test_without_a_terminal_nobody_is_asked_and_nothing_is_trusted(world: World) -> None:
-    done = trotline(world, "trust")
+def test_without_a_terminal_nobody_is_asked_and_nothing_is_trusted(workspace: Workspace) -> None:
+    done = trotline(workspace, "trust")
     assert done.returncode == 1
     assert "error: nobody is here to be asked" in done.stderr
     hint = done.stderr.split("hint:")[1]
     assert "--yes" in hint
     assert "--trust-digest" in hint
-    assert ran(world) == []
+    assert ran(workspace) == []
 
 
-def test_without_a_terminal_the_error_is_an_envelope_for_programs(world: World) -> None:
-    done = trotline(world, "trust", "--json")
+def test_without_a_terminal_the_error_is_an_envelope_for_programs(workspace: Workspace) -> None:
+    done = trotline(workspace, "trust", "--json")
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["ok"]) == (1, False)
     assert "nobody is here to be asked" in answer["problems"][0]["message"]
-    assert ran(world) == []
+    assert ran(workspace) == []
 
 
 @pytest.mark.parametrize("answer, hooks", [("y\n", RAN), ("n\n", []), ("\n", [])], ids=["yes", "no", "nothing"])
-def test_a_person_at_a_terminal_is_asked(world: World, answer: str, hooks: list[str]) -> None:
+def test_a_person_at_a_terminal_is_asked(workspace: Workspace, answer: str, hooks: list[str]) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
-        [sys.executable, "-m", "trotline", "trust", *world.options],
+        [sys.executable, "-m", "trotline", "trust", *workspace.options],
         stdin=theirs,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -161,14 +161,14 @@ def test_a_person_at_a_terminal_is_asked(world: World, answer: str, hooks: list[
     os.close(theirs)
     assert "Trust these hooks to run as you?" in output.decode()
     assert process.returncode == (0 if hooks else 1)
-    assert ran(world) == hooks
+    assert ran(workspace) == hooks
 
 
 # saying yes
 
 
-def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(world: World) -> None:
-    done = trotline(world, "trust", "--yes")
+def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(workspace: Workspace) -> None:
+    done = trotline(workspace, "trust", "--yes")
     assert done.returncode == 0
     would_run, covered, not_covered = done.stdout.split("\n\n")[1:4]
     assert would_run.startswith("3 hooks would run as you:")
@@ -179,8 +179,8 @@ def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(world: World)
     assert [line.strip() for line in not_covered.splitlines()[1:]] == ["sh"]
 
 
-def test_yes_says_the_same_to_programs(world: World) -> None:
-    answer = json.loads(trotline(world, "trust", "--yes", "--json").stdout)
+def test_yes_says_the_same_to_programs(workspace: Workspace) -> None:
+    answer = json.loads(trotline(workspace, "trust", "--yes", "--json").stdout)
     data = answer["data"][0]
     assert answer["ok"]
     assert data["trusted"]
@@ -189,165 +189,167 @@ def test_yes_says_the_same_to_programs(world: World) -> None:
     assert data["not_covered"] == ["sh"]
 
 
-def test_the_question_and_yes_print_the_same(world: World) -> None:
-    assert trotline(world, "trust").stdout == trotline(world, "trust", "--yes").stdout
+def test_the_question_and_yes_print_the_same(workspace: Workspace) -> None:
+    assert trotline(workspace, "trust").stdout == trotline(workspace, "trust", "--yes").stdout
 
 
-def test_after_yes_the_hooks_run(world: World) -> None:
-    trust(world)
-    data = fire(world)
+def test_after_yes_the_hooks_run(workspace: Workspace) -> None:
+    trust(workspace)
+    data = fire(workspace)
     assert [(run["line"], run["permission"]) for run in data["runs"]] == [(line, "allow") for line in RAN]
     assert (data["not_run"], data["alarms"]) == ([], [])
 
 
-def test_to_trust_twice_changes_nothing(world: World) -> None:
-    trust(world)
-    trust(world)
-    assert ran(world) == RAN
+def test_to_trust_twice_changes_nothing(workspace: Workspace) -> None:
+    trust(workspace)
+    trust(workspace)
+    assert ran(workspace) == RAN
 
 
-def test_the_consent_text_does_not_talk_to_the_terminal(world: World) -> None:
+def test_the_consent_text_does_not_talk_to_the_terminal(workspace: Workspace) -> None:
     hooks = {"stop": [{"command": "echo \x1b]0;title\x07 \x1b[2J x.sh"}]}
-    world.write("project", json.dumps({"version": 1, "hooks": hooks}))
-    printed = trotline(world, "trust", "--yes").stdout
+    workspace.write("project", json.dumps({"version": 1, "hooks": hooks}))
+    printed = trotline(workspace, "trust", "--yes").stdout
     assert "x.sh" in printed
     assert not {"\x1b", "\x07"} & set(printed)
 
 
-def test_a_workspace_with_too_many_files_to_cover_cannot_be_trusted(world: World) -> None:
-    crowd = world.project / ".cursor" / "hooks" / "crowd"
+def test_a_workspace_with_too_many_files_to_cover_cannot_be_trusted(workspace: Workspace) -> None:
+    crowd = workspace.project / ".cursor" / "hooks" / "crowd"
     crowd.mkdir()
     for number in range(5001):
         (crowd / str(number)).touch()
-    done = trotline(world, "trust", "--yes")
+    done = trotline(workspace, "trust", "--yes")
     assert done.returncode == 1
     assert "cannot be trusted: its hook directories hold more than 5000 files" in done.stderr
-    assert ran(world) == []
+    assert ran(workspace) == []
 
 
 # losing it
 
 
 @pytest.mark.parametrize("name", COVERED)
-def test_one_changed_byte_ends_trust_and_the_old_byte_brings_it_back(world: World, name: str) -> None:
-    trust(world)
-    file = world.project / name
+def test_one_changed_byte_ends_trust_and_the_old_byte_brings_it_back(workspace: Workspace, name: str) -> None:
+    trust(workspace)
+    file = workspace.project / name
     before = file.read_bytes()
     file.write_bytes(before[:-1] + b" ")
-    assert why_not(world) == {f"the workspace changed since it was trusted: {name}"}
+    assert why_not(workspace) == {f"the workspace changed since it was trusted: {name}"}
     file.write_bytes(before)
-    assert ran(world) == RAN
+    assert ran(workspace) == RAN
 
 
 @pytest.mark.parametrize("tree", [".cursor/hooks", ".claude/hooks"])
-def test_a_new_file_beside_the_hooks_ends_trust(world: World, tree: str) -> None:
-    trust(world)
-    added = world.write(f"project/{tree}/new/added.txt", "x")
-    assert why_not(world) == {f"the workspace changed since it was trusted: {tree}/new/added.txt"}
+def test_a_new_file_beside_the_hooks_ends_trust(workspace: Workspace, tree: str) -> None:
+    trust(workspace)
+    added = workspace.write(f"project/{tree}/new/added.txt", "x")
+    assert why_not(workspace) == {f"the workspace changed since it was trusted: {tree}/new/added.txt"}
     added.unlink()
-    assert ran(world) == RAN
+    assert ran(workspace) == RAN
 
 
 @pytest.mark.parametrize("name", [".cursor/hooks/lib/deep/words.txt", ".claude/hooks/words.txt", "tools/check.conf"])
-def test_a_file_that_is_gone_ends_trust(world: World, name: str) -> None:
-    trust(world)
-    file = world.project / name
+def test_a_file_that_is_gone_ends_trust(workspace: Workspace, name: str) -> None:
+    trust(workspace)
+    file = workspace.project / name
     before = file.read_bytes()
     file.unlink()
-    assert why_not(world) == {f"the workspace changed since it was trusted: {name}"}
+    assert why_not(workspace) == {f"the workspace changed since it was trusted: {name}"}
     file.write_bytes(before)
-    assert ran(world) == RAN
+    assert ran(workspace) == RAN
 
 
-def test_a_file_that_becomes_executable_ends_trust(world: World) -> None:
-    trust(world)
-    file = world.project / ".cursor/hooks/lib/deep/words.txt"
+def test_a_file_that_becomes_executable_ends_trust(workspace: Workspace) -> None:
+    trust(workspace)
+    file = workspace.project / ".cursor/hooks/lib/deep/words.txt"
     file.chmod(0o755)
-    assert why_not(world) == {"the workspace changed since it was trusted: .cursor/hooks/lib/deep/words.txt"}
+    assert why_not(workspace) == {"the workspace changed since it was trusted: .cursor/hooks/lib/deep/words.txt"}
     file.chmod(0o644)
-    assert ran(world) == RAN
+    assert ran(workspace) == RAN
 
 
-def test_a_new_hook_in_a_settings_file_ends_trust(world: World) -> None:
-    trust(world)
+def test_a_new_hook_in_a_settings_file_ends_trust(workspace: Workspace) -> None:
+    trust(workspace)
     hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "true"}]}]}
-    world.write("claude-local", json.dumps({"hooks": hooks}))
-    assert why_not(world) == {"the workspace changed since it was trusted: .claude/settings.local.json"}
+    workspace.write("claude-local", json.dumps({"hooks": hooks}))
+    assert why_not(workspace) == {"the workspace changed since it was trusted: .claude/settings.local.json"}
 
 
-def test_a_script_that_is_replaced_by_a_link_to_another_ends_trust(world: World) -> None:
-    trust(world)
-    world.script("elsewhere/guard.sh", "#!/bin/sh\n")
-    script = world.project / ".cursor/hooks/guard.sh"
+def test_a_script_that_is_replaced_by_a_link_to_another_ends_trust(workspace: Workspace) -> None:
+    trust(workspace)
+    workspace.script("elsewhere/guard.sh", "#!/bin/sh\n")
+    script = workspace.project / ".cursor/hooks/guard.sh"
     script.unlink()
-    script.symlink_to(world.path / "elsewhere/guard.sh")
-    assert ran(world) == []
+    script.symlink_to(workspace.path / "elsewhere/guard.sh")
+    assert ran(workspace) == []
 
 
-def test_what_no_hook_is_known_to_use_may_change(world: World) -> None:
-    trust(world)
-    world.write("project/src/main.py", "other\n")
-    world.write("project/tools/unrelated.sh", "other\n")
-    assert ran(world) == RAN
+def test_what_no_hook_is_known_to_use_may_change(workspace: Workspace) -> None:
+    trust(workspace)
+    workspace.write("project/src/main.py", "other\n")
+    workspace.write("project/tools/unrelated.sh", "other\n")
+    assert ran(workspace) == RAN
 
 
-def test_untrust_takes_it_back_and_says_whether_there_was_any(world: World) -> None:
-    trust(world)
-    done = trotline(world, "untrust")
-    assert (done.returncode, done.stdout) == (0, f"{world.project}: no longer trusted\n")
-    assert why_not(world) == {"the workspace is not trusted"}
-    assert trotline(world, "untrust").stdout == f"{world.project}: was not trusted\n"
+def test_revoking_takes_trust_back_and_says_whether_there_was_any(workspace: Workspace) -> None:
+    trust(workspace)
+    done = trotline(workspace, "trust", "--revoke")
+    assert (done.returncode, done.stdout) == (0, f"{workspace.project}: no longer trusted\n")
+    assert why_not(workspace) == {"the workspace is not trusted"}
+    assert trotline(workspace, "trust", "--revoke").stdout == f"{workspace.project}: was not trusted\n"
 
 
-def test_a_hook_that_changes_a_covered_file_while_it_runs_raises_an_alarm(world: World) -> None:
-    world.script("project/tools/check.sh", "#!/bin/sh\ncat > /dev/null\necho changed >> tools/check.conf\necho '{}'\n")
-    trust(world)
-    data = fire(world)
+def test_a_hook_that_changes_a_covered_file_while_it_runs_raises_an_alarm(workspace: Workspace) -> None:
+    workspace.script(
+        "project/tools/check.sh", "#!/bin/sh\ncat > /dev/null\necho changed >> tools/check.conf\necho '{}'\n"
+    )
+    trust(workspace)
+    data = fire(workspace)
     assert [run["line"] for run in data["runs"]] == RAN
-    assert data["alarms"] == [f"files that trust in {world.project} covers changed while its hooks ran"]
-    assert why_not(world) == {"the workspace changed since it was trusted: tools/check.conf"}
+    assert data["alarms"] == [f"files that trust in {workspace.project} covers changed while its hooks ran"]
+    assert why_not(workspace) == {"the workspace changed since it was trusted: tools/check.conf"}
 
 
 # what is covered
 
 
-def test_a_link_that_leaves_the_workspace_is_not_covered_and_is_listed(world: World) -> None:
-    outside = world.script("elsewhere/outside.sh", ALLOW)
-    (world.project / "tools" / "link.sh").symlink_to(outside)
-    world.write(
+def test_a_link_that_leaves_the_workspace_is_not_covered_and_is_listed(workspace: Workspace) -> None:
+    outside = workspace.script("elsewhere/outside.sh", ALLOW)
+    (workspace.project / "tools" / "link.sh").symlink_to(outside)
+    workspace.write(
         "project", json.dumps({"version": 1, "hooks": {"beforeShellExecution": [{"command": "tools/link.sh"}]}})
     )
-    assert trotline(world, "trust", "--yes").returncode == 0
-    assert state(world)["not_covered"] == ["tools/link.sh"]
-    assert "tools/link.sh" not in state(world)["covered"]
+    assert trotline(workspace, "trust", "--yes").returncode == 0
+    assert state(workspace)["not_covered"] == ["tools/link.sh"]
+    assert "tools/link.sh" not in state(workspace)["covered"]
     outside.write_text(ALLOW + "\n")
-    assert ran(world) == ["tools/link.sh"]
+    assert ran(workspace) == ["tools/link.sh"]
 
 
-def covered(world: World) -> Coverage:
-    return coverage_of(world.project, world.load().layers, world.roots(), Digests())
+def covered(workspace: Workspace) -> TrustCoverage:
+    return build_coverage(workspace.project, workspace.load().layers, workspace.roots(), Digests())
 
 
-def test_a_command_of_more_words_than_are_looked_at_cannot_be_covered(world: World) -> None:
-    def of(words: int) -> Coverage:
+def test_a_command_of_more_words_than_are_looked_at_cannot_be_covered(workspace: Workspace) -> None:
+    def of(words: int) -> TrustCoverage:
         line = " ".join(["true", *(f"word{at}" for at in range(words - 2)), "tools/check.sh"])
-        world.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": line}]}}))
-        return covered(world)
+        workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": line}]}}))
+        return covered(workspace)
 
-    assert "tools/check.sh" in of(MOST_WORDS).files
-    assert of(MOST_WORDS + 1).problem == f"a command of `stop` has more than {MOST_WORDS} words"
+    assert "tools/check.sh" in of(MAX_WORDS).files
+    assert of(MAX_WORDS + 1).problem == f"a command of `stop` has more than {MAX_WORDS} words"
 
 
-def test_links_below_a_linked_directory_are_followed_and_listed(world: World) -> None:
-    inner, outer = world.project / "inner", world.path / "outer"
-    for directory in (inner, outer, world.project / "deep"):
+def test_links_below_a_linked_directory_are_followed_and_listed(workspace: Workspace) -> None:
+    inner, outer = workspace.project / "inner", workspace.path / "outer"
+    for directory in (inner, outer, workspace.project / "deep"):
         directory.mkdir()
         (directory / "words.txt").write_text("first\n")
-    (world.project / ".cursor" / "hooks" / "link").symlink_to(inner)
-    (inner / "further").symlink_to(world.project / "deep")
+    (workspace.project / ".cursor" / "hooks" / "link").symlink_to(inner)
+    (inner / "further").symlink_to(workspace.project / "deep")
     (inner / "out").symlink_to(outer)
     (inner / "round").symlink_to(inner)
-    coverage = covered(world)
+    coverage = covered(workspace)
     names = [name for name in coverage.files if name.startswith(".cursor/hooks/link")]
     assert sorted(names) == [
         ".cursor/hooks/link",
@@ -371,10 +373,10 @@ def test_links_below_a_linked_directory_are_followed_and_listed(world: World) ->
         ("../elsewhere/guard.sh", "../elsewhere/guard.sh"),
     ],
 )
-def test_what_a_command_uses_from_elsewhere_is_listed(world: World, command: str, listed: str) -> None:
-    world.script("elsewhere/guard.sh")
-    world.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
-    assert listed in state(world)["not_covered"]
+def test_what_a_command_uses_from_elsewhere_is_listed(workspace: Workspace, command: str, listed: str) -> None:
+    workspace.script("elsewhere/guard.sh")
+    workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
+    assert listed in state(workspace)["not_covered"]
 
 
 @pytest.mark.parametrize(
@@ -392,156 +394,156 @@ def test_what_a_command_uses_from_elsewhere_is_listed(world: World, command: str
         "sh src/../tools/check.sh",
     ],
 )
-def test_a_file_that_a_command_names_is_covered_however_it_is_named(world: World, command: str) -> None:
-    world.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
-    assert "tools/check.sh" in state(world)["covered"]
+def test_a_file_that_a_command_names_is_covered_however_it_is_named(workspace: Workspace, command: str) -> None:
+    workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
+    assert "tools/check.sh" in state(workspace)["covered"]
 
 
-def test_an_absolute_path_into_the_workspace_is_covered(world: World) -> None:
-    hooks = {"stop": [{"command": f"{world.project}/tools/check.sh"}]}
-    world.write("project", json.dumps({"version": 1, "hooks": hooks}))
-    assert "tools/check.sh" in state(world)["covered"]
+def test_an_absolute_path_into_the_workspace_is_covered(workspace: Workspace) -> None:
+    hooks = {"stop": [{"command": f"{workspace.project}/tools/check.sh"}]}
+    workspace.write("project", json.dumps({"version": 1, "hooks": hooks}))
+    assert "tools/check.sh" in state(workspace)["covered"]
 
 
 # showing what changed
 
 
-def test_the_difference_is_shown_line_by_line(world: World) -> None:
-    trust(world)
-    world.write("project/tools/check.conf", "first\nthird\n")
-    done = trotline(world, "trust", "--status")
+def test_the_difference_is_shown_line_by_line(workspace: Workspace) -> None:
+    trust(workspace)
+    workspace.write("project/tools/check.conf", "first\nthird\n")
+    done = trotline(workspace, "trust", "--status")
     assert done.returncode == 1
     shown = [line.strip() for line in done.stdout.splitlines()]
-    assert f"{world.project}  changed since it was trusted" in shown
+    assert f"{workspace.project}  changed since it was trusted" in shown
     for line in ("--- trusted/tools/check.conf", "+++ now/tools/check.conf", "first", "-second", "+third"):
         assert line in shown
 
 
-def test_an_added_a_removed_and_a_newly_executable_file_are_shown(world: World) -> None:
-    trust(world)
-    world.write("project/.cursor/hooks/added.txt", "added\n")
-    (world.project / "tools/check.conf").unlink()
-    (world.project / ".cursor/hooks/lib/deep/words.txt").chmod(0o755)
-    shown = trotline(world, "trust", "--status").stdout
+def test_an_added_a_removed_and_a_newly_executable_file_are_shown(workspace: Workspace) -> None:
+    trust(workspace)
+    workspace.write("project/.cursor/hooks/added.txt", "added\n")
+    (workspace.project / "tools/check.conf").unlink()
+    (workspace.project / ".cursor/hooks/lib/deep/words.txt").chmod(0o755)
+    shown = trotline(workspace, "trust", "--status").stdout
     assert "+added" in shown
     assert "-second" in shown
     assert ".cursor/hooks/lib/deep/words.txt: its mode changed" in shown
 
 
-def test_to_trust_anew_shows_the_difference_and_then_holds(world: World) -> None:
-    trust(world)
-    world.write("project/tools/check.conf", "first\nthird\n")
-    done = trotline(world, "trust", "--yes")
+def test_to_trust_anew_shows_the_difference_and_then_holds(workspace: Workspace) -> None:
+    trust(workspace)
+    workspace.write("project/tools/check.conf", "first\nthird\n")
+    done = trotline(workspace, "trust", "--yes")
     assert "+third" in done.stdout
-    assert ran(world) == RAN
+    assert ran(workspace) == RAN
 
 
-def test_the_status_never_grants_anything(world: World) -> None:
-    assert state(world)["state"] == "never trusted"
-    assert state(world)["state"] == "never trusted"
-    trust(world)
-    assert (state(world)["state"], state(world)["changes"]) == ("trusted", [])
-    world.write("project/tools/check.conf", "x")
-    assert (state(world)["state"], state(world)["changes"]) == (
+def test_the_status_never_grants_anything(workspace: Workspace) -> None:
+    assert state(workspace)["state"] == "never trusted"
+    assert state(workspace)["state"] == "never trusted"
+    trust(workspace)
+    assert (state(workspace)["state"], state(workspace)["changes"]) == ("trusted", [])
+    workspace.write("project/tools/check.conf", "x")
+    assert (state(workspace)["state"], state(workspace)["changes"]) == (
         "changed since it was trusted",
         ["tools/check.conf"],
     )
-    assert ran(world) == []
+    assert ran(workspace) == []
 
 
 # in CI
 
 
-def test_a_digest_on_the_command_line_is_trust_for_one_call(world: World) -> None:
-    digest = state(world)["digest"]
-    assert ran(world, "--trust-digest", digest) == RAN
-    assert ran(world) == []
+def test_a_digest_on_the_command_line_is_trust_for_one_call(workspace: Workspace) -> None:
+    digest = state(workspace)["digest"]
+    assert ran(workspace, "--trust-digest", digest) == RAN
+    assert ran(workspace) == []
 
 
-def test_the_digest_is_in_the_text_for_people_too(world: World) -> None:
-    digest = trotline(world, "trust", "--status").stdout.split()[-1]
-    assert ran(world, "--trust-digest", digest) == RAN
+def test_the_digest_is_in_the_text_for_people_too(workspace: Workspace) -> None:
+    digest = trotline(workspace, "trust", "--status").stdout.split()[-1]
+    assert ran(workspace, "--trust-digest", digest) == RAN
 
 
 @pytest.mark.parametrize("wrong", ["0" * 64, "", "short", "*"])
-def test_another_digest_is_no_trust(world: World, wrong: str) -> None:
-    assert ran(world, "--trust-digest", wrong) == []
+def test_another_digest_is_no_trust(workspace: Workspace, wrong: str) -> None:
+    assert ran(workspace, "--trust-digest", wrong) == []
 
 
-def test_part_of_a_digest_is_no_trust(world: World) -> None:
-    digest = state(world)["digest"]
-    assert ran(world, "--trust-digest", digest[:-1]) == []
-    assert ran(world, "--trust-digest", digest.upper()) == []
+def test_part_of_a_digest_is_no_trust(workspace: Workspace) -> None:
+    digest = state(workspace)["digest"]
+    assert ran(workspace, "--trust-digest", digest[:-1]) == []
+    assert ran(workspace, "--trust-digest", digest.upper()) == []
 
 
-def test_a_digest_is_of_no_use_after_a_change(world: World) -> None:
-    digest = state(world)["digest"]
-    world.write("project/tools/check.conf", "x")
-    assert ran(world, "--trust-digest", digest) == []
+def test_a_digest_is_of_no_use_after_a_change(workspace: Workspace) -> None:
+    digest = state(workspace)["digest"]
+    workspace.write("project/tools/check.conf", "x")
+    assert ran(workspace, "--trust-digest", digest) == []
 
 
-def test_of_several_digests_one_fits(world: World) -> None:
-    digest = state(world)["digest"]
-    assert ran(world, "--trust-digest", "0" * 64, "--trust-digest", digest) == RAN
+def test_of_several_digests_one_fits(workspace: Workspace) -> None:
+    digest = state(workspace)["digest"]
+    assert ran(workspace, "--trust-digest", "0" * 64, "--trust-digest", digest) == RAN
 
 
 # which layers need it
 
 
 @pytest.mark.parametrize("layer", ["claude-project", "claude-local"])
-def test_claude_codes_files_in_a_project_need_the_same_trust(world: World, layer: str) -> None:
-    world.script("project/.claude/hooks/guard.sh", ALLOW)
+def test_claude_codes_files_in_a_project_need_the_same_trust(workspace: Workspace, layer: str) -> None:
+    workspace.script("project/.claude/hooks/guard.sh", ALLOW)
     group = {"hooks": [{"type": "command", "command": ".claude/hooks/guard.sh"}]}
-    world.write(layer, json.dumps({"hooks": {"PreToolUse": [group]}}))
+    workspace.write(layer, json.dumps({"hooks": {"PreToolUse": [group]}}))
     tool = ("preToolUse", "--set", "tool_name=Shell", "--json")
-    before = json.loads(trotline(world, "fire", *tool).stdout)["data"]
+    before = json.loads(trotline(workspace, "fire", *tool).stdout)["data"]
     assert before["runs"] == []
     assert [(entry["layer"], entry["why"]) for entry in before["not_run"]] == [(layer, "the workspace is not trusted")]
-    assert trotline(world, "trust", "--yes").returncode == 0
-    after = json.loads(trotline(world, "fire", *tool).stdout)["data"]
+    assert trotline(workspace, "trust", "--yes").returncode == 0
+    after = json.loads(trotline(workspace, "fire", *tool).stdout)["data"]
     assert [(run["layer"], run["permission"]) for run in after["runs"]] == [(layer, "allow")]
 
 
 @pytest.mark.parametrize("layer", ["enterprise", "team", "user", "plugin"])
-def test_hooks_that_no_repository_can_write_need_no_trust(world: World, layer: str) -> None:
+def test_hooks_that_no_repository_can_write_need_no_trust(workspace: Workspace, layer: str) -> None:
     hooks = {"beforeShellExecution": [{"command": "echo '{}'"}]}
-    world.write(layer, json.dumps({"version": 1, "hooks": hooks}))
-    data = fire(world)
+    workspace.write(layer, json.dumps({"version": 1, "hooks": hooks}))
+    data = fire(workspace)
     assert [run["layer"] for run in data["runs"]] == [layer]
     assert {entry["layer"] for entry in data["not_run"]} == {"project"}
 
 
-def test_claude_codes_own_hooks_of_a_person_need_no_trust(world: World) -> None:
+def test_claude_codes_own_hooks_of_a_person_need_no_trust(workspace: Workspace) -> None:
     group = {"hooks": [{"type": "command", "command": "echo '{}'"}]}
-    world.write("claude-user", json.dumps({"hooks": {"PreToolUse": [group]}}))
-    done = trotline(world, "fire", "preToolUse", "--set", "tool_name=Shell", "--json")
+    workspace.write("claude-user", json.dumps({"hooks": {"PreToolUse": [group]}}))
+    done = trotline(workspace, "fire", "preToolUse", "--set", "tool_name=Shell", "--json")
     assert [run["layer"] for run in json.loads(done.stdout)["data"]["runs"]] == ["claude-user"]
 
 
 # where it is kept
 
 
-def test_the_store_is_outside_the_workspace_and_its_owners_alone(world: World) -> None:
-    before = sorted(world.project.rglob("*"))
-    trust(world)
-    assert sorted(world.project.rglob("*")) == before
-    store = world.home / ".local/state/trotline/v1/trust"
+def test_the_store_is_outside_the_workspace_and_its_owners_alone(workspace: Workspace) -> None:
+    before = sorted(workspace.project.rglob("*"))
+    trust(workspace)
+    assert sorted(workspace.project.rglob("*")) == before
+    store = workspace.home / ".local/state/trotline/v1/trust"
     assert stat.S_IMODE(store.stat().st_mode) == 0o700
     assert stat.S_IMODE((store / "kept").stat().st_mode) == 0o700
     assert len(list(store.glob("*.json"))) == 1
 
 
-def test_the_names_in_the_store_say_nothing_of_the_workspace(world: World) -> None:
-    trust(world)
-    store = world.home / ".local/state/trotline/v1/trust"
+def test_the_names_in_the_store_say_nothing_of_the_workspace(workspace: Workspace) -> None:
+    trust(workspace)
+    store = workspace.home / ".local/state/trotline/v1/trust"
     assert not any("project" in file.name or "guard" in file.name for file in store.rglob("*"))
 
 
-def test_trust_in_one_root_says_nothing_about_another(world: World) -> None:
-    other = world.path / "other"
-    shutil.copytree(world.project, other)
-    trust(world)
-    data = fire(world, "--project", str(other))
+def test_trust_in_one_root_says_nothing_about_another(workspace: Workspace) -> None:
+    other = workspace.path / "other"
+    shutil.copytree(workspace.project, other)
+    trust(workspace)
+    data = fire(workspace, "--project", str(other))
     assert [run["line"] for run in data["runs"]] == RAN
     assert {(entry["line"], entry["why"]) for entry in data["not_run"]} == {
         (line, "the workspace is not trusted") for line in RAN
@@ -549,26 +551,26 @@ def test_trust_in_one_root_says_nothing_about_another(world: World) -> None:
     assert all(entry["place"].startswith(f"{other}/") for entry in data["not_run"])
 
 
-def test_trust_is_asked_for_every_root_that_is_named(world: World) -> None:
-    other = world.path / "other"
-    shutil.copytree(world.project, other)
-    assert trotline(world, "trust", "--yes", "--project", str(other)).returncode == 0
-    assert len(ran(world, "--project", str(other))) == 2 * len(RAN)
-    assert trotline(world, "untrust", "--project", str(other)).returncode == 0
-    assert fire(world, "--project", str(other))["runs"] == []
+def test_trust_is_asked_for_every_root_that_is_named(workspace: Workspace) -> None:
+    other = workspace.path / "other"
+    shutil.copytree(workspace.project, other)
+    assert trotline(workspace, "trust", "--yes", "--project", str(other)).returncode == 0
+    assert len(ran(workspace, "--project", str(other))) == 2 * len(RAN)
+    assert trotline(workspace, "trust", "--revoke", "--project", str(other)).returncode == 0
+    assert fire(workspace, "--project", str(other))["runs"] == []
 
 
-def test_a_workspace_that_moves_is_not_trusted(world: World) -> None:
-    trust(world)
-    moved = world.project.rename(world.path / "moved")
-    words = ("--home", str(world.home), "--system", str(world.system), "--project", str(moved))
-    done = trotline_process("trust", "--status", *words, cwd=world.path)
+def test_a_workspace_that_moves_is_not_trusted(workspace: Workspace) -> None:
+    trust(workspace)
+    moved = workspace.project.rename(workspace.path / "moved")
+    words = ("--home", str(workspace.home), "--system", str(workspace.system), "--project", str(moved))
+    done = run_trotline("trust", "--status", *words, cwd=workspace.path)
     assert done.returncode == 1
     assert "never trusted" in done.stdout
 
 
-def grant_of(world: World) -> Path:
-    (grant,) = (world.home / ".local/state/trotline/v1/trust").glob("*.json")
+def grant_of(workspace: Workspace) -> Path:
+    (grant,) = (workspace.home / ".local/state/trotline/v1/trust").glob("*.json")
     return grant
 
 
@@ -593,38 +595,38 @@ def changed_grant(**changes: object) -> Callable[[bytes], bytes]:
     ],
     ids=["empty", "cut", "no text", "list", "object", "newer", "root", "digest", "none", "type", "files"],
 )
-def test_a_damaged_or_forged_grant_is_no_trust(world: World, damage: Callable[[bytes], bytes]) -> None:
-    trust(world)
-    grant = grant_of(world)
+def test_a_damaged_or_forged_grant_is_no_trust(workspace: Workspace, damage: Callable[[bytes], bytes]) -> None:
+    trust(workspace)
+    grant = grant_of(workspace)
     grant.write_bytes(damage(grant.read_bytes()))
-    assert fire(world)["runs"] == []
-    assert state(world)["state"] != "trusted"
+    assert fire(workspace)["runs"] == []
+    assert state(workspace)["state"] != "trusted"
 
 
-def test_a_damaged_grant_can_be_replaced(world: World) -> None:
-    trust(world)
-    grant_of(world).write_bytes(b"{")
-    trust(world)
-    assert ran(world) == RAN
+def test_a_damaged_grant_can_be_replaced(workspace: Workspace) -> None:
+    trust(workspace)
+    grant_of(workspace).write_bytes(b"{")
+    trust(workspace)
+    assert ran(workspace) == RAN
 
 
-def test_the_grant_of_another_workspace_does_not_serve(world: World) -> None:
-    trust(world)
-    grant = grant_of(world)
-    other = world.path / "other"
-    shutil.copytree(world.project, other)
-    words = ("--home", str(world.home), "--system", str(world.system), "--project", str(other))
-    assert trotline_process("trust", "--yes", *words, cwd=world.path).returncode == 0
+def test_the_grant_of_another_workspace_does_not_serve(workspace: Workspace) -> None:
+    trust(workspace)
+    grant = grant_of(workspace)
+    other = workspace.path / "other"
+    shutil.copytree(workspace.project, other)
+    words = ("--home", str(workspace.home), "--system", str(workspace.system), "--project", str(other))
+    assert run_trotline("trust", "--yes", *words, cwd=workspace.path).returncode == 0
     (others,) = set(grant.parent.glob("*.json")) - {grant}
     others.write_bytes(grant.read_bytes())
-    done = trotline_process("trust", "--status", *words, cwd=world.path)
+    done = run_trotline("trust", "--status", *words, cwd=workspace.path)
     assert done.returncode == 1
     assert "never trusted" in done.stdout
 
 
-def test_what_was_kept_for_showing_changes_may_be_lost(world: World) -> None:
-    trust(world)
-    shutil.rmtree(grant_of(world).parent / "kept")
-    assert ran(world) == RAN
-    world.write("project/tools/check.conf", "third\n")
-    assert "+third" in trotline(world, "trust", "--status").stdout
+def test_what_was_kept_for_showing_changes_may_be_lost(workspace: Workspace) -> None:
+    trust(workspace)
+    shutil.rmtree(grant_of(workspace).parent / "kept")
+    assert ran(workspace) == RAN
+    workspace.write("project/tools/check.conf", "third\n")
+    assert "+third" in trotline(workspace, "trust", "--status").stdout

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from planted import KINDS, made
+from secret_samples import SECRET_TEMPLATES, fill_template
 from uses import Use
 
 SHELL = "beforeShellExecution"
@@ -49,9 +49,9 @@ def test_a_session_of_an_engine_does_not_start_what_is_refused(tmp_path: Path) -
     engine = Engine.load(project=use.project, home=use.home, system=use.system, guarded=True)
     with engine.session() as session:
         with session.subagent("browser", "look up the price") as child:
-            assert child.refused
+            assert child.is_refused
         with session.subagent("explore", "find the rounding") as child:
-            assert not child.refused
+            assert not child.is_refused
 
 
 # Conversations
@@ -68,7 +68,7 @@ def say(request: pytest.FixtureRequest, tmp_path: Path) -> Say:
         if request.param == "cursor":
             return use.cursor(event, conversation_id="one", **fields).permission
         word = use.engine(event, conversation_id="one", **fields).decision.permission.word
-        return {"silent": "allow"}.get(word, word)
+        return {"none": "allow"}.get(word, word)
 
     return raised
 
@@ -96,7 +96,7 @@ def test_after_orders_of_a_stranger_what_goes_out_is_asked_about(say: Say) -> No
 def test_after_a_secret_was_shown_sending_is_asked_about(say: Say) -> None:
     send = {"command": "curl -d total=5 https://api.example.org"}
     assert say(SHELL, **send) == "allow"
-    say("afterShellExecution", command="env", output=f"KEY={made(KINDS['aws-access-key-id'])}")
+    say("afterShellExecution", command="env", output=f"KEY={fill_template(SECRET_TEMPLATES['aws-access-key-id'])}")
     assert say(SHELL, **send) == "ask"
     assert say(SHELL, command="curl -d total=5 http://localhost:8000") == "allow"
 

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ready_uses import Server, Use, secret
-from trotline.errors import TrotlineError
-from trotline.parts import Edit
-from trotline.ready.changes import changed_lines, digests
-from trotline.ready.diffs import diff_of, sides_of
-from trotline.ready.reports import Issue, issues_of
-from trotline.ready.workspace import Inside
+from builtin_uses import Server, Use, secret
+from trotline.builtin.scan_reports import Issue, parse_report
+from trotline.builtin.text_diff import build_diff, find_changed_lines, hash_lines, pair_texts
+from trotline.builtin.workspace import WorkspaceFile
+from trotline.domain.errors import TrotlineError
+from trotline.domain.event_records import Edit
 
 UGLY, PRETTY = "x   =  1\n", "x = 1\n"
 EDITS = [{"old_string": "", "new_string": UGLY}]
@@ -77,7 +76,7 @@ def test_a_name_is_one_word_whatever_it_says(formatting: Use, name: str) -> None
 def test_the_file_stands_where_the_braces_do(formatting: Use) -> None:
     file = formatting.write("a.txt", "old\n")
     other = formatting.write("b", "new\n")
-    line = f"trotline ready format --on '*.txt' 'cp {other} {{}}'"
+    line = f"trotline builtin format --on '*.txt' 'cp {other} {{}}'"
     formatting.by_hand("afterFileEdit", line, file_path=str(file))
     assert file.read_text() == "new\n"
 
@@ -85,7 +84,7 @@ def test_the_file_stands_where_the_braces_do(formatting: Use) -> None:
 def test_a_formatter_that_fails_is_told_of_and_the_others_are_run(formatting: Use) -> None:
     file = formatting.write("a.py", "x   =  (\n")
     commands = "--on '*.py' 'ruff format' --on '*.py' no-such-program --on '*.py' 'tail -f' --on '*.py' 'touch after'"
-    said = formatting.by_hand("afterFileEdit", f"trotline ready format {commands} --seconds 1", file_path=str(file))
+    said = formatting.by_hand("afterFileEdit", f"trotline builtin format {commands} --seconds 1", file_path=str(file))
     assert said.code == 0
     assert "`ruff format` ended with 2" in said.stderr
     assert "no-such-program" in said.stderr
@@ -122,7 +121,7 @@ sys.exit(bool(found))
 
 
 def _line(style: str) -> str:
-    return f"trotline ready code-scan --run 'python3 scan.py {style}'"
+    return f"trotline builtin code-scan --run 'python3 scan.py {style}'"
 
 
 def _written(use: Use, name: str) -> dict[str, Any]:
@@ -167,12 +166,12 @@ def test_an_edit_that_nobody_announced_is_known_by_its_strings(scanning: Use) ->
     assert "a.py:1:" not in told
 
 
-def test_a_host_without_events_for_edits_tells_them_by_its_tool(scanning: Use) -> None:
+def test_an_agent_without_events_for_edits_tells_them_by_its_tool(scanning: Use) -> None:
     file = scanning.write("a.py", "old = eval(a)\nnew = eval(b)\n")
     given = {"file_path": str(file), "old_string": "new = 1", "new_string": "new = eval(b)"}
     shared = {"session_id": "s", "cwd": str(scanning.project), "tool_name": "Edit", "tool_input": given}
     body = {**shared, "hook_event_name": "PostToolUse", "tool_response": {"filePath": str(file)}}
-    said = scanning.told(f"{_line('lines')} --host claude-code", body)
+    said = scanning.told(f"{_line('lines')} --agent claude-code", body)
     told = said.body["hookSpecificOutput"]["additionalContext"]
     assert "a.py:2:" in told
     assert "a.py:1:" not in told
@@ -199,7 +198,7 @@ def test_of_a_file_that_nobody_knew_all_lines_count(scanning: Use) -> None:
 )
 def test_a_scanner_that_fails_has_not_found_nothing(scanning: Use, command: str, why: str) -> None:
     scanning.write("a.py", "x = 1\n")
-    line = f"trotline ready code-scan --run {shlex.quote(command)} --seconds 1"
+    line = f"trotline builtin code-scan --run {shlex.quote(command)} --seconds 1"
     said = scanning.by_hand("postToolUse", line, **_written(scanning, "a.py"))
     assert said.body == {}
     assert why in said.stderr
@@ -223,31 +222,31 @@ lines_of_text = st.lists(st.sampled_from(["a", "b", "}", "", "x = 1"]), max_size
 
 @given(lines_of_text, lines_of_text, lines_of_text)
 def test_lines_that_were_put_in_are_the_ones_that_changed(head: list[str], put: list[str], rest: list[str]) -> None:
-    before = digests("\n".join(head + rest), b"k")
+    before = hash_lines("\n".join(head + rest), b"k")
     new = [f"new {number} {line}" for number, line in enumerate(put)]
-    changed = changed_lines(before, "\n".join(head + new + rest), b"k")
+    changed = find_changed_lines(before, "\n".join(head + new + rest), b"k")
     assert {len(head) + number for number in range(1, len(new) + 1)} <= changed | ({1} if not head + rest else set())
     assert len(changed) <= len(new) + (not head + rest)
-    assert changed_lines(before, "\n".join(head + rest), b"k") == set()
+    assert find_changed_lines(before, "\n".join(head + rest), b"k") == set()
 
 
 def test_reports_are_read_whatever_is_in_them(tmp_path: Path) -> None:
-    file = Inside(tmp_path, tmp_path / "a.py", "a.py")
+    file = WorkspaceFile(tmp_path, tmp_path / "a.py", "a.py")
     reports: tuple[dict[str, Any], ...] = (
         {"results": []},
         {"results": [{}, 3, {"path": 4}]},
         {"runs": [{"results": [{"locations": [1]}]}]},
     )
     for report in reports:
-        assert issues_of(json.dumps(report), [file]) == []
+        assert parse_report(json.dumps(report), [file]) == []
     far = {"results": [{"path": "a.py", "start": {"line": 2}, "end": {"line": 10**12}, "extra": {"message": "m"}}]}
-    (issue,) = issues_of(json.dumps(far), [file])
-    assert issue.touches({7})
-    assert not issue.touches({1})
+    (issue,) = parse_report(json.dumps(far), [file])
+    assert issue.overlaps({7})
+    assert not issue.overlaps({1})
     printed = "a.py:x: no\na.py:\nb.py:1: other\na.py:3: yes\n./a.py:4:5: too\n"
-    assert issues_of(printed, [file]) == [Issue("a.py", 3, 3, "yes"), Issue("a.py", 4, 4, "too")]
+    assert parse_report(printed, [file]) == [Issue("a.py", 3, 3, "yes"), Issue("a.py", 4, 4, "too")]
     with pytest.raises(TrotlineError):
-        issues_of('{"results": []}', [file], "sarif")
+        parse_report('{"results": []}', [file], "sarif")
 
 
 @pytest.fixture
@@ -481,7 +480,7 @@ def test_a_conversation_whose_id_is_no_name_has_a_branch_all_the_same(branching:
     (name,) = git(use, "for-each-ref --format='%(refname)' refs/heads/agent").splitlines()
     assert name.startswith("refs/heads/agent/")
     assert len(name.removeprefix("refs/heads/agent/")) == 16
-    assert use.by_hand("stop", "trotline ready agent-branch --prefix ../x").code == 64
+    assert use.by_hand("stop", "trotline builtin agent-branch --prefix ../x").code == 64
 
 
 def test_a_linked_worktree_is_a_repository_too(branching: Use) -> None:
@@ -523,7 +522,7 @@ def test_a_submodule_has_a_branch_of_its_own(branching: Use, tmp_path: Path) -> 
 
 @pytest.fixture
 def diffing(tmp_path: Path) -> Use:
-    return Use(tmp_path, "edit-diff")
+    return Use(tmp_path, "forward")
 
 
 @pytest.mark.parametrize("event,file", [("afterFileEdit", "edits.diff"), ("afterTabFileEdit", "tab.diff")])
@@ -540,7 +539,7 @@ def test_a_command_gets_the_diff_of_each_edit(diffing: Use, event: str, file: st
 def test_a_server_gets_diffs_without_their_secrets(diffing: Use, server: Server) -> None:
     token = secret("github-personal-token")
     path = diffing.write("a.py", f"token = '{token}'\n")
-    line = f"trotline ready edit-diff --url {server.url}"
+    line = f"trotline builtin forward --send diffs --url {server.url}"
     edits = [{"old_string": "token = ''", "new_string": f"token = '{token}'"}]
     assert diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits).body == {}
     (got,) = server.got(1)
@@ -554,7 +553,7 @@ def test_no_line_of_a_private_key_is_in_a_diff(diffing: Use, server: Server, bef
     key = secret("private-key")
     old, new = before.replace("KEY", key), after.replace("KEY", key)
     path = diffing.write("id", new)
-    line = f"trotline ready edit-diff --url {server.url}"
+    line = f"trotline builtin forward --send diffs --url {server.url}"
     edits = [{"old_string": old, "new_string": new}]
     assert diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits).body == {}
     (got,) = server.got(1)
@@ -566,13 +565,13 @@ def test_a_command_that_fails_is_told_of_and_a_file_elsewhere_has_no_diff(diffin
     path = diffing.write("a.py", "a\n")
     edits = [{"old_string": "", "new_string": "a\n"}]
     for command in ("sh -c 'exit 3'", "no-such-program"):
-        line = f"trotline ready edit-diff --run {shlex.quote(command)}"
+        line = f"trotline builtin forward --send diffs --run {shlex.quote(command)}"
         said = diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits)
         assert "ended with 3" in said.stderr or "no-such-program" in said.stderr
     (tmp_path / "outside.py").write_text("a\n")
     said = diffing.by_hand("afterFileEdit", file_path=str(tmp_path / "outside.py"), edits=edits)
     assert "no diff: it is no file of this workspace" in said.stderr
-    assert diffing.by_hand("afterFileEdit", "trotline ready edit-diff").code == 64
+    assert diffing.by_hand("afterFileEdit", "trotline builtin forward --send diffs").code == 64
 
 
 texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".join) | st.text("ab\n", max_size=12)
@@ -580,7 +579,7 @@ texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".jo
 
 @given(texts, texts)
 def test_a_diff_taken_back_gives_what_was_there(old: str, new: str) -> None:
-    diff = diff_of("x", sides_of(new, [Edit(old, new)]))
+    diff = build_diff("x", pair_texts(new, [Edit(old, new)]))
     assert (diff == "") is (old == new)
     taken, put = _sides(diff)
     if diff and new:
@@ -612,7 +611,7 @@ def _sides(diff: str) -> tuple[list[str], list[str]]:
 def test_git_can_take_a_diff_back(diffing: Use) -> None:
     for old, new in (("", "a\nb\n"), ("a\nb", "a\nb\nc"), ("a\n" * 9 + "x\n" + "b\n" * 9, "a\n" * 9 + "y" + "\nb" * 9)):
         diffing.write("f.txt", new)
-        diff = diff_of("f.txt", sides_of(new, [Edit(old, new)]))
+        diff = build_diff("f.txt", pair_texts(new, [Edit(old, new)]))
         diffing.write("d.diff", diff)
         assert git(diffing, "apply -R d.diff") == ""
         file = diffing.project / "f.txt"

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from planted import KINDS, made
+from secret_samples import SECRET_TEMPLATES, fill_template
 from uses import EXAMPLES, Use
 
 SHELL = "beforeShellExecution"
 CARD = "4539 1488 0343 " + "6467"
 ANN = "ann@" + "harbour-books.com"
-KEY = made(KINDS["aws-access-key-id"])
+KEY = fill_template(SECRET_TEMPLATES["aws-access-key-id"])
 HOLDS_A_KEY = f"aws_access_key_id = {KEY}\n"
 
 CASES: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
@@ -70,24 +70,24 @@ def test_a_use_says_the_same_in_an_engine_and_under_cursor(
     assert Use(use, tmp_path).both(event, **fields) == (words[0], words[-1])
 
 
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/policy.toml")), ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/trotline.toml")), ids=lambda file: file.parent.name)
 def test_the_policy_of_every_use_is_understood_and_keeps_its_tests(file: Path, tmp_path: Path) -> None:
     use = Use(file.parent.name, tmp_path)
-    code, said = use.trotline("policy", "test")
+    code, said = use.trotline("check", "--test")
     assert (code, "0 failed" in said) == (0, True), said
 
 
 def test_the_hook_with_a_matcher_asks_about_its_text_and_the_rule_about_what_runs(tmp_path: Path) -> None:
     use = Use("network-approval", tmp_path)
-    (use.config / "policy.toml").rename(use.config / "policy.later")
+    (use.config / "trotline.toml").rename(use.config / "policy.later")
     asked = use.engine(SHELL, command="curl -s example.org")
-    assert (asked.asks, asked.user_message) == (True, "This command reaches the network. Let it?")
-    assert use.engine(SHELL, command="echo curl").asks
-    assert not use.engine(SHELL, command="w''get example.org").asks
-    (use.config / "policy.later").rename(use.config / "policy.toml")
+    assert (asked.is_asked, asked.user_message) == (True, "This command reaches the network. Let it?")
+    assert use.engine(SHELL, command="echo curl").is_asked
+    assert not use.engine(SHELL, command="w''get example.org").is_asked
+    (use.config / "policy.later").rename(use.config / "trotline.toml")
     (use.home / ".cursor" / "hooks.json").unlink()
-    assert not use.engine(SHELL, command="echo curl").asks
-    assert use.engine(SHELL, command="w''get example.org").asks
+    assert not use.engine(SHELL, command="echo curl").is_asked
+    assert use.engine(SHELL, command="w''get example.org").is_asked
 
 
 def test_the_agent_is_told_to_ask_for_a_redacted_copy_and_the_person_which_kind_was_found(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Manifests are looked into before `kubectl apply` sends them off, wherever they are."""
+"""Manifests are checked before `kubectl apply` sends them to a cluster."""
 
 from pathlib import Path
 
@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trotline.analysis.manifests import kube_objects, parts_of
+from trotline.analysis.kube.kube_manifests import parse_kustomization, parse_objects
 from uses import EXAMPLES, Use
 
 SHELL = "beforeShellExecution"
 WEB = (EXAMPLES / "kubernetes-manifests" / "k8s" / "web.yaml").read_text("utf-8")
 POD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\nspec:\n"
-LET_OUT = f"{POD}  hostPID: true\n"
+PRIVILEGED = f"{POD}  hostPID: true\n"
 
 
 @pytest.fixture
 def use(tmp_path: Path) -> Use:
     use = Use("kubernetes-manifests", tmp_path)
-    written(use, {"web.yaml": WEB, "debug.yaml": LET_OUT})
+    write_files(use, {"web.yaml": WEB, "debug.yaml": PRIVILEGED})
     return use
 
 
-def written(use: Use, files: dict[str, str]) -> None:
+def write_files(use: Use, files: dict[str, str]) -> None:
     for name, text in files.items():
         file = use.project / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def written(use: Use, files: dict[str, str]) -> None:
         ("allow", "kubectl kustomize ."),
     ],
 )
-def test_what_is_applied_is_looked_into(use: Use, wanted: str, command: str) -> None:
+def test_applied_manifests_are_checked(use: Use, wanted: str, command: str) -> None:
     assert use.both(SHELL, command=command, cwd=str(use.project)) == (wanted, wanted)
 
 
@@ -63,7 +63,7 @@ MANIFESTS = [
     ("deny", "kind: ClusterRoleBinding\nmetadata: {name: a}\nroleRef:\n  name: cluster-admin\n"),
     ("deny", "kind: Job\nmetadata:\n  name: a\n  namespace: 'kube-system'\n"),
     ("deny", f'{POD}  note: "a # b"\n  x: {{a: "#", hostPID: true}}\n'),
-    ("deny", "# padding\n" * 60_000 + LET_OUT),
+    ("deny", "# padding\n" * 60_000 + PRIVILEGED),
     ("ask", f"{POD}  containers:\n  - image: docker.io/library/nginx\n"),
     ("allow", f"{POD}  # hostPID: true\n  hostNetwork: false # not true\n"),
     ("allow", "kind: ConfigMap\nmetadata:\n  name: notes\ndata:\n  text: |\n    privileged: true\n"),
@@ -72,13 +72,13 @@ MANIFESTS = [
 
 
 @pytest.mark.parametrize("wanted,text", MANIFESTS, ids=[str(number) for number in range(len(MANIFESTS))])
-def test_a_manifest_is_read_however_it_is_written(use: Use, wanted: str, text: str) -> None:
-    written(use, {"one.yaml": text})
+def test_privileges_are_found_in_every_spelling(use: Use, wanted: str, text: str) -> None:
+    write_files(use, {"one.yaml": text})
     outcome = use.engine(SHELL, command="kubectl apply -f one.yaml", cwd=str(use.project))
-    assert {"silent": "allow"}.get(outcome.decision.permission.word, outcome.decision.permission.word) == wanted
+    assert {"none": "allow"}.get(outcome.decision.permission.word, outcome.decision.permission.word) == wanted
 
 
-KUSTOMIZED = {
+KUSTOMIZATIONS = {
     "a patch inside": {
         "k/kustomization.yaml": "patches:\n- patch: |-\n    - op: add\n      path: /spec/hostPID\n      value: true\n",
     },
@@ -89,50 +89,50 @@ KUSTOMIZED = {
     "a base": {
         "k/kustomization.yml": "resources:\n  - ../base\n",
         "base/Kustomization": "resources: \n- 'pod.yaml'\n",
-        "base/pod.yaml": LET_OUT,
+        "base/pod.yaml": PRIVILEGED,
     },
 }
 
 
-@pytest.mark.parametrize("made", KUSTOMIZED)
+@pytest.mark.parametrize("made", KUSTOMIZATIONS)
 @pytest.mark.parametrize("command", ["kubectl apply -k k", "kustomize build k | kubectl apply -f -"])
-def test_a_kustomization_is_followed_to_its_parts(use: Use, made: str, command: str) -> None:
-    written(use, KUSTOMIZED[made])
-    assert use.engine(SHELL, command=command, cwd=str(use.project)).denied
+def test_the_resources_of_a_kustomization_are_checked(use: Use, made: str, command: str) -> None:
+    write_files(use, KUSTOMIZATIONS[made])
+    assert use.engine(SHELL, command=command, cwd=str(use.project)).is_denied
     assert use.cursor(SHELL, command=command, cwd=str(use.project)).permission == "deny"
 
 
-def test_a_kustomization_without_danger_passes_and_one_from_elsewhere_is_asked_about(use: Use) -> None:
-    written(use, {"k/kustomization.yaml": "namespace: shop\nresources:\n- ../web.yaml\n"})
+def test_a_harmless_kustomization_passes_and_a_remote_one_asks(use: Use) -> None:
+    write_files(use, {"k/kustomization.yaml": "namespace: shop\nresources:\n- ../web.yaml\n"})
     assert use.both(SHELL, command="kubectl apply -k k", cwd=str(use.project)) == ("allow", "allow")
-    written(use, {"k/kustomization.yaml": "resources:\n- https://example.org/base?ref=main\n"})
+    write_files(use, {"k/kustomization.yaml": "resources:\n- https://example.org/base?ref=main\n"})
     assert use.both(SHELL, command="kubectl apply -k k", cwd=str(use.project)) == ("ask", "ask")
-    written(use, {"k/kustomization.yaml": "resources:\n- .\n- ../k\n- ../web.yaml\n"})
-    assert use.engine(SHELL, command="kubectl apply -k k", cwd=str(use.project)).decision.permission.word == "silent"
+    write_files(use, {"k/kustomization.yaml": "resources:\n- .\n- ../k\n- ../web.yaml\n"})
+    assert use.engine(SHELL, command="kubectl apply -k k", cwd=str(use.project)).decision.permission.word == "none"
 
 
-def test_a_directory_is_read_whole_and_deeper_only_when_asked(use: Use) -> None:
-    written(use, {"many/web.yaml": WEB, "many/deep/pod.yaml": LET_OUT, "many/notes.txt": LET_OUT})
-    assert not use.engine(SHELL, command="kubectl apply -f many", cwd=str(use.project)).denied
-    assert use.engine(SHELL, command="kubectl apply -R -f many", cwd=str(use.project)).denied
+def test_a_directory_is_read_recursively_only_with_the_option(use: Use) -> None:
+    write_files(use, {"many/web.yaml": WEB, "many/deep/pod.yaml": PRIVILEGED, "many/notes.txt": PRIVILEGED})
+    assert not use.engine(SHELL, command="kubectl apply -f many", cwd=str(use.project)).is_denied
+    assert use.engine(SHELL, command="kubectl apply -R -f many", cwd=str(use.project)).is_denied
 
 
-def test_the_same_line_is_judged_anew_when_the_file_has_changed(use: Use) -> None:
+def test_a_changed_file_is_read_again(use: Use) -> None:
     line = {"command": "kubectl apply -f web.yaml", "cwd": str(use.project)}
-    assert not use.engine(SHELL, **line).denied
-    written(use, {"web.yaml": LET_OUT})
-    assert use.engine(SHELL, **line).denied
+    assert not use.engine(SHELL, **line).is_denied
+    write_files(use, {"web.yaml": PRIVILEGED})
+    assert use.engine(SHELL, **line).is_denied
 
 
-def test_without_a_rule_a_person_is_asked_about_what_lets_a_container_out(use: Use) -> None:
-    (use.config / "policy.toml").unlink()
+def test_privileged_containers_ask_without_a_rule(use: Use) -> None:
+    (use.config / "trotline.toml").write_text('ask_fallback = "ask"')
     heard = use.cursor(SHELL, command="kubectl apply -f debug.yaml", cwd=str(use.project))
     assert heard.permission == "ask"
     assert "Pod p: hostPID: this gives a container the node it runs on" in heard.body["user_message"]
 
 
 @given(st.text(alphabet="kind:{}[]#&*!-\"'\\u0 \nPodprivegtrua/", max_size=200))
-def test_no_text_breaks_the_reading_of_manifests(text: str) -> None:
-    assert all(each.kind for each in kube_objects(text))
-    parts = parts_of(text)
-    assert not set(parts.paths) & set(parts.elsewhere)
+def test_any_text_can_be_parsed_as_a_manifest(text: str) -> None:
+    assert all(each.kind for each in parse_objects(text))
+    parts = parse_kustomization(text)
+    assert not set(parts.paths) & set(parts.remotes)

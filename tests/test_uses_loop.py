@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from ready_uses import Server, Use, secret
-from trotline.errors import TrotlineError, UsageError
-from trotline.events import BeforeShell
-from trotline.ready.env_files import EnvFiles
-from trotline.ready.hold_stop import _failed
-from trotline.ready.outbox import MOST_WAITING, Outbox, checked_url, shown_url
+from builtin_uses import Server, Use, secret
+from trotline.builtin.destinations import MAX_WAITING, Outbox, strip_url, validate_url
+from trotline.builtin.env_files import EnvFiles
+from trotline.builtin.hold_stop import _has_failed
+from trotline.domain.errors import TrotlineError, UsageError
+from trotline.domain.events import BeforeShell
 
 COMPLETED: dict[str, Any] = {"status": "completed", "loop_count": 0}
 
@@ -41,7 +41,7 @@ def test_the_agent_goes_on_until_the_tests_pass(green: Use) -> None:
 
 
 @pytest.mark.parametrize("status", ["aborted", "error"])
-def test_no_test_is_run_when_the_person_stopped_the_agent_or_it_failed(green: Use, status: str) -> None:
+def test_no_test_is_run_when_the_person_stopped_the_agent_or_it_has_failed(green: Use, status: str) -> None:
     green.write("Makefile", "test:\n\t@touch was-run; false\n")
     assert green.agent.fire("stop", status=status).follow_up == ""
     assert green.by_hand("stop", status=status).body == {}
@@ -66,19 +66,19 @@ def test_no_secret_of_the_tests_output_becomes_a_message(green: Use) -> None:
 
 
 def test_tests_that_do_not_end_have_not_passed(green: Use) -> None:
-    said = green.by_hand("stop", "trotline ready until-green --run 'sleep 60' --seconds 0.2").body
+    said = green.by_hand("stop", "trotline builtin until-green --run 'sleep 60' --seconds 0.2").body
     assert said["followup_message"].startswith("`sleep 60` did not end within 0.2 seconds.")
 
 
 @pytest.mark.parametrize("command", ["no-such-program-here", "env no-such-program-here"])
 def test_a_program_that_is_not_there_is_a_failure_of_the_hook_and_no_message(green: Use, command: str) -> None:
-    said = green.by_hand("stop", f"trotline ready until-green --run '{command}'")
+    said = green.by_hand("stop", f"trotline builtin until-green --run '{command}'")
     assert said.body == {}
     assert "no-such-program-here" in said.stderr
 
 
 def test_no_shell_reads_the_command(green: Use) -> None:
-    green.by_hand("stop", """trotline ready until-green --run 'echo a; touch was-run > b'""")
+    green.by_hand("stop", """trotline builtin until-green --run 'echo a; touch was-run > b'""")
     assert {file.name for file in green.project.iterdir()} & {"was-run", "b"} == set()
 
 
@@ -107,7 +107,7 @@ def test_a_variable_of_the_session_reaches_a_later_hook(context: Use) -> None:
         "told.sh", '#!/bin/sh\necho "{\\"user_message\\": \\"$TICKET\\", \\"permission\\": \\"deny\\"}"'
     )
     script.chmod(0o755)
-    context.agent.layer("user", script, event="beforeShellExecution")
+    context.agent.add_hook("user", script, event="beforeShellExecution")
     context.agent.fire("sessionStart")
     assert context.agent.fire("beforeShellExecution", command="ls").user_message == "SHOP-42"
 
@@ -116,7 +116,9 @@ def test_what_cannot_be_had_is_named_and_the_rest_is_given(context: Use, tmp_pat
     (tmp_path / "outside.md").write_text("not yours")
     (context.project / "link.md").symlink_to(tmp_path / "outside.md")
     files = "--file ../outside.md --file link.md --file none.md --file .git/config --file CONTRIBUTING.md"
-    said = context.by_hand("sessionStart", f"trotline ready session-context {files} --run false --run no-such-program")
+    said = context.by_hand(
+        "sessionStart", f"trotline builtin session-context {files} --run false --run no-such-program"
+    )
     assert said.body["additional_context"].endswith("Tests come first.")
     assert "not yours" not in said.body["additional_context"]
     for name in (
@@ -140,7 +142,7 @@ def test_a_secret_in_a_file_is_not_given_and_a_long_file_is_cut(context: Use) ->
 
 
 def test_a_variable_needs_a_name(context: Use) -> None:
-    said = context.by_hand("sessionStart", "trotline ready session-context --env 2=3")
+    said = context.by_hand("sessionStart", "trotline builtin session-context --env 2=3")
     assert said.code == 64
     assert "`2=3` is not NAME=VALUE" in said.stderr
 
@@ -155,7 +157,7 @@ def server() -> Iterator[Server]:
 def test_two_failures_in_a_row_are_one_too_many_and_the_server_hears_of_each_end(
     tmp_path: Path, server: Server
 ) -> None:
-    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url)
+    use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url)
     statuses = ("error", "completed", "error", "error", "error")
     said = [use.agent.fire("stop", status=status).follow_up for status in statuses]
     assert [bool(text) for text in said] == [False, False, False, True, False]
@@ -171,7 +173,7 @@ def test_two_failures_in_a_row_are_one_too_many_and_the_server_hears_of_each_end
 
 
 def test_the_counts_of_conversations_are_apart_and_by_hand_the_same(tmp_path: Path, server: Server) -> None:
-    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url)
+    use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url)
     assert use.by_hand("stop", status="error").body == {}
     assert use.by_hand("stop", status="error", conversation_id="another").body == {}
     assert "followup_message" in use.by_hand("stop", status="error").body
@@ -179,14 +181,14 @@ def test_the_counts_of_conversations_are_apart_and_by_hand_the_same(tmp_path: Pa
 
 
 def test_a_secret_in_an_id_is_not_reported(tmp_path: Path, server: Server) -> None:
-    use, token = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url), secret("github-personal-token")
+    use, token = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url), secret("github-personal-token")
     use.by_hand("stop", conversation_id=token)
     assert token not in json.dumps(server.got(1))
     assert all(token not in str(file) + file.read_text() for file in use.state.rglob("*") if file.is_file())
 
 
 def test_a_dead_server_holds_nobody_up_and_gets_its_reports_when_it_is_back(tmp_path: Path, server: Server) -> None:
-    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL=server.url)
+    use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url)
     server.status = 503
     assert use.by_hand("stop", status="completed").body == {}
     assert len(server.got(1)) == 1
@@ -210,19 +212,19 @@ def _wait_for_trouble(use: Use) -> None:
 
 
 def test_without_an_address_only_counts_are_kept(tmp_path: Path) -> None:
-    use = Use(tmp_path, "track-stop")
+    use = Use(tmp_path, "forward")
     assert [bool(use.by_hand("stop", status="error").body) for _ in range(3)] == [False, True, False]
     assert not (use.state / "outbox").exists()
     assert use.state.stat().st_mode & 0o777 == 0o700
 
 
 def test_an_open_line_is_no_place_for_reports_and_the_counts_go_on(tmp_path: Path) -> None:
-    use = Use(tmp_path, "track-stop", AGENT_TELEMETRY_URL="http://telemetry.example/x?key=s3cret")
+    use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL="http://telemetry.example/x?key=s3cret")
     said = use.by_hand("stop", status="error")
     assert "nothing is sent to `http://telemetry.example/x`" in said.stderr
     assert "s3cret" not in said.stderr
     assert use.by_hand("stop", status="error").body
-    assert use.by_hand("stop", "trotline ready track-stop --url http://telemetry.example").code == 64
+    assert use.by_hand("stop", "trotline builtin forward --send summaries --url http://telemetry.example").code == 64
 
 
 @pytest.mark.parametrize(
@@ -230,12 +232,12 @@ def test_an_open_line_is_no_place_for_reports_and_the_counts_go_on(tmp_path: Pat
 )
 def test_only_addresses_of_servers_are_taken(url: str) -> None:
     with pytest.raises(UsageError):
-        checked_url(url)
+        validate_url(url)
 
 
 def test_a_server_is_told_who_we_are_by_a_file_that_only_its_owner_may_read(tmp_path: Path, server: Server) -> None:
-    use = Use(tmp_path, "track-stop")
-    line = f"trotline ready track-stop --url {server.url} --headers-file {use.home}/headers"
+    use = Use(tmp_path, "forward")
+    line = f"trotline builtin forward --send summaries --url {server.url} --headers-file {use.home}/headers"
     headers = use.home / "headers"
     headers.write_text("Authorization: Bearer s3cret\n")
     headers.chmod(0o644)
@@ -251,8 +253,8 @@ def test_a_server_is_told_who_we_are_by_a_file_that_only_its_owner_may_read(tmp_
 
 
 def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
-    assert shown_url("https://me:pw@example.com/a?key=1#2") == "https://example.com/a"
-    assert checked_url("https://example.com:8443/a") == "https://example.com:8443/a"
+    assert strip_url("https://me:pw@example.com/a?key=1#2") == "https://example.com/a"
+    assert validate_url("https://example.com:8443/a") == "https://example.com:8443/a"
 
 
 def test_what_waits_for_one_server_is_never_sent_to_another(tmp_path: Path, server: Server) -> None:
@@ -275,16 +277,16 @@ def test_what_waits_for_one_server_is_never_sent_to_another(tmp_path: Path, serv
 
 def test_an_outbox_does_not_grow_without_end(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path / "outbox", "https://telemetry.example")
-    for number in range(MOST_WAITING + 3):
+    for number in range(MAX_WAITING + 3):
         outbox.put({"number": number})
     numbers = [json.loads(file.read_text())["number"] for file in outbox.directory.glob("*.json")]
-    assert sorted(numbers) == list(range(3, MOST_WAITING + 3))
+    assert sorted(numbers) == list(range(3, MAX_WAITING + 3))
 
 
-def test_a_host_that_names_its_own_events_is_answered_in_its_words(tmp_path: Path) -> None:
+def test_an_agent_that_names_its_own_events_is_answered_in_its_words(tmp_path: Path) -> None:
     use = Use(tmp_path, "until-green")
     body = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(use.project), "stop_hook_active": False}
-    said = use.told("trotline ready until-green --run false --host claude-code", body)
+    said = use.told("trotline builtin until-green --run false --agent claude-code", body)
     assert said.body["decision"] == "block"
     assert said.body["reason"].startswith("`false` fails with exit code 1.")
 
@@ -327,14 +329,14 @@ def test_another_command_is_not_the_check(holding: Use, command: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["aborted", "error"])
-def test_nobody_is_held_who_was_stopped_or_failed(holding: Use, status: str) -> None:
+def test_nobody_is_held_who_was_stopped_or_has_failed(holding: Use, status: str) -> None:
     assert holding.agent.fire("stop", status=status).follow_up == ""
     assert holding.by_hand("stop", status=status).body == {}
 
 
 def test_a_signal_that_comes_while_we_wait_is_seen(holding: Use) -> None:
     signal = holding.project / "go"
-    line = "trotline ready hold-stop --until-file go --containing yes --wait 60"
+    line = "trotline builtin hold-stop --until-file go --containing yes --wait 60"
     writer = threading.Timer(0.5, lambda: signal.write_text("I say yes"))
     writer.start()
     assert holding.by_hand("stop", line, **COMPLETED).body == {}
@@ -343,21 +345,21 @@ def test_a_signal_that_comes_while_we_wait_is_seen(holding: Use) -> None:
 
 def test_a_file_that_says_something_else_is_no_signal(holding: Use) -> None:
     holding.write("go", "no")
-    line = "trotline ready hold-stop --until-file go --containing yes --message 'The release waits.'"
+    line = "trotline builtin hold-stop --until-file go --containing yes --message 'The release waits.'"
     said = holding.by_hand("stop", line, **COMPLETED).body["followup_message"]
     assert said.startswith("The release waits.\n- wait until `go` exists and says `yes`")
 
 
 @pytest.mark.parametrize("command,held", [("true", False), ("false", True), ("no-such-program", True)])
 def test_a_command_is_the_signal_when_it_ends_with_0(holding: Use, command: str, held: bool) -> None:
-    said = holding.by_hand("stop", f"trotline ready hold-stop --until {command}", **COMPLETED)
+    said = holding.by_hand("stop", f"trotline builtin hold-stop --until {command}", **COMPLETED)
     assert bool(said.body) is held
     assert ("no-such-program" in said.stderr) is (command == "no-such-program")
 
 
 def test_who_waits_for_nothing_or_for_a_broken_pattern_is_told(holding: Use) -> None:
-    assert holding.by_hand("stop", "trotline ready hold-stop").code == 64
-    assert "is no regular expression" in holding.by_hand("stop", "trotline ready hold-stop --require '('").stderr
+    assert holding.by_hand("stop", "trotline builtin hold-stop").code == 64
+    assert "is no regular expression" in holding.by_hand("stop", "trotline builtin hold-stop --require '('").stderr
 
 
 @pytest.fixture
@@ -370,7 +372,7 @@ def _refusal(use: Use, line: str = "") -> str:
     by_hand = use.by_hand("beforeShellExecution", line, command="npm start", cwd=str(use.project))
     if not line:
         outcome = use.agent.fire("beforeShellExecution", command="npm start", cwd=str(use.project))
-        assert outcome.denied is (by_hand.body.get("permission") == "deny")
+        assert outcome.is_denied is (by_hand.body.get("permission") == "deny")
         assert outcome.user_message == by_hand.body.get("user_message", "")
     return str(by_hand.body.get("user_message", ""))
 
@@ -384,7 +386,7 @@ def test_no_command_runs_before_its_environment_file_is_there(mounts: Use) -> No
 def test_a_mount_is_looked_at_and_never_opened(mounts: Use) -> None:
     os.mkfifo(mounts.project / ".env")  # to open it would wait for somebody at the other end
     assert _refusal(mounts) == ""
-    assert _refusal(mounts, "trotline ready env-files --file .env --mounted") == ""
+    assert _refusal(mounts, "trotline builtin env-files --file .env --mounted") == ""
 
 
 @pytest.mark.parametrize(
@@ -416,108 +418,130 @@ def test_a_declaration_that_cannot_be_read_refuses(mounts: Use, declared: str) -
 
 
 def test_a_declaration_that_is_no_file_or_beyond_reading_refuses_and_holds_nobody_up(tmp_path: Path) -> None:
-    gate = EnvFiles((), (), ".1password/environments.toml", mounted=False, private=False, advice="")
+    gate = EnvFiles((), (), ".1password/environments.toml", needs_mount=False, needs_privacy=False, advice="")
     event = BeforeShell(command="ls", workspace_roots=(str(tmp_path),))
     declared = tmp_path / ".1password/environments.toml"
     declared.parent.mkdir()
     os.mkfifo(declared)
     with pytest.raises(TrotlineError, match="cannot be read: not a regular file"):
-        gate.look(event)
+        gate.check(event)
     declared.unlink()
     for text in ("a." * 20_000 + "a = 1", "a = " + "[" * 20_000, "a = " + "9" * 5_000):
         declared.write_text(text)
         with pytest.raises(TrotlineError, match="cannot be read as TOML"):
-            gate.look(event)
+            gate.check(event)
     declared.write_text("mount_paths = ['.env']\n" + "#" * 200_000)
     with pytest.raises(TrotlineError, match="it is larger than 200,000 bytes"):
-        gate.look(event)
+        gate.check(event)
 
 
 @pytest.mark.parametrize("code,failed", [("0", False), ("null", False), ("1", True), ("[]", True), ("{}", True)])
 def test_an_exit_code_of_any_kind_is_looked_at(code: str, failed: bool) -> None:
-    assert _failed(f'{{"exitCode": {code}}}') is failed
+    assert _has_failed(f'{{"exitCode": {code}}}') is failed
 
 
 def test_ordinary_files_links_and_files_for_all_to_read_may_be_refused(mounts: Use, tmp_path: Path) -> None:
     mounts.write(".env", "A=1\n").chmod(0o644)
-    assert "is an ordinary file on the disk" in _refusal(mounts, "trotline ready env-files --file .env --mounted")
-    assert "can be read by others" in _refusal(mounts, "trotline ready env-files --file .env --private")
+    assert "is an ordinary file on the disk" in _refusal(mounts, "trotline builtin env-files --file .env --mounted")
+    assert "can be read by others" in _refusal(mounts, "trotline builtin env-files --file .env --private")
     (tmp_path / "elsewhere").write_text("A=1\n")
     (mounts.project / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("link", "../elsewhere"):
-        assert "is outside of the workspace" in _refusal(mounts, f"trotline ready env-files --file {name}")
+        assert "is outside of the workspace" in _refusal(mounts, f"trotline builtin env-files --file {name}")
 
 
 def test_a_call_that_names_no_workspace_is_refused(mounts: Use) -> None:
     body = mounts.payload("beforeShellExecution", command="ls", workspace_roots=[])
-    said = mounts.told("trotline ready env-files --file .env", body)
+    said = mounts.told("trotline builtin env-files --file .env", body)
     assert said.body["permission"] == "deny"
     assert "names no folder of a workspace" in said.body["user_message"]
 
 
 @pytest.fixture
-def analytics(tmp_path: Path) -> Use:
-    return Use(tmp_path, "analytics")
+def forwarding(tmp_path: Path) -> Use:
+    return Use(tmp_path, "forward")
 
 
 def _lines(use: Use) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (use.state / "events.jsonl").read_text().splitlines()]
 
 
-def test_each_event_is_a_line_without_secrets_people_and_places(analytics: Use) -> None:
+def test_each_event_is_a_line_without_secrets_people_and_places(forwarding: Use) -> None:
     token = secret("github-personal-token")
     fields: dict[str, Any] = {
         "command": f"curl -H 'Authorization: {token}' example.com",
         "output": "ok",
         "duration": 12,
     }
-    analytics.agent.fire("afterShellExecution", **fields)
-    analytics.by_hand("afterShellExecution", **fields)
-    analytics.by_hand("stop", **COMPLETED)
-    first, second, last = _lines(analytics)
+    forwarding.agent.fire("afterShellExecution", **fields)
+    forwarding.by_hand("afterShellExecution", **fields)
+    forwarding.by_hand("stop", "trotline builtin forward", **COMPLETED)
+    first, second, last = _lines(forwarding)
     assert {**first, "at_us": 0} == {**second, "at_us": 0}
     assert (first["event"], first["output"], first["duration"]) == ("afterShellExecution", "ok", 12)
     assert "[redacted github-personal-token" in first["command"]
     assert (last["event"], last["status"]) == ("stop", "completed")
-    text = (analytics.state / "events.jsonl").read_text()
-    assert not any(word in text for word in (token, str(analytics.project), "dev@example.com"))
-    assert (analytics.state / "events.jsonl").stat().st_mode & 0o777 == 0o600
+    text = (forwarding.state / "events.jsonl").read_text()
+    assert not any(word in text for word in (token, str(forwarding.project), "dev@example.com"))
+    assert (forwarding.state / "events.jsonl").stat().st_mode & 0o777 == 0o600
 
 
-def test_without_texts_there_are_sizes(analytics: Use) -> None:
-    assert analytics.by_hand("beforeSubmitPrompt", prompt="Add a test.").body == {"continue": True}
-    (line,) = _lines(analytics)
+def test_without_texts_there_are_sizes(forwarding: Use) -> None:
+    assert forwarding.by_hand("beforeSubmitPrompt", prompt="Add a test.").body == {"continue": True}
+    (line,) = _lines(forwarding)
     assert line["prompt"] == {"characters": 11}
-    assert line["conversation_id"] == analytics.agent.conversation_id
+    assert line["conversation_id"] == forwarding.agent.conversation_id
 
 
-def test_names_are_short_and_clean_also_without_texts(analytics: Use) -> None:
-    token, line = secret("github-personal-token"), "trotline ready analytics --no-texts"
+def test_names_are_short_and_clean_also_without_texts(forwarding: Use) -> None:
+    token, line = secret("github-personal-token"), "trotline builtin forward --no-texts"
     fields: dict[str, Any] = {"tool_input": {}, "tool_output": "", "generation_id": "x" * 9000}
-    analytics.by_hand("postToolUse", line, tool_name=f"MCP:{token}", **fields)
-    (said,) = _lines(analytics)
+    forwarding.by_hand("postToolUse", line, tool_name=f"MCP:{token}", **fields)
+    (said,) = _lines(forwarding)
     assert said["tool_name"].startswith("MCP:[redacted ")
     assert said["generation_id"] == {"characters": 9000}
 
 
-def test_a_long_text_is_a_size_and_no_half_of_a_secret(analytics: Use) -> None:
+def test_a_long_text_is_a_size_and_no_half_of_a_secret(forwarding: Use) -> None:
     token = secret("github-personal-token")
-    analytics.by_hand("afterShellExecution", command="x", output="a" * 1980 + f" {token}" + "b" * 5000)
-    (line,) = _lines(analytics)
+    forwarding.by_hand("afterShellExecution", command="x", output="a" * 1980 + f" {token}" + "b" * 5000)
+    (line,) = _lines(forwarding)
     assert line["output"]["characters"] > 6000
     assert token[:8] not in json.dumps(line)
 
 
-def test_a_file_in_the_workspace_is_refused_and_a_name_without_a_place_too(analytics: Use) -> None:
-    said = analytics.by_hand("stop", f"trotline ready analytics --to {analytics.project}/a.jsonl")
+def test_a_file_in_the_workspace_is_refused_and_a_name_without_a_place_too(forwarding: Use) -> None:
+    said = forwarding.by_hand("stop", f"trotline builtin forward --to {forwarding.project}/a.jsonl")
     assert "is in the workspace" in said.stderr
-    assert not (analytics.project / "a.jsonl").exists()
-    assert analytics.by_hand("stop", "trotline ready analytics --to a.jsonl").code == 64
+    assert not (forwarding.project / "a.jsonl").exists()
+    assert forwarding.by_hand("stop", "trotline builtin forward --to a.jsonl").code == 64
 
 
-def test_a_file_that_has_grown_makes_room(analytics: Use) -> None:
-    analytics.by_hand("stop")
-    (analytics.state / "events.jsonl").write_bytes(b"x" * 10_000_000)
-    analytics.by_hand("stop")
-    assert len(_lines(analytics)) == 1
-    assert (analytics.state / "events.jsonl.1").stat().st_size == 10_000_000
+def test_a_file_that_has_grown_makes_room(forwarding: Use) -> None:
+    forwarding.by_hand("stop", "trotline builtin forward")
+    (forwarding.state / "events.jsonl").write_bytes(b"x" * 10_000_000)
+    forwarding.by_hand("stop", "trotline builtin forward")
+    assert len(_lines(forwarding)) == 1
+    assert (forwarding.state / "events.jsonl.1").stat().st_size == 10_000_000
+
+
+def test_events_go_to_a_command_and_a_server(forwarding: Use, server: Server) -> None:
+    token, output = secret("github-personal-token"), forwarding.project / "received"
+    line = f"trotline builtin forward --run 'tee {output}' --url {server.url}"
+    forwarding.by_hand("afterShellExecution", line, command=f"echo {token}", output="ok", duration=1)
+    (received,) = server.got(1)
+    printed = json.loads(output.read_text())
+    assert (received["event"], printed["event"]) == ("afterShellExecution", "afterShellExecution")
+    assert received["command"] == printed["command"] != f"echo {token}"
+    assert not (forwarding.state / "events.jsonl").exists()
+
+
+def test_summaries_and_diffs_go_to_a_file(forwarding: Use) -> None:
+    summaries, diffs = forwarding.home / "summaries.jsonl", forwarding.home / "edits.diff"
+    forwarding.by_hand("stop", f"trotline builtin forward --send summaries --to {summaries}", status="error")
+    assert json.loads(summaries.read_text())["failures"] == 1
+    path = forwarding.write("a.py", "a\n")
+    edits = [{"old_string": "b\n", "new_string": "a\n"}]
+    line = f"trotline builtin forward --send diffs --to {diffs}"
+    forwarding.by_hand("afterFileEdit", line, file_path=str(path), edits=edits)
+    assert diffs.read_text().endswith("-b\n+a\n")

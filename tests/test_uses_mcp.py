@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from planted import KINDS, made
-from trotline.audit.inventory import tools_seen
-from trotline.audit.trail import spool_of
+from secret_samples import SECRET_TEMPLATES, fill_template
+from trotline.audit.query.mcp_inventory import list_mcp_tools
+from trotline.audit.store.audit_log import get_spool
 from trotline.config.mcp_files import read_servers
-from trotline.config.places import Roots
+from trotline.config.paths import Roots
 from uses import Use
 
 CALL = "beforeMCPExecution"
 CARD = "4539 1488 0343 " + "6467"
-KEY = made(KINDS["aws-access-key-id"])
+KEY = fill_template(SECRET_TEMPLATES["aws-access-key-id"])
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def test_the_output_of_a_shell_cannot_be_changed_and_the_model_is_told(use: Use)
 
 
 def written(use: Use) -> None:
-    """A call's words are written when the host has its answer."""
-    spool = spool_of(use.home / ".local/state/trotline/v1")
+    """A call's words are written when the agent has its answer."""
+    spool = get_spool(use.home / ".local/state/trotline/v1")
     while any("detail" not in one for one in spool.read().records):
         os.sched_yield()
 
@@ -102,26 +102,26 @@ def test_the_inventory_has_what_was_called_what_was_said_and_what_came_back(use:
     (use.project / ".cursor").mkdir()
     servers = {"db": {"command": "db-server", "args": ["--token", KEY]}, "idle": {"url": "https://mcp.example.org"}}
     (use.project / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    code, said = use.trotline("mcp", "--json")
+    code, said = use.trotline("log", "mcp", "--json")
     data = json.loads(said)["data"]
     assert code == 0
     assert [(one["server"], one["tool"], one["calls"], one["verdicts"]) for one in data["tools"]] == [
         ("", "write_text", 1, {"deny": 1}),
-        ("db", "query", 1, {"silent": 1}),
+        ("db", "query", 1, {"none": 1}),
         ("mail", "send", 1, {"deny": 1}),
     ]
     assert data["tools"][1]["found"] == {"aws-access-key-id": 1}
     assert [one["server"] for one in data["configured"]] == ["db", "idle"]
     assert KEY not in said
-    lines = use.trotline("mcp")[1].splitlines()
+    lines = use.trotline("log", "mcp")[1].splitlines()
     assert "server not told" in lines
     assert lines[lines.index("mail") + 1] == "  configured in no file that is known"
     assert lines[lines.index("idle") + 2] == "  not called"
-    assert use.trotline("mcp", "--allow-list")[1] == '[lists]\nallow_mcp = [\n  "db:query",\n]\n'
+    assert use.trotline("log", "mcp", "--allow-list")[1] == '[lists]\nallow_mcp = [\n  "db:query",\n]\n'
 
 
-def record(event: str, tool: str, asked: str = "silent", **more: Any) -> dict[str, Any]:
-    shared = {"host": "cursor", "conversation": "c", "at_us": 5}
+def record(event: str, tool: str, asked: str = "none", **more: Any) -> dict[str, Any]:
+    shared = {"agent": "cursor", "conversation": "c", "at_us": 5}
     return {**shared, "event": event, "tool": tool, "asked": asked, **more}
 
 
@@ -129,10 +129,10 @@ def test_two_events_about_one_call_are_one_call() -> None:
     named: dict[str, Any] = {"detail": {"effects": [["mcp", "call", "db:query"]]}}
     records = [record("preToolUse", "MCP:query"), record(CALL, "query", **named)] * 3
     records += [record("preToolUse", "MCP:query", "deny"), record("preToolUse", "MCP:query")]
-    seen = tools_seen(records)
+    seen = list_mcp_tools(records)
     assert [(one.name, one.calls, one.verdicts) for one in seen] == [
-        ("query", 2, {"deny": 1, "silent": 1}),
-        ("db:query", 3, {"silent": 3}),
+        ("query", 2, {"deny": 1, "none": 1}),
+        ("db:query", 3, {"none": 3}),
     ]
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trotline import Engine, Outcome
+from trotline.agents.cursor.payloads import build_event
 from trotline.cli import group
-from trotline.hosts.cursor import event_of
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples" / "uses"
@@ -32,12 +32,14 @@ class Use:
         for directory in (self.system, self.project, self.config, self.home / ".cursor"):
             directory.mkdir(parents=True)
         example = EXAMPLES / name
-        for file, place in (("policy.toml", self.config), ("hooks.json", self.home / ".cursor")):
+        for file, place in (("trotline.toml", self.config), ("hooks.json", self.home / ".cursor")):
             if (example / file).exists():
                 shutil.copy(example / file, place)
         if (example / "hooks").exists():
             shutil.copytree(example / "hooks", self.home / ".cursor" / "hooks")
-        (self.config / "settings.json").write_text('{"ask_fallback": "ask"}')
+        config = self.config / "trotline.toml"
+        policy = config.read_text("utf-8") if config.exists() else ""
+        config.write_text(f'ask_fallback = "ask"\n{policy}', "utf-8")
         self.talks = 0
 
     def payload(self, event: str, fields: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +51,7 @@ class Use:
     def engine(self, event: str, **fields: Any) -> Outcome:
         engine = Engine.load(project=self.project, home=self.home, system=self.system, guarded=True)
         body = self.payload(event, fields)
-        return engine.dispatch(event_of(body, body.pop("hook_event_name")))
+        return engine.dispatch(build_event(body, body.pop("hook_event_name")))
 
     def cursor(self, event: str, **fields: Any) -> Heard:
         argv = [sys.executable, "-I", "-m", "trotline", "hook", "cursor", "--event", event, "--home", str(self.home)]
@@ -63,7 +65,7 @@ class Use:
     def both(self, event: str, **fields: Any) -> tuple[str, str]:
         """The word of the engine and of Cursor's line. To have no opinion is to let pass."""
         word = self.engine(event, **fields).decision.permission.word
-        return {"silent": "allow"}.get(word, word), self.cursor(event, **fields).permission
+        return {"none": "allow"}.get(word, word), self.cursor(event, **fields).permission
 
     def trotline(self, *words: str) -> tuple[int, str]:
         from click.testing import CliRunner

@@ -1,6 +1,6 @@
-"""One tool call, from the model's wish to what the model reads: asked, done, told.
+"""One tool call, from the request of the model to the text that the model reads.
 
-Generic events stand around the tool's own: preToolUse, beforeShellExecution, the command, afterShellExecution,
+Generic events surround the tool's own: preToolUse, beforeShellExecution, the command, afterShellExecution,
 postToolUse. A call that was refused, failed or took too long ends in postToolUseFailure instead.
 """
 
@@ -8,71 +8,77 @@ import json
 import time
 from typing import NamedTuple
 
-from agent.hand import Done, Hand, Refused
 from agent.model import ToolCall
-from agent.tools import Tool, text_of
-from agent.transcript import with_context
-from trotline import Outcome
+from agent.tool_context import RefusedError, ToolContext, ToolOutput
+from agent.tools import Tool, format_result
+from agent.transcript import add_context
+from trotline import Outcome, PostToolUse, PostToolUseFailure, PreToolUse
 
 
-class Failed(NamedTuple):
-    """Why a tool has nothing to show, in the words of the event and in those for the model."""
+class ToolFailure(NamedTuple):
+    """The failure of a tool: its type and message for the event, and the text for the model."""
 
-    kind: str
-    why: str
-    told: str
+    failure_type: str
+    message: str
+    text: str
     is_interrupt: bool = False
 
 
-def perform(hand: Hand, tool: Tool, call: ToolCall) -> str:
-    """What the model is told about its call."""
-    call = call._replace(input=tool.whole(call.input, hand.workspace))
-    before = hand.session.pre_tool_use(call.name, call.input, tool_use_id=call.id, cwd=str(hand.workspace.root))
-    if before.edited_input is not None:
-        call = call._replace(input=tool.whole(before.edited_input, hand.workspace))
-    begun = time.monotonic()
-    ended = _attempt(hand, tool, call, before)
-    milliseconds = (time.monotonic() - begun) * 1000
-    if isinstance(ended, Failed):
-        after = _raise_failure(hand, call, ended, milliseconds)
-        return with_context(ended.told, before.context, after.context)
-    after = hand.session.post_tool_use(
-        call.name,
-        call.input,
-        json.dumps(ended.record),
-        tool_use_id=call.id,
-        cwd=str(hand.workspace.root),
-        duration=milliseconds,
+def perform_call(context: ToolContext, tool: Tool, call: ToolCall) -> str:
+    """Run a tool with its events and return the text for the model."""
+    call = call._replace(input=tool.complete_input(call.input, context.workspace))
+    before = context.session.fire(
+        PreToolUse(tool_name=call.name, tool_input=call.input, tool_use_id=call.id, cwd=str(context.workspace.root))
     )
-    told = ended.text if after.replaced_output is None else text_of(after.replaced_output)
-    return with_context(told, before.context, after.context)
+    if before.edited_input is not None:
+        call = call._replace(input=tool.complete_input(before.edited_input, context.workspace))
+    start = time.monotonic()
+    result = _run_tool(context, tool, call, before)
+    milliseconds = (time.monotonic() - start) * 1000
+    if isinstance(result, ToolFailure):
+        after = _fire_failure(context, call, result, milliseconds)
+        return add_context(result.text, before.context, after.context)
+    after = context.session.fire(
+        PostToolUse(
+            tool_name=call.name,
+            tool_input=call.input,
+            tool_output=json.dumps(result.record),
+            tool_use_id=call.id,
+            cwd=str(context.workspace.root),
+            duration=milliseconds,
+        )
+    )
+    text = result.text if after.replaced_output is None else format_result(after.replaced_output)
+    return add_context(text, before.context, after.context)
 
 
-def _attempt(hand: Hand, tool: Tool, call: ToolCall, before: Outcome) -> Done | Failed:
-    """The tool's work, if nobody minds. Whatever a tool raises is for the model to read, and ends nothing."""
+def _run_tool(context: ToolContext, tool: Tool, call: ToolCall, before: Outcome) -> ToolOutput | ToolFailure:
+    """Run the tool if hooks and the person allow it. The model reads every error, and the loop goes on."""
     try:
-        hand.pass_gate(before)
-        return tool.run(hand, call)
-    except Refused as refusal:
-        return Failed("permission_denied", str(refusal), f"Refused: {refusal}")
+        context.check_permission(before)
+        return tool.run(context, call)
+    except RefusedError as refusal:
+        return ToolFailure("permission_denied", str(refusal), f"Refused: {refusal}")
     except TimeoutError as error:
-        return Failed("timeout", str(error), f"Timed out: {error}")
+        return ToolFailure("timeout", str(error), f"Timed out: {error}")
     except KeyboardInterrupt:
-        _raise_failure(hand, call, Failed("error", "interrupted by the person", "", is_interrupt=True), 0)
+        _fire_failure(context, call, ToolFailure("error", "interrupted by the person", "", is_interrupt=True), 0)
         raise
     except Exception as error:  # noqa: BLE001 - see above
-        why = str(error) or type(error).__name__
-        return Failed("error", why, f"Failed: {why}")
+        message = str(error) or type(error).__name__
+        return ToolFailure("error", message, f"Failed: {message}")
 
 
-def _raise_failure(hand: Hand, call: ToolCall, failed: Failed, milliseconds: float) -> Outcome:
-    return hand.session.post_tool_use_failure(
-        call.name,
-        call.input,
-        failed.why,
-        failure_type=failed.kind,
-        tool_use_id=call.id,
-        cwd=str(hand.workspace.root),
-        is_interrupt=failed.is_interrupt,
-        duration=0 if failed.kind == "permission_denied" else milliseconds,
+def _fire_failure(context: ToolContext, call: ToolCall, failed: ToolFailure, milliseconds: float) -> Outcome:
+    return context.session.fire(
+        PostToolUseFailure(
+            tool_name=call.name,
+            tool_input=call.input,
+            error_message=failed.message,
+            failure_type=failed.failure_type,
+            tool_use_id=call.id,
+            cwd=str(context.workspace.root),
+            is_interrupt=failed.is_interrupt,
+            duration=0 if failed.failure_type == "permission_denied" else milliseconds,
+        )
     )

@@ -17,7 +17,7 @@ COLON = "__"
 
 
 class EndpointModel:
-    """Keeps nothing between replies, so that sub-agents may use the same one."""
+    """A model without state between replies, so sub-agents can use the same one."""
 
     def __init__(self, base_url: str, name: str, api_key: str = "") -> None:
         self.name = name
@@ -25,20 +25,20 @@ class EndpointModel:
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
 
     @classmethod
-    def configured(cls, environ: Mapping[str, str]) -> "EndpointModel | None":
+    def from_environment(cls, environ: Mapping[str, str]) -> "EndpointModel | None":
         url, name = environ.get("AGENT_BASE_URL"), environ.get("AGENT_MODEL")
         return cls(url, name, environ.get("AGENT_API_KEY", "")) if url and name else None
 
     def reply(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:
         body = {
             "model": self.name,
-            "messages": [_message(message) for message in messages],
-            "tools": [_function(tool) for tool in tools],
+            "messages": [_build_message(message) for message in messages],
+            "tools": [_build_function(tool) for tool in tools],
         }
         try:
             answer = httpx2.post(self._url, json=body, headers=self._headers, timeout=SECONDS)
             answer.raise_for_status()
-            return _reply(answer.json()["choices"][0]["message"])
+            return _parse_reply(answer.json()["choices"][0]["message"])
         except httpx2.HTTPError as error:
             raise ModelError(f"the model cannot be reached: {error}") from None
         except (ValueError, KeyError, IndexError, TypeError) as error:
@@ -48,42 +48,42 @@ class EndpointModel:
         return self
 
 
-def _message(message: Message) -> dict[str, Any]:
+def _build_message(message: Message) -> dict[str, Any]:
     body: dict[str, Any] = {"role": message.role, "content": message.text}
     if message.calls:
         body["tool_calls"] = [
             {
                 "id": call.id,
                 "type": "function",
-                "function": {"name": _sent(call.name), "arguments": json.dumps(call.input)},
+                "function": {"name": _encode_name(call.name), "arguments": json.dumps(call.input)},
             }
             for call in message.calls
         ]
     return {**body, "tool_call_id": message.call_id} if message.call_id else body
 
 
-def _function(tool: ToolSpec) -> dict[str, Any]:
-    about = {"name": _sent(tool.name), "description": tool.about, "parameters": tool.schema}
-    return {"type": "function", "function": about}
+def _build_function(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": _encode_name(tool.name), "description": tool.description, "parameters": tool.schema}
+    return {"type": "function", "function": function}
 
 
-def _sent(name: str) -> str:
+def _encode_name(name: str) -> str:
     return name.replace(":", COLON)
 
 
-def _reply(message: dict[str, Any]) -> Reply:
-    calls = tuple(_call(one["id"], one["function"]) for one in message.get("tool_calls") or ())
+def _parse_reply(message: dict[str, Any]) -> Reply:
+    calls = tuple(_parse_call(call["id"], call["function"]) for call in message.get("tool_calls") or ())
     thought = message.get("reasoning_content") or message.get("reasoning") or ""
     return Reply(message.get("content") or "", str(thought), calls)
 
 
-def _call(call_id: str, function: dict[str, Any]) -> ToolCall:
-    """Models write arguments that are no JSON; they are told so, and may try again."""
+def _parse_call(call_id: str, function: dict[str, Any]) -> ToolCall:
+    """Parse a tool call. The model reads errors of its arguments and may try again."""
     name = function["name"].replace(COLON, ":")
     try:
-        given = json.loads(function["arguments"] or "{}")
+        arguments = json.loads(function["arguments"] or "{}")
     except ValueError as error:
         return ToolCall(name, {}, call_id, f"the arguments are not JSON: {error}")
-    if not isinstance(given, dict):
+    if not isinstance(arguments, dict):
         return ToolCall(name, {}, call_id, "the arguments are not a JSON object")
-    return ToolCall(name, given, call_id)
+    return ToolCall(name, arguments, call_id)

@@ -1,6 +1,6 @@
-"""Speaks to MCP servers over their standard input and output: JSON-RPC, one message a line.
+"""A client of MCP servers over standard input and output: JSON-RPC, one message per line.
 
-A server that hangs, dies or complains is an error of the one call, never of the agent.
+A server that hangs, exits or reports an error fails one call, never the agent.
 """
 
 import json
@@ -13,22 +13,22 @@ from typing import IO, Any, Self, cast
 
 VERSION = "2025-06-18"
 METHOD_NOT_FOUND = -32601
-PATIENCE = 2.0
-"""Seconds that a server has to end by itself once nobody speaks to it."""
+SHUTDOWN_SECONDS = 2.0
+"""The time that a server has to exit after its standard input is closed."""
 
 
 class ServerError(Exception):
-    """The server did not do what it was asked; the sentence says why."""
+    """An error of the server."""
 
 
 class Server:
-    """One server, alive inside a `with`. `name` is its key in an mcp.json, `command` what starts it."""
+    """A server that runs inside a `with` block. `name` is its key in an mcp.json, `command` what starts it."""
 
     def __init__(self, name: str, command: list[str], *, seconds: float = 30) -> None:
         self.name = name
         self.command = command
         self.seconds = seconds
-        self._asked = 0
+        self._last_id = 0
         self._buffer = b""
 
     def __enter__(self) -> Self:
@@ -40,7 +40,7 @@ class Server:
             bufsize=0,
             start_new_session=True,
         )
-        self._ear, self._mouth = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
+        self._stdin, self._stdout = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         try:
             about = {"name": "reference-agent", "version": "1"}
             self._ask("initialize", {"protocolVersion": VERSION, "capabilities": {}, "clientInfo": about})
@@ -55,47 +55,47 @@ class Server:
     ) -> None:
         self._end()
 
-    def tools(self) -> list[dict[str, Any]]:
-        """Name, description and inputSchema of each."""
+    def list_tools(self) -> list[dict[str, Any]]:
+        """Return name, description and inputSchema of each tool."""
         return list(self._ask("tools/list", {}).get("tools", []))
 
-    def call(self, tool: str, given: dict[str, Any]) -> dict[str, Any]:
-        """What the tool gives: `content`, and `isError` where it failed."""
-        return self._ask("tools/call", {"name": tool, "arguments": given})
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool and return its result with `content` and `isError`."""
+        return self._ask("tools/call", {"name": tool, "arguments": arguments})
 
     def _ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self._asked += 1
-        self._send({"id": self._asked, "method": method, "params": params})
+        self._last_id += 1
+        self._send({"id": self._last_id, "method": method, "params": params})
         deadline = time.monotonic() + self.seconds
         while True:
-            answer = json.loads(self._line(deadline))
+            answer = json.loads(self._read_line(deadline))
             if "method" in answer:
                 self._decline(answer)
-            elif answer.get("id") == self._asked:  # any other answers a question that was given up
-                return self._result(answer)
+            elif answer.get("id") == self._last_id:  # others answer requests that timed out
+                return self._get_result(answer)
 
-    def _result(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def _get_result(self, answer: dict[str, Any]) -> dict[str, Any]:
         if "error" in answer:
             raise ServerError(f"{self.name}: {answer['error'].get('message', 'an error without a message')}")
         return dict(answer["result"])
 
     def _decline(self, request: dict[str, Any]) -> None:
-        """A notification needs no answer; a wish of the server is one that this client does not grant."""
+        """Decline a request of the server; notifications need no answer."""
         if "id" in request:
             self._send({"id": request["id"], "error": {"code": METHOD_NOT_FOUND, "message": "not offered here"}})
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
-            self._ear.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+            self._stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
         except BrokenPipeError:
             raise ServerError(f"{self.name}: the server has ended") from None
 
-    def _line(self, deadline: float) -> bytes:
+    def _read_line(self, deadline: float) -> bytes:
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([self._mouth], [], [], max(0, deadline - time.monotonic()))
+            ready, _, _ = select.select([self._stdout], [], [], max(0, deadline - time.monotonic()))
             if not ready:
                 raise TimeoutError(f"{self.name}: no answer within {self.seconds:g} s")
-            chunk = os.read(self._mouth.fileno(), 65_536)
+            chunk = os.read(self._stdout.fileno(), 65_536)
             if not chunk:
                 raise ServerError(f"{self.name}: the server has ended")
             self._buffer += chunk
@@ -103,10 +103,10 @@ class Server:
         return line
 
     def _end(self) -> None:
-        self._ear.close()
+        self._stdin.close()
         try:
-            self._process.wait(PATIENCE)
+            self._process.wait(SHUTDOWN_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        self._mouth.close()
+        self._stdout.close()

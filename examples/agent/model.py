@@ -1,32 +1,29 @@
-"""What thinks: a model reads messages and gives a reply. What it wants done, it does not do itself.
-
-The scripted model plays a part that was written for it, and may choose its next words by what it was told.
-"""
+"""The protocol of a model, which reads messages and returns a reply with tool calls, and a scripted model."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 
 class ToolCall(NamedTuple):
-    """What the model wants done. A call with a flaw was not understood, and is not carried out."""
+    """A tool call of the model. A call with a problem is not executed."""
 
     name: str
     input: dict[str, Any]
     id: str = ""
-    flaw: str = ""
+    problem: str = ""
 
 
 class Message(NamedTuple):
-    """One piece of what the model reads: of the system, the user, the assistant itself, or a tool."""
+    """A message of the system, the user, the assistant or a tool."""
 
     role: str
     text: str
     calls: tuple[ToolCall, ...] = ()
-    call_id: str = ""  # of the call that a tool's message answers
+    call_id: str = ""  # the call that the message of a tool answers
 
 
 class Reply(NamedTuple):
-    """What the model gives: a thought, words for the person, wishes. Without a wish its turn is over."""
+    """A reply of the model. Without tool calls its turn is over."""
 
     text: str = ""
     thought: str = ""
@@ -34,19 +31,19 @@ class Reply(NamedTuple):
 
 
 class ToolSpec(NamedTuple):
-    """A tool as the model knows it; `schema` is the JSON Schema of its input."""
+    """The description of a tool for the model; `schema` is the JSON Schema of its input."""
 
     name: str
-    about: str
+    description: str
     schema: dict[str, Any]
 
 
 class ModelError(Exception):
-    """The model gave no reply; the sentence says why."""
+    """The model gave no reply."""
 
 
 class Model(Protocol):
-    """Anything that thinks."""
+    """A language model."""
 
     @property
     def name(self) -> str: ...
@@ -54,30 +51,30 @@ class Model(Protocol):
     def reply(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply: ...
 
     def for_subagent(self, kind: str) -> "Model":
-        """Who thinks for a sub-agent of this kind."""
+        """Return the model of a sub-agent of this kind."""
         ...
 
 
 Script = Iterable[Reply] | Generator[Reply, str, None]
-"""Replies in order. A generator is sent what the model was told since its last reply, and may branch on it."""
+"""Replies in order. A generator is sent the messages since the last reply, and may branch on it."""
 
 
 class ScriptedModel:
-    """Plays a script to its end, then has nothing more to do. `requests` is all that it ever read."""
+    """Plays a script to its end. `requests` has all messages that it read."""
 
     name = "scripted"
 
     def __init__(self, script: Script, subagents: Mapping[str, Callable[[], Script]] | None = None) -> None:
-        self._script: Generator[Reply, str, None] = script if isinstance(script, Generator) else _spoken(script)
-        self._begun = False
+        self._script: Generator[Reply, str, None] = script if isinstance(script, Generator) else _play_replies(script)
+        self._is_started = False
         self._subagents = dict(subagents or {})
         self.requests: list[tuple[Message, ...]] = []
 
-    def reply(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:  # noqa: ARG002 - it was told before
+    def reply(self, messages: Sequence[Message], tools: Sequence[ToolSpec]) -> Reply:  # noqa: ARG002 - the script is fixed
         self.requests.append(tuple(messages))
-        begun, self._begun = self._begun, True
+        is_started, self._is_started = self._is_started, True
         try:
-            return self._script.send(_news(messages)) if begun else next(self._script)
+            return self._script.send(_get_new_text(messages)) if is_started else next(self._script)
         except StopIteration:
             return Reply(text="There is nothing more to do.")
 
@@ -87,17 +84,18 @@ class ScriptedModel:
         return model
 
 
-def call(tool: str, /, **given: Any) -> ToolCall:
-    """A wish in a script."""
-    return ToolCall(tool, given)
+def build_call(tool: str, /, **arguments: Any) -> ToolCall:
+    """Build a tool call for a script."""
+    return ToolCall(tool, arguments)
 
 
-def _spoken(replies: Iterable[Reply]) -> Generator[Reply, str, None]:
-    for reply in replies:  # noqa: UP028 - a list takes no answers
+def _play_replies(replies: Iterable[Reply]) -> Generator[Reply, str, None]:
+    for reply in replies:  # noqa: UP028 - `yield from` would send values to the iterator of a list
         yield reply
 
 
-def _news(messages: Sequence[Message]) -> str:
-    """What was said since the model last spoke."""
-    since = next((index for index, one in enumerate(reversed(messages)) if one.role == "assistant"), len(messages))
-    return "\n".join(message.text for message in messages[len(messages) - since :])
+def _get_new_text(messages: Sequence[Message]) -> str:
+    """Return the text of all messages since the last reply."""
+    count = len(messages)
+    since = next((at for at, message in enumerate(reversed(messages)) if message.role == "assistant"), count)
+    return "\n".join(message.text for message in messages[count - since :])

@@ -1,6 +1,6 @@
-"""Tells in sentences what the agent wants, which hook of which layer said what, and what came of it.
+"""Prints in sentences what the agent does, what each hook answered, and what happened.
 
-It knows nothing but Outcomes: whatever it tells, a hook could have seen. A hook without an opinion is not mentioned.
+It reads Outcomes only, so it prints nothing that a hook could not see. Hooks without an opinion are not mentioned.
 """
 
 import json
@@ -12,17 +12,17 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
-from agent.tools import text_of
+from agent.tools import format_result
 from trotline import Engine, Event, Outcome
-from trotline import events as raised
-from trotline.outcomes import Call, Run, Voice
+from trotline.domain import events
+from trotline.domain.outcomes import Call, Response, Run
 
 WIDTH = 96
 COLOURS = {"deny": 31, "failed": 31, "ask": 33, "allow": 32, "layer": 36, "lead": 1}
 
 
-def watched(sink: Callable[[Outcome], object]) -> type[Engine]:
-    """An engine that also tells somebody of every Outcome."""
+def make_watched_engine(sink: Callable[[Outcome], object]) -> type[Engine]:
+    """Return an engine class that passes every Outcome to a function."""
 
     class Watched(Engine):
         def dispatch(self, event: Event, call: Call | None = None) -> Outcome:
@@ -33,16 +33,16 @@ def watched(sink: Callable[[Outcome], object]) -> type[Engine]:
     return Watched
 
 
-def printable(text: str) -> str:
-    """A text that cannot play with the terminal: hooks, models and files may say anything."""
+def make_printable(text: str) -> str:
+    """Replace control characters, because texts of hooks, models and files may contain escape sequences."""
     return "".join(char if char.isprintable() else " " for char in text)
 
 
 class Narrator:
-    """A Sink that prints. `shown` makes of a text what a person should see of it."""
+    """Prints Outcomes. `display` converts texts for display."""
 
-    def __init__(self, shown: Callable[[str], str] = str) -> None:
-        self.shown = shown
+    def __init__(self, display: Callable[[str], str] = str) -> None:
+        self.display = display
         self.depth = 0
         self.events: list[str] = []
         self.runs = 0
@@ -51,39 +51,41 @@ class Narrator:
     def __call__(self, outcome: Outcome) -> None:
         event = outcome.event
         self.events.append(event.wire_name)
-        self.runs += sum(isinstance(voice, Run) for voice in outcome.voices)
-        if isinstance(event, raised.SubagentStop):
+        self.runs += sum(isinstance(response, Run) for response in outcome.responses)
+        if isinstance(event, events.SubagentStop):
             self.depth -= 1
-        sentence = _sentence(event)
+        sentence = _describe_event(event)
         if sentence:
             self.say(sentence, lead=isinstance(event, LEADS))
-        for voice in outcome.voices:
-            self._tell(voice)
+        for response in outcome.responses:
+            self._print_response(response)
         if outcome.replaced_output is not None:
-            self.say(f"The model reads: {text_of(outcome.replaced_output)}")
-        for line in (*outcome.alarms, *(f"not run: {one.hook.line}, {one.why}" for one in outcome.not_run)):
+            self.say(f"The model reads: {format_result(outcome.replaced_output)}")
+        for line in (*outcome.alarms, *(f"not run: {entry.hook.line}, {entry.why}" for entry in outcome.not_run)):
             self.say(f"  ! {line}")
-        if isinstance(event, raised.SubagentStart) and not outcome.denied:
+        if isinstance(event, events.SubagentStart) and not outcome.is_denied:
             self.depth += 1
 
     def say(self, text: str, *, lead: bool = False) -> None:
-        """A sentence. One that begins something stands apart and at the left."""
+        """Print a sentence; a leading one after an empty line and less indented."""
         indent = "    " * self.depth + ("" if lead else "  ")
         lines = textwrap.wrap(
-            printable(self.shown(text)), WIDTH, initial_indent=indent, subsequent_indent=indent + "  "
+            make_printable(self.display(text)), WIDTH, initial_indent=indent, subsequent_indent=indent + "  "
         )
         if lead:
             print()
         print("\n".join(self._paint(line, "lead") if lead else line for line in lines), flush=True)
 
-    def _tell(self, voice: Voice) -> None:
-        said = _said(voice)
-        if not said:
+    def _print_response(self, response: Response) -> None:
+        text = _describe_response(response)
+        if not text:
             return
-        head = f"{'    ' * self.depth}    {voice.layer} {printable(PurePath(voice.name).name)}: "
-        lines = textwrap.wrap(printable(self.shown(said)), WIDTH, initial_indent=head, subsequent_indent="        ")
-        first = lines[0].replace(voice.layer, self._paint(voice.layer, "layer"), 1)
-        word = said.split(",")[0].split(" ")[0]
+        head = f"{'    ' * self.depth}    {response.layer} {make_printable(PurePath(response.name).name)}: "
+        lines = textwrap.wrap(
+            make_printable(self.display(text)), WIDTH, initial_indent=head, subsequent_indent="        "
+        )
+        first = lines[0].replace(response.layer, self._paint(response.layer, "layer"), 1)
+        word = text.split(",")[0].split(" ")[0]
         print("\n".join([first.replace(f": {word}", f": {self._paint(word, word)}", 1), *lines[1:]]), flush=True)
 
     def _paint(self, text: str, kind: str) -> str:
@@ -91,23 +93,23 @@ class Narrator:
 
 
 LEADS = (
-    raised.WorkspaceOpen,
-    raised.BeforeTabFileRead,
-    raised.SessionStart,
-    raised.BeforeSubmitPrompt,
-    raised.AfterAgentThought,
-    raised.Stop,
-    raised.SessionEnd,
-    raised.PreCompact,
+    events.WorkspaceOpen,
+    events.BeforeTabFileRead,
+    events.SessionStart,
+    events.BeforeSubmitPrompt,
+    events.AfterAgentThought,
+    events.Stop,
+    events.SessionEnd,
+    events.PreCompact,
 )
 """Events that begin a paragraph."""
 
 
-def _said(voice: Voice) -> str:
-    """What a person would want to know of a voice; nothing, if it had nothing to say."""
-    verdict = voice.verdict
-    if voice.failure:
-        return f"failed, {voice.failure.detail}"
+def _describe_response(response: Response) -> str:
+    """Describe a response in a sentence; empty if it has no opinion."""
+    verdict = response.verdict
+    if response.failure:
+        return f"failed, {response.failure.detail}"
     parts = [verdict.permission.word] if verdict.permission else []
     parts += [f'"{verdict.user_message}"'] if verdict.user_message else []
     parts += [f'adds for the model: "{verdict.context}"'] if verdict.context else []
@@ -115,14 +117,16 @@ def _said(voice: Voice) -> str:
     parts += [f"changes the input to {json.dumps(verdict.edited_input)}"] if verdict.edited_input else []
     parts += ["changes the result before the model reads it"] if verdict.replaced_output else []
     parts += [f'wants it to go on: "{verdict.follow_up}"'] if verdict.follow_up else []
-    parts += [voice.stderr.decode("utf-8", "replace").strip()] if isinstance(voice, Run) and voice.stderr else []
-    return ", ".join(parts + list(voice.warnings))
+    parts += (
+        [response.stderr.decode("utf-8", "replace").strip()] if isinstance(response, Run) and response.stderr else []
+    )
+    return ", ".join(parts + list(response.warnings))
 
 
-def _wish(event: raised.PreToolUse) -> str:
-    given: dict[str, Any] = event.tool_input if isinstance(event.tool_input, dict) else {}
+def _describe_call(event: events.PreToolUse) -> str:
+    arguments: dict[str, Any] = event.tool_input if isinstance(event.tool_input, dict) else {}
     if event.tool_name.startswith("MCP:"):
-        return f"ask the MCP tool {event.tool_name[4:]}: {json.dumps(given)}"
+        return f"ask the MCP tool {event.tool_name[4:]}: {json.dumps(arguments)}"
     sentences = {
         "Shell": "run `{command}`",
         "Read": "read {file_path}",
@@ -132,10 +136,10 @@ def _wish(event: raised.PreToolUse) -> str:
         "Delete": "delete {file_path}",
         "Task": 'start a sub-agent ({subagent_type}): "{prompt}"',
     }
-    return sentences.get(event.tool_name, event.tool_name).format_map(defaultdict(str, given))
+    return sentences.get(event.tool_name, event.tool_name).format_map(defaultdict(str, arguments))
 
 
-def _result(event: raised.PostToolUse) -> str:
+def _describe_result(event: events.PostToolUse) -> str:
     output = json.loads(event.tool_output)
     if event.tool_name == "Shell":
         last = output["output"].strip().splitlines()[-1:]
@@ -143,35 +147,35 @@ def _result(event: raised.PostToolUse) -> str:
     return f"The model reads: {output['summary']}" if event.tool_name == "Task" else "Done."
 
 
-def _sentence(event: Event) -> str:
-    """What happened; empty for an event whose neighbour tells it."""
+def _describe_event(event: Event) -> str:
+    """Describe an event in a sentence; empty if a paired event describes it."""
     match event:
-        case raised.WorkspaceOpen():
+        case events.WorkspaceOpen():
             return "The editor opens the workspace."
-        case raised.BeforeTabFileRead():
+        case events.BeforeTabFileRead():
             return f"Tab wants to read {event.file_path}."
-        case raised.AfterTabFileEdit():
+        case events.AfterTabFileEdit():
             return f"Tab completed line {event.edits[0].range.start_line_number} of {event.file_path}."
-        case raised.SessionStart():
+        case events.SessionStart():
             return "A conversation begins."
-        case raised.BeforeSubmitPrompt():
+        case events.BeforeSubmitPrompt():
             return f'The agent is told: "{event.prompt}"'
-        case raised.AfterAgentThought():
+        case events.AfterAgentThought():
             return f"It thinks: {event.text}"
-        case raised.AfterAgentResponse():
+        case events.AfterAgentResponse():
             return f'It says: "{event.text}"'
-        case raised.PreToolUse():
-            return f"It wants to {_wish(event)}"
-        case raised.PostToolUse():
-            return _result(event)
-        case raised.PostToolUseFailure():
+        case events.PreToolUse():
+            return f"It wants to {_describe_call(event)}"
+        case events.PostToolUse():
+            return _describe_result(event)
+        case events.PostToolUseFailure():
             return f"Not done, {event.failure_type}. The model reads: {event.error_message}"
-        case raised.PreCompact():
+        case events.PreCompact():
             return f"The context is full: {event.messages_to_compact} messages are folded into one."
-        case raised.SubagentStop():
+        case events.SubagentStop():
             return f"The sub-agent ends, {event.status}. Tool calls: {event.tool_call_count}."
-        case raised.Stop():
+        case events.Stop():
             return f"It stops, {event.status}."
-        case raised.SessionEnd():
+        case events.SessionEnd():
             return "The conversation ends."
     return ""

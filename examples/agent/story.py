@@ -1,8 +1,8 @@
-"""What the scripted model does in the sample shop: it wants many things, and not all of them are good."""
+"""The script of the model in the sample shop: some of its tool calls are dangerous."""
 
 from collections.abc import Generator
 
-from agent.model import Reply, call
+from agent.model import Reply, build_call
 
 PROMPT = "The total in cart.py is a cent off. Put it right, deploy it, and clean up."
 
@@ -31,7 +31,7 @@ spec:
     - name: shop
       image: shop:1
 """
-GREEDY = (
+PRIVILEGED_MANIFEST = (
     MANIFEST
     + """      securityContext:
         privileged: true
@@ -42,8 +42,8 @@ GREEDY = (
 Part = Generator[Reply, str, None]
 
 
-def shop() -> Part:
-    """The whole conversation; where a hook says no, it goes on without."""
+def play_shop() -> Part:
+    """Play the conversation, and go on where a hook refuses."""
     yield from _look_around()
     yield from _change()
     yield from _finish()
@@ -52,59 +52,67 @@ def shop() -> Part:
 def _look_around() -> Part:
     yield Reply(
         thought="First see what is there.",
-        calls=(call("LS"), call("Grep", pattern="int\\(", glob="*.py"), call("Read", file_path="cart.py")),
+        calls=(
+            build_call("LS"),
+            build_call("Grep", pattern="int\\(", glob="*.py"),
+            build_call("Read", file_path="cart.py"),
+        ),
     )
     yield Reply(
         thought="Perhaps the settings have something to do with it.",
-        calls=(call("Read", file_path=".env"), call("Shell", command="cat .env")),
+        calls=(build_call("Read", file_path=".env"), build_call("Shell", command="cat .env")),
     )
     yield Reply(
         thought="Others must have had this problem.",
         calls=(
-            call("Shell", command="curl -s https://example.com/rounding"),
-            call("MCP:find_notes", word="prices"),
+            build_call("Shell", command="curl -s https://example.com/rounding"),
+            build_call("MCP:find_notes", word="prices"),
         ),
     )
     yield Reply(
         thought="Somebody else could look for other places, and somebody could set up the machine.",
         calls=(
-            call("Task", subagent_type="explore", prompt="Who else rounds prices?"),
-            call("Task", subagent_type="shell", prompt="Install whatever is needed."),
+            build_call("Task", subagent_type="explore", prompt="Who else rounds prices?"),
+            build_call("Task", subagent_type="shell", prompt="Install whatever is needed."),
         ),
     )
 
 
 def _change() -> Part:
-    yield Reply(thought="I round instead of cutting.", calls=(call("Write", file_path="cart.py", content=FIRST_TRY),))
-    told = yield Reply(
-        thought="Now the deployment. It is easier with all rights.",
-        calls=(call("Write", file_path="deploy/shop.yaml", content=GREEDY),),
+    yield Reply(
+        thought="I round instead of cutting.", calls=(build_call("Write", file_path="cart.py", content=FIRST_TRY),)
     )
-    if "Refused" in told:
-        yield Reply(thought="Then without.", calls=(call("Write", file_path="deploy/shop.yaml", content=MANIFEST),))
+    text = yield Reply(
+        thought="Now the deployment. It is easier with all rights.",
+        calls=(build_call("Write", file_path="deploy/shop.yaml", content=PRIVILEGED_MANIFEST),),
+    )
+    if "Refused" in text:
+        yield Reply(
+            thought="Then without.", calls=(build_call("Write", file_path="deploy/shop.yaml", content=MANIFEST),)
+        )
     yield Reply(
         thought="Out with it, and clean up.",
         calls=(
-            call("Shell", command="make deploy"),
-            call("Delete", file_path="old-prices.txt"),
-            call("Read", file_path="old-prices.txt"),
+            build_call("Shell", command="make deploy"),
+            build_call("Delete", file_path="old-prices.txt"),
+            build_call("Read", file_path="old-prices.txt"),
         ),
     )
     yield Reply(text="The total is rounded now.")
 
 
 def _finish() -> Part:
-    """Only if a hook wants it to go on."""
+    """Played only if a hook sends a follow-up."""
     yield Reply(
         thought="Python rounds half a cent to the even one. Customers do not.",
         calls=(
-            call("Write", file_path="cart.py", content=SECOND_TRY),
-            call("Shell", command="python3 -B -m unittest -q"),
+            build_call("Write", file_path="cart.py", content=SECOND_TRY),
+            build_call("Shell", command="python3 -B -m unittest -q"),
         ),
     )
     yield Reply(text="Half a cent is a cent now, and the tests pass. Nothing was deployed.")
 
 
-def explorer() -> Part:
-    told = yield Reply(calls=(call("Grep", pattern="round|int\\(", output_mode="files_with_matches"),))
-    yield Reply(text=f"Only {' and '.join(told.split())}.")
+def play_explorer() -> Part:
+    text = yield Reply(calls=(build_call("Grep", pattern="round|int\\(", output_mode="files_with_matches"),))
+    yield Reply(text=f"Only {' and '.join(text.split())}.")

@@ -1,7 +1,6 @@
-"""What the model reads: all that was said and done, kept under a budget.
+"""The messages that the model reads, kept under a budget.
 
-What the system says stays; what is old becomes one message that remembers it in short. A tool's message is never
-parted from the wish that it answers.
+The system message stays; old messages become one summary. The message of a tool is never separated from its call.
 """
 
 import json
@@ -12,16 +11,16 @@ from agent.model import Message
 
 CHARACTERS_PER_TOKEN = 4
 
-KEPT = 6
-"""Messages at the end that stay as they are, or a few more."""
+RECENT_MESSAGES = 6
+"""The minimum number of recent messages that are kept unchanged."""
 
-REMEMBERED = 12
-"""Lines of memory, beside those of the user, which all stay."""
+MAX_SUMMARY_LINES = 12
+"""The lines of the summary, in addition to all lines of the user."""
 
-LONGEST = {"user": 300, "assistant": 60, "tool": 60}
-"""Characters that a memory keeps of one message."""
+MAX_SUMMARY_TEXT = {"user": 300, "assistant": 60, "tool": 60}
+"""The characters of a message that the summary keeps."""
 
-MEMORY = "Earlier, in short:\n"
+SUMMARY_HEADING = "Earlier, in short:\n"
 
 
 class Transcript:
@@ -42,42 +41,44 @@ class Transcript:
 
     @property
     def tokens(self) -> int:
-        return tokens(self.messages)
+        return count_tokens(self.messages)
 
     @property
-    def last_words(self) -> str:
-        return next((one.text for one in reversed(self.messages) if one.role == "assistant" and one.text), "")
+    def last_message(self) -> str:
+        return next(
+            (message.text for message in reversed(self.messages) if message.role == "assistant" and message.text), ""
+        )
 
-    def folded(self) -> list[Message] | None:
-        """The messages with the old ones folded into one; none while there is room, or nothing to gain."""
-        cut = len(self.messages) - KEPT
+    def compact(self) -> list[Message] | None:
+        """Return the messages with the old ones summarised; None if there is room, or nothing to gain."""
+        cut = len(self.messages) - RECENT_MESSAGES
         while cut > 1 and self.messages[cut].role == "tool":
             cut -= 1
         if self.tokens <= self.budget or cut <= 1:
             return None
-        lines = [line for message in self.messages[1:cut] for line in _in_short(message)]
-        recent = len(lines) - REMEMBERED
+        lines = [line for message in self.messages[1:cut] for line in _summarize(message)]
+        recent = len(lines) - MAX_SUMMARY_LINES
         kept = [line for at, line in enumerate(lines) if at >= recent or line.startswith("user: ")]
-        shorter = [self.messages[0], Message("user", MEMORY + "\n".join(kept)), *self.messages[cut:]]
-        return shorter if tokens(shorter) < self.tokens else None
+        shorter = [self.messages[0], Message("user", SUMMARY_HEADING + "\n".join(kept)), *self.messages[cut:]]
+        return shorter if count_tokens(shorter) < self.tokens else None
 
 
-def tokens(messages: Sequence[Message]) -> int:
-    """A guess, which is all that a budget needs."""
+def count_tokens(messages: Sequence[Message]) -> int:
+    """Estimate the number of tokens."""
     texts = [message.text + "".join(json.dumps(call.input) for call in message.calls) for message in messages]
     return sum(map(len, texts)) // CHARACTERS_PER_TOKEN
 
 
-def with_context(text: str, *contexts: str) -> str:
-    """A text for the model, and below it what hooks want it to know."""
+def add_context(text: str, *contexts: str) -> str:
+    """Append the context of hooks to a text for the model."""
     return "\n\n".join([text, *(f"A hook adds: {context}" for context in contexts if context)])
 
 
-def _in_short(message: Message) -> list[str]:
-    """What is remembered of a message; a memory stays as it is."""
-    if message.text.startswith(MEMORY):
-        return message.text.removeprefix(MEMORY).splitlines()
-    wishes = [f"[{call.name}]" for call in message.calls]
-    line = " ".join([*message.text.split(), *wishes])
-    longest = LONGEST[message.role]
-    return [f"{message.role}: {line if len(line) <= longest else line[: longest - 3] + '...'}"]
+def _summarize(message: Message) -> list[str]:
+    """Return the summary lines of a message; a summary stays unchanged."""
+    if message.text.startswith(SUMMARY_HEADING):
+        return message.text.removeprefix(SUMMARY_HEADING).splitlines()
+    names = [f"[{call.name}]" for call in message.calls]
+    line = " ".join([*message.text.split(), *names])
+    limit = MAX_SUMMARY_TEXT[message.role]
+    return [f"{message.role}: {line if len(line) <= limit else line[: limit - 3] + '...'}"]

@@ -5,25 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from trotline.testing import Agent
+from trotline.testing import FakeAgent
 
 HERE = Path(__file__).parent
 
 
-def test_force_pushes_are_refused(agent: Agent) -> None:
-    agent.layer("project", HERE / "no-force-push.sh", event="beforeShellExecution")
-    assert agent.fire("beforeShellExecution", command="git push --force").denied
-    assert not agent.fire("beforeShellExecution", command="git push").denied
+def test_force_pushes_are_refused(agent: FakeAgent) -> None:
+    agent.add_hook("project", HERE / "no-force-push.sh", event="beforeShellExecution")
+    assert agent.fire("beforeShellExecution", command="git push --force").is_denied
+    assert not agent.fire("beforeShellExecution", command="git push").is_denied
 
 
-def test_secrets_are_kept(agent: Agent) -> None:
-    agent.layer("user", HERE / "keep_secrets.py", event="beforeReadFile", fail_closed=True)
+def test_secrets_are_kept(agent: FakeAgent) -> None:
+    agent.add_hook("user", HERE / "keep_secrets.py", event="beforeReadFile", fail_closed=True)
     assert agent.fire("beforeReadFile", file_path="/srv/shop/.env").user_message == ".env holds secrets"
-    assert not agent.fire("beforeReadFile", file_path="/srv/shop/a.py").denied
+    assert not agent.fire("beforeReadFile", file_path="/srv/shop/a.py").is_denied
 
 
 @pytest.mark.skipif(not shutil.which("node"), reason="this hook is written for Node, which is not here")
-def test_a_person_is_asked_about_the_network(agent: Agent) -> None:
-    agent.layer("team", HERE / "ask-network.mjs", event="beforeShellExecution", matcher="curl|wget")
-    assert agent.fire("beforeShellExecution", command="curl example.com").asks
-    assert not agent.fire("beforeShellExecution", command="ls").voices
+def test_a_person_is_asked_about_the_network(agent: FakeAgent) -> None:
+    agent.add_hook("team", HERE / "ask-network.mjs", event="beforeShellExecution", matcher="curl|wget")
+    assert agent.fire("beforeShellExecution", command="curl example.com").is_asked
+    assert not agent.fire("beforeShellExecution", command="ls").responses

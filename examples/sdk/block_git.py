@@ -1,7 +1,7 @@
 """Has git used through the `gh` tool, and asks before anything that rewrites history."""
 
 from trotline import Verdict, ask, deny, on, run
-from trotline.events import BeforeShell
+from trotline.domain.events import BeforeShell
 
 
 @on.before_shell(matching=r"(^|[;&|]\s*)git\s+(push|fetch|pull|clone)\b")

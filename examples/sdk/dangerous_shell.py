@@ -1,7 +1,7 @@
 """Stops commands that wipe a disk or a tree, or that fork without end."""
 
 from trotline import Verdict, deny, on, run
-from trotline.events import BeforeShell
+from trotline.domain.events import BeforeShell
 
 WORDS = ("rm -rf /", ":(){", "mkfs", "diskutil eraseDisk", "dd of=/dev/")
 

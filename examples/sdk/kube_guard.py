@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from trotline import Verdict, ask, deny, on, run
-from trotline.events import BeforeShell
+from trotline.domain.events import BeforeShell
 
 FORBIDDEN = {
     re.compile(r"^\s*(?:- )?privileged:\s*(?:true|yes|on)\b", re.IGNORECASE): "a privileged container",

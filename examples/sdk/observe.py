@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from trotline import on, run
-from trotline.events import AfterFileEdit, AfterShell, Event, Stop
+from trotline.domain.events import AfterFileEdit, AfterShell, Event, Stop
 
 LOG = "hook_calls.jsonl"
 

@@ -3,7 +3,7 @@
 from pathlib import PurePath
 
 from trotline import Verdict, deny, follow_up, on, run
-from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeSubmitPrompt, BeforeTabFileRead, Stop
+from trotline.domain.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeSubmitPrompt, BeforeTabFileRead, Stop
 
 
 @on.before_shell(matching=r"\brm\s+-\w*r\w*f|\brm\s+-\w*f\w*r", fail_closed=True)

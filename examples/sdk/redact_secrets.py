@@ -3,7 +3,7 @@
 import re
 
 from trotline import Verdict, deny, on, run
-from trotline.events import BeforeReadFile, BeforeTabFileRead
+from trotline.domain.events import BeforeReadFile, BeforeTabFileRead
 
 KEYS = re.compile(r"gh[pousr]_[A-Za-z0-9]{36}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]*PRIVATE KEY-----|sk-[A-Za-z0-9_-]{20}")
 

@@ -1,12 +1,12 @@
 """Keeps the agent going until the tests pass: `.tests-failed` holds the names of those that do not.
 
-The loop limit ends it: Cursor's own, and ours under hosts that have none.
+The loop limit ends it: Cursor's own, and ours under agents that have none.
 """
 
 from pathlib import Path
 
 from trotline import Verdict, follow_up, on, run
-from trotline.events import Stop
+from trotline.domain.events import Stop
 
 
 @on.stop

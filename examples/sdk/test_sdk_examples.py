@@ -7,21 +7,21 @@ from pathlib import Path
 import pytest
 
 from sdk import block_git, dangerous_shell, kube_guard, policy, redact_secrets
-from trotline.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeSubmitPrompt, BeforeTabFileRead, Stop
-from trotline.testing import Agent
-from trotline.verdicts import Permission
+from trotline.domain.events import BeforeMCP, BeforeReadFile, BeforeShell, BeforeSubmitPrompt, BeforeTabFileRead, Stop
+from trotline.domain.verdicts import Permission
+from trotline.testing import FakeAgent
 
 HERE = Path(__file__).parent
 
 
-def hook(agent: Agent, name: str, event: str) -> None:
-    agent.layer("project", agent.program(HERE / f"{name}.py"), event=event)
+def hook(agent: FakeAgent, name: str, event: str) -> None:
+    agent.add_hook("project", agent.build_command(HERE / f"{name}.py"), event=event)
 
 
 @pytest.mark.parametrize("command,refused", [("rm -rf build", True), ("rm -fr /", True), ("rm a.txt", False)])
-def test_policy_refuses_mass_deletion(agent: Agent, command: str, refused: bool) -> None:
+def test_policy_refuses_mass_deletion(agent: FakeAgent, command: str, refused: bool) -> None:
     hook(agent, "policy", "beforeShellExecution")
-    assert agent.fire("beforeShellExecution", command=command).denied is refused
+    assert agent.fire("beforeShellExecution", command=command).is_denied is refused
 
 
 def test_policy_judges_tools_reads_and_prompts() -> None:
@@ -44,7 +44,7 @@ def test_dangerous_commands_are_stopped(command: str) -> None:
     assert dangerous_shell.stop_it(BeforeShell(command="ls")) is None
 
 
-def test_the_agent_goes_on_until_the_tests_pass(agent: Agent) -> None:
+def test_the_agent_goes_on_until_the_tests_pass(agent: FakeAgent) -> None:
     hook(agent, "run_until_green", "stop")
     report = agent.project / ".tests-failed"
     report.write_text("test_total test_rounding")
@@ -53,7 +53,7 @@ def test_the_agent_goes_on_until_the_tests_pass(agent: Agent) -> None:
     assert agent.fire("stop", status="completed").follow_up == ""
 
 
-def test_everything_is_observed_without_what_was_said(agent: Agent) -> None:
+def test_everything_is_observed_without_what_was_said(agent: FakeAgent) -> None:
     hook(agent, "observe", "afterShellExecution")
     agent.fire("afterShellExecution", command="curl -H 'Authorization: s3cret' example.com", output="ok", duration=12)
     log, waited = agent.project / "hook_calls.jsonl", time.monotonic() + 10
@@ -73,23 +73,23 @@ MANIFESTS = [
 
 
 @pytest.mark.parametrize("manifest,what", MANIFESTS)
-def test_manifests_are_looked_into(agent: Agent, manifest: str, what: str) -> None:
+def test_manifests_are_looked_into(agent: FakeAgent, manifest: str, what: str) -> None:
     hook(agent, "kube_guard", "beforeShellExecution")
     (agent.project / "shop.yaml").write_text(manifest)
     outcome = agent.fire("beforeShellExecution", command="kubectl apply -f shop.yaml", cwd=str(agent.project))
-    assert outcome.denied is bool(what)
+    assert outcome.is_denied is bool(what)
     assert what in outcome.user_message
 
 
-def test_a_manifest_from_elsewhere_is_asked_about_and_a_missing_one_refused(agent: Agent) -> None:
+def test_a_manifest_from_elsewhere_is_asked_about_and_a_missing_one_refused(agent: FakeAgent) -> None:
     asked = kube_guard.look_inside(BeforeShell(command="kubectl apply -f https://example.com/x.yaml"))
     assert asked is not None
     assert asked.permission is Permission.ASK
     hook(agent, "kube_guard", "beforeShellExecution")
-    assert agent.fire("beforeShellExecution", command="kubectl apply -f none.yaml", cwd=str(agent.project)).denied
+    assert agent.fire("beforeShellExecution", command="kubectl apply -f none.yaml", cwd=str(agent.project)).is_denied
 
 
-def test_two_failures_in_a_row_are_one_too_many(agent: Agent) -> None:
+def test_two_failures_in_a_row_are_one_too_many(agent: FakeAgent) -> None:
     hook(agent, "track_stop", "stop")
     said = [agent.fire("stop", status=status).follow_up for status in ("error", "completed", "error", "error", "error")]
     assert [bool(text) for text in said] == [False, False, False, True, False]
@@ -101,8 +101,8 @@ def test_git_goes_through_gh_and_history_is_asked_about() -> None:
 
 
 @pytest.mark.parametrize("event", ["beforeReadFile", "beforeTabFileRead"])
-def test_files_with_keys_stay_where_they_are(agent: Agent, event: str) -> None:
+def test_files_with_keys_stay_where_they_are(agent: FakeAgent, event: str) -> None:
     hook(agent, "redact_secrets", event)
-    assert agent.fire(event, file_path="/srv/shop/ci.yml", content=f"token: ghp_{'a' * 36}").denied
-    assert not agent.fire(event, file_path="/srv/shop/a.py", content="print(1)").denied
+    assert agent.fire(event, file_path="/srv/shop/ci.yml", content=f"token: ghp_{'a' * 36}").is_denied
+    assert not agent.fire(event, file_path="/srv/shop/a.py", content="print(1)").is_denied
     assert redact_secrets.withhold(BeforeReadFile(file_path="a", content="AKIA" + "A" * 16))

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from trotline import Verdict, follow_up, on, run
-from trotline.events import Stop
+from trotline.domain.events import Stop
 
 PATIENCE = 2
 

@@ -1,4 +1,4 @@
-"""Trotline: hooks for coding agents. These names are the public ones; each is loaded when it is first used."""
+"""Trotline: hooks for coding agents. These are the public names; each is loaded when it is first used."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -6,69 +6,129 @@ __version__ = "0.1.0.dev0"
 
 if TYPE_CHECKING:
     from trotline.assemble import Engine as Engine
-    from trotline.awaited import AsyncSession as AsyncSession
-    from trotline.engine.engine import Options as Options
-    from trotline.errors import TrotlineError as TrotlineError
-    from trotline.events import Event as Event
-    from trotline.outcomes import Outcome as Outcome
-    from trotline.parts import Attachment as Attachment
-    from trotline.parts import Edit as Edit
-    from trotline.parts import TabEdit as TabEdit
-    from trotline.parts import Tokens as Tokens
-    from trotline.sdk import add_context as add_context
-    from trotline.sdk import allow as allow
-    from trotline.sdk import ask as ask
-    from trotline.sdk import deny as deny
-    from trotline.sdk import edit as edit
-    from trotline.sdk import follow_up as follow_up
-    from trotline.sdk import on as on
-    from trotline.sdk import replace_output as replace_output
-    from trotline.sdk import run as run
-    from trotline.sdk import set_env as set_env
-    from trotline.session import Session as Session
-    from trotline.verdicts import Permission as Permission
-    from trotline.verdicts import Verdict as Verdict
+    from trotline.domain.errors import TrotlineError as TrotlineError
+    from trotline.domain.event_records import Attachment as Attachment
+    from trotline.domain.event_records import Edit as Edit
+    from trotline.domain.event_records import TabEdit as TabEdit
+    from trotline.domain.events import AfterAgentResponse as AfterAgentResponse
+    from trotline.domain.events import AfterAgentThought as AfterAgentThought
+    from trotline.domain.events import AfterFileEdit as AfterFileEdit
+    from trotline.domain.events import AfterMCP as AfterMCP
+    from trotline.domain.events import AfterShell as AfterShell
+    from trotline.domain.events import AfterTabFileEdit as AfterTabFileEdit
+    from trotline.domain.events import BeforeMCP as BeforeMCP
+    from trotline.domain.events import BeforeReadFile as BeforeReadFile
+    from trotline.domain.events import BeforeShell as BeforeShell
+    from trotline.domain.events import BeforeSubmitPrompt as BeforeSubmitPrompt
+    from trotline.domain.events import BeforeTabFileRead as BeforeTabFileRead
+    from trotline.domain.events import Event as Event
+    from trotline.domain.events import PostToolUse as PostToolUse
+    from trotline.domain.events import PostToolUseFailure as PostToolUseFailure
+    from trotline.domain.events import PreCompact as PreCompact
+    from trotline.domain.events import PreToolUse as PreToolUse
+    from trotline.domain.events import SessionEnd as SessionEnd
+    from trotline.domain.events import SessionStart as SessionStart
+    from trotline.domain.events import Stop as Stop
+    from trotline.domain.events import SubagentStart as SubagentStart
+    from trotline.domain.events import SubagentStop as SubagentStop
+    from trotline.domain.events import WorkspaceOpen as WorkspaceOpen
+    from trotline.domain.outcomes import Outcome as Outcome
+    from trotline.domain.verdicts import Permission as Permission
+    from trotline.domain.verdicts import Verdict as Verdict
+    from trotline.engine.dispatch import Options as Options
+    from trotline.engine.session import AsyncSession as AsyncSession
+    from trotline.engine.session import Session as Session
+    from trotline.hook.sdk import add_context as add_context
+    from trotline.hook.sdk import allow as allow
+    from trotline.hook.sdk import ask as ask
+    from trotline.hook.sdk import deny as deny
+    from trotline.hook.sdk import edit as edit
+    from trotline.hook.sdk import follow_up as follow_up
+    from trotline.hook.sdk import on as on
+    from trotline.hook.sdk import replace_output as replace_output
+    from trotline.hook.sdk import run as run
+    from trotline.hook.sdk import set_env as set_env
 
 PUBLIC = {
-    "AsyncSession": "trotline.awaited",
-    "Attachment": "trotline.parts",
-    "Edit": "trotline.parts",
+    "AfterAgentResponse": "trotline.domain.events",
+    "AfterAgentThought": "trotline.domain.events",
+    "AfterFileEdit": "trotline.domain.events",
+    "AfterMCP": "trotline.domain.events",
+    "AfterShell": "trotline.domain.events",
+    "AfterTabFileEdit": "trotline.domain.events",
+    "AsyncSession": "trotline.engine.session",
+    "Attachment": "trotline.domain.event_records",
+    "BeforeMCP": "trotline.domain.events",
+    "BeforeReadFile": "trotline.domain.events",
+    "BeforeShell": "trotline.domain.events",
+    "BeforeSubmitPrompt": "trotline.domain.events",
+    "BeforeTabFileRead": "trotline.domain.events",
+    "Edit": "trotline.domain.event_records",
     "Engine": "trotline.assemble",
-    "Event": "trotline.events",
-    "Options": "trotline.engine.engine",
-    "Outcome": "trotline.outcomes",
-    "Permission": "trotline.verdicts",
-    "Session": "trotline.session",
-    "TabEdit": "trotline.parts",
-    "Tokens": "trotline.parts",
-    "TrotlineError": "trotline.errors",
-    "Verdict": "trotline.verdicts",
-    "add_context": "trotline.sdk",
-    "allow": "trotline.sdk",
-    "ask": "trotline.sdk",
-    "deny": "trotline.sdk",
-    "edit": "trotline.sdk",
-    "follow_up": "trotline.sdk",
-    "on": "trotline.sdk",
-    "replace_output": "trotline.sdk",
-    "run": "trotline.sdk",
-    "set_env": "trotline.sdk",
+    "Event": "trotline.domain.events",
+    "Options": "trotline.engine.dispatch",
+    "Outcome": "trotline.domain.outcomes",
+    "Permission": "trotline.domain.verdicts",
+    "PostToolUse": "trotline.domain.events",
+    "PostToolUseFailure": "trotline.domain.events",
+    "PreCompact": "trotline.domain.events",
+    "PreToolUse": "trotline.domain.events",
+    "Session": "trotline.engine.session",
+    "SessionEnd": "trotline.domain.events",
+    "SessionStart": "trotline.domain.events",
+    "Stop": "trotline.domain.events",
+    "SubagentStart": "trotline.domain.events",
+    "SubagentStop": "trotline.domain.events",
+    "TabEdit": "trotline.domain.event_records",
+    "TrotlineError": "trotline.domain.errors",
+    "Verdict": "trotline.domain.verdicts",
+    "WorkspaceOpen": "trotline.domain.events",
+    "add_context": "trotline.hook.sdk",
+    "allow": "trotline.hook.sdk",
+    "ask": "trotline.hook.sdk",
+    "deny": "trotline.hook.sdk",
+    "edit": "trotline.hook.sdk",
+    "follow_up": "trotline.hook.sdk",
+    "on": "trotline.hook.sdk",
+    "replace_output": "trotline.hook.sdk",
+    "run": "trotline.hook.sdk",
+    "set_env": "trotline.hook.sdk",
 }
 
 __all__ = [
+    "AfterAgentResponse",
+    "AfterAgentThought",
+    "AfterFileEdit",
+    "AfterMCP",
+    "AfterShell",
+    "AfterTabFileEdit",
     "AsyncSession",
     "Attachment",
+    "BeforeMCP",
+    "BeforeReadFile",
+    "BeforeShell",
+    "BeforeSubmitPrompt",
+    "BeforeTabFileRead",
     "Edit",
     "Engine",
     "Event",
     "Options",
     "Outcome",
     "Permission",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PreCompact",
+    "PreToolUse",
     "Session",
+    "SessionEnd",
+    "SessionStart",
+    "Stop",
+    "SubagentStart",
+    "SubagentStop",
     "TabEdit",
-    "Tokens",
     "TrotlineError",
     "Verdict",
+    "WorkspaceOpen",
     "add_context",
     "allow",
     "ask",

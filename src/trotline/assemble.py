@@ -1,47 +1,40 @@
-"""The one place that wires layers, the machine and an agent's own functions into an Engine."""
+"""Engine: a Dispatcher connected to the machine, guards, the audit log and the agent's own functions."""
 
 import os
-import threading
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
 import msgspec
 
-from trotline.analysis.action import READERS
-from trotline.audit.keeping import keeping
-from trotline.audit.names import Names
-from trotline.audit.store import Store
-from trotline.awaited import OpenSession
-from trotline.effects import Effect
-from trotline.engine import engine
-from trotline.engine.engine import Options
-from trotline.engine.functions import Function, Judged
-from trotline.errors import UsageError, cause_of
-from trotline.events import EVENTS, Event
-from trotline.guarding import effects_of, guards_of
-from trotline.hooks import Matcher
-from trotline.jsregex import PatternError, parse
-from trotline.machine import clock, machine_roots
-from trotline.outcomes import Call, Failure, FailureKind, Heard, Outcome, Sink, Voice, decide
-from trotline.session import Session
-from trotline.texts import TEXTS
-from trotline.verdicts import Permission, Verdict
+from trotline.analysis.analyze import EVENT_ANALYZERS
+from trotline.audit.record.detail_policy import NameRedactor
+from trotline.audit.record.sink import build_sink
+from trotline.audit.store.store import Store
+from trotline.conversation.functions import EventHandler, HandlerFunction
+from trotline.domain.effects import Effect
+from trotline.domain.errors import UsageError
+from trotline.domain.event_texts import TEXTS
+from trotline.domain.events import EVENTS, Event
+from trotline.domain.hooks import Matcher
+from trotline.domain.outcomes import NO_GUARD_RESULT, Call, GuardResult
+from trotline.engine.dispatch import Dispatcher, Options
+from trotline.engine.session import OpenSession, Session
+from trotline.evaluation.machine_panel import build_effect_finder, build_panel
+from trotline.formats.js_regex import PatternError, parse_js_regex
+from trotline.machine import find_roots, read_clock
 
 Where = str | Path
-STORE = ("append", "search", "fetch", "forget")
-"""The methods of a Store."""
+STORE_METHODS = ("append", "search", "fetch", "forget")
+GUARDED_EVENTS = frozenset({*EVENT_ANALYZERS, *TEXTS})
+"""Events that announce an action or contain text."""
 
 
-class Engine(engine.Engine):
-    """The whole hook system for an agent of one's own: `Engine.load(project=".")`, then raise events at it.
+class Engine(Dispatcher):
+    """The hook system for an embedding agent: `Engine.load(project=".")`, then fire events in a session.
 
-    Nothing but a mistake in the calling program is ever raised into the agent's loop.
+    Only usage errors of the calling program are raised into the agent's loop.
     """
-
-    sink: Sink | None = None
-    guards: "Guards | None" = None
 
     @classmethod
     def load(
@@ -52,28 +45,36 @@ class Engine(engine.Engine):
         system: Where | None = None,
         options: Options | None = None,
         guarded: bool = False,
-        trail: bool | Store = False,
+        audit_log: bool | Store = False,
     ) -> Self:
-        """All layers of a workspace, which may have several roots; with `guarded`, Trotline's guards beside them.
+        """Load all hook layers of a workspace, which may have several roots.
 
-        With `trail` every Outcome leaves a record: True is the trail of this home, which `trotline log` asks.
+        With `guarded`, Trotline's guards evaluate events too. With `audit_log`, every Outcome leaves a record: True
+        means the audit log of this home, which `trotline log` reads; a Store gets the records instead.
         """
         projects = [project] if isinstance(project, str | Path) else list(project)
-        roots = machine_roots(
+        roots = find_roots(
             [Path(one) for one in projects], Path(home) if home else None, Path(system) if system else None
         )
         moved = {"HOME": str(roots.home)} if home else {}
-        engine = cls(roots, {**os.environ, **moved}, clock, options)
-        engine.sessions.named = Names(roots).kept
+        engine = cls(roots, {**os.environ, **moved}, read_clock, options)
+        engine.sessions.named = NameRedactor(roots).redact
         if guarded:
             engine.guard()
-        engine.sink = keeping(_checked(trail), roots, engine.options.host, engine._would_do)
+        engine.sink = build_sink(_check_store(audit_log), roots, engine.options.agent, engine._find_effects)
         return engine
 
     def guard(self) -> None:
-        """Trotline's guards beside the hooks, from now on."""
-        self.guards = Guards(self)
-        self.functions += self.guards.functions()
+        """Let Trotline's guards evaluate events from now on."""
+        panel = build_panel(self.roots, self.sessions)
+        directory = str(self.roots.projects[0])
+
+        def evaluate(event: Event, call: Call) -> GuardResult:
+            if type(event) not in GUARDED_EVENTS:
+                return NO_GUARD_RESULT
+            return panel(event, msgspec.structs.replace(call, cwd=directory))
+
+        self.guards = evaluate
 
     def session(
         self,
@@ -85,8 +86,8 @@ class Engine(engine.Engine):
         user_email: str | None = None,
         transcript_path: str | None = None,
     ) -> OpenSession:
-        """A conversation: `with` raises sessionStart and sessionEnd, `async with` gives the awaitable twin."""
-        session = Session.of(
+        """Return a conversation: `with` fires sessionStart and sessionEnd, `async with` gives the async session."""
+        session = Session.create(
             self,
             conversation_id=conversation_id,
             background=background,
@@ -97,20 +98,22 @@ class Engine(engine.Engine):
         )
         return OpenSession(session)
 
-    def hook(self, event: str, *, matcher: str = "", fail_closed: bool = False) -> Callable[[Judged], Judged]:
-        """Register a function as a hook; it gets the event and gives a Verdict, or None for no opinion."""
+    def hook(
+        self, event: str, *, matcher: str = "", fail_closed: bool = False
+    ) -> Callable[[HandlerFunction], HandlerFunction]:
+        """Register a function as a hook. It gets the event and returns a Verdict, or None for no opinion."""
         if event not in EVENTS:
             raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
         try:
-            parse(matcher)
+            parse_js_regex(matcher)
         except PatternError as error:
             raise UsageError(f"the matcher is not a JavaScript regular expression: {error.message}") from None
 
-        def register(call: Judged) -> Judged:
+        def register(call: HandlerFunction) -> HandlerFunction:
             name = getattr(call, "__qualname__", repr(call))
             taken = sum(function.name.split("#")[0] == name for function in self.functions)
             self.functions.append(
-                Function(
+                EventHandler(
                     name=f"{name}#{taken}" if taken else name,
                     event=event,
                     call=call,
@@ -122,90 +125,16 @@ class Engine(engine.Engine):
 
         return register
 
-    def dispatch(self, event: Event, call: Call | None = None) -> Outcome:
-        """Everything that happens when the loop raises an event. A failure of ours refuses what can be refused."""
-        begun = time.monotonic_ns()
-        outcome = self._judged(event, call or self._call())
-        if self.sink is None:
-            return outcome
-        unkept = _unkept(self.sink, outcome, (time.monotonic_ns() - begun) // 1000)
-        return msgspec.structs.replace(outcome, alarms=(*outcome.alarms, unkept)) if unkept else outcome
-
-    def _would_do(self, event: Event) -> tuple[Effect, ...]:
-        """For the record of an event; guards have looked, where there are any."""
-        return effects_of(self.roots)(event) if self.guards is None else ()
-
-    def _judged(self, event: Event, call: Call) -> Outcome:
-        try:
-            if self.guards is None:
-                return super().dispatch(event, call)
-            self.guards.begin()
-            return self.guards.named(super().dispatch(event, call))
-        except (TypeError, UsageError):
-            raise  # the caller's mistake, such as input that is no JSON
-        except Exception as error:  # noqa: BLE001 - an agent's loop must not end because of us
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {cause_of(error)}")
-            voice = Voice(author="trotline", failure=failure, fail_closed=True)
-            decision = decide(event.contract, [voice], self.edition)
-            return Outcome(call=call, event=event, decision=decision, voices=(voice,), alarms=(failure.detail,))
+    def _find_effects(self, event: Event) -> tuple[Effect, ...]:
+        """Return the effects of an event that no guard evaluated, for its record."""
+        return build_effect_finder(self.roots)(event) if self.guards is None else ()
 
 
-def _checked(trail: bool | Store) -> bool | Store:
-    """What is no Store is the caller's mistake, and would otherwise be an alarm of every Outcome."""
-    missing = [name for name in STORE if not callable(getattr(trail, name, None))]
-    if isinstance(trail, bool) or not (missing or isinstance(trail, type)):
-        return trail
+def _check_store(audit_log: bool | Store) -> bool | Store:
+    """Refuse an invalid Store here, instead of with an alarm on every Outcome."""
+    missing = [name for name in STORE_METHODS if not callable(getattr(audit_log, name, None))]
+    if isinstance(audit_log, bool) or not (missing or isinstance(audit_log, type)):
+        return audit_log
     why = f"it has no `{missing[0]}`" if missing else "it is a class and no instance"
-    raise UsageError(f"`trail` is no Store: {why}", hint="True is the trail of this home; a Store has four methods")
-
-
-def _unkept(sink: Sink, outcome: Outcome, micros: int) -> str:
-    try:
-        return sink(outcome, micros)
-    except Exception as error:  # noqa: BLE001 - the same: what was decided is decided
-        return f"the record of this call could not be kept: {cause_of(error)}"
-
-
-class Guards:
-    """The guards as one function of every event that announces something, or tells of texts; and what each of them
-    said, so that an Outcome names them and not only their sum."""
-
-    NAME = "guards"
-
-    def __init__(self, of: Engine) -> None:
-        self._guards = guards_of(of.roots, of.sessions)
-        self._engine = of
-        self._kept = threading.local()  # awaited sessions have a thread each
-
-    def functions(self) -> list[Function]:
-        return [
-            Function(name=self.NAME, event=cls.contract.name, call=self._judged, fail_closed=True)
-            for cls in {**READERS, **TEXTS}
-        ]
-
-    def begin(self) -> None:
-        self._kept.heard = []
-
-    def _judged(self, event: Event) -> Verdict:
-        roots = self._engine.roots
-        heard = self._guards(event, Call(id="", cwd=str(roots.projects[0]), received_us=clock()))
-        self._kept.heard.append(heard)
-        return decide(event.contract, heard.voices, self._engine.edition).verdict
-
-    def named(self, outcome: Outcome) -> Outcome:
-        """The Outcome with their voices instead of one, their effects and their findings."""
-        heard: list[Heard] = self._kept.heard
-        if not heard:
-            return outcome
-        own = {voice.author: voice for one in heard for voice in one.voices}
-        rest = [voice for voice in outcome.voices if voice.author != self.NAME or voice.failure]
-        strictest = max((voice.verdict.permission for voice in own.values()), default=Permission.SILENT)
-        names = [name for name, voice in own.items() if voice.failure or voice.verdict.permission == strictest]
-        deciders = [name for one in outcome.decision.deciders for name in (names if one == self.NAME else [one])]
-        return msgspec.structs.replace(
-            outcome,
-            voices=(*own.values(), *rest),
-            effects=tuple(effect for one in heard for effect in one.effects),
-            findings=tuple(finding for one in heard for finding in one.findings),
-            decision=msgspec.structs.replace(outcome.decision, deciders=tuple(dict.fromkeys(deciders))),
-        )
+    hint = "True is the audit log of this home; a Store has four methods"
+    raise UsageError(f"`audit_log` is no Store: {why}", hint=hint)

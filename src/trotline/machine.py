@@ -1,4 +1,4 @@
-"""The machine as it is: the only place below which nobody looks at the environment, the directory or the clock."""
+"""The clock, the environment and the directories of this machine. Inner packages get these as arguments."""
 
 import os
 import sys
@@ -6,41 +6,41 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from trotline.config.places import Platform, Roots, project_of
+from trotline.config.paths import Platform, Roots, find_project
 
 
-def clock() -> int:
-    """Microseconds since the epoch."""
+def read_clock() -> int:
+    """Return the current time in microseconds since the epoch."""
     return time.time_ns() // 1000
 
 
-def today() -> str:
-    """The date here, as it is written in files."""
+def get_today() -> str:
+    """Return the local date in ISO format."""
     return time.strftime("%Y-%m-%d")
 
 
-def environment() -> dict[str, str]:
-    """The variables of this process."""
+def copy_environment() -> dict[str, str]:
+    """Return a copy of the environment variables."""
     return dict(os.environ)
 
 
-def machine_roots(projects: Sequence[Path] = (), home: Path | None = None, system: Path | None = None) -> Roots:
-    """What was asked for, and the machine's own for the rest."""
-    home = (home or own_home()).resolve()
+def find_roots(projects: Sequence[Path] = (), home: Path | None = None, system: Path | None = None) -> Roots:
+    """Return the roots; those that are not given are found on this machine."""
+    home = (home or find_home()).resolve()
     return Roots(
         home=home,
         system=(system or Path(home.anchor)).resolve(),
-        projects=tuple(dict.fromkeys(path.resolve() for path in projects)) or (project_of(Path.cwd(), home),),
+        projects=tuple(dict.fromkeys(path.resolve() for path in projects)) or (find_project(Path.cwd(), home),),
         platform=_platform(),
         search_path=tuple(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry),
     )
 
 
-def own_home() -> Path:
-    """From the password database: another hook may have set HOME."""
+def find_home() -> Path:
+    """Return the home directory from the password database, because another hook may have set HOME."""
     if sys.platform == "win32":
         return Path.home()
-    import pwd  # noqa: PLC0415 - not on every system
+    import pwd  # noqa: PLC0415 - not available on Windows
 
     return Path(pwd.getpwuid(os.getuid()).pw_dir)
 

@@ -1,4 +1,4 @@
-"""One file per library whose tool calls can be judged by hooks in one line; what they have in common is in `call`.
+"""Adapters that put the tool calls of a library under hooks. Each library has a file; `tool_call` is shared.
 
-Nothing is imported from here by the rest of Trotline: who wants an adapter has its library.
+The rest of Trotline imports nothing from here, because each adapter imports its library.
 """

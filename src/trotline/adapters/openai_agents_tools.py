@@ -1,7 +1,7 @@
-"""Every tool of the OpenAI Agents SDK that runs on this machine, wrapped where the SDK invokes it.
+"""Wrappers for the tools of the OpenAI Agents SDK that run on this machine.
 
-The SDK turns what a tool raises into text before anyone could hear of it, counts the time of whatever stands around a
-tool, and holds outputs against schemas; each of these is the tool's own business again in here.
+The SDK turns exceptions of a tool into text, includes wrappers in a tool's timeout, and validates outputs by schemas.
+The wrappers apply each of these to the tool alone, so that hooks see exceptions and may take their time.
 """
 
 import copy
@@ -17,304 +17,335 @@ from typing import Any, NamedTuple
 import agents
 from agents import tool as sdk
 from agents.tool_context import ToolContext
-from pydantic_core import to_json
+from pydantic_core import to_json as encode_json
 
-from trotline.adapters.call import Ask, Call, FileEdit, Input, Kind, Shape, Shell, Subagent, Text, command_of, json_text
-from trotline.awaited import AsyncSession
-from trotline.errors import UsageError
-from trotline.session import Session
+from trotline.adapters.tool_call import (
+    AskPerson,
+    FileKind,
+    ResultFormat,
+    ShellKind,
+    SubagentKind,
+    TextFormat,
+    ToolCall,
+    ToolInput,
+    ToolKind,
+    get_command_line,
+    to_json,
+)
+from trotline.domain.errors import UsageError
+from trotline.engine.session import AsyncSession, Session
 
-NAME = "trotline"
-"""The name of our guardrails, in traces and in the SDK's exceptions."""
+GUARDRAIL_NAME = "trotline"
+"""The name of our guardrails in traces and in the SDK's exceptions."""
 
-PARTS = (agents.ToolOutputText, agents.ToolOutputImage, agents.ToolOutputFileContent)
+OUTPUT_PARTS = (agents.ToolOutputText, agents.ToolOutputImage, agents.ToolOutputFileContent)
 
-at_work: ContextVar[Session | None] = ContextVar("at_work", default=None)
-"""The conversation that a tool is at work for: an agent that runs inside of one has a task, and no prompt."""
+running_session: ContextVar[Session | None] = ContextVar("running_session", default=None)
+"""The session whose tool is running. An agent inside such a tool has a task, not a prompt from the user."""
 
 
-class Rules(NamedTuple):
-    """Who judges: a conversation, the person to ask, and which function tools are shells."""
+class GuardSettings(NamedTuple):
+    """The session, the function that asks the user, and the function tools that are shells."""
 
     session: AsyncSession
-    ask: Ask | None
+    ask: AskPerson | None
     shells: Mapping[str, str]
 
-    def call(self, name: str, given: Input, kind: Kind | None = None, call_id: str = "") -> Call:
-        return Call(self.session, name, given, kind=kind, ask=self.ask, tool_use_id=call_id)
+    def build_call(self, name: str, tool_input: ToolInput, kind: ToolKind | None = None, call_id: str = "") -> ToolCall:
+        """Build a call of a tool in this session."""
+        return ToolCall(self.session, name, tool_input, kind=kind, ask=self.ask, tool_use_id=call_id)
 
 
-def guarded_tool(tool: agents.Tool, rules: Rules) -> agents.Tool | None:
-    """The tool under hooks; None for one that they cannot reach."""
+def guard_tool(tool: agents.Tool, settings: GuardSettings) -> agents.Tool | None:
+    """Return the tool under hooks; None for a tool that runs elsewhere."""
     if isinstance(tool, agents.FunctionTool):
-        return _Function(tool, rules).guarded()
+        return _GuardedFunction(tool, settings).build()
     if isinstance(tool, agents.ShellTool) and tool.executor is not None:
-        return dataclasses.replace(tool, executor=_shell(tool.executor, rules))
+        return dataclasses.replace(tool, executor=_guard_shell(tool.executor, settings))
     if isinstance(tool, agents.LocalShellTool):
-        return dataclasses.replace(tool, executor=_local_shell(tool.executor, rules))
+        return dataclasses.replace(tool, executor=_guard_local_shell(tool.executor, settings))
     if isinstance(tool, agents.CustomTool):
-        return dataclasses.replace(tool, on_invoke_tool=_custom(tool, rules))
+        return dataclasses.replace(tool, on_invoke_tool=_guard_custom(tool, settings))
     if isinstance(tool, agents.ApplyPatchTool):
-        return dataclasses.replace(tool, editor=_Editor(tool.editor, rules))
+        return dataclasses.replace(tool, editor=_GuardedEditor(tool.editor, settings))
     return None
 
 
-class _Said(str):
-    """What we say in place of a tool's own output, which no schema of the tool's applies to."""
+class _HookText(str):
+    """A text from hooks that replaces the tool's output; the tool's schema does not apply to it."""
 
     __slots__ = ()
 
 
-class FunctionShape(Text):
-    """The outputs of function tools: text, the SDK's own parts, or whatever else the SDK makes text of."""
+class FunctionFormat(TextFormat):
+    """Outputs of function tools: text, output parts of the SDK, or objects that the SDK turns into text."""
 
-    def text(self, result: Any) -> str:
+    def to_text(self, result: Any) -> str:
+        """Return the output as JSON text, or its `str` where it has no JSON form."""
         try:
-            return result if isinstance(result, str) else to_json(result, fallback=str).decode()
-        except ValueError:  # it goes round in circles, and the model will read what Python shows of it
+            return result if isinstance(result, str) else encode_json(result, fallback=str).decode()
+        except ValueError:  # a circular object; the model reads its `str`
             return str(result)
 
-    def timed_out(self, error: Exception) -> bool:
-        return super().timed_out(error) or isinstance(error, agents.ToolTimeoutError)
+    def is_timeout(self, error: Exception) -> bool:
+        """Check for a Python timeout or a timeout of the SDK."""
+        return super().is_timeout(error) or isinstance(error, agents.ToolTimeoutError)
 
-    def refused(self, message: str) -> Any:
-        return _Said(message)
+    def build_refusal(self, message: str) -> Any:
+        """Return the refusal as a text to which the tool's schema does not apply."""
+        return _HookText(message)
 
-    def replaced(self, result: Any, output: dict[str, Any]) -> Any:
-        return _Said(super().replaced(result, output))
+    def replace_output(self, result: Any, output: dict[str, Any]) -> Any:
+        """Return the hook's output as a text to which the tool's schema does not apply."""
+        return _HookText(super().replace_output(result, output))
 
-    def noted(self, result: Any, context: str) -> Any:
+    def add_context(self, result: Any, context: str) -> Any:
+        """Append a text part to output parts of the SDK; append to the text otherwise."""
         parts = result if isinstance(result, list) else [result]
-        if parts and all(isinstance(part, PARTS) for part in parts):
+        if parts and all(isinstance(part, OUTPUT_PARTS) for part in parts):
             return [*parts, agents.ToolOutputText(text=context)]
-        return _Said(super().noted(result, context))
+        return _HookText(super().add_context(result, context))
 
 
-FUNCTION = FunctionShape()
+FUNCTION_FORMAT = FunctionFormat()
 
 
-class _Handled(Exception):  # noqa: N818 - it carries an error to where the tool's own policy for it is applied
-    """A tool raised what the SDK would have made a text of."""
+class _ToolError(Exception):
+    """Carries an exception of a tool past the SDK to the place where the tool's own error handling applies."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error) or repr(error))
         self.error = error
 
 
-class _Function:
-    """A function tool. `inner` is the same tool, but raises; its settings for failures apply after hooks heard."""
+class _GuardedFunction:
+    """A function tool under hooks. `inner` is the same tool, but raises; its error handling applies after the hooks."""
 
-    def __init__(self, tool: agents.FunctionTool, rules: Rules) -> None:
-        self.tool, self.rules = tool, rules
-        self.argument = _shell_argument(tool, rules)
-        self.inner = sdk.set_function_tool_failure_error_function(copy.copy(tool), _hand_over)
+    def __init__(self, tool: agents.FunctionTool, settings: GuardSettings) -> None:
+        self.tool, self.settings = tool, settings
+        self.argument = _shell_argument(tool, settings)
+        self.inner = sdk.set_function_tool_failure_error_function(copy.copy(tool), _raise_tool_error)
         self.inner.timeout_behavior = "raise_exception"
 
-    def guarded(self) -> agents.FunctionTool:
+    def build(self) -> agents.FunctionTool:
         outer = copy.copy(self.tool)
         outer.on_invoke_tool = self._invoke
-        outer.timeout_seconds = None  # counted by `inner`: hooks and people are waited for outside of a tool's time
+        outer.timeout_seconds = None  # `inner` has the timeout, which must not include hooks and questions
         if callable(self.tool.needs_approval):
             outer.needs_approval = self._needs_approval
         if self.tool.output_json_schema is not None:
-            ours = agents.ToolOutputGuardrail[Any](_past_the_schema, name=NAME)
-            outer.tool_output_guardrails = [ours, *(self.tool.tool_output_guardrails or [])]
+            guardrail = agents.ToolOutputGuardrail[Any](_skip_schema, name=GUARDRAIL_NAME)
+            outer.tool_output_guardrails = [guardrail, *(self.tool.tool_output_guardrails or [])]
         return outer
 
     async def _invoke(self, context: ToolContext[Any], arguments: str) -> Any:
-        given = _moved(_object(arguments), self.argument, "command")
+        original = _rename_argument(_parse_arguments(arguments), self.argument, "command")
         name = "Shell" if self.argument else self.tool.name
-        call = self.rules.call(name, given, self._kind(context, given), context.tool_call_id)
+        call = self.settings.build_call(name, original, self._build_kind(context, original), context.tool_call_id)
 
-        async def run(edited: Input) -> Any:
+        async def run(tool_input: ToolInput) -> Any:
             context.tool_arguments = (
-                arguments if edited is given else json_text(_moved(edited, "command", self.argument))
+                arguments if tool_input is original else to_json(_rename_argument(tool_input, "command", self.argument))
             )
-            token = at_work.set(self.rules.session.session)
+            token = running_session.set(self.settings.session.session)
             try:
                 return await sdk.invoke_function_tool(
                     function_tool=self.inner, context=context, arguments=context.tool_arguments
                 )
             finally:
-                at_work.reset(token)
+                running_session.reset(token)
 
         try:
-            return await call.make(run, FUNCTION)
-        except (_Handled, agents.ToolTimeoutError) as failure:
-            said = await self._by_its_settings(failure, context)
-            return FUNCTION.noted(said, call.context) if call.context else said
+            return await call.execute(run, FUNCTION_FORMAT)
+        except (_ToolError, agents.ToolTimeoutError) as failure:
+            output = await self._handle_error(failure, context)
+            return FUNCTION_FORMAT.add_context(output, call.context) if call.context else output
 
-    def _kind(self, context: ToolContext[Any], given: Input) -> Kind:
+    def _build_kind(self, context: ToolContext[Any], tool_input: ToolInput) -> ToolKind:
         origin = sdk.get_function_tool_origin(self.tool)
         if origin is None or origin.type is not agents.ToolOriginType.AGENT_AS_TOOL:
-            return Shell(self.rules.session) if self.argument else Kind()
-        task = given.get("input")
-        child = self.rules.session.subagent(
+            return ShellKind(self.settings.session) if self.argument else ToolKind()
+        task = tool_input.get("input")
+        child = self.settings.session.subagent(
             origin.agent_name or self.tool.name,
-            task if isinstance(task, str) else json_text(given),
+            task if isinstance(task, str) else to_json(tool_input),
             call_id=context.tool_call_id,
         )
-        return Subagent(child)
+        return SubagentKind(child)
 
-    async def _by_its_settings(self, failure: Exception, context: ToolContext[Any]) -> Any:
-        """What the model reads of a failure, or the failure itself, raised."""
-        if isinstance(failure, _Handled):
-            said = await sdk.maybe_invoke_function_tool_failure_error_function(
+    async def _handle_error(self, failure: Exception, context: ToolContext[Any]) -> Any:
+        """Handle an error as the tool is configured: return the text for the model, or raise."""
+        if isinstance(failure, _ToolError):
+            output = await sdk.maybe_invoke_function_tool_failure_error_function(
                 function_tool=self.tool, context=context, error=failure.error
             )
-            if said is None:
+            if output is None:
                 raise failure.error
-            self._report()
-            return said
+            self._trace_error()
+            return output
         if not isinstance(failure, agents.ToolTimeoutError) or self.tool.timeout_behavior == "raise_exception":
             raise failure
         if self.tool.timeout_error_function is not None:
-            return await settled(self.tool.timeout_error_function(context, failure))
+            return await resolve(self.tool.timeout_error_function(context, failure))
         seconds = failure.timeout_seconds
-        return _Said(sdk.default_tool_timeout_error_message(tool_name=self.tool.name, timeout_seconds=seconds))
+        return _HookText(sdk.default_tool_timeout_error_message(tool_name=self.tool.name, timeout_seconds=seconds))
 
-    def _report(self) -> None:
-        """As the SDK does for a failure that the model is told of; without the data of the call."""
+    def _trace_error(self) -> None:
+        """Log and trace a failure as the SDK does, without the data of the call."""
         logging.getLogger("openai.agents").debug("Tool %s failed", self.tool.name)
         span = agents.get_current_span()
         if span is not None:
             data = {"tool_name": self.tool.name}
             span.set_error(agents.SpanError(message="Error running tool (non-fatal)", data=data))
 
-    async def _needs_approval(self, context: Any, given: Input, call_id: str) -> bool:
-        """The tool's own policy. As in the SDK, it is not asked about input that the tool would get in another form."""
+    async def _needs_approval(self, context: Any, tool_input: ToolInput, call_id: str) -> bool:
+        """Apply the tool's own policy. As in the SDK, input that the SDK would change always needs approval."""
         prepare = getattr(self.tool.on_invoke_tool, "prepare_arguments", None)
-        prepared = prepare(json_text(given), self.tool.name) if prepare is not None else None
+        prepared = prepare(to_json(tool_input), self.tool.name) if prepare is not None else None
         policy = self.tool.needs_approval
         if isinstance(policy, bool) or (prepared is not None and not prepared.unchanged):
             return True
-        return bool(await settled(policy(context, given, call_id)))
+        return bool(await resolve(policy(context, tool_input, call_id)))
 
 
-def _hand_over(_: Any, error: Exception) -> str:
-    raise _Handled(error) from error
+def _raise_tool_error(_: Any, error: Exception) -> str:
+    raise _ToolError(error) from error
 
 
-def _past_the_schema(data: agents.ToolOutputGuardrailData) -> agents.ToolGuardrailFunctionOutput:
-    if isinstance(data.output, _Said):
+def _skip_schema(data: agents.ToolOutputGuardrailData) -> agents.ToolGuardrailFunctionOutput:
+    if isinstance(data.output, _HookText):
         return agents.ToolGuardrailFunctionOutput.reject_content(str(data.output))
     return agents.ToolGuardrailFunctionOutput.allow()
 
 
-def _shell_argument(tool: agents.FunctionTool, rules: Rules) -> str:
-    """The argument that holds the command; empty for a tool that is no shell."""
-    argument = rules.shells.get(tool.name, "")
-    known = tool.params_json_schema.get("properties", {})
-    if argument and (argument not in known or (argument != "command" and "command" in known)):
+def _shell_argument(tool: agents.FunctionTool, settings: GuardSettings) -> str:
+    """Return the argument that contains the command; empty for a tool that is not a shell."""
+    argument = settings.shells.get(tool.name, "")
+    properties = tool.params_json_schema.get("properties", {})
+    if argument and (argument not in properties or (argument != "command" and "command" in properties)):
         raise UsageError(
             f"the tool `{tool.name}` has no argument `{argument}` that could be its command",
-            hint=f"it has: {', '.join(known)}",
+            hint=f"it has: {', '.join(properties)}",
         )
     return argument
 
 
-class _Commands(Shape[Any]):
-    """The results of a shell, seen from one of its commands."""
+class _ShellFormat(ResultFormat[Any]):
+    """The results of a shell call, from the view of one of its commands."""
 
     def __init__(self, index: int, count: int) -> None:
         self.index, self.count = index, count
 
-    def text(self, result: Any) -> str:
+    def to_text(self, result: Any) -> str:
         if not isinstance(result, agents.ShellResult):
             return str(result)
         own = slice(self.index, self.index + 1) if len(result.output) == self.count else slice(None)
         return "\n".join(part for entry in result.output[own] for part in (entry.stdout, entry.stderr) if part)
 
-    def failure(self, result: Any) -> str:
-        return result.why if isinstance(result, _NotRun) else ""
+    def get_error(self, result: Any) -> str:
+        return result.reason if isinstance(result, _RefusedResult) else ""
 
-    def refused(self, message: str) -> Any:
-        return _NotRun(output=[_entry(stderr=message, exit_code=1)], why=message)
+    def build_refusal(self, message: str) -> Any:
+        return _RefusedResult(output=[_build_entry(stderr=message, exit_code=1)], reason=message)
 
-    def replaced(self, result: Any, output: dict[str, Any]) -> Any:
-        return self._with(result, lambda _: _entry(stdout=json_text(output)))
+    def replace_output(self, result: Any, output: dict[str, Any]) -> Any:
+        return self._change_output(result, lambda _: _build_entry(stdout=to_json(output)))
 
-    def noted(self, result: Any, context: str) -> Any:
-        return self._with(result, lambda entry: dataclasses.replace(entry, stdout=f"{entry.stdout}\n\n{context}"))
+    def add_context(self, result: Any, context: str) -> Any:
+        return self._change_output(
+            result, lambda entry: dataclasses.replace(entry, stdout=f"{entry.stdout}\n\n{context}")
+        )
 
-    def _with(self, result: Any, change: Callable[[agents.ShellCommandOutput], agents.ShellCommandOutput]) -> Any:
-        """The result with this command's part changed; all of it where parts and commands do not correspond."""
+    def _change_output(
+        self, result: Any, change: Callable[[agents.ShellCommandOutput], agents.ShellCommandOutput]
+    ) -> Any:
+        """Change the output of this command, or the whole result if outputs and commands do not correspond."""
         if not isinstance(result, agents.ShellResult):
-            return change(_entry(stdout=str(result))).stdout
+            return change(_build_entry(stdout=str(result))).stdout
         if len(result.output) != self.count:
-            whole = _entry(stdout=self.text(result), exit_code=1 if isinstance(result, _NotRun) else 0)
+            whole = _build_entry(stdout=self.to_text(result), exit_code=1 if isinstance(result, _RefusedResult) else 0)
             return dataclasses.replace(result, output=[change(whole)])
         output = [change(entry) if at == self.index else entry for at, entry in enumerate(result.output)]
         return dataclasses.replace(result, output=output)
 
 
 @dataclasses.dataclass
-class _NotRun(agents.ShellResult):
-    """What came of commands of which one was refused: none was run."""
+class _RefusedResult(agents.ShellResult):
+    """The result of a shell call that was not run because one of its commands was refused."""
 
-    why: str = ""
+    reason: str = ""
 
 
-def _entry(stdout: str = "", stderr: str = "", exit_code: int = 0) -> agents.ShellCommandOutput:
+def _build_entry(stdout: str = "", stderr: str = "", exit_code: int = 0) -> agents.ShellCommandOutput:
     outcome = agents.ShellCallOutcome(type="exit", exit_code=exit_code)
     return agents.ShellCommandOutput(stdout=stdout, stderr=stderr, outcome=outcome)
 
 
-def _shell(executor: Any, rules: Rules) -> Callable[[agents.ShellCommandRequest], Awaitable[Any]]:
-    """One call of the tool may hold several commands. Each is judged, and they run together or not at all."""
+def _guard_shell(executor: Any, settings: GuardSettings) -> Callable[[agents.ShellCommandRequest], Awaitable[Any]]:
+    """Guard a tool whose calls may have several commands. Each is evaluated; they run all or none."""
 
     async def run(request: agents.ShellCommandRequest) -> Any:
         action = request.data.action
         total = len(action.commands)
 
-        async def next_of(allowed: list[str]) -> Any:
+        async def run_next(allowed: list[str]) -> Any:
             at = len(allowed)
             if at == total:
                 data = dataclasses.replace(request.data, action=dataclasses.replace(action, commands=allowed))
-                return await settled(executor(dataclasses.replace(request, data=data)))
-            call = rules.call("Shell", {"command": action.commands[at]}, Shell(rules.session), request.data.call_id)
-            return await call.make(lambda given: next_of([*allowed, command_of(given)]), _Commands(at, total))
+                return await resolve(executor(dataclasses.replace(request, data=data)))
+            call = settings.build_call(
+                "Shell", {"command": action.commands[at]}, ShellKind(settings.session), request.data.call_id
+            )
+            return await call.execute(
+                lambda tool_input: run_next([*allowed, get_command_line(tool_input)]), _ShellFormat(at, total)
+            )
 
-        return await next_of([])
+        return await run_next([])
 
     return run
 
 
-def _local_shell(executor: Any, rules: Rules) -> Callable[[agents.LocalShellCommandRequest], Awaitable[Any]]:
-    """Its command is a list of words; hooks read and write a line, and a line that they wrote is run by a shell."""
+def _guard_local_shell(
+    executor: Any, settings: GuardSettings
+) -> Callable[[agents.LocalShellCommandRequest], Awaitable[Any]]:
+    """Guard a tool whose command is a list of words. Hooks see a line; a line that they change runs in a shell."""
 
     async def run(request: agents.LocalShellCommandRequest) -> Any:
-        action, where = request.data.action, request.data.action.working_directory or ""
-        asked = {"command": shlex.join(action.command), "cwd": where}
-        call = rules.call("Shell", asked, Shell(rules.session, where), request.data.call_id)
+        action, directory = request.data.action, request.data.action.working_directory or ""
+        original = {"command": shlex.join(action.command), "cwd": directory}
+        call = settings.build_call("Shell", original, ShellKind(settings.session, directory), request.data.call_id)
 
-        async def execute(given: Input) -> Any:
-            if given is asked:
-                return await settled(executor(request))
-            words = action.model_copy(update={"command": ["sh", "-c", command_of(given)]})
+        async def execute(tool_input: ToolInput) -> Any:
+            if tool_input is original:
+                return await resolve(executor(request))
+            words = action.model_copy(update={"command": ["sh", "-c", get_command_line(tool_input)]})
             data = request.data.model_copy(update={"action": words})
-            return await settled(executor(dataclasses.replace(request, data=data)))
+            return await resolve(executor(dataclasses.replace(request, data=data)))
 
-        return await call.make(execute, FUNCTION)
+        return await call.execute(execute, FUNCTION_FORMAT)
 
     return run
 
 
-def _custom(tool: agents.CustomTool, rules: Rules) -> Callable[[ToolContext[Any], str], Awaitable[Any]]:
+def _guard_custom(
+    tool: agents.CustomTool, settings: GuardSettings
+) -> Callable[[ToolContext[Any], str], Awaitable[Any]]:
     async def invoke(context: ToolContext[Any], text: str) -> Any:
-        call = rules.call(tool.name, {"input": text}, call_id=context.tool_call_id)
-        return await call.make(
-            lambda given: settled(tool.on_invoke_tool(context, str(given.get("input", "")))), FUNCTION
-        )
+        call = settings.build_call(tool.name, {"input": text}, call_id=context.tool_call_id)
+
+        async def run(tool_input: ToolInput) -> Any:
+            return await resolve(tool.on_invoke_tool(context, str(tool_input.get("input", ""))))
+
+        return await call.execute(run, FUNCTION_FORMAT)
 
     return invoke
 
 
-class _Editor:
-    """The editor behind apply_patch: one operation is one call, and a file that is moved is written in two places."""
+class _GuardedEditor:
+    """The editor of apply_patch: each operation is a call; moving a file writes in two places, so it is two calls."""
 
-    def __init__(self, editor: agents.ApplyPatchEditor, rules: Rules) -> None:
-        self.editor, self.rules = editor, rules
+    def __init__(self, editor: agents.ApplyPatchEditor, settings: GuardSettings) -> None:
+        self.editor, self.settings = editor, settings
 
     async def create_file(self, operation: agents.ApplyPatchOperation) -> Any:
         return await self._edit(operation, self.editor.create_file)
@@ -327,67 +358,70 @@ class _Editor:
 
     async def _edit(self, operation: agents.ApplyPatchOperation, edit: Callable[..., Any]) -> Any:
         name = "Delete" if operation.type == "delete_file" else "Write"
-        asked = {"file_path": operation.path, **({"diff": operation.diff} if operation.diff is not None else {})}
+        original = {"file_path": operation.path, **({"diff": operation.diff} if operation.diff is not None else {})}
 
-        async def there(given: Input) -> Any:
+        async def apply(tool_input: ToolInput) -> Any:
             changed = dataclasses.replace(
-                operation, path=str(given.get("file_path", operation.path)), diff=given.get("diff", operation.diff)
+                operation,
+                path=str(tool_input.get("file_path", operation.path)),
+                diff=tool_input.get("diff", operation.diff),
             )
             if operation.move_to is None:
-                return await settled(edit(changed))
-            call = self._call("Write", {"file_path": operation.move_to, "moved_from": changed.path})
-            return await call.make(lambda moved: settled(edit(_moved_to(changed, moved))), _PATCHES)
+                return await resolve(edit(changed))
+            call = self._build_call("Write", {"file_path": operation.move_to, "moved_from": changed.path})
+            return await call.execute(lambda move: resolve(edit(_set_target(changed, move))), _PATCH_FORMAT)
 
-        return await self._call(name, asked).make(there, _PATCHES)
+        return await self._build_call(name, original).execute(apply, _PATCH_FORMAT)
 
-    def _call(self, name: str, given: Input) -> Call:
-        return self.rules.call(name, given, FileEdit(self.rules.session))
-
-
-def _moved_to(operation: agents.ApplyPatchOperation, given: Input) -> agents.ApplyPatchOperation:
-    return dataclasses.replace(operation, move_to=str(given.get("file_path", operation.move_to)))
+    def _build_call(self, name: str, tool_input: ToolInput) -> ToolCall:
+        return self.settings.build_call(name, tool_input, FileKind(self.settings.session))
 
 
-class _Patches(Shape[Any]):
-    """The results of an editor: the SDK's own, a text, or nothing."""
+def _set_target(operation: agents.ApplyPatchOperation, tool_input: ToolInput) -> agents.ApplyPatchOperation:
+    return dataclasses.replace(operation, move_to=str(tool_input.get("file_path", operation.move_to)))
 
-    def text(self, result: Any) -> str:
+
+class _PatchFormat(ResultFormat[Any]):
+    """Results of an editor: a result of the SDK, a text, or None."""
+
+    def to_text(self, result: Any) -> str:
         return (result.output if isinstance(result, agents.ApplyPatchResult) else result) or ""
 
-    def failure(self, result: Any) -> str:
+    def get_error(self, result: Any) -> str:
         failed = isinstance(result, agents.ApplyPatchResult) and result.status == "failed"
-        return (self.text(result) or "the editor gave no reason") if failed else ""
+        return (self.to_text(result) or "the editor gave no reason") if failed else ""
 
-    def refused(self, message: str) -> Any:
+    def build_refusal(self, message: str) -> Any:
         return agents.ApplyPatchResult(status="failed", output=message)
 
-    def replaced(self, result: Any, output: dict[str, Any]) -> Any:
-        return agents.ApplyPatchResult(status=getattr(result, "status", "completed"), output=json_text(output))
+    def replace_output(self, result: Any, output: dict[str, Any]) -> Any:
+        return agents.ApplyPatchResult(status=getattr(result, "status", "completed"), output=to_json(output))
 
-    def noted(self, result: Any, context: str) -> Any:
-        output = "\n\n".join(filter(None, (self.text(result), context)))
+    def add_context(self, result: Any, context: str) -> Any:
+        output = "\n\n".join(filter(None, (self.to_text(result), context)))
         return agents.ApplyPatchResult(status=getattr(result, "status", "completed"), output=output)
 
 
-_PATCHES = _Patches()
+_PATCH_FORMAT = _PatchFormat()
 
 
-async def settled(value: Any) -> Any:
-    """The SDK lets most callables be sync or async."""
+async def resolve(value: Any) -> Any:
+    """Await a value if it is awaitable: most callables of the SDK may be sync or async."""
     return await value if inspect.isawaitable(value) else value
 
 
-def _object(arguments: str) -> Input:
-    """What the model wrote; text that is no JSON object is shown to hooks as it is, and is the SDK's to complain of."""
+def _parse_arguments(arguments: str) -> ToolInput:
+    """Parse the arguments that the model wrote. Hooks see invalid JSON as text, and the SDK reports it."""
     try:
-        given = json.loads(arguments or "{}")
+        tool_input = json.loads(arguments or "{}")
     except (ValueError, RecursionError):
-        given = None
-    return given if isinstance(given, dict) else {"arguments": arguments}
+        tool_input = None
+    return tool_input if isinstance(tool_input, dict) else {"arguments": arguments}
 
 
-def _moved(given: Input, old: str, new: str) -> Input:
-    """The input with one argument under another name. What stood there is dropped: it is not what the tool will run."""
+def _rename_argument(tool_input: ToolInput, old: str, new: str) -> ToolInput:
+    """Rename an argument. An argument that has the new name already is dropped: the tool does not run it."""
     if not old or not new or old == new:
-        return given
-    return {**{key: value for key, value in given.items() if key not in {old, new}}, new: given.get(old, "")}
+        return tool_input
+    others = {key: value for key, value in tool_input.items() if key not in {old, new}}
+    return {**others, new: tool_input.get(old, "")}

@@ -1,4 +1,4 @@
-"""What an action would do: a line of shell, a file tool or a call of a server becomes a list of effects.
+"""Find the effects of an action: of a shell line, a file tool or a call of an MCP server.
 
-Nothing is run, and nothing is decided here: guards judge what is found.
+Nothing is run and nothing is decided here; guards decide.
 """

@@ -1,48 +1,53 @@
-"""The options of a command line, read as most programs read them."""
+"""Parse the options of a command line as most programs do."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from trotline.analysis.scene import Argument
+from trotline.analysis.shell.shell_state import Argument
 
 
-class Options(NamedTuple):
-    """Flags by name without dashes, each with the values it was given; and the words that are none."""
+class ParsedOptions(NamedTuple):
+    """Flags by name without dashes, each with its values, and the other words."""
 
     flags: dict[str, list[Argument | None]]
     rest: tuple[Argument, ...]
 
     def has(self, *names: str) -> bool:
-        """Whether one of these was given; a long one may be shortened, as GNU allows."""
-        return any(_is(name, flag) for flag in self.flags for name in names)
+        """Return whether one of the flags is present. Long flags may be shortened, as GNU allows."""
+        return any(_matches(name, flag) for flag in self.flags for name in names)
 
     def values(self, *names: str) -> list[Argument]:
+        """Return all values of the flags."""
         return [
-            value for flag, given in self.flags.items() for value in given if value and any(_is(n, flag) for n in names)
+            value
+            for flag, values in self.flags.items()
+            for value in values
+            if value and any(_matches(n, flag) for n in names)
         ]
 
     def value(self, *names: str) -> str:
-        """The last value given, or nothing."""
+        """Return the last value of a flag, or an empty text."""
         found = self.values(*names)
         return found[-1].text if found else ""
 
 
-def _is(name: str, flag: str) -> bool:
+def _matches(name: str, flag: str) -> bool:
     return name == flag or (len(flag) > 2 and len(name) > len(flag) and name.startswith(flag))
 
 
-NONE: frozenset[str] = frozenset()
+NO_OPTIONS: frozenset[str] = frozenset()
 
 
-def options(
+def parse_options(
     words: Iterable[Argument],
-    valued: Iterable[str] = NONE,
+    valued: Iterable[str] = NO_OPTIONS,
     *,
     stops: bool = False,
     long_dash: bool = False,
-) -> Options:
-    """The flags and the rest. `stops`: the first word that is no flag ends them (a program that runs another).
-    `long_dash`: `-name` is one flag, not four.
+) -> ParsedOptions:
+    """Split words into flags and the rest.
+
+    `stops`: flags end at the first other word, as for a program that runs another. `long_dash`: `-name` is one flag.
     """
     flags: dict[str, list[Argument | None]] = {}
     rest: list[Argument] = []
@@ -63,40 +68,40 @@ def options(
                 break
             continue
         if text[1] == "-" or long_dash:
-            index += _long(word, queue[index : index + 1], takes, flags)
+            index += _read_long(word, queue[index : index + 1], takes, flags)
         else:
-            index += _short(word, queue[index : index + 1], takes, flags)
-    return Options(flags, tuple(rest))
+            index += _read_short(word, queue[index : index + 1], takes, flags)
+    return ParsedOptions(flags, tuple(rest))
 
 
-def _long(
+def _read_long(
     word: Argument, following: list[Argument], takes: frozenset[str], flags: dict[str, list[Argument | None]]
 ) -> int:
     name, equals, value = word.text.lstrip("-").partition("=")
-    given = flags.setdefault(name, [])
+    values = flags.setdefault(name, [])
     if equals:
-        given.append(word._replace(text=value))
+        values.append(word._replace(text=value))
         return 0
-    if following and any(option == name or (len(option) > 1 and _is(option, name)) for option in takes):
-        given.append(following[0])
+    if following and any(option == name or (len(option) > 1 and _matches(option, name)) for option in takes):
+        values.append(following[0])
         return 1
-    given.append(None)
+    values.append(None)
     return 0
 
 
-def _short(
+def _read_short(
     word: Argument, following: list[Argument], takes: frozenset[str], flags: dict[str, list[Argument | None]]
 ) -> int:
     letters = word.text[1:]
     for at, letter in enumerate(letters):
-        given = flags.setdefault(letter, [])
+        values = flags.setdefault(letter, [])
         if letter not in takes:
-            given.append(None)
+            values.append(None)
             continue
         rest = letters[at + 1 :]
         if rest:
-            given.append(word._replace(text=rest))
+            values.append(word._replace(text=rest))
             return 0
-        given.append(following[0] if following else None)
+        values.append(following[0] if following else None)
         return 1 if following else 0
     return 0

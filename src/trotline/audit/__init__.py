@@ -1,1 +1,1 @@
-"""What happened, remembered: records, and the spool that they wait in."""
+"""The audit log: records, and the spool that holds them until they are stored."""

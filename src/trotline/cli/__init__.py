@@ -1,8 +1,4 @@
-"""The command line: one thin file per command, imported when it is called.
-
-Exit codes: 0 fine, 1 findings, 64 usage, 70 a bug of ours, 75 try again, 141 nobody read to the end. With --json every
-answer, errors too, is one envelope: {"schema", "ok", "data", "problems"}.
-"""
+"""The command line: one file per command, imported when the command is called. `output.Exit` lists the exit codes."""
 
 import contextlib
 from itertools import pairwise
@@ -11,56 +7,41 @@ from typing import Any
 import click
 
 from trotline import __version__
-from trotline.cli.lazy import Lazy
-from trotline.cli.output import envelope
-from trotline.errors import TrotlineError
+from trotline.cli.command import LazyGroup
+from trotline.cli.output import Exit, build_envelope
+from trotline.domain.errors import TrotlineError
 
 COMMANDS: dict[str, str] = {
-    "check": "read every layer and say what is wrong with it",
+    "install": "find the agents on this machine, put our line into their hooks, and see that it holds",
+    "doctor": "look at everything between an agent and a refusal, and name the next step",
+    "agents": "what hooks can do under each agent, and which agents are here",
+    "uninstall": "take it out again; the files are as they were",
+    "check": "read every layer and say what is wrong with it; `--test` runs the tests of policy rules",
     "scan": "secrets, injection and dangerous settings in files, without running anything",
     "show": "the hooks in the order in which they run, and which apply to an action",
     "explain": "what an action would do, what the guards say about it, and why",
-    "guards": "every guard with its level, and which layer says so",
-    "policy": "rules of your own: check, test and explain them",
-    "ready": "hooks that are there already: formatters, tests, scans, telemetry, commits",
-    "new": "write a hook with its test, or a project that begins with some",
-    "fire": "play the host for one event and show what every hook said",
-    "init": "find the agents on this machine, put our line into their hooks, and see that it holds",
-    "doctor": "look at everything between an agent and a refusal, and name the next step",
-    "hosts": "what hooks can do under each agent, and which agents are here",
-    "install": "put our line into the hooks of the agents on this machine",
-    "uninstall": "take it out again; the files are as they were",
-    "prove": "send a canary through the installed lines, and say what that proves",
-    "hook": "answer a call of a host; this is the line that hosts run",
-    "service": "the warm half of `trotline hook`: status, stop, logs, run, unit",
-    "trace": "the last calls of hosts, and what they were answered",
-    "log": "what agents did: ask, follow, count, export, verify, forget",
-    "packages": "the list of malicious packages that installs are judged by: load, check",
-    "mcp": "the MCP servers and tools that were called, and those that are configured",
-    "alerts": "of which records somebody is told, and whether that arrives",
+    "guards": "every guard with its level, and which layer says so; lists of malicious packages",
+    "builtin": "hooks that are there already: formatters, tests, scans, telemetry, commits",
+    "new": "write a hook with its test, a project that begins with some, or a test from a recorded call",
+    "fire": "play the agent for one event, or for a scripted conversation, and show what every hook said",
+    "trust": "look at a project's hooks, and let them run; `--revoke` takes that back",
+    "hook": "answer a call of an agent; this is the line that agents run",
+    "service": "the warm half of `trotline hook`: status, stop, run",
+    "log": "what agents did: ask, follow, count, export, verify, prune",
     "replay": "judge recorded or given events again by a candidate, and show which decisions would change",
-    "diff": "two states of hooks and policy: what was added, removed, changed, and which decisions with it",
-    "test": "a test from what happened: `trotline test new --from ID`",
-    "simulate": "play a conversation against the configured hooks",
     "conform": "put an engine, ours or another, into every situation of the corpus",
-    "trust": "look at a project's hooks, and let them run",
-    "untrust": "take that back",
-    "sessions": "what conversations left behind between events",
     "events": "every event: when it fires, what a hook may answer",
-    "schema": "JSON Schemas of hooks.json, payloads and replies",
+    "schema": "JSON Schemas of hooks.json, trotline.toml, payloads and replies",
     "completion": "shell completion for bash, zsh and fish",
 }
-"""Command -> its sentence. The code of each is the module of the same name in this package."""
-
-UNREAD = 141
-"""What a shell says of a program that wrote into a pipe which nobody reads any more: 0 would say that all is well."""
+"""Command -> its summary. The code of each is the module of the same name in this package."""
 
 HELP = """Hooks for coding agents: see what an agent is about to do, stop what must not
 happen, and know that it is on.
 
 \b
 Begin:
-  trotline init                     find the agents here, install, and prove it
+  trotline install                  find the agents here, install, and prove it
   trotline doctor                   look at everything, and name the next step
 
 \b
@@ -76,7 +57,7 @@ Write hooks, and run them:
   trotline new hook no-force-push   a hook, its test, and its line in hooks.json
   trotline trust                    look at a project's hooks, and let them run
   trotline fire beforeShellExecution --set command='curl x'
-  trotline simulate talk.toml       a whole conversation
+  trotline fire --script talk.toml  a whole conversation
 
 \b
 In CI:
@@ -87,8 +68,8 @@ In CI:
 
 
 @click.group(
-    cls=Lazy,
-    rows=COMMANDS,
+    cls=LazyGroup,
+    summaries=COMMANDS,
     package=__name__,
     help=HELP,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -99,42 +80,43 @@ def group() -> None:
 
 
 def run(argv: list[str]) -> int:
-    """Run one command line and give its exit code; whatever goes wrong becomes a sentence for a person."""
+    """Run one command line and return its exit code; every error becomes a message for a person."""
     as_json = "--json" in argv or "--format=json" in argv or ("--format", "json") in pairwise(argv)
     try:
-        return _code(group.main(argv or ["--help"], prog_name="trotline", standalone_mode=False))
-    except SystemExit as left:
-        return UNREAD if left.code else 0  # so click leaves when nobody reads us any more, and to complete words
+        return _get_code(group.main(argv or ["--help"], prog_name="trotline", standalone_mode=False))
+    except SystemExit as left:  # click exits so when the reader of a pipe is gone, and after completing words
+        return Exit.BROKEN_PIPE if left.code else Exit.OK
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "trotline"
         message = " ".join(error.format_message().split())
-        return _failed(message, f"`{where} --help` shows how", 64, as_json=as_json)
+        return _show_error(message, f"`{where} --help` shows how", Exit.USAGE, as_json=as_json)
     except click.ClickException as error:
-        return _failed(error.format_message(), "", error.exit_code, as_json=as_json)
+        return _show_error(error.format_message(), "", error.exit_code, as_json=as_json)
     except (click.Abort, KeyboardInterrupt):
-        return 130
+        return Exit.INTERRUPTED
     except TrotlineError as error:
-        return _failed(error.message, error.hint, error.exit_code, as_json=as_json)
+        return _show_error(error.message, error.hint, error.exit_code, as_json=as_json)
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
         if isinstance(error, OSError) and error.filename:
             hint = "look at what is there: its owner, its mode, the space on its disk"
-            return _failed(f"`{error.filename}`: {(error.strerror or str(error)).lower()}", hint, 1, as_json=as_json)
+            message = f"`{error.filename}`: {(error.strerror or str(error)).lower()}"
+            return _show_error(message, hint, Exit.FINDINGS, as_json=as_json)
         import traceback
 
         hint = "this is a bug in trotline; please report it with the lines above"
         traceback.print_exc()
-        return _failed("something went wrong that should not", hint, 70, as_json=as_json)
+        return _show_error("something went wrong that should not", hint, Exit.BUG, as_json=as_json)
 
 
-def _code(returned: Any) -> int:
-    return returned if isinstance(returned, int) else 0
+def _get_code(returned: Any) -> int:
+    return int(returned) if isinstance(returned, int) else Exit.OK
 
 
-def _failed(message: str, hint: str, code: int, *, as_json: bool) -> int:
+def _show_error(message: str, hint: str, code: int, *, as_json: bool) -> int:
     if as_json:
-        problem = {"code": f"EXIT{code}", "severity": "error", "message": message, "hint": hint}
+        problem = {"code": f"EXIT{int(code)}", "severity": "error", "message": message, "hint": hint}
         with contextlib.suppress(BrokenPipeError):
-            click.echo(envelope("trotline.error/1", ok=False, data=None, problems=[problem]))
+            click.echo(build_envelope("trotline.error/1", ok=False, data=None, problems=[problem]))
     click.echo(f"error: {message}", err=True)
     if hint:
         click.echo(f"hint: {hint}", err=True)

@@ -1,4 +1,4 @@
-"""Problems and findings for machines that annotate code: GitHub's workflow commands, and SARIF 2.1.0."""
+"""Problems and findings as annotations of code: GitHub workflow commands, and SARIF 2.1.0."""
 
 import hashlib
 from collections import Counter
@@ -9,42 +9,42 @@ from urllib.parse import quote
 
 from trotline import __version__
 from trotline.config.problems import CODES, Problem, Severity
-from trotline.effects import Certainty
-from trotline.findings import Finding
+from trotline.domain.effects import Certainty
+from trotline.domain.findings import Finding
 
-GITHUB = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-SARIF = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+GITHUB_LEVELS = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+SARIF_LEVELS = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def github_lines(problems: Iterable[Problem]) -> Iterator[str]:
+def format_github(problems: Iterable[Problem]) -> Iterator[str]:
     for problem in problems:
-        file = _escaped(_relative(problem.place.file), property_too=True)
+        file = _escape(_make_relative(problem.place.file), is_property=True)
         place = f"file={file},line={problem.place.line or 1},col={problem.place.column or 1}"
         text = problem.message + (f" (hint: {problem.hint})" if problem.hint else "")
-        yield f"::{GITHUB[problem.severity]} {place},title={problem.code}::{_escaped(text)}"
+        yield f"::{GITHUB_LEVELS[problem.severity]} {place},title={problem.code}::{_escape(text)}"
 
 
-def _escaped(text: str, *, property_too: bool = False) -> str:
-    """Workflow commands end at a line; a message must not be able to begin a new one."""
+def _escape(text: str, *, is_property: bool = False) -> str:
+    """Escape line ends and control characters: a message must not start another workflow command."""
     text = "".join(char if char.isprintable() or char in "\r\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
     text = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-    return text.replace(":", "%3A").replace(",", "%2C") if property_too else text
+    return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
 
 
-def finding_lines(findings: Iterable[Finding], about: Mapping[str, str]) -> Iterator[str]:
+def format_github_findings(findings: Iterable[Finding], about: Mapping[str, str]) -> Iterator[str]:
     for finding in findings:
-        file = _escaped(finding.where, property_too=True)
+        file = _escape(finding.where, is_property=True)
         place = f"file={file},line={finding.place.line},col={finding.place.column_from}"
-        word = "error" if finding.certainty is Certainty.KNOWN else "warning"
-        yield f"::{word} {place},title={finding.kind}::{_escaped(about.get(finding.kind, finding.kind))}"
+        level = "error" if finding.certainty is Certainty.KNOWN else "warning"
+        yield f"::{level} {place},title={finding.kind}::{_escape(about.get(finding.kind, finding.kind))}"
 
 
-def sarif_of_findings(
+def build_findings_sarif(
     findings: Iterable[Finding], problems: Iterable[Problem], about: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Both in one run. A fingerprint is of where and what kind, and not of a value, which could be guessed from it."""
+    """Return findings and problems in one run. Fingerprints do not cover values, which could be guessed from them."""
     listed = list(findings)
-    document = sarif(problems)
+    document = build_sarif(problems)
     seen: Counter[tuple[str, str]] = Counter()
     run = document["runs"][0]
     kinds = sorted({finding.kind for finding in listed})
@@ -54,11 +54,11 @@ def sarif_of_findings(
     for finding in listed:
         seen[finding.where, finding.kind] += 1
         identity = f"{finding.where}\0{finding.kind}\0{seen[finding.where, finding.kind]}"
-        run["results"].append(_found(finding, about.get(finding.kind, finding.kind), identity))
+        run["results"].append(_build_finding(finding, about.get(finding.kind, finding.kind), identity))
     return document
 
 
-def _found(finding: Finding, about: str, identity: str) -> dict[str, Any]:
+def _build_finding(finding: Finding, about: str, identity: str) -> dict[str, Any]:
     place = finding.place
     region = {
         "startLine": place.line,
@@ -77,7 +77,7 @@ def _found(finding: Finding, about: str, identity: str) -> dict[str, Any]:
     }
 
 
-def sarif(problems: Iterable[Problem]) -> dict[str, Any]:
+def build_sarif(problems: Iterable[Problem]) -> dict[str, Any]:
     listed = list(problems)
     used = sorted({problem.code for problem in listed})
     rules = [
@@ -85,7 +85,7 @@ def sarif(problems: Iterable[Problem]) -> dict[str, Any]:
             "id": code,
             "shortDescription": {"text": CODES[code].title},
             "fullDescription": {"text": CODES[code].about},
-            "defaultConfiguration": {"level": SARIF[CODES[code].severity]},
+            "defaultConfiguration": {"level": SARIF_LEVELS[CODES[code].severity]},
         }
         for code in used
     ]
@@ -93,27 +93,30 @@ def sarif(problems: Iterable[Problem]) -> dict[str, Any]:
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
-        "runs": [{"tool": {"driver": driver}, "results": [_result(problem) for problem in listed]}],
+        "runs": [{"tool": {"driver": driver}, "results": [_build_problem(problem) for problem in listed]}],
     }
 
 
-def _result(problem: Problem) -> dict[str, Any]:
+def _build_problem(problem: Problem) -> dict[str, Any]:
     region = {
         "startLine": problem.place.line or 1,
         "startColumn": problem.place.column or 1,
         "endColumn": (problem.place.column or 1) + problem.width,
     }
-    location = {"artifactLocation": {"uri": quote(_relative(problem.place.file), errors="replace")}, "region": region}
+    location = {
+        "artifactLocation": {"uri": quote(_make_relative(problem.place.file), errors="replace")},
+        "region": region,
+    }
     text = problem.message + (f" Hint: {problem.hint}" if problem.hint else "")
     return {
         "ruleId": problem.code,
-        "level": SARIF[problem.severity],
+        "level": SARIF_LEVELS[problem.severity],
         "message": {"text": text},
         "locations": [{"physicalLocation": location}],
     }
 
 
-def _relative(file: str) -> str:
-    """Annotations are placed by paths from the checkout; files elsewhere keep their whole path."""
+def _make_relative(file: str) -> str:
+    """Return a path relative to the checkout, which annotations need; other files keep their whole path."""
     path = Path(file)
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_posix()

@@ -1,26 +1,28 @@
-"""trotline check: read every layer and list what is wrong with it."""
+"""trotline check: report problems of hooks, policies and settings, and run the tests of policy rules."""
 
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 
-from trotline.cli.annotations import github_lines, sarif
-from trotline.cli.options import claude_option, edition_option, json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
-from trotline.config.configuration import Configuration, LayerRead, read_layers
-from trotline.config.layers import find_layers, layer_of
-from trotline.config.places import Roots, policy_files
+from trotline.agents.cursor.cursor_editions import get_edition
+from trotline.cli.annotations import build_sarif, format_github
+from trotline.cli.command import claude_option, declare, edition_option
+from trotline.cli.output import Result, bold, dim, format_problems, paint, plural, printable
+from trotline.config.config_keys import find_old_files
+from trotline.config.hooks_json.configuration import Configuration, LayerRead, read_layers
+from trotline.config.hooks_json.layers import find_layers, get_layer
+from trotline.config.paths import Roots, config_layers
 from trotline.config.problems import CODES, Problem, Severity
-from trotline.config.toml_page import OUTWARD, is_anywhere
-from trotline.contracts import Surface
-from trotline.errors import UsageError
-from trotline.hooks import LayerKind
-from trotline.hosts.cursor_editions import edition
-from trotline.machine import today
+from trotline.domain.contracts import Surface
+from trotline.domain.errors import UsageError
+from trotline.domain.hooks import LayerKind
+from trotline.machine import get_today
 
 HELP = """Read every layer of this project, or the files named, and say what is wrong: where, why, what to do.
 
@@ -29,7 +31,9 @@ Nothing is run and nothing is changed. Exit 0 when there is nothing but notes, 1
 \b
   trotline check                         all layers of the current project
   trotline check .cursor/hooks.json      this file
+  trotline check .trotline/trotline.toml this policy
   trotline check ../other-project        all layers of that project
+  trotline check --test                  the tests that stand beside the rules of the policies
   trotline check --surface cli           also what never fires there
   trotline check --edition 2026-02       by the Cursor of early 2026
   trotline check --format sarif > a.json for code scanning
@@ -37,70 +41,67 @@ Nothing is run and nothing is changed. Exit 0 when there is nothing but notes, 1
 """
 
 
-@click.command("check", help=HELP)
+@declare("check", "trotline.check/1", help=HELP)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--layer", type=click.Choice([kind.value for kind in LayerKind]), help="Read the files as this layer.")
 @click.option("--surface", type=click.Choice([surface.value for surface in Surface]), help="Where the agent runs.")
 @click.option("--format", "form", type=click.Choice(["human", "json", "github", "sarif"]), default="human")
+@click.option("--test", "tests", is_flag=True, help="Run the tests of policy rules. Nothing is executed.")
 @click.option("--explain", metavar="CODE", help="Say what a code means, and stop.")
-@json_option
 @edition_option
 @claude_option
-@roots_options
 def command(
     paths: tuple[Path, ...],
     layer: str | None,
     surface: str | None,
     form: str,
+    tests: bool,
     explain: str | None,
-    as_json: bool,
     edition_name: str,
     claude: bool,
     roots: Roots,
-) -> int:
-    form = "json" if as_json else form
+) -> Result:
     if explain is not None:
-        return _explain(explain, form)
-    chosen = edition(edition_name)
-    named = [_named(path) for path in paths]
+        return _explain(explain)
+    if tests:
+        return _run_tests(roots)
+    chosen = get_edition(edition_name)
+    named = [_find_path(path) for path in paths]
+    files = [path for path in named if not path.is_dir()]
+    policies = [path for path in files if path.suffix == ".toml"]
     roots = msgspec.structs.replace(roots, projects=tuple(filter(Path.is_dir, named)) or roots.projects)
-    layers = [layer_of(path, roots, chosen, LayerKind(layer) if layer else None) for path in named if not path.is_dir()]
-    if len(layers) < len(named) or not named:
+    kind = LayerKind(layer) if layer else None
+    layers = [get_layer(path, roots, chosen, kind) for path in files if path not in policies]
+    if len(files) < len(named) or not named:
         layers += find_layers(roots, chosen, claude=claude)
-    once = {layer.file: layer for layer in reversed(layers)}
-    configuration = read_layers(
-        [*reversed(once.values())], roots, chosen, surface=Surface(surface) if surface else None
-    )
-    _with_policies(configuration, roots)
-    _with_what_leaves(configuration, roots)
-    _print(configuration, form)
-    return 1 if any(problem.severity is not Severity.NOTE for problem in configuration.problems) else 0
+    unique = {layer.file: layer for layer in reversed(layers)}
+    where = Surface(surface) if surface else None
+    configuration = read_layers([*reversed(unique.values())], roots, chosen, surface=where)
+    _add_config_problems(configuration, roots, policies)
+    return _build_result(configuration, form)
 
 
-def _with_policies(configuration: Configuration, roots: Roots) -> None:
-    """Few people have any, and to read them wakes the guards."""
-    if any(os.path.lexists(file) for _, file in policy_files(roots, map(str, roots.projects))):
-        from trotline.config.policies import read_policies
-
-        read = read_policies(roots, roots.projects, today=today())
-        configuration.policy_files, configuration.policy_problems = read.files, list(read.problems)
-
-
-def _with_what_leaves(configuration: Configuration, roots: Roots) -> None:
-    """Where records are sent, and who is told of them; few people have such files."""
-    if any(is_anywhere(roots, name) for name in OUTWARD):
+def _add_config_problems(configuration: Configuration, roots: Roots, named: list[Path]) -> None:
+    """Read trotline.toml only where there is one, because reading its policy imports the guards."""
+    layers = config_layers(roots, map(str, roots.projects))
+    if named or any(os.path.lexists(file) or find_old_files(file) for _, file in layers):
         from trotline.config.alerts_file import read_alerts
         from trotline.config.export_file import read_exports
+        from trotline.config.policies import parse_policy, read_policies
+        from trotline.config.safe_read import content
 
-        exports, alerts = read_exports(roots), read_alerts(roots)
-        sent = dict.fromkeys(exports.files, "where records are sent")
-        configuration.outward_files = {**sent, **dict.fromkeys(alerts.files, "alerts")}
-        configuration.outward_problems = [*exports.problems, *alerts.problems]
+        policies = read_policies(roots, roots.projects, today=get_today())
+        problems = [*policies.problems, *read_exports(roots).problems, *read_alerts(roots).problems]
+        others = [file for file in named if str(file) not in policies.files]
+        for file in others:
+            problems += parse_policy("user", str(file), content(file)[0], get_today())[1]
+        configuration.other_problems = problems
+        configuration.config_files = (*policies.files, *map(str, others))
 
 
-def _named(path: Path) -> Path:
-    """A file, or the project that a directory is or belongs to."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links that we report on
+def _find_path(path: Path) -> Path:
+    """Return a file, or the project of a directory."""
+    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links that are reported
     try:
         whole.stat()
     except (OSError, ValueError):
@@ -109,19 +110,18 @@ def _named(path: Path) -> Path:
     return whole.parent if whole.is_dir() and whole.name in {".cursor", ".claude"} else whole
 
 
-def _print(configuration: Configuration, form: str) -> None:
-    if form == "json":
-        click.echo(_as_json(configuration))
-    elif form == "github":
-        for line in github_lines(configuration.problems):
-            click.echo(line)
+def _build_result(configuration: Configuration, form: str) -> Result:
+    problems = configuration.problems
+    lines: Iterable[str] = _format(configuration)
+    if form == "github":
+        lines = format_github(problems)
     elif form == "sarif":
-        click.echo(json.dumps(sarif(configuration.problems), indent=2))
-    else:
-        _print_for_people(configuration)
+        lines = [json.dumps(build_sarif(problems), indent=2)]
+    is_ok = all(problem.severity is Severity.NOTE for problem in problems)
+    return Result(_build_data(configuration), lines, problems, ok=is_ok)
 
 
-def _as_json(configuration: Configuration) -> str:
+def _build_data(configuration: Configuration) -> dict[str, Any]:
     files = [
         {
             "layer": read.layer.kind,
@@ -132,87 +132,99 @@ def _as_json(configuration: Configuration) -> str:
         }
         for read in configuration.layers
     ]
-    problems = [problem_data(problem) for problem in configuration.problems]
-    ok = all(problem.severity is Severity.NOTE for problem in configuration.problems)
-    models = {"files": configuration.models.files, "providers": sorted(configuration.models.providers)}
-    data = {"edition": configuration.edition.name, "files": files, "models": models}
-    data["policies"] = list(configuration.policy_files)
-    return envelope("trotline.check/1", ok=ok, data=data, problems=problems)
+    return {
+        "edition": configuration.edition.name,
+        "files": files,
+        "providers": sorted(configuration.models.providers),
+        "config_files": list(configuration.config_files),
+    }
 
 
-def _print_for_people(configuration: Configuration) -> None:
+def _format(configuration: Configuration) -> Iterator[str]:
     read = [layer for layer in configuration.layers if layer.exists]
     for layer in read:
-        _print_layer(layer)
-    models, settings = configuration.models, configuration.settings
-    for file in models.files:
-        _print_own(file, "models for prompt hooks", models.problems, models.void.get(file, ""))
-    for file in settings.files:
-        _print_own(file, "settings", settings.problems)
-    for file in configuration.policy_files:
-        _print_own(file, "policy", configuration.policy_problems)
-    for file, about in configuration.outward_files.items():
-        _print_own(file, about, configuration.outward_problems)
+        yield from _format_layer(layer)
+    problems = configuration.config_problems
+    for file in dict.fromkeys([*configuration.config_files, *(problem.place.file for problem in problems)]):
+        yield from _format_config_file(file, problems)
     if not read:
         looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
-        click.echo(f"no hooks are configured here (looked at: {looked})")
+        yield f"no hooks are configured here (looked at: {looked})"
     counts = Counter(problem.severity for problem in configuration.problems)
     hooks = sum(len(layer.hooks) for layer in read if not layer.void)
     tail = ", ".join(plural(counts[severity], severity) for severity in Severity if counts[severity])
     void = f", {sum(1 for layer in read if layer.void)} void" if any(layer.void for layer in read) else ""
-    click.echo(f"{plural(len(read), 'file')} read{void}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}")
+    yield f"{plural(len(read), 'file')} read{void}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}"
 
 
-def _print_layer(layer: LayerRead) -> None:
-    click.echo(f"{bold(printable(layer.layer.file))}  {dim(f'({layer.layer.kind})')}")
+def _format_layer(layer: LayerRead) -> Iterator[str]:
+    yield f"{bold(printable(layer.layer.file))}  {dim(f'({layer.layer.kind})')}"
     if layer.layer.note:
-        click.echo(dim(f"  {layer.layer.note}"))
+        yield dim(f"  {layer.layer.note}")
     for problem in layer.problems:
-        _print_problem(problem)
+        yield from _format_problem(problem)
     if layer.void:
         sentence = f"Cursor will load nothing from this file, because {layer.void}"
-        click.echo(f"  {paint(printable(sentence), Severity.VOID)}")
+        yield f"  {paint(printable(sentence), Severity.VOID)}"
     if not layer.problems:
-        click.echo(f"  {plural(len(layer.hooks), 'hook')}, nothing to say")
-    click.echo()
+        yield f"  {plural(len(layer.hooks), 'hook')}, nothing to say"
+    yield ""
 
 
-def _print_own(file: str, about: str, problems: list[Problem], void: str = "") -> None:
-    """A file that only we read."""
-    click.echo(f"{bold(printable(file))}  {dim(f'({about})')}")
+def _format_config_file(file: str, problems: list[Problem]) -> Iterator[str]:
+    """Yield the problems of a file that only Trotline reads."""
+    yield f"{bold(printable(file))}  {dim('(configuration)')}"
     own = [problem for problem in problems if problem.place.file == file]
     for problem in own:
-        _print_problem(problem)
-    if void:
-        click.echo(f"  {paint(f'nothing of this file is in force, because {printable(void)}', Severity.VOID)}")
+        yield from _format_problem(problem)
     if not own:
-        click.echo("  nothing to say")
-    click.echo()
+        yield "  nothing to say"
+    yield ""
 
 
-def _print_problem(problem: Problem) -> None:
+def _format_problem(problem: Problem) -> Iterator[str]:
     label = paint(f"{problem.severity} {problem.code}", problem.severity)
     where = f"{problem.place.line}:{problem.place.column}"
-    click.echo(f"  {label} {where}  {printable(problem.message)}")
+    yield f"  {label} {where}  {printable(problem.message)}"
     if problem.severity is Severity.NOTE:
         return
     if problem.source:
         line, column = printable(problem.source).replace("\t", " "), problem.source_column
-        click.echo(dim(f"    {problem.place.line:>5} | ") + line)
+        yield dim(f"    {problem.place.line:>5} | ") + line
         caret = "^" * max(1, min(problem.width, len(line) - column + 1))
-        click.echo(dim("          | ") + " " * (column - 1) + paint(caret, problem.severity))
+        yield dim("          | ") + " " * (column - 1) + paint(caret, problem.severity)
     if problem.hint:
-        click.echo(f"          hint: {printable(problem.hint)}")
-    click.echo(dim(f"          see {problem.docs}"))
+        yield f"          hint: {printable(problem.hint)}"
+    yield dim(f"          see {problem.docs}")
 
 
-def _explain(code: str, form: str) -> int:
+def _explain(code: str) -> Result:
     known = CODES.get(code.upper())
     if known is None:
         raise UsageError(f"there is no code `{code}`", hint=f"codes run from {min(CODES)} to {max(CODES)}")
-    if form == "json":
-        data = {"code": code.upper(), "severity": known.severity, "title": known.title, "about": known.about}
-        click.echo(envelope("trotline.check.explain/1", ok=True, data=data, problems=[]))
-    else:
-        click.echo(f"{bold(code.upper())}  {known.title}  ({known.severity})\n\n{known.about}")
-    return 0
+    data = {"code": code.upper(), "severity": known.severity, "title": known.title, "about": known.about}
+    line = f"{bold(code.upper())}  {known.title}  ({known.severity})\n\n{known.about}"
+    return Result(data, [line], schema="trotline.check.explain/1")
+
+
+def _run_tests(roots: Roots) -> Result:
+    """Evaluate the commands that policy rules name as tests."""
+    from trotline.config.policies import read_policies
+    from trotline.evaluation.explain import run_rule_tests
+    from trotline.evaluation.machine_panel import build_environment, build_scanning
+
+    read = read_policies(roots, roots.projects, today=get_today())
+    world = build_environment(roots, [str(project) for project in roots.projects])
+    scanning, rules = build_scanning(roots), read.policy.rules
+    failed = [failure for rule in rules for failure in run_rule_tests(rule, world, scanning)]
+    ran = sum(len(rule.stop) + len(rule.let_pass) for rule in rules)
+    untested = [rule.name for rule in rules if not rule.stop and not rule.let_pass]
+    data = {"tests": ran, "failed": [failure._asdict() for failure in failed], "untested": untested}
+    lines = [*format_problems(read.problems, len(read.problems))]
+    for failure in failed:
+        lines.append(f"{printable(failure.place)}: {paint('failed', Severity.ERROR)} rule {printable(failure.rule)}")
+        lines.append(f"    {failure.wanted}, but {failure.got}: {printable(failure.line)}")
+    lines += [dim(f"rule {printable(name)} has no tests") for name in untested]
+    lines.append(f"{plural(ran, 'test')} of {plural(len(rules), 'rule')}, {len(failed)} failed")
+    is_ok = not failed and not read.problems
+    return Result(data, lines, read.problems, ok=is_ok, schema="trotline.check.test/1")

@@ -1,9 +1,10 @@
-"""trotline completion: the script that teaches a shell our commands and options."""
+"""trotline completion: print the completion script of a shell."""
 
 import click
 from click.shell_completion import get_completion_class
 
-from trotline.cli.options import accepts_roots
+from trotline.cli.command import declare
+from trotline.cli.output import Result
 
 HELP = """Print the completion script of a shell.
 
@@ -14,14 +15,13 @@ HELP = """Print the completion script of a shell.
 """
 
 
-@click.command("completion", help=HELP)
+@declare("completion", "trotline.completion/1", help=HELP, roots=False)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-@accepts_roots
-def command(shell: str) -> int:
+def command(shell: str) -> Result:
     from trotline.cli import group
 
-    maker = get_completion_class(shell)
-    if maker is None:
+    completion = get_completion_class(shell)
+    if completion is None:
         raise click.UsageError(f"click knows no completion for {shell}")
-    click.echo(maker(group, {}, "trotline", "_TROTLINE_COMPLETE").source())
-    return 0
+    script = completion(group, {}, "trotline", "_TROTLINE_COMPLETE").source()
+    return Result({"shell": shell, "script": script}, [script])

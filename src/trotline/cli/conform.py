@@ -1,15 +1,16 @@
-"""trotline conform: put an engine into the situations of the corpus, and say where it agrees."""
+"""trotline conform: run an engine through the conformance corpus and report where it agrees."""
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
-from trotline.cli.options import json_option
-from trotline.cli.output import bold, dim, envelope, plural, printable
-from trotline.errors import UsageError
-from trotline.testing.conformance import Agreement, Door, conform
-from trotline.testing.situations import RULES, Case, all_cases
+from trotline.cli.command import declare
+from trotline.cli.output import Result, bold, dim, plural, printable
+from trotline.domain.errors import UsageError
+from trotline.testing.conformance import CASE_GROUPS, CaseResult, ConformanceCase, EngineProcess, load_cases, run_cases
 
 HELP = """Put an engine into every situation of the published corpus, and say where it agrees with the contract.
 
@@ -25,120 +26,111 @@ columns say what was measured on Cursor's own engine. Exit 1 if there is a diffe
 """
 
 MEASURED = "Cursor: agrees  differs  unmeasured"
-"""Of Cursor's own engine: how often it was seen to agree with the contract, and to differ."""
+"""The header of the columns about measurements on Cursor's own engine."""
 
-WORDS = ("agrees", "differs", "not told", "failed")
+RESULTS = ("agrees", "differs", "not told", "failed")
+BAD_RESULTS = frozenset({"differs", "failed"})
 
 
-@click.command("conform", help=HELP, context_settings={"ignore_unknown_options": False})
-@click.option("--rule", "rules", type=click.Choice(list(RULES)), multiple=True, help="Only this part of the contract.")
+@declare("conform", "trotline.conform/1", help=HELP, roots=False)
+@click.option(
+    "--rule", "rules", type=click.Choice(list(CASE_GROUPS)), multiple=True, help="Only this part of the contract."
+)
 @click.option("--case", "names", multiple=True, metavar="NAME", help="Only this situation.")
 @click.option("--edition", "edition_name", help="Only situations of this edition.")
 @click.option("--list", "listing", is_flag=True, help="Name the situations, and stop.")
-@json_option
 @click.argument("engine", nargs=-1, metavar="[-- COMMAND...]")
 def command(
     rules: tuple[str, ...],
     names: tuple[str, ...],
     edition_name: str | None,
     listing: bool,
-    as_json: bool,
     engine: tuple[str, ...],
-) -> int:
-    cases = _chosen(rules, names, edition_name)
+) -> Result:
+    cases = _choose_cases(rules, names, edition_name)
     if listing:
-        _list(cases, as_json=as_json)
-        return 0
-    ours = (sys.executable, "-I", "-m", "trotline.testing.door")
-    found: list[Agreement] = []
-    with Door(engine or ours) as door:
-        for number, agreement in enumerate(conform(door, cases), 1):
-            found.append(agreement)
-            _progress(number, len(cases))
-    click.echo(_as_json(found) if as_json else _table(found))
-    return 1 if any(one.word in {"differs", "failed"} for one in found) else 0
+        return _list_cases(cases)
+    ours = (sys.executable, "-I", "-m", "trotline.testing.conformance_engine")
+    found: list[CaseResult] = []
+    with EngineProcess(engine or ours) as process:
+        for number, result in enumerate(run_cases(process, cases), 1):
+            found.append(result)
+            _show_progress(number, len(cases))
+    is_ok = all(result.status not in BAD_RESULTS for result in found)
+    return Result(_build_data(found), _format_table(found), ok=is_ok)
 
 
-def _chosen(rules: tuple[str, ...], names: tuple[str, ...], edition_name: str | None) -> list[Case]:
-    cases = all_cases()
+def _choose_cases(rules: tuple[str, ...], names: tuple[str, ...], edition_name: str | None) -> list[ConformanceCase]:
+    cases = load_cases()
     unknown = set(names) - {case.name for case in cases}
     if unknown:
         raise UsageError(f"there is no situation `{min(unknown)}`", hint="`trotline conform --list` names them")
     return [
         case
         for case in cases
-        if (not rules or case.rule in rules)
+        if (not rules or case.group in rules)
         and (not names or case.name in names)
         and (edition_name is None or case.edition == edition_name)
     ]
 
 
-def _list(cases: list[Case], *, as_json: bool) -> None:
-    if as_json:
-        data = [{"case": case.name, "rule": case.rule, "edition": case.edition, **_about(case)} for case in cases]
-        click.echo(envelope("trotline.conform.list/1", ok=True, data=data, problems=[]))
-        return
-    for case in cases:
-        click.echo(f"{case.name}\n  {dim(str(case.body['note']))}")
+def _list_cases(cases: list[ConformanceCase]) -> Result:
+    data = [{"case": case.name, "rule": case.group, "edition": case.edition, **_build_about(case)} for case in cases]
+    lines = [f"{case.name}\n  {dim(str(case.body['note']))}" for case in cases]
+    return Result(data, lines, schema="trotline.conform.list/1")
 
 
-def _about(case: Case) -> dict[str, str | None]:
+def _build_about(case: ConformanceCase) -> dict[str, str | None]:
     return {"note": case.body["note"], "source": case.body["source"], "measured": case.measured or None}
 
 
-def _progress(number: int, total: int) -> None:
+def _show_progress(number: int, total: int) -> None:
     if sys.stderr.isatty():
         end = "\r" if number < total else "\r\x1b[K"
         click.echo(f"{number} of {total} situations{end}", nl=False, err=True)
 
 
-def _table(found: list[Agreement]) -> str:
-    lines = [f"{'':<60}{'agrees':>7}{'differs':>9}{'not told':>10}{'failed':>8}   {dim(MEASURED)}"]
-    for rule, title in RULES.items():
-        of_rule = [one for one in found if one.case.rule == rule]
+def _format_table(found: list[CaseResult]) -> Iterator[str]:
+    yield f"{'':<60}{'agrees':>7}{'differs':>9}{'not told':>10}{'failed':>8}   {dim(MEASURED)}"
+    for rule, title in CASE_GROUPS.items():
+        of_rule = [one for one in found if one.case.group == rule]
         if of_rule:
-            lines.append(f"{title:<60}{_counts(of_rule)}   {_measured(of_rule)}")
-    lines.append(bold(f"{'all':<60}{_counts(found)}   {_measured(found)}"))
-    for one in (one for one in found if one.word in {"differs", "failed"}):
-        lines += [
-            "",
-            f"{bold(one.word)} {one.case.name}",
-            f"  {one.case.body['note']}",
-            dim(f"  {one.case.body['source']}"),
-        ]
-        lines += [f"  {printable(text)}" for text in (*one.differs, *filter(None, [one.trouble]))]
-        lines += [f"  Cursor's own engine: {one.case.measured}"] if one.case.measured else []
+            yield f"{title:<60}{_format_counts(of_rule)}   {_format_measured(of_rule)}"
+    yield bold(f"{'all':<60}{_format_counts(found)}   {_format_measured(found)}")
+    for one in (one for one in found if one.status in BAD_RESULTS):
+        yield from ("", f"{bold(one.status)} {one.case.name}", f"  {one.case.body['note']}")
+        yield dim(f"  {one.case.body['source']}")
+        yield from (f"  {printable(text)}" for text in (*one.differences, *filter(None, [one.error])))
+        if one.case.measured:
+            yield f"  Cursor's own engine: {one.case.measured}"
     differing = [one.case for one in found if one.case.measured.startswith("differs")]
     if differing:
-        lines += ["", f"Where Cursor's own engine was seen to differ ({plural(len(differing), 'situation')}):"]
-        lines += [f"  {case.name}: {case.measured.removeprefix('differs: ')}" for case in differing]
-    return "\n".join(lines)
+        yield from ("", f"Where Cursor's own engine was seen to differ ({plural(len(differing), 'situation')}):")
+        yield from (f"  {case.name}: {case.measured.removeprefix('differs: ')}" for case in differing)
 
 
-def _counts(found: list[Agreement]) -> str:
-    counts = Counter(one.word for one in found)
-    return "".join(f"{counts[word]:>{width}}" for word, width in zip(WORDS, (7, 9, 10, 8), strict=True))
+def _format_counts(found: list[CaseResult]) -> str:
+    counts = Counter(one.status for one in found)
+    return "".join(f"{counts[word]:>{width}}" for word, width in zip(RESULTS, (7, 9, 10, 8), strict=True))
 
 
-def _measured(found: list[Agreement]) -> str:
+def _format_measured(found: list[CaseResult]) -> str:
     counts = Counter(one.case.measured.partition(":")[0] for one in found)
     return f"{counts['agrees']:>14}{counts['differs']:>9}{counts['']:>12}"
 
 
-def _as_json(found: list[Agreement]) -> str:
-    data = {
-        "counts": dict(Counter(one.word for one in found)),
+def _build_data(found: list[CaseResult]) -> dict[str, Any]:
+    return {
+        "counts": dict(Counter(one.status for one in found)),
         "situations": [
             {
                 "case": one.case.name,
-                "rule": one.case.rule,
-                "result": one.word,
-                "differences": list(one.differs),
-                "trouble": one.trouble or None,
-                **_about(one.case),
+                "rule": one.case.group,
+                "result": one.status,
+                "differences": list(one.differences),
+                "trouble": one.error or None,
+                **_build_about(one.case),
             }
             for one in found
         ],
     }
-    ok = all(one.word not in {"differs", "failed"} for one in found)
-    return envelope("trotline.conform/1", ok=ok, data=data, problems=[])

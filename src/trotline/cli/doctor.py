@@ -1,18 +1,18 @@
-"""trotline doctor: look at everything between an agent and a refusal, and name the next step."""
+"""trotline doctor: check every agent on this machine and name the next step."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from trotline.checkup.agents import Agent, agents
-from trotline.checkup.examination import examine, examine_machine
-from trotline.checkup.examined import Machine
-from trotline.checkup.finding import Finding, State, next_step
-from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, printable
-from trotline.config.places import Roots
+from trotline.agents import AGENTS
+from trotline.cli.command import declare
+from trotline.cli.output import Result, bold, dim, paint, printable
+from trotline.config.paths import Roots
 from trotline.config.problems import Severity
-from trotline.hosts import HOSTS
+from trotline.doctor.checks import CheckResult, CheckState, MachineState, find_next_step
+from trotline.doctor.examination import check_agent, check_machine
+from trotline.doctor.installed_agents import InstalledAgent, find_installed_agents
 
 HELP = """Look at every agent on this machine: its files, our lines in them, and what happens when they are called.
 
@@ -21,53 +21,57 @@ nothing to put right, 1 when there is.
 
 \b
   trotline doctor
-  trotline doctor --host cursor
+  trotline doctor --agent cursor
   trotline doctor --json | jq .data.next
 """
 
-SEVERITIES = {State.NOTE: Severity.NOTE, State.WARN: Severity.WARNING, State.FAIL: Severity.ERROR}
-NOBODY = "no agent was found on this machine; `trotline hosts` lists those that are known"
+SEVERITIES = {
+    CheckState.NOTE: Severity.NOTE,
+    CheckState.WARN: Severity.WARNING,
+    CheckState.FAIL: Severity.ERROR,
+}
+NO_AGENT = "no agent was found on this machine; `trotline agents` lists those that are known"
 
 
-@click.command("doctor", help=HELP)
-@click.option("--host", "names", type=click.Choice(list(HOSTS)), multiple=True, help="Only this one; may be repeated.")
-@json_option
-@roots_options
-def command(names: tuple[str, ...], as_json: bool, roots: Roots) -> int:
-    machine = Machine(roots)
-    examined = [(agent, examine(agent, machine)) for agent in agents(roots, names)]
-    about = examine_machine(machine)
-    findings = [*(finding for _, found in examined for finding in found), *about]
-    bad = [finding for finding in findings if finding.state in {State.WARN, State.FAIL}]
-    step = next_step(findings) or ("" if examined else "trotline init --help")
-    if as_json:
-        data = {"agents": [_data(*one) for one in examined], "machine": [_plain(one) for one in about], "next": step}
-        click.echo(envelope("trotline.doctor/1", ok=bool(examined) and not bad, data=data, problems=[]))
-        return 1 if bad or not examined else 0
-    for agent, found in examined:
-        _section(agent.host.title, agent.version or "version unknown", found)
-    _section("This machine", "", about)
-    click.echo(NOBODY if not examined else f"next: {step}" if step else "nothing to put right")
-    return 1 if bad or not examined else 0
+@declare("doctor", "trotline.doctor/1", help=HELP)
+@click.option(
+    "--agent", "names", type=click.Choice(list(AGENTS)), multiple=True, help="Only this one; may be repeated."
+)
+def command(names: tuple[str, ...], roots: Roots) -> Result:
+    machine = MachineState(roots)
+    agents = [(installed, check_agent(installed, machine)) for installed in find_installed_agents(roots, names)]
+    about = check_machine(machine)
+    results = [*(result for _, found in agents for result in found), *about]
+    is_ok = bool(agents) and all(result.state not in {CheckState.WARN, CheckState.FAIL} for result in results)
+    step = find_next_step(results) or ("" if agents else "trotline install --help")
+    data = {"agents": [_build_data(*one) for one in agents], "machine": _build_results(about), "next": step}
+    lines = [
+        line
+        for installed, found in agents
+        for line in _format_section(installed.agent.title, installed.version or "version unknown", found)
+    ]
+    lines += _format_section("This machine", "", about)
+    lines.append(NO_AGENT if not agents else f"next: {step}" if step else "nothing to put right")
+    return Result(data, lines, ok=is_ok)
 
 
-def _section(title: str, about: str, found: list[Finding]) -> None:
-    click.echo(f"{bold(title)}  {dim(printable(about))}" if about else bold(title))
-    for one in found:
-        state = f"{one.state:<5}"
-        shown = paint(state, SEVERITIES[one.state]) if one.state in SEVERITIES else state
-        click.echo(f"  {shown} {one.what:<10}  {printable(one.detail)}")
-    click.echo()
+def _format_section(title: str, about: str, found: list[CheckResult]) -> Iterator[str]:
+    yield f"{bold(title)}  {dim(printable(about))}" if about else bold(title)
+    for result in found:
+        state = f"{result.state:<5}"
+        shown = paint(state, SEVERITIES[result.state]) if result.state in SEVERITIES else state
+        yield f"  {shown} {result.check:<10}  {printable(result.detail)}"
+    yield ""
 
 
-def _data(agent: Agent, found: list[Finding]) -> dict[str, Any]:
+def _build_data(installed: InstalledAgent, found: list[CheckResult]) -> dict[str, Any]:
     return {
-        "host": agent.host.name,
-        "title": agent.host.title,
-        "version": agent.version,
-        "findings": [_plain(one) for one in found],
+        "agent": installed.agent.name,
+        "title": installed.agent.title,
+        "version": installed.version,
+        "findings": _build_results(found),
     }
 
 
-def _plain(finding: Finding) -> dict[str, str]:
-    return {**finding._asdict(), "state": finding.state.value}
+def _build_results(found: list[CheckResult]) -> list[dict[str, str]]:
+    return [{**result._asdict(), "state": result.state.value} for result in found]

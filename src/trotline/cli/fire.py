@@ -1,31 +1,35 @@
-"""trotline fire: play the host for one event, and tell hook by hook what happened."""
+"""trotline fire: raise one event, or the events of a scripted conversation, and show what every hook answers."""
 
 import json
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from trotline.cli.hosting import hosting_engine
-from trotline.cli.options import claude_option, json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable
-from trotline.config.lookaround import search
-from trotline.config.places import Roots
+from trotline.agents.cursor.cursor_editions import EDITION_NAMES
+from trotline.agents.cursor.payloads import read_event, write_event
+from trotline.agents.cursor.replies import format_refusal
+from trotline.cli.command import claude_option, declare, wants_json
+from trotline.cli.dispatcher import build_dispatcher
+from trotline.cli.output import PERMISSION_EXITS, Result, bold, dim, paint, plural, printable, shorten
+from trotline.config.hooks_json.lookaround import search
+from trotline.config.paths import Roots
 from trotline.config.problems import Severity
-from trotline.engine.engine import Engine, Options
-from trotline.engine.launch import Shell
-from trotline.engine.resolution import resolve
-from trotline.errors import UnreadablePayload, UsageError
-from trotline.events import EVENTS, Event
-from trotline.hooks import Hook
-from trotline.hosts.cursor import read_event, write_event
-from trotline.hosts.cursor_editions import NAMES
-from trotline.hosts.cursor_words import refusal_text
-from trotline.outcomes import Outcome, Run, verdict_of
-from trotline.verdicts import Permission
+from trotline.domain.errors import UnreadablePayload, UsageError
+from trotline.domain.events import EVENTS, Event
+from trotline.domain.hooks import Hook
+from trotline.domain.ids import uuid7
+from trotline.domain.outcomes import Outcome, Response, Run, get_effective_verdict
+from trotline.domain.verdicts import Permission
+from trotline.engine.dispatch import Dispatcher, Options, select_hooks
+from trotline.engine.hook_command import Shell
+from trotline.machine import read_clock
+from trotline.testing.conversation_script import ScriptRunner, StepResult, describe_outcome, read_script
 
-HELP = """Play the host for one event: run every hook of every layer that applies, and show what each said.
+HELP = """Play the agent for one event: run every hook of every layer that applies, and show what each said.
 
 Hooks of a project run only if it is trusted (`trotline trust`). Exit 0 when the action may go on, 10 when a person is
 to be asked, 20 when it is denied, 1 when the event could not be played.
@@ -34,83 +38,104 @@ to be asked, 20 when it is denied, 1 when the event could not be played.
   trotline fire beforeShellExecution --set command='curl example.com'
   trotline fire stop --set status=completed --set loop_count=2
   trotline fire preToolUse --payload event.json
-  trotline fire beforeShellExecution --set command=ls --dry-run   resolve only, run nothing
+  trotline fire beforeShellExecution --set command=ls --dry-run   select_hooks only, run nothing
   trotline fire stop --set status=completed --trail               and keep a record of it
   trotline fire sessionStart --edition 2026-09 --login-shell      exactly as Cursor does it
+  trotline fire --script conversation.toml                        a whole conversation
+
+A script is TOML with [[steps]], or JSON lines (*.jsonl). A step names an event and the fields that matter; the rest of
+its payload is made up. `then` holds steps that follow unless it is refused, `on_deny` what the agent does instead,
+`on_ask` what the person answers ("no" if nothing is said), `on_follow_up` the steps of the next message, or "again".
+With `expect` a step says what should come of it, and the script ends with 1 if it does not.
+
+\b
+  [[steps]]
+  event = "sessionStart"
+  [[steps]]
+  event = "beforeShellExecution"
+  command = "git push --force"
+  expect = "deny"
+  [[steps.on_deny]]
+  event = "beforeShellExecution"
+  command = "git push"
 """
 
-EXIT = {Permission.SILENT: 0, Permission.ALLOW: 0, Permission.ASK: 10, Permission.DENY: 20}
+SEVERITIES = {"deny": Severity.ERROR, "ask": Severity.WARNING}
 CONVERSATION = "trotline-fire"
-HOST = "fire"
+AGENT = "fire"
+SCRIPT = click.Path(path_type=Path, exists=True, dir_okay=False)
+MAX_TEXT = 300
 
 
-@click.command("fire", help=HELP)
+@declare("fire", "trotline.fire/1", help=HELP)
 @click.argument("event", required=False)
 @click.option("--set", "assignments", metavar="FIELD=VALUE", multiple=True, help="A field of the event.")
 @click.option("--payload", type=click.File("rb"), help="The whole event as JSON, from a file or - for stdin.")
+@click.option("--script", type=SCRIPT, help="Raise the events of this script, TOML or JSON lines.")
 @click.option("--dry-run", is_flag=True, help="Resolve only: say what would run, and run nothing.")
-@click.option("--edition", "edition_name", type=click.Choice(NAMES), help="Play exactly the Cursor of this date.")
+@click.option(
+    "--edition", "edition_name", type=click.Choice(EDITION_NAMES), help="Play exactly the Cursor of this date."
+)
 @click.option("--login-shell", is_flag=True, help="Run commands with `sh -lc`, as Cursor does.")
 @click.option("--clean-env", is_flag=True, help="Do not pass the environment on.")
 @click.option(
     "--trust-digest", multiple=True, metavar="DIGEST", help="Trust this content, for CI; see `trotline trust`."
 )
 @click.option("--trail", is_flag=True, help="Keep a record, as of an agent's own event.")
-@json_option
 @claude_option
-@roots_options
-def command(
-    event: str | None,
-    assignments: tuple[str, ...],
-    payload: Any,
-    dry_run: bool,
-    edition_name: str | None,
-    login_shell: bool,
-    clean_env: bool,
-    trust_digest: tuple[str, ...],
-    trail: bool,
-    as_json: bool,
-    claude: bool,
-    roots: Roots,
-) -> int:
-    body = payload.read() if payload else None
-    roots = (
-        _roots_of(body, roots) if body is not None and not click.get_current_context().params.get("projects") else roots
-    )
-    raised = _event(event, assignments, body, roots)
+def command(event: str | None, payload: Any, script: Path | None, roots: Roots, **given: Any) -> Result:
     options = Options(
-        edition_name=edition_name,
-        claude=claude,
-        shell=Shell.LOGIN if login_shell else Shell.PLAIN,
-        clean_environment=clean_env,
-        trusted_digests=trust_digest,
+        edition_name=given["edition_name"],
+        claude=given["claude"],
+        shell=Shell.LOGIN if given["login_shell"] else Shell.PLAIN,
+        clean_environment=given["clean_env"],
+        trusted_digests=given["trust_digest"],
     )
-    engine = hosting_engine(roots, options)
-    if dry_run:
-        return _dry(engine, raised, as_json=as_json)
-    outcome = engine.dispatch(raised)
-    if trail:
-        _keep(outcome, roots)
-    click.echo(_as_json(outcome, engine) if as_json else _story(outcome, engine))
+    if script is not None:
+        if event or payload or given["assignments"] or given["dry_run"] or given["trail"]:
+            hint = "leave out the event, --set, --payload, --dry-run and --trail"
+            raise UsageError("--script names the events that are raised", hint=hint)
+        return _run_script(script, build_dispatcher(Dispatcher, roots, options))
+    body = payload.read() if payload else None
+    if body is not None and not click.get_current_context().params.get("projects"):
+        roots = _find_workspaces(body, roots)
+    raised = _build_event(event, given["assignments"], body, roots)
+    dispatcher = build_dispatcher(Dispatcher, roots, options)
+    if given["dry_run"]:
+        return _resolve(dispatcher, raised)
+    outcome = dispatcher.dispatch(raised)
+    if given["trail"]:
+        _keep_record(outcome, roots)
+    permission = outcome.decision.permission
+    return Result(
+        _build_data(outcome, dispatcher),
+        _format_outcome(outcome, dispatcher),
+        ok=permission < Permission.ASK,
+        exit_code=PERMISSION_EXITS[permission],
+        warnings=_warn_of_untrusted(outcome),
+    )
+
+
+def _warn_of_untrusted(outcome: Outcome) -> list[str]:
     untrusted = [entry for entry in outcome.not_run if entry.hook.layer.kind.needs_trust]
-    if untrusted:
-        click.echo(f"warning: {plural(len(untrusted), 'hook')} of the project did not run", err=True)
-        click.echo("hint: look at them with `trotline trust`; in CI pass --trust-digest", err=True)
-    return EXIT[outcome.decision.permission]
+    if not untrusted:
+        return []
+    warning = f"warning: {plural(len(untrusted), 'hook')} of the project did not run"
+    return [warning, "hint: look at them with `trotline trust`; in CI pass --trust-digest"]
 
 
-def _keep(outcome: Outcome, roots: Roots) -> None:
-    from trotline.audit.keeping import keeping_of
-    from trotline.guarding import effects_of
+def _keep_record(outcome: Outcome, roots: Roots) -> None:
+    from trotline.audit.record.sink import open_sink
+    from trotline.evaluation.machine_panel import build_effect_finder
 
-    keep = keeping_of(roots, HOST, effects_of(roots))
-    unkept = keep(outcome, max((voice.micros for voice in outcome.voices), default=0))
+    keep = open_sink(roots, AGENT, build_effect_finder(roots))
+    unkept = keep(outcome, max((response.micros for response in outcome.responses), default=0))
     if unkept:
         click.echo(f"warning: {unkept}", err=True)
 
 
-def _event(name: str | None, assignments: tuple[str, ...], payload: bytes | None, roots: Roots) -> Event:
-    """The event from a payload, or from nothing, with the fields that were set."""
+def _build_event(name: str | None, assignments: tuple[str, ...], payload: bytes | None, roots: Roots) -> Event:
+    """Return the event of a payload or of a name, with the fields that were set."""
     body: dict[str, Any] = json.loads(write_event(read_event(payload))) if payload is not None else {}
     name = name or body.get("hook_event_name")
     if name is None:
@@ -122,7 +147,7 @@ def _event(name: str | None, assignments: tuple[str, ...], payload: bytes | None
         "generation_id": CONVERSATION,
         "workspace_roots": [str(root) for root in roots.projects],
     }
-    given = dict(_assignment(EVENTS[name], text) for text in assignments)
+    given = dict(_parse_assignment(EVENTS[name], text) for text in assignments)
     try:
         event = read_event(json.dumps({**defaults, **body, **given, "hook_event_name": name}))
     except UnreadablePayload as error:
@@ -133,13 +158,13 @@ def _event(name: str | None, assignments: tuple[str, ...], payload: bytes | None
     return event
 
 
-def _roots_of(payload: bytes, roots: Roots) -> Roots:
-    """The workspace that the payload names, when the command line names none."""
+def _find_workspaces(payload: bytes, roots: Roots) -> Roots:
+    """Return the roots with the workspaces that the payload names."""
     named = [Path(root) for root in read_event(payload).workspace_roots if Path(root).is_dir()]
     return msgspec.structs.replace(roots, projects=tuple(root.resolve() for root in named)) if named else roots
 
 
-def _assignment(cls: type[Event], text: str) -> tuple[str, Any]:
+def _parse_assignment(cls: type[Event], text: str) -> tuple[str, Any]:
     field, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"`--set {text}` is not FIELD=VALUE")
@@ -152,62 +177,57 @@ def _assignment(cls: type[Event], text: str) -> tuple[str, Any]:
         return field, value
 
 
-def _dry(engine: Engine, event: Event, *, as_json: bool) -> int:
-    now = engine.look(event)
-    hooks, not_run = resolve(now.configuration, event, now.trusted.__getitem__, search)
-    if as_json:
-        data = {
-            "would_run": [_hook_data(hook) for hook in hooks],
-            "would_not": [{**_hook_data(entry.hook), "why": entry.why} for entry in not_run],
-        }
-        click.echo(envelope("trotline.fire/1", ok=True, data=data, problems=[]))
-        return 0
-    for number, hook in enumerate(hooks, 1):
-        click.echo(f"{number:>3}. {hook.layer.kind:<14} {printable(hook.line)}")
-    for entry in not_run:
-        click.echo(f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.line)}: {printable(entry.why)}")
-    click.echo(dim("nothing was run"))
-    return 0
+def _resolve(dispatcher: Dispatcher, event: Event) -> Result:
+    """Show which hooks would run."""
+    now = dispatcher.take_snapshot(event)
+    hooks, not_run = select_hooks(now, event, search)
+    data = {
+        "would_run": [_build_hook(hook) for hook in hooks],
+        "would_not": [{**_build_hook(entry.hook), "why": entry.why} for entry in not_run],
+    }
+    lines = [f"{number:>3}. {hook.layer.kind:<14} {printable(hook.line)}" for number, hook in enumerate(hooks, 1)]
+    lines += [
+        f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.line)}: {printable(entry.why)}" for entry in not_run
+    ]
+    return Result(data, [*lines, dim("nothing was run")])
 
 
-def _hook_data(hook: Hook) -> dict[str, Any]:
+def _build_hook(hook: Hook) -> dict[str, Any]:
     return {"id": hook.id, "layer": hook.layer.kind, "line": hook.line, "place": str(hook.place)}
 
 
-def _as_json(outcome: Outcome, engine: Engine) -> str:
+def _build_data(outcome: Outcome, dispatcher: Dispatcher) -> dict[str, Any]:
     verdict = outcome.decision.verdict
     decision = {**msgspec.to_builtins(verdict), "permission": outcome.decision.permission.word}
-    data = {
+    return {
         "call": outcome.call.id,
         "event": json.loads(write_event(outcome.event)),
-        "edition": engine.edition.name,
+        "edition": dispatcher.edition.name,
         "decision": {
             **decision,
             "deciders": list(outcome.decision.deciders),
             "overruled": msgspec.to_builtins(outcome.decision.overruled),
         },
-        "told_to_the_model": _told(outcome),
-        "runs": [_run_data(run, outcome, engine) for run in outcome.voices if isinstance(run, Run)],
-        "not_run": [{**_hook_data(entry.hook), "why": entry.why} for entry in outcome.not_run],
+        "told_to_the_model": _get_model_text(outcome),
+        "runs": [_build_run(run, outcome, dispatcher) for run in outcome.responses if isinstance(run, Run)],
+        "not_run": [{**_build_hook(entry.hook), "why": entry.why} for entry in outcome.not_run],
         "losses": msgspec.to_builtins(outcome.losses),
         "alarms": list(outcome.alarms),
     }
-    ok = outcome.decision.permission < Permission.ASK
-    return envelope("trotline.fire/1", ok=ok, data=data, problems=[])
 
 
-def _told(outcome: Outcome) -> str | None:
-    """The text that stands in for the result of a refused action."""
+def _get_model_text(outcome: Outcome) -> str | None:
+    """Return the text that replaces the result of a denied action."""
     verdict = outcome.decision.verdict
     if verdict.permission is not Permission.DENY:
         return None
-    return refusal_text(outcome.event.wire_name, verdict.user_message or verdict.agent_message)
+    return format_refusal(outcome.event.wire_name, verdict.user_message or verdict.agent_message)
 
 
-def _run_data(run: Run, outcome: Outcome, engine: Engine) -> dict[str, Any]:
-    counted = verdict_of(run, outcome.event.contract, engine.edition)
+def _build_run(run: Run, outcome: Outcome, dispatcher: Dispatcher) -> dict[str, Any]:
+    counted = get_effective_verdict(run, outcome.event.contract, dispatcher.edition)
     return {
-        **_hook_data(run.hook),
+        **_build_hook(run.hook),
         "run": run.id,
         "micros": run.micros,
         "exit": run.exit_code,
@@ -220,23 +240,23 @@ def _run_data(run: Run, outcome: Outcome, engine: Engine) -> dict[str, Any]:
     }
 
 
-def _story(outcome: Outcome, engine: Engine) -> str:
+def _format_outcome(outcome: Outcome, dispatcher: Dispatcher) -> list[str]:
     event = outcome.event
     size = len(write_event(event))
     lines = [f"{bold(event.wire_name)}  {printable(event.subject or '')}  {dim(f'({size} bytes on stdin)')}"]
-    for number, run in enumerate(outcome.voices, 1):
+    for number, run in enumerate(outcome.responses, 1):
         if isinstance(run, Run):
-            lines += _run_lines(number, run, outcome, engine)
+            lines += _format_run(number, run, outcome, dispatcher)
     for entry in outcome.not_run:
         lines.append(f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.line)}")
         lines.append(paint(f"     not run: {printable(entry.why)}", Severity.WARNING))
     lines += [paint(f"alarm: {printable(alarm)}", Severity.ERROR) for alarm in outcome.alarms]
     lines += [f"lost: {printable(loss.what)}: {printable(loss.why)}" for loss in outcome.losses]
-    return "\n".join([*lines, *_decision_lines(outcome)])
+    return [*lines, *_format_decision(outcome)]
 
 
-def _run_lines(number: int, run: Run, outcome: Outcome, engine: Engine) -> list[str]:
-    counted = verdict_of(run, outcome.event.contract, engine.edition)
+def _format_run(number: int, run: Run, outcome: Outcome, dispatcher: Dispatcher) -> list[str]:
+    counted = get_effective_verdict(run, outcome.event.contract, dispatcher.edition)
     ended = f"exit {run.exit_code}" if run.exit_code is not None else "no exit"
     said = counted.permission.word if counted.permission else ("failed, goes on" if run.failure else "no opinion")
     lines = [f"{number:>3}. {run.hook.layer.kind:<14} {printable(run.hook.line)}"]
@@ -249,12 +269,12 @@ def _run_lines(number: int, run: Run, outcome: Outcome, engine: Engine) -> list[
     return [*lines, *(paint(f"     warning: {printable(warning)}", Severity.WARNING) for warning in run.warnings)]
 
 
-def _decision_lines(outcome: Outcome) -> list[str]:
+def _format_decision(outcome: Outcome) -> list[str]:
     decision, verdict = outcome.decision, outcome.decision.verdict
-    names = {run.author: f"{run.hook.layer.kind} {run.hook.line}" for run in outcome.voices if isinstance(run, Run)}
+    names = {run.author: f"{run.hook.layer.kind} {run.hook.line}" for run in outcome.responses if isinstance(run, Run)}
     by = ", ".join(names.get(author, author) for author in decision.deciders)
     lines = [bold(f"decision: {decision.permission.word}") + (f"  by {printable(by)}" if by else "")]
-    said = {
+    texts = {
         "to the person": verdict.user_message,
         "to the agent": verdict.agent_message,
         "context": verdict.context,
@@ -263,8 +283,89 @@ def _decision_lines(outcome: Outcome) -> list[str]:
         "input becomes": json.dumps(verdict.edited_input) if verdict.edited_input else "",
         "output becomes": json.dumps(verdict.replaced_output) if verdict.replaced_output else "",
     }
-    for title, text in said.items():
+    for title, text in texts.items():
         lines += [f"  {title}: {printable(line)}" for line in text.splitlines()[:1]]
         lines += [f"    {printable(line)}" for line in text.splitlines()[1:]]
     overruled = [f"{one.field} of {names.get(one.lost, one.lost)}" for one in decision.overruled]
     return lines + [f"  overruled: {printable(text)}" for text in overruled]
+
+
+# Scripts
+
+
+def _run_script(script: Path, dispatcher: Dispatcher) -> Result:
+    """Raise the events of a script and show each at once."""
+    runner = ScriptRunner(dispatcher, f"simulate-{uuid7(read_clock(), os.urandom(10))}")
+    played: list[StepResult] = []
+    for step in runner.run(read_script(script)):
+        if not wants_json():
+            known = {alarm for earlier in played for alarm in earlier.outcome.alarms}
+            click.echo("\n".join(_format_step(step, known)))
+        played.append(step)
+    is_ok = not any(step.mismatch for step in played)
+    data = {"events": [_build_step(step) for step in played]}
+    return Result(data, [_format_summary(played)], ok=is_ok, schema="trotline.fire.script/1")
+
+
+def _format_step(played: StepResult, known_alarms: set[str]) -> Iterator[str]:
+    indent, outcome = "  " * played.depth, played.outcome
+    if played.step.say:
+        yield f"{indent}{dim('# ' + printable(played.step.say))}"
+    word = outcome.decision.permission.word
+    subject = f"  {printable(shorten(outcome.event.subject))}" if outcome.event.subject else ""
+    shown = paint(word, SEVERITIES[word]) if word in SEVERITIES else word
+    yield f"{indent}{bold(outcome.event.wire_name)}{subject}: {shown}"
+    for response in outcome.responses:
+        name = f"{response.layer or 'function'} {printable(shorten(response.name))}"
+        yield f"{indent}  {name}: {printable(shorten(response.summary))}"
+        yield from (paint(f"{indent}    {printable(text)}", Severity.WARNING) for text in response.warnings)
+    for entry in outcome.not_run:
+        text = f"{entry.hook.layer.kind} {entry.hook.line}: not run, {entry.why}"
+        yield paint(f"{indent}  {printable(text)}", Severity.WARNING)
+    for name, value in describe_outcome(outcome).items():
+        yield f"{indent}  {name}: {printable(shorten(str(value), MAX_TEXT))}"
+    yield from (f"{indent}  {text}" for text in (played.note,) if text)
+    new = [alarm for alarm in outcome.alarms if alarm not in known_alarms]
+    yield from (paint(f"{indent}  alarm: {printable(text)}", Severity.ERROR) for text in new)
+    if played.mismatch:
+        yield paint(f"{indent}  {played.mismatch}", Severity.ERROR)
+
+
+def _format_summary(played: list[StepResult]) -> str:
+    refused = sum(step.is_refused for step in played)
+    runs = sum(len(step.outcome.responses) for step in played)
+    failed = sum(response.failure is not None for step in played for response in step.outcome.responses)
+    parts = [plural(len(played), "event"), plural(runs, "answer"), f"{refused} refused", plural(failed, "failure")]
+    idle = {entry.hook.id for step in played for entry in step.outcome.not_run}
+    parts += [f"{plural(len(idle), 'hook')} not run"] if idle else []
+    wrong = sum(bool(step.mismatch) for step in played)
+    return "\n" + "; ".join([*parts, *([f"{plural(wrong, 'expectation')} not met"] if wrong else [])])
+
+
+def _build_step(played: StepResult) -> dict[str, Any]:
+    outcome = played.outcome
+    return {
+        "event": outcome.event.wire_name,
+        "subject": outcome.event.subject,
+        "depth": played.depth,
+        "permission": outcome.decision.permission.word,
+        "refused": played.is_refused,
+        "told": describe_outcome(outcome),
+        "responses": [_build_response(response) for response in outcome.responses],
+        "not_run": [{"line": entry.hook.line, "why": entry.why} for entry in outcome.not_run],
+        "alarms": list(outcome.alarms),
+        "expected": played.step.expect or None,
+        "disappointed": played.mismatch or None,
+    }
+
+
+def _build_response(response: Response) -> dict[str, Any]:
+    failure = response.failure
+    return {
+        "layer": response.layer,
+        "name": response.name,
+        "permission": response.verdict.permission.word,
+        "failure": {"kind": failure.kind, "detail": failure.detail} if failure else None,
+        "warnings": list(response.warnings),
+        "micros": response.micros,
+    }

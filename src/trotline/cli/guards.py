@@ -1,17 +1,21 @@
-"""trotline guards: every guard with its level, and where that comes from."""
+"""trotline guards: every guard with its level, and the lists of malicious packages."""
 
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
-from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, problem_data
-from trotline.config.places import Roots
+from trotline.cli.command import declare, declare_group
+from trotline.cli.output import Result, bold, dim, format_problems, plural, printable
+from trotline.config.malicious import Reports, load_list, write_list
+from trotline.config.paths import Roots, malicious_files
 from trotline.config.policies import Policies, read_policies
-from trotline.errors import UsageError
-from trotline.guards import guards
+from trotline.domain.errors import TrotlineError, UsageError
+from trotline.guards import load_guards
+from trotline.guards.cases import load_cases
 from trotline.guards.guard import PRESETS, Guard
-from trotline.machine import today
+from trotline.machine import get_today
 
 HELP = """List the guards, what each may do, and which layer says so; with a name, everything about one.
 
@@ -19,61 +23,85 @@ HELP = """List the guards, what each may do, and which layer says so; with a nam
   trotline guards
   trotline guards deletion
   trotline guards --json
+  trotline guards packages                         also which lists of malicious packages there are, and how old
+  trotline guards packages load all.zip            reports in the OSV format; replaces what was loaded
+  trotline guards packages check pkg:npm/left-pad  what the lists say about a package
 
-A guard is `enforce` unless a policy says otherwise: `~/.config/trotline/policy.toml`, and in a project, which can only
-be stricter, `.trotline/policy.toml`.
+A guard is `enforce` unless a policy says otherwise: `~/.config/trotline/trotline.toml`, and in a project, which can
+only be stricter, `.trotline/trotline.toml`.
 """
+PACKAGES = "packages"
+NO_LIST = "no list is loaded; `trotline guards packages load PATH` takes one in the OSV format"
 
 
-@click.command("guards", help=HELP)
-@click.argument("name", required=False)
-@json_option
-@roots_options
-@click.pass_context
-def command(context: click.Context, roots: Roots, *, name: str | None, as_json: bool) -> None:
-    read = read_policies(roots, roots.projects, today=today())
-    chosen = [guard for guard in guards() if name in {None, guard.name}]
+class GuardGroup(click.Group):
+    """A group whose subcommands are `packages` and the names of all guards."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.commands:
+            return "show", show_guard, args
+        return super().resolve_command(ctx, args)
+
+
+@declare_group("guards", "trotline.guards/1", help=HELP, kind=GuardGroup)
+def command(roots: Roots) -> Result:
+    return _build_result(load_guards(), roots, _format_table)
+
+
+@declare("show", "trotline.guards/1")
+@click.argument("name")
+def show_guard(name: str, roots: Roots) -> Result:
+    """Show one guard."""
+    return _show_guard(name, roots)
+
+
+def _show_guard(name: str, roots: Roots) -> Result:
+    chosen = [guard for guard in load_guards() if guard.name == name]
     if not chosen:
-        known = ", ".join(guard.name for guard in guards())
+        known = ", ".join(guard.name for guard in load_guards())
         raise UsageError(f"there is no guard `{name}`", hint=f"known: {known}")
-    if as_json:
-        data = {"preset": read.policy.preset, "guards": [_data(guard, read) for guard in chosen]}
-        problems = [problem_data(problem) for problem in read.problems]
-        click.echo(envelope("trotline.guards/1", ok=not problems, data=data, problems=problems))
-    elif name:
-        _show(chosen[0], read)
-    else:
-        _table(chosen, read)
-    for problem in read.problems if not as_json else ():
-        click.echo(f"{problem.place.file}:{problem.place.line}: {problem.message} {problem.hint}", err=True)
-    context.exit(1 if read.problems else 0)
+    return _build_result(chosen, roots, _format_guard)
 
 
-def _table(chosen: list[Guard], read: Policies) -> None:
+def _build_result(guards: Any, roots: Roots, form: Any) -> Result:
+    read = read_policies(roots, roots.projects, today=get_today())
+    data = {"preset": read.policy.preset, "guards": [_build_data(guard, read) for guard in guards]}
+    warnings = [
+        f"{problem.place.file}:{problem.place.line}: {problem.message} {problem.hint}" for problem in read.problems
+    ]
+    lines = list(form(guards, read))
+    return Result(data, lines, read.problems, ok=not read.problems, warnings=warnings)
+
+
+def _format_table(guards: list[Guard], read: Policies) -> Iterator[str]:
     policy = read.policy
-    click.echo(f"preset {bold(policy.preset)} {dim(f'({policy.preset_layer})')}")
-    width = max(len(guard.name) for guard in chosen)
-    for guard in chosen:
-        agent, tab = policy.setting(guard.name), policy.setting(guard.name, tab=True)
+    yield f"preset {bold(policy.preset)} {dim(f'({policy.preset_layer})')}"
+    width = max(len(guard.name) for guard in guards)
+    for guard in guards:
+        agent, tab = policy.get_setting(guard.name), policy.get_setting(guard.name, tab=True)
         apart = f", Tab {tab.level}" if tab.level != agent.level else ""
-        click.echo(f"  {guard.name:{width}}  {agent.level:8} {dim(agent.layer):12}{apart}  {guard.danger}")
+        yield f"  {guard.name:{width}}  {agent.level:8} {dim(agent.layer):12}{apart}  {guard.danger}"
 
 
-def _show(guard: Guard, read: Policies) -> None:
-    setting = read.policy.setting(guard.name)
-    click.echo(f"{bold(guard.name)}: {guard.danger}")
-    click.echo(f"{setting.level} {dim(f'({setting.layer})')}; looks at {', '.join(sorted(guard.kinds))}")
-    width = max(len(row.name) for row in guard.rows)
-    click.echo(dim(f"  {'':{width}}  {'  '.join(f'{preset:8}' for preset in PRESETS)}"))
-    for row in guard.rows:
-        says = "  ".join(f"{word:8}" for word in row.says.split())
-        click.echo(f"  {row.name:{width}}  {says}  {row.reason}{dim(' (floor)') if row.floor else ''}")
-    click.echo(dim("stops, in strict:  ") + "  ".join(guard.stops[:3]))
-    click.echo(dim("lets pass:         ") + "  ".join(guard.passes[:3]))
+def _format_guard(guards: list[Guard], read: Policies) -> Iterator[str]:
+    (guard,) = guards
+    setting = read.policy.get_setting(guard.name)
+    yield f"{bold(guard.name)}: {guard.danger}"
+    yield f"{setting.level} {dim(f'({setting.layer})')}; looks at {', '.join(sorted(guard.kinds))}"
+    width = max(len(rule.name) for rule in guard.rules)
+    yield dim(f"  {'':{width}}  {'  '.join(f'{preset:8}' for preset in PRESETS)}")
+    for rule in guard.rules:
+        actions = "  ".join(f"{action:8}" for action in rule.actions)
+        yield f"  {rule.name:{width}}  {actions}  {rule.reason}{dim(' (mandatory)') if rule.mandatory else ''}"
+    cases = load_cases(guard.name)
+    yield dim("stops, in strict:  ") + "  ".join(cases.commands[:3])
+    yield dim("lets pass:         ") + "  ".join(cases.passes[:3])
 
 
-def _data(guard: Guard, read: Policies) -> dict[str, Any]:
-    agent, tab = (read.policy.setting(guard.name, tab=tab) for tab in (False, True))
+def _build_data(guard: Guard, read: Policies) -> dict[str, Any]:
+    agent, tab = (read.policy.get_setting(guard.name, tab=tab) for tab in (False, True))
     return {
         "name": guard.name,
         "danger": guard.danger,
@@ -81,8 +109,65 @@ def _data(guard: Guard, read: Policies) -> dict[str, Any]:
         "layer": agent.layer,
         "tab": tab.level,
         "effects": sorted(guard.kinds),
-        "rows": [
-            {"name": row.name, "says": dict(zip(PRESETS, row.says.split(), strict=True)), "floor": row.floor}
-            for row in guard.rows
+        "rules": [
+            {
+                "name": rule.name,
+                "actions": dict(zip(PRESETS, rule.actions, strict=True)),
+                "mandatory": rule.mandatory,
+            }
+            for rule in guard.rules
         ],
     }
+
+
+# Lists of malicious packages
+
+
+@declare_group(PACKAGES, "trotline.guards.packages/1")
+def packages(roots: Roots) -> Result:
+    """The guard, and the lists of malicious packages that installs are judged by. Nothing is fetched."""
+    shown, lists = _show_guard(PACKAGES, roots), load_list(roots)
+    lines = [*format_problems(lists.problems), *(_format_list(file, head) for file, head in lists.heads)]
+    problems = [*shown.problems, *lists.problems]
+    data = {**shown.data, "lists": [{"file": file, **head} for file, head in lists.heads]}
+    return shown._replace(data=data, lines=[*shown.lines, *(lines or [NO_LIST])], problems=problems, ok=not problems)
+
+
+def _format_list(file: str, head: Mapping[str, Any]) -> str:
+    newest = f", newest of {printable(str(head['newest']))[:10]}" if head.get("newest") else ""
+    return f"{printable(file)}: {plural(int(head.get('entries', 0)), 'report')}{newest}"
+
+
+@declare("load", "trotline.guards.packages.load/1", parent=packages)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+def load(paths: tuple[Path, ...], roots: Roots) -> Result:
+    """Make a list of all entries below these paths; it takes the place of the one that was loaded before."""
+    from trotline.config.osv import Osv
+
+    osv = Osv()
+    rows = list(osv.rows(paths))
+    if not rows:
+        why = printable(osv.problems[0].message) if osv.problems else "no entry has an id that begins with MAL-"
+        raise TrotlineError(f"nothing was loaded, and what was there before stays: {why}", hint="give files of OSV")
+    count = write_list(roots, rows, {"entries": osv.entries, "newest": osv.newest})
+    data = {"entries": osv.entries, "packages": count, "newest": osv.newest, "left_out": dict(osv.left_out)}
+    left_out = [dim(f"  {reason}: {number}") for reason, number in osv.left_out.most_common()]
+    line = f"{bold(plural(osv.entries, 'report'))} loaded, {plural(count, 'package')}"
+    return Result(data, [*format_problems(osv.problems), line, *left_out], osv.problems, ok=not osv.problems)
+
+
+@declare("check", "trotline.guards.packages.check/1", parent=packages)
+@click.argument("names", nargs=-1, required=True, metavar="PURL...")
+def check(names: tuple[str, ...], roots: Roots) -> Result:
+    """What the lists say about packages, given as package URLs. Exit 1 when one of them is reported."""
+    files = [str(file) for file in malicious_files(roots) if file.exists()]
+    if not files:
+        hint = "`trotline guards packages load PATH` takes one in the OSV format"
+        raise TrotlineError("no list is loaded", hint=hint)
+    reports = Reports(files)
+    found = {name: reports.find_report(name) for name in names}
+    lines = [f"{printable(name)}: {printable(report) or 'not reported'}" for name, report in found.items()]
+    return Result(found, lines, ok=not any(found.values()))
+
+
+command.add_command(packages)

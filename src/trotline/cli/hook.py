@@ -1,13 +1,13 @@
-"""trotline hook: what a host runs. A payload comes in, an answer in the host's own words goes out."""
+"""trotline hook: the command that agents run. A payload comes in, an answer in the agent's format goes out."""
 
 import click
 
-from trotline.hosts import HOSTS
+from trotline.agents import AGENTS
 
-HELP = """Answer one call of a host: its payload on standard input, its kind of answer on standard output.
+HELP = """Answer one call of an agent: its payload on standard input, its kind of answer on standard output.
 
-This is the line that `trotline install` writes. HOST is the product; --event names the event where the payload does
-not. The exit code is the host's language, not ours.
+`trotline install` writes a faster line that does the same. AGENT is the product; --event names the event where the
+payload does not. The exit code is the agent's language, not ours.
 
 \b
   echo '{"hook_event_name": "beforeShellExecution", "command": "ls"}' | trotline hook cursor
@@ -15,12 +15,12 @@ not. The exit code is the host's language, not ours.
 
 
 @click.command("hook", help=HELP)
-@click.argument("host", type=click.Choice(list(HOSTS)))
-@click.option("--event", default="", help="The host's name of the event.")
+@click.argument("agent", type=click.Choice(list(AGENTS)))
+@click.option("--event", default="", help="The agent's name of the event.")
 @click.option("--home", default="", metavar="DIR", help="Another home directory.")
 @click.option("--system", expose_value=False, hidden=True)
 @click.option("--project", expose_value=False, hidden=True, multiple=True)
-def command(host: str, event: str, home: str) -> int:
-    from trotline.program import answer_call
+def command(agent: str, event: str, home: str) -> int:
+    from trotline.hook.process import answer_call
 
-    return answer_call(["--host", host, "--event", event, "--home", home], [], guarded=True)
+    return answer_call(["--agent", agent, "--event", event, "--home", home], [], guarded=True)

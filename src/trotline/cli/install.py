@@ -1,116 +1,271 @@
-"""trotline install: put our line into the hooks of the agents on this machine, without a scratch."""
+"""trotline install: find the agents on this machine, propose, ask, write our line into their hooks, and verify it."""
 
+import os
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
-from trotline.checkup.agents import version_of
-from trotline.checkup.lines import install
-from trotline.cli.homes import make_sure_of_home
-from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, plural, printable, problem_data
-from trotline.config.installation import Done, Installed
-from trotline.config.places import Roots
+from trotline.agents import AGENTS
+from trotline.agents.agent import Agent
+from trotline.cli.command import check_home, declare, wants_json
+from trotline.cli.output import Result, bold, dim, paint, plural, printable
+from trotline.config.install.hook_entries import Wired, get_location
+from trotline.config.install.installation import Done, Installed
+from trotline.config.paths import Roots
 from trotline.config.problems import Problem, Severity
-from trotline.config.wires import Wired, found, wired
-from trotline.errors import UsageError
-from trotline.hosts import HOSTS, host_named
+from trotline.config.settings import MONITOR, read_settings
+from trotline.doctor.canary_call import MAX_SECONDS, CanaryResult
+from trotline.doctor.examination import describe_manual_setup
+from trotline.doctor.hook_lines import format_check_command
+from trotline.doctor.installed_agents import InstalledAgent, find_installed_agents
+from trotline.doctor.monitoring import describe_monitor_mode
+from trotline.doctor.setup import (
+    InstallPlan,
+    InstallTerms,
+    SetupResult,
+    check_mode,
+    choose_fail_mode,
+    find_place,
+    get_worst,
+    plan_install,
+    run_install,
+)
+from trotline.domain.errors import UsageError
+from trotline.evaluation.canary import WORD
 
-HELP = """Put Trotline's line into the hooks of these agents, or of all that are found on this machine.
+HELP = """Begin here: find the agents on this machine, put our line into their hooks, and see that refusals arrive.
 
-Nothing else in their files moves by a byte: comments, order, other tools' entries, line endings. What was there is kept
-as a backup, and `trotline uninstall` gives it back. Doing it again changes nothing.
+You are shown what would be written and asked for every agent. Nothing else in their files moves by a byte, and
+`trotline uninstall` gives them back. Doing it again changes nothing, or brings our lines up to date. At the end a
+canary goes through each line: a shell command that must be refused.
 
 \b
   trotline install                     every agent found here, for you
-  trotline install cursor --dry-run    what would change, as a diff
-  trotline install codex --layer user --fail-closed
+  trotline install cursor codex        only these
+  trotline install --dry-run           what would change, as a diff
+  trotline install --monitor           write down what would be refused, and refuse nothing yet
+  trotline install --enforce           from now on, refuse
+  trotline install codex --layer project
 """
 
-NOBODY = "nobody can be asked here, so nothing was written"
+LAYERS = ("user", "project", "enterprise")
+NOT_ASKED = "nobody can be asked here, so nothing was written"
+ASK_FAIL_CLOSED = "If Trotline itself breaks, shall the agent's action be blocked (fail closed)?"
+ASK_END_MONITORING = "Monitor mode is on: nothing is refused. Refuse from now on?"
+MODES = {
+    "enforce": "enforce: what is to be refused is refused",
+    MONITOR: "monitor: what would be refused is written down, and nothing is refused",
+}
 
 
-@click.command("install", help=HELP)
-@click.argument("hosts", nargs=-1, metavar="[HOST]...")
-@click.option("--layer", type=click.Choice(["user", "project", "enterprise"]), default="user", show_default=True)
-@click.option("--fail-closed", is_flag=True, help="Have the host block when our line fails, where it can.")
+@declare("install", "trotline.install/1", help=HELP)
+@click.argument("agents", nargs=-1, type=click.Choice(list(AGENTS)), metavar="[AGENT]...")
+@click.option("--layer", type=click.Choice(LAYERS), default="user", show_default=True)
+@click.option("--monitor", "mode", flag_value=MONITOR, help="Judge and write down, and refuse nothing.")
+@click.option("--enforce", "mode", flag_value="enforce", help="Refuse what is to be refused; ends monitor mode.")
+@click.option("--fail-closed/--fail-open", default=None, help="Whether an action is blocked when our line breaks.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@json_option
-@roots_options
 def command(
-    hosts: tuple[str, ...],
+    agents: tuple[str, ...],
     layer: str,
-    fail_closed: bool,
+    mode: str | None,
+    fail_closed: bool | None,
     dry_run: bool,
     yes: bool,
-    as_json: bool,
     roots: Roots,
-) -> int:
-    wires = [wire for name in _named(hosts, roots) for wire in _wired(name, layer, roots)]
-    if not wires:
-        raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(HOSTS)}")
-    planned = install(wires, roots, fail_closed=fail_closed, dry_run=True)
-    if layer == "user" and not dry_run and any(one.done is Done.WRITTEN for one in planned):
-        make_sure_of_home(roots, asks=not yes)
-    if not (dry_run or yes) and any(one.done is Done.WRITTEN for one in planned) and not _agreed(planned, as_json):
-        return 1
-    done = planned if dry_run else install(wires, roots, fail_closed=fail_closed, dry_run=False)
-    click.echo(as_data("trotline.install/1", wires, done) if as_json else report(wires, done, dry_run=dry_run))
-    return 1 if any(one.done is Done.REFUSED for one in done) else 0
+) -> Result:
+    here = find_installed_agents(roots, agents)
+    manual = [installed.agent for installed in here if installed.agent.wiring is None]
+    here = [installed for installed in here if installed.agent.wiring is not None]
+    if not agents:
+        here = [one for one in here if one.agent.wiring and layer in one.agent.wiring.files]
+    if not here and not manual:
+        raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(AGENTS)}")
+    asks = not (yes or dry_run or wants_json()) and sys.stdin.isatty()
+    _show(_format_found(here, manual, layer, roots))
+    if layer == "user" and (yes or dry_run or asks):
+        check_home(roots, asks=asks or dry_run)
+    can_close = any(installed.agent.wiring and installed.agent.wiring.fail_closed for installed in here)
+    terms = _choose_terms(mode, fail_closed, layer, roots, asks=asks, can_close=can_close)
+    plans = [plan_install(installed, roots, terms) for installed in here]
+    _show(_format_plans(plans, terms))
+    if not (yes or dry_run or asks):
+        raise UsageError(NOT_ASKED, hint="--yes does it, --dry-run shows the diff")
+    chosen = [plan for plan in plans if not plan.why and (not asks or _is_confirmed(plan))]
+    done = run_install(chosen, roots, terms, dry_run=dry_run)
+    is_ok = done.holds and not any(plan.why for plan in plans)
+    problems = [problem for files in done.files for file in files for problem in file.problems]
+    return Result(
+        _build_data(done, plans, manual, terms), _format_done(done, roots, dry_run=dry_run), problems, ok=is_ok
+    )
 
 
-def _agreed(planned: list[Installed], as_json: bool) -> bool:
-    if as_json or not sys.stdin.isatty():
-        raise UsageError(NOBODY, hint="--yes does it, --dry-run shows the diff")
-    click.echo("\n".join(one.difference for one in planned if one.difference))
-    return click.confirm("Write this?")
+def _show(lines: Iterator[str]) -> None:
+    """Print at once, so that a person sees it before being asked."""
+    if not wants_json():
+        for line in lines:
+            click.echo(line)
 
 
-def _wired(name: str, layer: str, roots: Roots) -> list[Wired]:
-    host = host_named(name)
-    return wired(host, layer, roots, version_of(host, roots))
+def _choose_terms(
+    mode: str | None, fail_closed: bool | None, layer: str, roots: Roots, *, asks: bool, can_close: bool
+) -> InstallTerms:
+    """Take terms from the options, and ask for the rest."""
+    if mode is None:
+        mode = read_settings(roots).mode
+        if mode == MONITOR and asks and click.confirm(ASK_END_MONITORING, default=True):
+            mode = "enforce"
+    check_mode(mode, roots)
+    closed = choose_fail_mode(fail_closed, mode=mode, in_ci=os.environ.get("CI") == "true")
+    if closed is None:
+        closed = click.confirm(ASK_FAIL_CLOSED, default=True) if asks and can_close else True
+    return InstallTerms(mode, closed, layer)
 
 
-def _named(hosts: tuple[str, ...], roots: Roots) -> list[str]:
-    return list(dict.fromkeys(hosts)) or [host.name for host in found(roots)]
+def _format_found(here: list[InstalledAgent], manual: list[Agent], layer: str, roots: Roots) -> Iterator[str]:
+    yield bold("Found here")
+    for installed in here:
+        version, place = installed.version or "version unknown", str(find_place(installed, layer, roots))
+        yield f"  {installed.agent.title:<20} {printable(version):<20} {printable(place)}"
+    yield from (f"  {describe_manual_setup(agent)}" for agent in manual)
 
 
-def report(wires: list[Wired], done: list[Installed], *, dry_run: bool) -> str:
-    """What was done to which file, and what a person should know."""
-    lines = []
-    for wire, one in zip(wires, done, strict=True):
-        would = "would be " if dry_run and one.done is not Done.NOTHING else ""
-        lines.append(f"{bold(wire.host.title)}  {printable(str(one.path))}: {would}{one.done}")
-        lines += [f"  {line}" for line in one.difference.splitlines()] if dry_run else []
-        lines += [line for problem in one.problems for line in _problem(problem)]
-        lines += [dim(f"  what was there is kept as {_shown(one.backup)}")] if one.backup else []
-        lines += [f"  {wire.wiring.note}"] if wire.wiring.note and one.done is Done.WRITTEN else []
-    return "\n".join([*lines, dim(f"{plural(len(done), 'file')} looked at")])
+def _format_plans(plans: list[InstallPlan], terms: InstallTerms) -> Iterator[str]:
+    yield from ("", bold("To be done"))
+    yield from (f"  {plan.installed.agent.title:<20} {_format_plan(plan, terms)}" for plan in plans)
+    yield from (f"  {'Mode':<20} {MODES[terms.mode]}", "")
 
 
-def _problem(problem: Problem) -> list[str]:
-    told = paint(f"  {problem.code} {printable(str(problem.place))}: {problem.message}", Severity.WARNING)
-    return [told, f"    hint: {problem.hint}"] if problem.hint else [told]
+def _format_plan(plan: InstallPlan, terms: InstallTerms) -> str:
+    if plan.why:
+        return paint(f"cannot be done: {printable(plan.why)}", Severity.ERROR)
+    wiring = plan.wires[0].wiring
+    events = plural(len(wiring.events), "event")
+    if plan.done is Done.REFUSED:
+        return paint(f"refused: {_describe_refusal(plan)}", Severity.ERROR)
+    if plan.done is Done.NOTHING:
+        return f"nothing to do: our line is at all of its {events}"
+    if wiring.own:
+        return f"{plural(len(plan.wires), 'file')} of our own for {events}, failing closed"
+    if not wiring.fail_closed:
+        return f"our line at {events}; it has no setting that makes a broken hook block"
+    return f"our line at {events}, failing {'closed' if terms.fail_closed else 'open'}"
 
 
-def _shown(path: Path) -> str:
-    return printable(str(path))
+def _describe_refusal(plan: InstallPlan) -> str:
+    messages = [problem.message for file in plan.planned if file.done is Done.REFUSED for problem in file.problems]
+    return printable(messages[0]) if messages and plan.wires[0].wiring.own else "the file cannot be read"
 
 
-def as_data(schema: str, wires: list[Wired], done: list[Installed]) -> str:
-    data = [
+def _is_confirmed(plan: InstallPlan) -> bool:
+    """Ask, unless the files stay as they are."""
+    if all(file.done is not Done.WRITTEN for file in plan.planned):
+        return True
+    return click.confirm(f"Write this into {printable(str(get_location(plan.wires)))}?", default=True)
+
+
+def _format_done(done: SetupResult, roots: Roots, *, dry_run: bool) -> Iterator[str]:
+    if done.settings.done is Done.WRITTEN:
+        yield f"{bold('Settings')}  {printable(str(done.settings.path))}: {'would be ' * dry_run}written"
+        if dry_run:
+            yield from (f"  {line}" for line in done.settings.difference.splitlines())
+    wires = [wire for plan in done.plans for wire in plan.wires]
+    yield from format_files(wires, [file for files in done.files for file in files], dry_run=dry_run)
+    if dry_run:
+        return
+    yield ""
+    for result in done.canaries:
+        yield from format_canary(result) if result is not None else ()
+    if monitors := describe_monitor_mode(roots):
+        yield paint(monitors, Severity.WARNING)
+    yield from ("", f"next: {_find_next_step(done, roots)}")
+
+
+def format_canary(result: CanaryResult) -> Iterator[str]:
+    """Yield one line about the canary of an agent, and the output of a line that did not refuse it."""
+    words = [f"NOT loaded: {printable(result.void)}" if result.void else "valid"]
+    words[0] += "" if result.current else ", not current: run `trotline install`"
+    words.append("executed" if result.executed else "not executed")
+    words.append("refused" if result.refused else "NOT refused")
+    severity = Severity.NOTE if result.holds else Severity.ERROR
+    yield f"{bold(result.title)}  {paint(' / '.join(words), severity)}  {dim(f'{result.seconds * 1000:.0f} ms')}"
+    if result.void:
+        yield f"  `{format_check_command(result.file)}` shows where"
+    if not (result.executed and result.refused):
+        yield f"  {printable(result.output)[:300]}"
+    if result.seconds > MAX_SECONDS:
+        yield f"  slower than {MAX_SECONDS * 1000:.0f} ms, as a first call may be"
+
+
+def _find_next_step(done: SetupResult, roots: Roots) -> str:
+    void = [result.file for result in done.canaries if result is not None and result.void]
+    if void:
+        return format_check_command(void[0])
+    if not done.files:
+        return "trotline install, and say yes to one of them"
+    if not done.holds:
+        return "trotline doctor"
+    if read_settings(roots).monitors:
+        return "work as usual; `trotline doctor` then says what enforcing would have stopped"
+    titles = [plan.installed.agent.title for plan in done.plans]
+    who = titles[0] if len(titles) == 1 else "these agents"
+    return f"start {who} anew and ask for `echo {WORD}`: it must be refused. `trotline uninstall` takes all back"
+
+
+def _build_data(
+    done: SetupResult, plans: list[InstallPlan], manual: list[Agent], terms: InstallTerms
+) -> dict[str, Any]:
+    canaries = done.canaries or [None] * len(done.plans)
+    agents = [
         {
-            "host": wire.host.name,
-            "layer": wire.layer,
-            "file": str(one.path),
-            "done": one.done,
-            "difference": one.difference,
-            "backup": str(one.backup) if one.backup else None,
+            "agent": plan.installed.agent.name,
+            "version": plan.installed.version,
+            "layer": terms.layer,
+            "done": get_worst(files),
+            "files": [build_file_data(file) for file in files],
+            "proof": result._asdict() if result else None,
+            "note": plan.wires[0].wiring.note,
         }
-        for wire, one in zip(wires, done, strict=True)
+        for plan, files, result in zip(done.plans, done.files, canaries, strict=True)
     ]
-    problems = [problem_data(problem) for one in done for problem in one.problems]
-    ok = all(one.done is not Done.REFUSED for one in done)
-    return envelope(schema, ok=ok, data=data, problems=problems)
+    return {
+        "agents": agents,
+        "blocked": [{"agent": plan.installed.agent.name, "why": plan.why} for plan in plans if plan.why],
+        "by_hand": [agent.name for agent in manual],
+        "mode": terms.mode,
+        "fail_closed": terms.fail_closed,
+        "settings": {"file": str(done.settings.path), "done": done.settings.done},
+    }
+
+
+def build_file_data(file: Installed) -> dict[str, Any]:
+    return {
+        "file": str(file.path),
+        "done": file.done,
+        "difference": file.difference,
+        "backup": str(file.backup) if file.backup else None,
+    }
+
+
+def format_files(wires: list[Wired], done: list[Installed], *, dry_run: bool) -> Iterator[str]:
+    """Yield what was done to each file, its problems, and its backup."""
+    for wire, file in zip(wires, done, strict=True):
+        would = "would be " if dry_run and file.done is not Done.NOTHING else ""
+        yield f"{bold(wire.agent.title)}  {printable(str(file.path))}: {would}{file.done}"
+        yield from (f"  {line}" for line in file.difference.splitlines() if dry_run)
+        for problem in file.problems:
+            yield from _format_problem(problem)
+        if file.backup:
+            yield dim(f"  what was there is kept as {printable(str(file.backup))}")
+        if wire.wiring.note and file.done is Done.WRITTEN:
+            yield f"  {wire.wiring.note}"
+    yield dim(f"{plural(len(done), 'file')} looked at")
+
+
+def _format_problem(problem: Problem) -> Iterator[str]:
+    yield paint(f"  {problem.code} {printable(str(problem.place))}: {problem.message}", Severity.WARNING)
+    if problem.hint:
+        yield f"    hint: {problem.hint}"

@@ -1,50 +1,60 @@
-"""trotline new: write a hook with its test and its line in hooks.json, or a project that begins with some."""
+"""trotline new: write a hook with its test, a project with hooks, or a test from a recorded call."""
 
 import os
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
-from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, paint, printable, problem_data
-from trotline.config.installation import Done, Installed
-from trotline.config.places import Roots
+from trotline.cli.command import FILE, declare
+from trotline.cli.output import Exit, Result, bold, dim, paint, plural, printable
+from trotline.config.install.installation import Done, Installed
+from trotline.config.paths import Roots, config_layers
 from trotline.config.problems import Severity
-from trotline.machine import clock, machine_roots
-from trotline.starters.hooks import (
+from trotline.domain.errors import UsageError
+from trotline.machine import find_roots, read_clock
+from trotline.templates.hook_template import (
     LANGUAGES,
-    Order,
-    entries_of,
-    home_of,
-    installation_of,
-    ordered,
-    sample_of,
-    sheets_of,
+    HookSpec,
+    build_entries,
+    build_files,
+    build_installation,
+    build_sample_options,
+    find_location,
+    validate_spec,
 )
-from trotline.starters.projects import sheets_in
-from trotline.starters.sheets import Sheet, kept, missing, remove, write
+from trotline.templates.template_files import (
+    NewFile,
+    build_project_files,
+    find_missing,
+    find_modified,
+    remove_files,
+    write_files,
+)
 
-HELP = """Write a hook with its test, or a project that begins with some.
+HELP = """Write a hook with its test, a project that begins with some, or a test from a recorded call.
 
 \b
   trotline new hook no-force-push                     in this project, before shell commands
   trotline new hook notes --event stop --layer user   in all of yours, when the agent stops
   trotline new project shop                           hooks.json, six hooks and their tests
+  trotline new test --from 12                         a pytest test from a recorded call
 """
+TEST_DIRECTORY = Path(".trotline") / "tests"
 
 
-class Told(NamedTuple):
-    """What was written, or would be, and what to do next."""
+class NewFiles(NamedTuple):
+    """The files of a template that were written, or would be, and the next steps."""
 
     root: Path
-    sheets: list[Sheet]
+    files: list[NewFile]
     wired: Installed | None
     next: list[str]
     dry_run: bool
-    kept: list[Path]  # what hooks share, and somebody has changed
+    kept: list[Path]  # shared files that were edited
 
 
 @click.group("new", help=HELP)
@@ -52,7 +62,7 @@ def command() -> None:
     pass
 
 
-@command.command("hook")
+@declare("hook", "trotline.new/1", parent=command)
 @click.argument("name")
 @click.option(
     "--event", "events", multiple=True, help="What it answers; may be repeated. [default: beforeShellExecution]"
@@ -63,147 +73,187 @@ def command() -> None:
     "--fail-open", is_flag=True, help="Let the action happen when the hook fails; without this it is refused."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@json_option
-@roots_options
-def hook(
-    name: str,
-    events: tuple[str, ...],
-    layer: str,
-    language: str,
-    fail_open: bool,
-    dry_run: bool,
-    as_json: bool,
-    roots: Roots,
-) -> int:
+def new_hook(
+    name: str, events: tuple[str, ...], layer: str, language: str, fail_open: bool, dry_run: bool, roots: Roots
+) -> Result:
     """A commented hook, a test that passes, and its line in the hooks.json of a layer.
 
     Nothing that is there is overwritten, and no other byte of hooks.json moves.
     """
-    moved = roots.home if roots.home != machine_roots().home else None
-    home = home_of(layer, roots, sys.executable, moved)
+    moved = roots.home if roots.home != find_roots().home else None
+    home = find_location(layer, roots, sys.executable, moved)
     events = events or ("beforeShellExecution",)
-    order = ordered(Order(name, events, language, not fail_open, home))
-    shared = kept(sheets_of(order))
-    sheets = missing(sheets_of(order), home.root, hint="take another name, or move away what is there")
-    wired = installation_of(order, roots).install(entries_of(order), clock(), dry_run=True)
+    spec = validate_spec(HookSpec(name, events, language, not fail_open, home))
+    shared = find_modified(build_files(spec))
+    files = find_missing(build_files(spec), home.root, hint="take another name, or move away what is there")
+    wired = build_installation(spec, roots).install(build_entries(spec), read_clock(), dry_run=True)
     if not dry_run and wired.done is not Done.REFUSED:
-        wired = _written(order, roots, sheets)
-    test = home.directory / "tests" / order.test_file
-    next_steps = [f"pytest {_from(test)}", *(["trotline trust"] if layer == "project" else [])]
-    next_steps.append(f"trotline fire {sample_of(order)}")
-    return _tell(Told(home.root, sheets, wired, next_steps, dry_run, shared), as_json=as_json)
+        wired = _write_hook(spec, roots, files)
+    test = home.directory / "tests" / spec.test_file
+    next_steps = [f"pytest {_quote_path(test)}", *(["trotline trust"] if layer == "project" else [])]
+    next_steps.append(f"trotline fire {build_sample_options(spec)}")
+    return _build_result(NewFiles(home.root, files, wired, next_steps, dry_run, shared))
 
 
-@command.command("project")
+@declare("project", "trotline.new/1", parent=command)
 @click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
-@json_option
-@roots_options
-def project(directory: Path | None, dry_run: bool, as_json: bool, roots: Roots) -> int:
+def new_project(directory: Path | None, dry_run: bool, roots: Roots) -> Result:
     """hooks.json, six hooks, their tests, and a page that says what they do; in DIRECTORY, or in this project.
 
     Nothing that is there is overwritten: with a hooks.json in its place, nothing is written at all.
     """
     root = roots.projects[0] if directory is None else directory.absolute()
     hint = "`trotline new hook` adds one to a project that has hooks; or name a directory that has none"
-    shared = kept(sheets_in(root))
-    sheets = missing(sheets_in(root), root, hint=hint)
+    shared = find_modified(build_project_files(root))
+    files = find_missing(build_project_files(root), root, hint=hint)
     if not dry_run:
-        write(sheets)
-    next_steps = [f"cd {_from(root)}"] if directory is not None else []
+        write_files(files)
+    next_steps = [f"cd {_quote_path(root)}"] if directory is not None else []
     next_steps += [
         "pytest .cursor/tests",
         "trotline trust",
         "trotline fire beforeShellExecution --set command='rm -rf /'",
     ]
-    return _tell(Told(root, sheets, None, next_steps, dry_run, shared), as_json=as_json)
+    return _build_result(NewFiles(root, files, None, next_steps, dry_run, shared))
 
 
-def _written(order: Order, roots: Roots, sheets: list[Sheet]) -> Installed:
-    """The files first, so that hooks.json never names what is not there; without its line, they go again."""
-    made = write(sheets)
-    done = None
+def _write_hook(spec: HookSpec, roots: Roots, files: list[NewFile]) -> Installed:
+    """Write the files first, so that hooks.json never names a missing file; remove them if it cannot be changed."""
+    directories = write_files(files)
+    wired = None
     try:
-        done = installation_of(order, roots).install(entries_of(order), clock())
+        wired = build_installation(spec, roots).install(build_entries(spec), read_clock())
     finally:
-        if done is None or done.done is Done.REFUSED:
-            remove([sheet.path for sheet in sheets], made)
-    return done
+        if wired is None or wired.done is Done.REFUSED:
+            remove_files([file.path for file in files], directories)
+    return wired
 
 
-def _tell(told: Told, *, as_json: bool) -> int:
-    refused = told.wired is not None and told.wired.done is Done.REFUSED
-    click.echo(_as_json(told, ok=not refused) if as_json else "\n".join(_refused(told) if refused else _lines(told)))
-    return 1 if refused else 0
-
-
-def _lines(told: Told) -> list[str]:
-    verb = "would write" if told.dry_run else "wrote"
-    lines = []
-    for sheet in told.sheets:
-        lines.append(f"{verb} {bold(_shown(sheet.path, told.root))}")
-        lines += [f"  {line}" for line in sheet.difference.splitlines()] if told.dry_run else []
-    lines += [f"kept {bold(_shown(path, told.root))}, which is not what we would write" for path in told.kept]
-    if told.wired is not None:
-        lines += _wiring(told.wired, told)
-    if not told.sheets and (told.wired is None or told.wired.done is Done.NOTHING):
-        lines.append("all of it is there already")
-    return lines if told.dry_run else [*lines, "", "next:", *(f"  {printable(step)}" for step in told.next)]
-
-
-def _wiring(wired: Installed, told: Told) -> list[str]:
-    new = wired.before is None
-    verb = f"would {'write' if new else 'change'}" if told.dry_run else "wrote" if new else "changed"
-    name = bold(_shown(wired.path, told.root))
-    lines = [f"{verb} {name}" if wired.done is Done.WRITTEN else f"{name} has its line already"]
-    lines += [f"  {line}" for line in wired.difference.splitlines()] if told.dry_run else []
-    lines += [dim(f"  what was there is kept as {printable(str(wired.backup))}")] if wired.backup else []
-    return lines + _problems(wired)
-
-
-def _refused(told: Told) -> list[str]:
-    wired = told.wired
-    if wired is None:
-        return []
-    hint = "put it right (`trotline check` shows the line), then try again"
-    return [
-        f"{bold(_shown(wired.path, told.root))} cannot be changed, and nothing was written",
-        *_problems(wired),
-        hint,
-    ]
-
-
-def _problems(wired: Installed) -> list[str]:
-    return [
-        paint(f"  {one.code} {printable(str(one.place))}: {one.message}", Severity.WARNING) for one in wired.problems
-    ]
-
-
-def _shown(path: Path, root: Path) -> str:
-    inside = path.is_relative_to(root)
-    return printable(str(path.relative_to(root) if inside else path))
-
-
-def _from(path: Path) -> str:
-    """The path as somebody types it who stands here."""
-    here = Path.cwd()
-    return shlex.quote(os.path.relpath(path, here) if path.is_relative_to(here) else str(path))
-
-
-def _as_json(told: Told, *, ok: bool) -> str:
-    wired = told.wired
+def _build_result(new: NewFiles) -> Result:
+    wired = new.wired
+    is_ok = wired is None or wired.done is not Done.REFUSED
     hooks_json = wired and {
         "file": str(wired.path),
         "done": wired.done,
         "difference": wired.difference,
         "backup": str(wired.backup) if wired.backup else None,
     }
-    data: dict[str, Any] = {
-        "dry_run": told.dry_run,
-        "files": [{"path": str(sheet.path), "executable": sheet.executable} for sheet in told.sheets if ok],
-        "kept": [str(path) for path in told.kept],
+    data = {
+        "dry_run": new.dry_run,
+        "files": [{"path": str(file.path), "executable": file.is_executable} for file in new.files if is_ok],
+        "kept": [str(path) for path in new.kept],
         "hooks_json": hooks_json,
-        "next": told.next if ok else [],
+        "next": new.next if is_ok else [],
     }
-    problems = [problem_data(problem) for problem in wired.problems] if wired else []
-    return envelope("trotline.new/1", ok=ok, data=data, problems=problems)
+    lines = _format_files(new) if is_ok or wired is None else _format_refusal(wired, new.root)
+    return Result(data, lines, wired.problems if wired else (), ok=is_ok)
+
+
+def _format_files(new: NewFiles) -> Iterator[str]:
+    verb = "would write" if new.dry_run else "wrote"
+    for file in new.files:
+        yield f"{verb} {bold(_format_path(file.path, new.root))}"
+        if new.dry_run:
+            yield from (f"  {line}" for line in file.diff.splitlines())
+    yield from (f"kept {bold(_format_path(path, new.root))}, which is not what we would write" for path in new.kept)
+    if new.wired is not None:
+        yield from _format_wiring(new.wired, new)
+    if not new.files and (new.wired is None or new.wired.done is Done.NOTHING):
+        yield "all of it is there already"
+    if not new.dry_run:
+        yield from ("", "next:", *(f"  {printable(step)}" for step in new.next))
+
+
+def _format_wiring(wired: Installed, new: NewFiles) -> Iterator[str]:
+    is_new = wired.before is None
+    verb = f"would {'write' if is_new else 'change'}" if new.dry_run else "wrote" if is_new else "changed"
+    name = bold(_format_path(wired.path, new.root))
+    yield f"{verb} {name}" if wired.done is Done.WRITTEN else f"{name} has its line already"
+    if new.dry_run:
+        yield from (f"  {line}" for line in wired.difference.splitlines())
+    if wired.backup:
+        yield dim(f"  what was there is kept as {printable(str(wired.backup))}")
+    yield from _format_problems(wired)
+
+
+def _format_refusal(wired: Installed, root: Path) -> Iterator[str]:
+    yield f"{bold(_format_path(wired.path, root))} cannot be changed, and nothing was written"
+    yield from _format_problems(wired)
+    yield "put it right (`trotline check` shows the line), then try again"
+
+
+def _format_problems(wired: Installed) -> Iterator[str]:
+    for problem in wired.problems:
+        yield paint(f"  {problem.code} {printable(str(problem.place))}: {problem.message}", Severity.WARNING)
+
+
+def _format_path(path: Path, root: Path) -> str:
+    return printable(str(path.relative_to(root) if path.is_relative_to(root) else path))
+
+
+def _quote_path(path: Path) -> str:
+    """Return the path for a shell in the current directory."""
+    here = Path.cwd()
+    return shlex.quote(os.path.relpath(path, here) if path.is_relative_to(here) else str(path))
+
+
+# A test from a recorded call
+
+
+@declare("test", "trotline.new.test/1", parent=command)
+@click.option("--from", "name", required=True, metavar="ID", help="The call, by its number or its id.")
+@click.option("--to", "target", type=FILE, help="The file to write.")
+def new_test(name: str, target: Path | None, roots: Roots) -> Result:
+    """Write a pytest test from a recorded call.
+
+    The test plays the call to the guards, under the policies that are in force. Nothing that is there is overwritten.
+    """
+    from trotline.audit.export.export_formats import format_time
+    from trotline.audit.query.query import Query
+    from trotline.cli.log_query import find_record, open_log
+    from trotline.replay.call_sources import find_calls
+    from trotline.replay.recorded_test import build_test
+
+    if target is not None and target.suffix != ".py":
+        raise UsageError(f"pytest reads files that end in `.py`, and `{target}` does not")
+    with open_log(roots.state) as store:
+        record = find_record(store, name)
+        seq = int(record["seq"])
+        calls = find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True)).calls
+    built = build_test(record, calls, format_time(calls[-1].at_us)[:10], roots.home, read_policy_texts(roots))
+    root = roots.projects[0]
+    file = NewFile((target or root / TEST_DIRECTORY / f"{built.name}.py").absolute(), built.source)
+    absent = find_missing([file], root if target is None else file.path.parent, hint="say another file with --to")
+    write_files(absent)
+    test = built.test
+    data = {
+        "seq": seq,
+        "file": str(file.path),
+        "text": file.text,
+        "earlier": len(test.earlier),
+        "policies": sorted(test.policies),
+        "redacted": list(test.redacted),
+    }
+    shown = _format_path(file.path, root)
+    lines = [f"{'wrote' if absent else 'kept'} {bold(shown)}"]
+    lines += [f"  after {plural(len(test.earlier), 'earlier event')}"] if test.earlier else []
+    lines += [f"  it holds the {layer} policy" for layer in test.policies]
+    lines += [f"  {printable(line)}" for line in test.redacted or ("nothing was redacted",)]
+    return Result(data, [*lines, f"next:\n  pytest {shown}"], exit_code=Exit.OK)
+
+
+def read_policy_texts(roots: Roots) -> dict[str, str]:
+    """Return the text of the policy of each layer; of the project, the one of the current directory."""
+    from trotline.config.policies import FALLBACK_PRESET
+    from trotline.config.safe_read import content
+
+    found: dict[str, str] = {}
+    for layer, file in config_layers(roots, map(str, roots.projects[:1])):
+        try:
+            found[layer] = content(Path(file))[0].decode("utf-8", "replace")
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:  # an unreadable policy has the effect of this one
+            found[layer] = f'preset = "{FALLBACK_PRESET}"\n'
+    return found

@@ -1,59 +1,148 @@
-"""How commands speak: data on stdout, everything else on stderr, colour only on a terminal, one JSON envelope."""
+"""What commands return and how it is printed: one JSON envelope for programs, text or rich tables for people."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol
 
 import click
 import msgspec
 
 from trotline.config.problems import Problem, Severity
+from trotline.domain.verdicts import Permission
 
 COLOURS = {Severity.VOID: "red", Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+MAX_PROBLEMS = 10
+NUMBER_WIDTH = 8
 
 
-def envelope(schema: str, *, ok: bool, data: Any, problems: list[dict[str, Any]]) -> str:
-    """The one shape in which every command answers to --json."""
-    return as_json({"schema": schema, "ok": ok, "data": data, "problems": problems})
+class Exit(IntEnum):
+    """The exit codes of all commands but `hook`, which answers in the codes of its agent."""
+
+    OK = 0
+    FINDINGS = 1
+    ASK = 10
+    DENY = 20
+    USAGE = 64
+    BUG = 70
+    RETRY = 75
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
 
 
-def as_json(body: Any) -> str:
-    """JSON that a terminal can be shown: what does not print is escaped, the rest stays readable."""
+PERMISSION_EXITS = {
+    Permission.NONE: Exit.OK,
+    Permission.ALLOW: Exit.OK,
+    Permission.ASK: Exit.ASK,
+    Permission.DENY: Exit.DENY,
+}
+
+
+class View(Protocol):
+    """A part of the output that looks different on a terminal."""
+
+    def format_lines(self) -> Iterable[str]:
+        """Return plain lines, for pipes and files."""
+
+    def draw(self) -> None:
+        """Draw it on the terminal with rich."""
+
+
+class Result(NamedTuple):
+    """What a command returns: data for --json, lines for people, problems, and whether all is well."""
+
+    data: Any = None
+    lines: Iterable["str | View"] = ()
+    problems: Sequence[Problem] = ()
+    ok: bool = True
+    exit_code: int | None = None  # without one, 0 if ok, else 1
+    warnings: Sequence[str] = ()  # for standard error
+    schema: str = ""  # of the envelope, where it is not the one of the command
+
+
+def show_result(result: Result, schema: str, *, as_json: bool) -> int:
+    """Print a result and return the exit code."""
+    if as_json:
+        problems = [build_problem_data(problem) for problem in result.problems]
+        click.echo(build_envelope(result.schema or schema, ok=result.ok, data=result.data, problems=problems))
+    else:
+        for part in result.lines:
+            show(part)
+    for warning in result.warnings:
+        click.echo(warning, err=True)
+    return result.exit_code if result.exit_code is not None else Exit.OK if result.ok else Exit.FINDINGS
+
+
+def show(part: "str | View") -> None:
+    """Print a line or a view."""
+    if isinstance(part, str):
+        click.echo(part)
+    elif sys.stdout.isatty():
+        part.draw()
+    else:
+        for line in part.format_lines():
+            click.echo(line)
+
+
+def build_envelope(schema: str, *, ok: bool, data: Any, problems: list[dict[str, Any]]) -> str:
+    """Return the JSON text with which every command answers --json."""
+    return format_json({"schema": schema, "ok": ok, "data": data, "problems": problems})
+
+
+def format_json(body: Any) -> str:
+    """Return JSON that is safe to print: control characters are escaped, other characters stay readable."""
     text = json.dumps(body, ensure_ascii=False, indent=2)
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
 
-def problem_data(problem: Problem) -> dict[str, Any]:
+def build_problem_data(problem: Problem) -> dict[str, Any]:
     return {**msgspec.to_builtins(problem), "docs": problem.docs}
 
 
-MOST_PROBLEMS = 10
-
-
-def tell_status(
-    schema: str, data: Any, lines: Iterable[str], problems: Sequence[Problem], *, ok: bool, as_json: bool
-) -> int:
-    """How something stands: an envelope, or what is wrong and then one line after the other; and the exit code."""
-    if as_json:
-        click.echo(envelope(schema, ok=ok, data=data, problems=[problem_data(problem) for problem in problems]))
-    else:
-        for line in (*_lines_of(problems), *lines):
-            click.echo(line)
-    return 0 if ok else 1
-
-
-def _lines_of(problems: Sequence[Problem]) -> Iterator[str]:
-    for problem in problems[:MOST_PROBLEMS]:
+def format_problems(problems: Sequence[Problem], most: int = MAX_PROBLEMS) -> Iterator[str]:
+    """Yield one line for each problem, and its hint."""
+    for problem in problems[:most]:
         severity = paint(problem.severity, problem.severity)
         yield f"{printable(str(problem.place))}: {severity} {printable(problem.message)}"
         if problem.hint:
             yield f"    hint: {problem.hint}"
-    if len(problems) > MOST_PROBLEMS:
-        yield f"and {len(problems) - MOST_PROBLEMS} more"
+    if len(problems) > most:
+        yield f"and {len(problems) - most} more"
+
+
+class Table(NamedTuple):
+    """Rows of numbers, each followed by a name. Columns without titles have no header."""
+
+    title: str
+    rows: list[tuple[Any, ...]]
+    numbers: tuple[str, ...] = ("",)
+    of: str = ""
+
+    def format_lines(self) -> Iterator[str]:
+        if self.title:
+            yield bold(self.title)
+        if any(self.numbers):
+            yield dim(_format_row(self.numbers, self.of))
+        yield from (_format_row(numbers, printable(str(name))) for *numbers, name in self.rows)
+
+    def draw(self) -> None:
+        from trotline.cli import terminal
+
+        terminal.draw_table(self)
+
+
+def _format_row(numbers: Iterable[Any], name: str) -> str:
+    return f"{' '.join(f'{number!s:>{NUMBER_WIDTH}}' for number in numbers)}  {name}".rstrip()
 
 
 def paint(text: str, severity: Severity) -> str:
     return click.style(text, fg=COLOURS[severity], bold=severity is not Severity.NOTE)
+
+
+def warn(text: str) -> None:
+    """Print a warning to standard error."""
+    click.echo(paint(text, Severity.WARNING), err=True)
 
 
 def dim(text: str) -> str:
@@ -68,8 +157,8 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def lasted(micros: int) -> str:
-    """`45 s`, `12 min`, `3 h 05`, `2 d 4 h`: what one wants to know of a length."""
+def format_duration(micros: int) -> str:
+    """Return `45 s`, `12 min`, `3 h 05` or `2 d 4 h`."""
     seconds = max(0, micros) // 1_000_000
     minutes, hours, days = seconds // 60, seconds // 3600, seconds // 86_400
     if days:
@@ -79,6 +168,12 @@ def lasted(micros: int) -> str:
     return f"{minutes} min" if minutes else f"{seconds} s"
 
 
+def shorten(text: str, most: int = 90) -> str:
+    """Return the text on one line, cut to a length."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3] + "..."
+
+
 def printable(text: str) -> str:
-    """Text from a file, without the control characters that would talk to the terminal."""
+    """Replace the control characters of a text, which could change the terminal."""
     return "".join(char if char.isprintable() or char == "\t" else "\N{REPLACEMENT CHARACTER}" for char in text)

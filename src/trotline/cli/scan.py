@@ -1,28 +1,28 @@
-"""trotline scan: secrets, markers and dangerous settings in files, without running anything."""
+"""trotline scan: find secrets, prompt injection and dangerous settings in files, without running anything."""
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
-from trotline.cli.annotations import finding_lines, github_lines, sarif_of_findings
-from trotline.cli.options import json_option, roots_options
-from trotline.cli.output import bold, dim, envelope, plural, printable, problem_data
-from trotline.config.places import Roots
+from trotline.cli.annotations import build_findings_sarif, format_github, format_github_findings
+from trotline.cli.command import declare
+from trotline.cli.output import Result, bold, dim, plural, printable
+from trotline.config.atomic_file import put
+from trotline.config.file_tree import Skipped
+from trotline.config.paths import Roots
 from trotline.config.problems import Problem
-from trotline.config.tree import Skipped
-from trotline.config.whole_file import put
-from trotline.effects import Certainty
-from trotline.errors import TrotlineError, UsageError
-from trotline.findings import SHORT
-from trotline.scanners.baseline import Baseline, read_baseline, written
-from trotline.scanners.control import Control
+from trotline.doctor.tree_scan import ScanReport, TreeScan
+from trotline.domain.effects import Certainty
+from trotline.domain.errors import TrotlineError, UsageError
+from trotline.domain.findings import SHOWN_DIGEST_DIGITS
+from trotline.scanners.baseline import Baseline, encode_baseline, read_baseline
+from trotline.scanners.control_scanner import ControlFileScanner
 from trotline.scanners.scan import Scanner
-from trotline.sweep import Sweep, Swept
 
 HELP = """Scan files and trees for secrets, markers of prompt injection and characters nobody sees; and the control
 files of every agent and editor in them for hooks and settings that nobody should pull unread.
@@ -40,11 +40,11 @@ Nothing is run, no value is printed. Exit 0 when there is nothing, 1 when there 
 """
 
 NAMES = ("secrets", "pii", "injection", "invisible")
-BY_DEFAULT = ("secrets", "injection", "invisible")
-VALUES = frozenset({"secrets", "pii"})
-"""Scanners whose findings are values; digits tell people which of them are the same."""
+DEFAULT_NAMES = ("secrets", "injection", "invisible")
+VALUE_SCANNERS = frozenset({"secrets", "pii"})
+"""Scanners whose findings are values; digest digits show which of them are the same."""
 
-MANY = {
+PLURALS = {
     Skipped.BINARY: "binary files",
     Skipped.LINK: "links",
     Skipped.SPECIAL: "pipes, sockets or devices",
@@ -53,7 +53,7 @@ MANY = {
 }
 
 
-@click.command("scan", help=HELP)
+@declare("scan", "trotline.scan/1", help=HELP)
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option("--scanner", "names", multiple=True, type=click.Choice(NAMES), help="Only this one; may be repeated.")
 @click.option("--rules", multiple=True, type=click.Path(path_type=Path), help="More rules for secrets, as gitleaks'.")
@@ -61,8 +61,6 @@ MANY = {
 @click.option("--write-baseline", is_flag=True, help="Accept everything that is found now, in the baseline.")
 @click.option("--everything", is_flag=True, help="Also in directories that tools fill, such as node_modules.")
 @click.option("--format", "form", type=click.Choice(["human", "json", "github", "sarif"]), default="human")
-@json_option
-@roots_options
 def command(
     paths: tuple[Path, ...],
     names: tuple[str, ...],
@@ -71,26 +69,29 @@ def command(
     write_baseline: bool,
     everything: bool,
     form: str,
-    as_json: bool,
     roots: Roots,
-) -> int:
+) -> Result:
     if write_baseline and baseline is None:
         raise UsageError("--write-baseline needs a file", hint="trotline scan --baseline FILE --write-baseline")
-    tops = [_top(path) for path in paths] or [(Path.cwd(), "")]
-    scanners, problems = _scanners(names or BY_DEFAULT, rules, roots)
-    known = _known(baseline, needed=not write_baseline)
-    sweep = Sweep(roots, scanners, _key(roots), known, everything=everything)
-    swept = sweep.of(tops)
-    swept.problems = [*problems, *swept.problems]
+    tops = [_find_top(path) for path in paths] or [(Path.cwd(), "")]
+    scanners, problems = _load_scanners(names or DEFAULT_NAMES, rules, roots)
+    known = _read_baseline(baseline, needed=not write_baseline)
+    scan = TreeScan(roots, scanners, _get_key(roots), known, everything=everything)
+    report = scan.run(tops)
+    report.problems = [*problems, *report.problems]
     if write_baseline and baseline is not None:
-        return _accept(sweep, baseline)
-    about = {kind: words for scanner in (*scanners, Control()) for kind, words in scanner.kinds.items()}
-    _print(swept, "json" if as_json else form, about)
-    return 0 if swept.ok else 1
+        return _write_baseline(scan, baseline)
+    about = {kind: text for scanner in (*scanners, ControlFileScanner()) for kind, text in scanner.kinds.items()}
+    lines: Iterable[str] = _format(report, about)
+    if form == "sarif":
+        lines = [json.dumps(build_findings_sarif(report.findings, report.problems, about), indent=2)]
+    elif form == "github":
+        lines = [*format_github_findings(report.findings, about), *format_github(report.problems)]
+    return Result(_build_data(report), lines, report.problems, ok=report.ok)
 
 
-def _top(path: Path) -> tuple[Path, str]:
-    """A path as it is read, and as it is shown."""
+def _find_top(path: Path) -> tuple[Path, str]:
+    """Return the absolute path, and the path that is shown."""
     whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
     try:
         whole.stat()
@@ -100,19 +101,19 @@ def _top(path: Path) -> tuple[Path, str]:
     return whole.resolve() if whole.is_dir() else whole, "" if str(path) == "." else path.as_posix()
 
 
-def _scanners(names: Sequence[str], rules: Sequence[Path], roots: Roots) -> tuple[list[Scanner], list[Problem]]:
+def _load_scanners(names: Sequence[str], rules: Sequence[Path], roots: Roots) -> tuple[list[Scanner], list[Problem]]:
     from trotline.config.rule_packs import read_packs
-    from trotline.scanners.catalogue import scanners
-    from trotline.scanners.secrets import Secrets, own_pack
+    from trotline.scanners.scan import get_scanners
+    from trotline.scanners.secrets import SecretScanner, load_builtin_pack
 
     packs, problems = read_packs(roots, rules)
-    known = {**scanners(), **({"secrets": Secrets([own_pack(), *packs])} if packs else {})}
+    known = {**get_scanners(), **({"secrets": SecretScanner([load_builtin_pack(), *packs])} if packs else {})}
     return [known[name] for name in names], problems
 
 
-def _key(roots: Roots) -> bytes:
-    """The key of this installation; where there can be none, one for this run."""
-    from trotline.config.install_key import LENGTH, install_key
+def _get_key(roots: Roots) -> bytes:
+    """Return the key of this installation; where there is none, a key for this run."""
+    from trotline.config.install.install_key import LENGTH, install_key
 
     try:
         return install_key(roots.state)
@@ -121,7 +122,7 @@ def _key(roots: Roots) -> bytes:
         return os.urandom(LENGTH)
 
 
-def _known(file: Path | None, *, needed: bool) -> Baseline | None:
+def _read_baseline(file: Path | None, *, needed: bool) -> Baseline | None:
     if file is None or (not needed and not file.exists()):
         return None
     try:
@@ -131,70 +132,58 @@ def _known(file: Path | None, *, needed: bool) -> Baseline | None:
         raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}", hint=hint) from None
 
 
-def _accept(sweep: Sweep, file: Path) -> int:
-    made = sweep.new_baseline()
+def _write_baseline(scan: TreeScan, file: Path) -> Result:
+    made = scan.build_baseline()
     try:
-        put(file, written(made), mode=None)
+        put(file, encode_baseline(made), mode=None)
     except OSError as error:
         raise UsageError(f"`{file}` cannot be written: {(error.strerror or str(error)).lower()}") from None
-    click.echo(f"{plural(len(made.findings), 'finding')} accepted in {printable(str(file))}")
-    return 0
+    accepted = len(made.findings)
+    line = f"{plural(accepted, 'finding')} accepted in {printable(str(file))}"
+    return Result({"accepted": accepted, "file": str(file)}, [line], schema="trotline.scan.baseline/1")
 
 
-def _print(swept: Swept, form: str, about: dict[str, str]) -> None:
-    if form == "json":
-        problems = [problem_data(problem) for problem in swept.problems]
-        click.echo(envelope("trotline.scan/1", ok=swept.ok, data=_data(swept), problems=problems))
-    elif form == "sarif":
-        click.echo(json.dumps(sarif_of_findings(swept.findings, swept.problems, about), indent=2))
-    elif form == "github":
-        for line in (*finding_lines(swept.findings, about), *github_lines(swept.problems)):
-            click.echo(line)
-    else:
-        _print_for_people(swept, about)
-
-
-def _data(swept: Swept) -> dict[str, Any]:
+def _build_data(report: ScanReport) -> dict[str, Any]:
     return {
-        "files": swept.files,
-        "bytes": swept.bytes,
-        "findings": msgspec.to_builtins(swept.findings),
-        "known": swept.known,
-        "more_in": swept.crowded,
-        "hooks": msgspec.to_builtins(swept.hooks),
-        "skipped": {why.name.lower(): count for why, count in swept.skipped.items()},
-        "unreadable": swept.unreadable,
+        "files": report.files,
+        "bytes": report.bytes,
+        "findings": msgspec.to_builtins(report.findings),
+        "known": report.known,
+        "more_in": report.crowded,
+        "hooks": msgspec.to_builtins(report.hooks),
+        "skipped": {why.name.lower(): count for why, count in report.skipped.items()},
+        "unreadable": report.unreadable,
     }
 
 
-def _print_for_people(swept: Swept, about: dict[str, str]) -> None:
-    for finding in swept.findings:
+def _format(report: ScanReport, about: dict[str, str]) -> Iterator[str]:
+    for finding in report.findings:
         where = bold(printable(f"{finding.where}:{finding.place.line}:{finding.place.column_from}"))
         doubt = "" if finding.certainty is Certainty.KNOWN else f" ({finding.certainty})"
-        digits = f"  [{finding.digest[:SHORT]}]" if finding.scanner in VALUES else ""
-        click.echo(f"{where}  {finding.kind}{doubt}  {dim(about.get(finding.kind, ''))}{digits}")
-    for problem in swept.problems:
+        digits = f"  [{finding.digest[:SHOWN_DIGEST_DIGITS]}]" if finding.scanner in VALUE_SCANNERS else ""
+        yield f"{where}  {finding.kind}{doubt}  {dim(about.get(finding.kind, ''))}{digits}"
+    for problem in report.problems:
         place = f"{problem.place.file}:{problem.place.line}:{problem.place.column}"
-        click.echo(f"{bold(printable(place))}  {problem.severity} {problem.code}  {printable(problem.message)}")
-    for hook in swept.hooks:
-        said = f"{hook.path}:{hook.line}  {hook.event}: {hook.command}"
-        click.echo(f"{dim('hook')} {printable(said)[:200]}")
-    for file in swept.crowded:
-        click.echo(f"{printable(file)}: there is more than is listed here")
-    for file in swept.unreadable:
-        click.echo(f"{printable(file)}: could not be read")
-    click.echo(_summary(swept))
+        yield f"{bold(printable(place))}  {problem.severity} {problem.code}  {printable(problem.message)}"
+    for hook in report.hooks:
+        text = f"{hook.path}:{hook.line}  {hook.event}: {hook.command}"
+        yield f"{dim('hook')} {printable(text)[:200]}"
+    for file in report.crowded:
+        yield f"{printable(file)}: there is more than is listed here"
+    for file in report.unreadable:
+        yield f"{printable(file)}: could not be read"
+    yield _format_summary(report)
 
 
-def _summary(swept: Swept) -> str:
+def _format_summary(report: ScanReport) -> str:
     found = [
-        plural(len(swept.findings), "finding"),
-        *([f"{swept.known} known from the baseline"] if swept.known else []),
-        *([plural(len(swept.problems), "problem")] if swept.problems else []),
-        *([plural(len(swept.hooks), "hook")] if swept.hooks else []),
+        plural(len(report.findings), "finding"),
+        *([f"{report.known} known from the baseline"] if report.known else []),
+        *([plural(len(report.problems), "problem")] if report.problems else []),
+        *([plural(len(report.hooks), "hook")] if report.hooks else []),
     ]
     left = ", ".join(
-        f"{count} {why.value if count == 1 else MANY[why]}" for why, count in sorted(swept.skipped.items())
+        f"{count} {why.value if count == 1 else PLURALS[why]}" for why, count in sorted(report.skipped.items())
     )
-    size = f"{plural(swept.files, 'file')}, {swept.bytes / 1e6:.1f} MB"
+    size = f"{plural(report.files, 'file')}, {report.bytes / 1e6:.1f} MB"
     return f"{size}: {', '.join(found)}{f'; not scanned: {left}' if left else ''}"

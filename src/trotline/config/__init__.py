@@ -1,1 +1,1 @@
-"""Reading configuration: which layers exist, which hooks they hold, and what is wrong with them."""
+"""Configuration files: their layers, the hooks in them, and their problems."""

@@ -1,119 +1,115 @@
-"""export.toml: where records are sent as they come, if anybody wants that. Without such a file nothing is sent."""
+"""`[export]` in trotline.toml: the collector that records are sent to. Without it nothing is sent."""
 
-import re
 from pathlib import Path
-from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from trotline.config.models import is_loopback
-from trotline.config.places import Roots
+from trotline.config.config_file import ConfigFile, LayerFile, find_config_files
+from trotline.config.models import is_loopback, split_url
+from trotline.config.paths import Roots
 from trotline.config.problems import Problem
-from trotline.config.toml_page import OUTWARD, Key, Source, TomlPage, sources
 
-NAME = OUTWARD[0]
-CODE, PLACE, VALUE = "TL280", "TL281", "TL282"
+EXPORT_CODE, ADDRESS_CODE, SECRET_CODE = "TL280", "TL281", "TL282"
 
-SIGNALS = ("logs", "traces")
 PROTOCOLS = ("http/protobuf", "http/json")
-"""Named as OpenTelemetry's own variables name them; the first is spoken if nobody says anything."""
+"""Protocol names of OpenTelemetry; the first is the default."""
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-IN_FILES = ("headers", "token", "key", "password", "authorization", "api_key")
-"""Names of what is secret: it has no place in a file that is copied and shown."""
+SECRET_KEYS = ("headers", "token", "key", "password", "authorization", "api_key")
+"""Keys that are refused, because the file may be copied and shown."""
+
+FilePath = Annotated[str, msgspec.Meta(min_length=1, description="the path of a file")]
 
 
-class Destination(msgspec.Struct, frozen=True, kw_only=True):
-    """One collector, as one layer names it."""
+class ExportTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[export]`: where records are sent, and how."""
+
+    endpoint: Annotated[
+        str,
+        msgspec.Meta(min_length=1, description="the address of a collector: `https://collector.example:4318`"),
+    ]
+    protocol: Literal["http/protobuf", "http/json"] = "http/protobuf"
+    signals: Annotated[
+        tuple[Literal["logs", "traces"], ...],
+        msgspec.Meta(min_length=1, description="a list of `logs` and `traces`"),
+    ] = ("logs", "traces")
+    headers_file: FilePath = ""  # lines of `Name: value`; must be readable by its owner only
+    headers_env: Annotated[
+        str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)", description="the name of a variable")
+    ] = ""  # its value is `name=value,name=value`
+    certificate: FilePath = ""  # the CA to trust instead of those of the system
+    words: bool = False  # include redacted details, not only records
+    insecure: bool = False  # allow http to another machine
+    batch: Annotated[int, msgspec.Meta(ge=1, le=2000, description="a number of records from 1 to 2000")] = 200
+    timeout: Annotated[int, msgspec.Meta(ge=1, le=60, description="a number of seconds from 1 to 60")] = 10
+    resource: Annotated[
+        dict[str, Annotated[str, msgspec.Meta(min_length=1)]], msgspec.Meta(description="a table of texts")
+    ] = {}
+
+
+class Destination(ExportTable, frozen=True, kw_only=True):
+    """The collector of one layer."""
 
     layer: str
     file: str
-    endpoint: str
-    protocol: str = PROTOCOLS[0]
-    signals: tuple[str, ...] = SIGNALS
-    headers_file: str = ""  # lines of `Name: value`, which only their owner may read
-    headers_env: str = ""  # the name of a variable with `name=value,name=value`
-    certificate: str = ""  # whom to believe instead of the system's authorities
-    words: bool = False  # also what was said, redacted; else only records
-    batch: int = 200
-    timeout: int = 10
-    resource: dict[str, str] = {}
 
 
 class Exports(NamedTuple):
-    """Who is to be sent something, the files that say so, and what is wrong with them."""
+    """The collectors of all layers, and the problems of their files."""
 
     destinations: tuple[Destination, ...] = ()
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-KEYS: dict[str, Key] = {
-    "endpoint": Key(str, "the address of a collector: `https://collector.example:4318`", bool),
-    "protocol": Key(str, f"one of {', '.join(f'`{name}`' for name in PROTOCOLS)}", PROTOCOLS.__contains__),
-    "signals": Key(list, "a list of `logs` and `traces`", lambda given: given and all(one in SIGNALS for one in given)),
-    "headers_file": Key(str, "the path of a file", bool),
-    "headers_env": Key(str, "the name of a variable", lambda given: bool(_VARIABLE.fullmatch(given))),
-    "certificate": Key(str, "the path of a file", bool),
-    "words": Key(bool, "`true` or `false`"),
-    "insecure": Key(bool, "`true` or `false`"),
-    "batch": Key(int, "a number of records from 1 to 2000", lambda given: 1 <= given <= 2000),
-    "timeout": Key(int, "a number of seconds from 1 to 60", lambda given: 1 <= given <= 60),
-    "resource": Key(
-        dict, "a table of texts", lambda given: all(isinstance(text, str) and text for text in given.values())
-    ),
-}
-
-
 def read_exports(roots: Roots) -> Exports:
-    """A file with something wrong in it sends nothing: half of what was meant might be the wrong half."""
+    """Read `[export]` of the machine and of the user; nothing is sent for a section with a problem."""
     destinations: list[Destination] = []
     files: list[str] = []
     problems: list[Problem] = []
-    for source in sources(roots, NAME, CODE):
-        if source.page is not None:
-            destinations += _destinations(source, source.page, roots)
-        files.append(str(source.file))
-        problems += source.problems if source.page is None else source.page.problems
+    for found in find_config_files(roots):
+        problems += found.problems
+        if found.data is None:
+            continue
+        config = ConfigFile(found.layer, found.file, found.data, EXPORT_CODE)
+        if "export" in config.body:
+            destinations += _convert(config, found, roots)
+            files.append(found.file)
+        problems += config.problems
     return Exports(tuple(destinations), tuple(files), tuple(problems))
 
 
-def _destinations(source: Source, page: TomlPage, roots: Roots) -> list[Destination]:
-    if page.problems:
+def _convert(config: ConfigFile, found: LayerFile, roots: Roots) -> list[Destination]:
+    config.has_section_problem = False
+    table = config.body["export"]
+    if isinstance(table, dict):
+        for name in [name for name in table if name.lower() in SECRET_KEYS]:
+            hint = "write it into a file of its own (`headers_file`), or name a variable (`headers_env`)"
+            message = f"`{name}`: what is secret does not belong into this file"
+            config.report_key(f"export.{name}", message, hint, SECRET_CODE)
+        table = {name: value for name, value in table.items() if name.lower() not in SECRET_KEYS}
+    values = config.convert_table(table, ExportTable, "export")
+    if values is None:
         return []
-    kept = {name: value for name, value in page.body.items() if name.lower() not in IN_FILES}
-    for name in page.body.keys() - kept.keys():
-        hint = "write it into a file of its own (`headers_file`), or name a variable (`headers_env`)"
-        page.wrong(name, f"`{name}`: what is secret does not belong into this file", hint, VALUE)
-    found = page.values(kept, KEYS)
-    if "endpoint" not in page.body:
-        page.wrong("endpoint", "nobody says where to send it", 'endpoint = "https://collector.example:4318"')
-    elif "endpoint" in found:
-        _look_at_the_address(page, found)
-    if page.problems:
+    if "endpoint" not in table:
+        hint = 'endpoint = "https://collector.example:4318"'
+        config.report_key("export", "nobody says where to send it", hint)
+    elif "endpoint" in values:
+        fault = find_address_fault(values["endpoint"], insecure=values.get("insecure", False))
+        if fault:
+            config.report_key("export.endpoint", *fault, ADDRESS_CODE)
+    if config.has_section_problem:
         return []
-    found.pop("insecure", None)
-    paths: dict[str, str] = {
-        name: _path(found[name], source, roots) for name in ("headers_file", "certificate") if name in found
-    }
-    whole: dict[str, Any] = {**found, **paths, "layer": source.layer, "file": str(source.file)}
-    return [msgspec.convert(whole, Destination)]
+    for name in ("headers_file", "certificate"):
+        if name in values:
+            values[name] = expand_path(values[name], found.file, roots)
+    whole: dict[str, Any] = {**values, "layer": found.layer, "file": found.file}
+    return [Destination(**whole)]
 
 
-def _look_at_the_address(page: TomlPage, found: dict[str, Any]) -> None:
-    fault = address_fault(found["endpoint"], insecure=found.get("insecure", False))
-    if fault:
-        page.wrong("endpoint", *fault, PLACE)
-
-
-def address_fault(url: str, *, insecure: bool = False) -> tuple[str, str] | None:
-    """Why nothing should be sent there, and what to do; None if it may."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        parts = urlsplit("")
+def find_address_fault(url: str, *, insecure: bool = False) -> tuple[str, str] | None:
+    """Return the reason why nothing must be sent to an address, and a hint; None if it may be used."""
+    parts = split_url(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return f"`{url}` is no http or https address", "such as https://collector.example:4318"
     if parts.username or parts.password:
@@ -123,6 +119,6 @@ def address_fault(url: str, *, insecure: bool = False) -> tuple[str, str] | None
     return None
 
 
-def _path(text: str, source: Source, roots: Roots) -> str:
-    """From the home directory, or from where the file is that names it."""
-    return str(roots.home / text[2:] if text.startswith("~/") else Path(source.file).parent / text)
+def expand_path(text: str, file: str, roots: Roots) -> str:
+    """Resolve a path relative to the home directory (`~/`) or to the directory of the file that names it."""
+    return str(roots.home / text[2:] if text.startswith("~/") else Path(file).parent / text)

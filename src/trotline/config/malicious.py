@@ -1,7 +1,8 @@
-"""The list of malicious packages in the form that is asked before every install: lines in order, found by halves.
+"""The list of malicious packages, in a form that is searched before every install.
 
-The first line says what the list is and how long; then come lines of `npm/name<tab>MAL-2025-1<tab>versions`, sorted by
-their bytes, so that one of half a million is found in twenty looks and nothing is read before that.
+The first line is a JSON object with the schema and the size of the list. Then come lines of
+`npm/name<tab>MAL-2025-1<tab>versions`, sorted by bytes, so that a binary search finds one of half a million lines in
+twenty steps without reading the file.
 """
 
 import functools
@@ -10,19 +11,19 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from trotline.analysis.reports import UNREADABLE, Report, said_of
-from trotline.config.places import Roots, malicious_files, private_directory
+from trotline.analysis.packages.malware_reports import UNREADABLE, MalwareReport, describe_reports
+from trotline.config.paths import Roots, malicious_files, private_directory
 from trotline.config.problems import CODES, Problem
-from trotline.hooks import Place
+from trotline.domain.hooks import Place
 
 SCHEMA = "trotline.malicious/1"
-LONGEST_HEAD = 4096
+MAX_HEAD = 4096
 _RANGED = ("npm/", "cargo/")
-"""Registries where less than three numbers are no version."""
+"""Registries in which fewer than three numbers are a range and not a version."""
 
 
-class Row(NamedTuple):
-    """One package of one report; the package as a package URL says it, without `pkg:` and version."""
+class MalwareRow(NamedTuple):
+    """A package of a report, written as in a package URL, without `pkg:` and version."""
 
     package: str
     id: str
@@ -33,19 +34,19 @@ class Row(NamedTuple):
         return f"{self.package}\t{self.id}\t{' '.join(self.versions)}\n".encode("utf-8", "replace")
 
 
-class Damaged(ValueError):  # noqa: N818 - what is true of the file
-    """The file is not what we wrote."""
+class Damaged(ValueError):  # noqa: N818 - named after the state of the file
+    """The file is not a list that Trotline wrote."""
 
 
 class MaliciousList:
-    """One file, looked into without being read."""
+    """A list file, mapped into memory and searched without being read."""
 
     def __init__(self, path: str) -> None:
-        import mmap  # noqa: PLC0415 - few people have a list
+        import mmap  # noqa: PLC0415 - few users have a list
 
-        with open(path, "rb") as file:  # noqa: PTH123 - as below
+        with open(path, "rb") as file:  # noqa: PTH123 - building a Path is slower than the call
             self._data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        end = self._data.find(b"\n", 0, LONGEST_HEAD)
+        end = self._data.find(b"\n", 0, MAX_HEAD)
         try:
             self.head: dict[str, Any] = json.loads(self._data[:end])
             whole = self.head["schema"] == SCHEMA and self.head["bytes"] == len(self._data) - end - 1
@@ -55,8 +56,8 @@ class MaliciousList:
             raise Damaged("it is shorter or longer than its first line says, or of a newer Trotline")
         self._begin = end + 1
 
-    def reports(self, package: str) -> list[Report]:
-        """All reports about a package."""
+    def reports(self, package: str) -> list[MalwareReport]:
+        """Return all reports about a package."""
         key = f"{package}\t".encode("utf-8", "replace")
         return [report for line in self._lines(key) if (report := _report(line)) is not None]
 
@@ -65,63 +66,64 @@ class MaliciousList:
         while low < high:
             start = self._data.rfind(b"\n", self._begin - 1, (low + high) // 2) + 1
             if self._data[start : start + len(key)] < key:
-                low = self._end_of(start)
+                low = self._find_line_end(start)
             else:
                 high = start
         while self._data[low : low + len(key)] == key:
-            end = self._end_of(low)
+            end = self._find_line_end(low)
             yield self._data[low : end - 1]
             low = end
 
-    def _end_of(self, start: int) -> int:
+    def _find_line_end(self, start: int) -> int:
         end = self._data.find(b"\n", start)
         return end + 1 if end >= 0 else len(self._data)
 
 
-def _report(line: bytes) -> Report | None:
+def _report(line: bytes) -> MalwareReport | None:
     parts = line.decode("utf-8", "replace").split("\t")
-    return Report(parts[1], tuple(parts[2].split())) if len(parts) == 3 else None
+    return MalwareReport(parts[1], tuple(parts[2].split())) if len(parts) == 3 else None
 
 
 class Reports:
-    """What the lists of this machine say: the one that its owner has put there, and the person's own."""
+    """The reports in the lists of this machine: the managed one and the user's own."""
 
     def __init__(self, files: Iterable[str]) -> None:
         self._files = tuple(files)
 
-    def of(self, package: str) -> str:
-        """Why a package, as a package URL, is not to be installed; nothing if nobody says so."""
-        name, version = _parted(package)
+    def find_report(self, package: str) -> str:
+        """Return the reason why a package, given as a package URL, must not be installed, or ""."""
+        name, version = _split_line(package)
         if name.startswith(_RANGED) and version.count(".") < 2:
-            version = ""  # `@2` is whatever is newest of them
-        found: list[Report] = []
+            version = ""  # `@2` means the newest version 2
+        found: list[MalwareReport] = []
         for path in self._files:
             try:
-                status = os.stat(path)  # noqa: PTH116 - a Path costs a cold call more than the look itself
+                status = os.stat(path)  # noqa: PTH116 - building a Path is slower than the call
             except OSError:
                 continue
             try:
-                listed = _opened(path, status.st_ino, status.st_size, status.st_mtime_ns)
+                listed = _open_list(path, status.st_ino, status.st_size, status.st_mtime_ns)
                 found += listed.reports(name)
             except (OSError, ValueError) as error:
                 return f"{UNREADABLE}: {path}: {error}"
-        return said_of(found, version)
+        return describe_reports(found, version)
 
 
 @functools.lru_cache(maxsize=4)
-def _opened(path: str, *_mark: int) -> MaliciousList:
-    """Opened again when it is another file."""
+def _open_list(path: str, *_mark: int) -> MaliciousList:
+    """Open a list; it is opened again when the file has changed."""
     return MaliciousList(path)
 
 
 class Loaded(NamedTuple):
-    """The lists of a machine: what the first line of each says, and what is wrong with those that cannot be used."""
+    """The first line of each list, and the problems of the lists that cannot be used."""
 
     heads: tuple[tuple[str, dict[str, Any]], ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def loaded(roots: Roots) -> Loaded:
+def load_list(roots: Roots) -> Loaded:
+    """Read the first line of each list of this machine."""
     heads, problems = [], []
     for file in malicious_files(roots):
         try:
@@ -130,25 +132,26 @@ def loaded(roots: Roots) -> Loaded:
             continue
         except (OSError, ValueError) as error:
             why = f"installs cannot be judged by this list, and are asked about: {error}"
-            severity, hint = CODES["TL260"].severity, "load it again with `trotline packages load`"
+            severity, hint = CODES["TL260"].severity, "load it again with `trotline guards packages load`"
             problems.append(Problem(code="TL260", severity=severity, place=Place(str(file)), message=why, hint=hint))
     return Loaded(tuple(heads), tuple(problems))
 
 
-def _parted(package: str) -> tuple[str, str]:
-    """`npm/name` and version of a package URL."""
+def _split_line(package: str) -> tuple[str, str]:
+    """Return `npm/name` and the version of a package URL."""
     plain = package.removeprefix("pkg:").replace("/@", "/%40")
     name, at, version = plain.partition("@")
     return name.lower(), version if at else ""
 
 
-def key_of(package: str) -> str:
-    return _parted(package)[0]
+def get_package_key(package: str) -> str:
+    """Return the key by which a package is found in a list."""
+    return _split_line(package)[0]
 
 
-def write_list(roots: Roots, rows: Iterable[Row], about: dict[str, Any]) -> int:
-    """Replace the person's own list, whole or not at all; how many lines it has."""
-    from trotline.config.whole_file import put  # noqa: PLC0415 - calls read the list, and write none
+def write_list(roots: Roots, rows: Iterable[MalwareRow], about: dict[str, Any]) -> int:
+    """Replace the user's own list atomically. Return its number of lines."""
+    from trotline.config.atomic_file import put  # noqa: PLC0415 - hook calls never write the list
 
     lines = sorted({row.line for row in rows})
     body = b"".join(lines)

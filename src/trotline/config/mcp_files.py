@@ -1,4 +1,4 @@
-"""The files in which agents are told their MCP servers: which servers there are, and how each is reached.
+"""MCP servers in the configuration files of agents, and how each is reached.
 
 Variables of a server are often secrets and are never read here.
 """
@@ -7,39 +7,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.config.files import content, unreadable
-from trotline.config.jsonc import Kind, Node
-from trotline.config.jsonc_reader import read
-from trotline.config.models import ACCEPTED_HERE
-from trotline.config.page import Page
-from trotline.config.places import Roots
+from trotline.agents import AGENTS, get_agent
+from trotline.config.paths import Roots
 from trotline.config.problems import Problem
-from trotline.hooks import Place
+from trotline.config.safe_read import content, unreadable
+from trotline.config.text_report import TextReport
+from trotline.domain.hooks import Place
+from trotline.formats.jsonc import JsonKind, JsonNode, parse_jsonc
 
-KEY = "mcpServers"
-OF_HOMES: dict[str, str] = {
-    ".cursor/mcp.json": KEY,
-    ".claude.json": KEY,
-    ".gemini/settings.json": KEY,
-    ".qwen/settings.json": KEY,
-    ".codeium/windsurf/mcp_config.json": KEY,
-    ".factory/mcp.json": KEY,
-}
-OF_PROJECTS: dict[str, str] = {
-    ".cursor/mcp.json": KEY,
-    ".mcp.json": KEY,
-    ".gemini/settings.json": KEY,
-    ".qwen/settings.json": KEY,
-    ".factory/mcp.json": KEY,
-    ".vscode/mcp.json": "servers",
-}
-"""Files -> the key under which the servers stand."""
+TOLERATED_CODES = frozenset({"TL102", "TL103", "TL106", "TL107"})
+"""Problems that matter only to Cursor, and only in hooks.json."""
 
 ADDRESSES = ("url", "serverUrl", "httpUrl")
 
 
 class Configured(NamedTuple):
-    """A server that somebody has configured: its name, where, and its address or the line that starts it."""
+    """A configured server: its name, its place in the file, and its address or command line."""
 
     server: str
     place: Place
@@ -47,14 +30,22 @@ class Configured(NamedTuple):
 
 
 class Servers(NamedTuple):
+    """The configured servers, and the problems of their files."""
+
     configured: tuple[Configured, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 def read_servers(roots: Roots) -> Servers:
-    """Of this person and of these projects."""
-    files = [(roots.home / file, key) for file, key in OF_HOMES.items()]
-    files += [(project / file, key) for project in roots.projects for file, key in OF_PROJECTS.items()]
+    """Read the servers of the user and of the projects."""
+    agents = [get_agent(name) for name in AGENTS]
+    by_root = [(roots.home, "user"), *((project, "project") for project in roots.projects)]
+    files = [
+        (root / file, key)
+        for root, layer in by_root
+        for agent in agents
+        for file, key in agent.mcp_files.get(layer, {}).items()
+    ]
     configured: list[Configured] = []
     problems: list[Problem] = []
     for file, key in dict(files).items():
@@ -65,7 +56,7 @@ def read_servers(roots: Roots) -> Servers:
     return Servers(tuple(configured), tuple(problems))
 
 
-def _page(file: Path, problems: list[Problem]) -> Page | None:
+def _page(file: Path, problems: list[Problem]) -> TextReport | None:
     try:
         data, _ = content(file)
     except (FileNotFoundError, NotADirectoryError):
@@ -73,29 +64,29 @@ def _page(file: Path, problems: list[Problem]) -> Page | None:
     except OSError as error:
         problems.append(unreadable(file, error))
         return None
-    page = Page(str(file), read(data))
+    page = TextReport(str(file), parse_jsonc(data))
     for fault in page.document.faults:
-        if fault.code not in ACCEPTED_HERE:
+        if fault.code not in TOLERATED_CODES:
             page.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
     return page
 
 
-def _servers(page: Page, key: str) -> Iterator[Configured]:
+def _servers(page: TextReport, key: str) -> Iterator[Configured]:
     root = page.document.root
     listed = root.get(key) if root is not None else None
     if listed is None:
         return
-    if listed.kind is not Kind.OBJECT:
+    if listed.kind is not JsonKind.OBJECT:
         page.report("TL213", listed, f"`{key}` is an object: one entry for each server")
         return
     for name, member in listed.members.items():
-        if member.value.kind is Kind.OBJECT:
-            yield Configured(name, page.place(member.key), _runs(member.value))
+        if member.value.kind is JsonKind.OBJECT:
+            yield Configured(name, page.get_place(member.key), _runs(member.value))
         else:
             page.report("TL213", member.value, f"the server `{name}` is an object")
 
 
-def _runs(entry: Node) -> str:
+def _runs(entry: JsonNode) -> str:
     address = next((node.value for name in ADDRESSES if (node := entry.get(name)) is not None), None)
     if isinstance(address, str):
         return address

@@ -1,118 +1,126 @@
-"""Which models answer prompt hooks: `models.json` of the person, and above it the one of the managed machine.
+"""The models that answer prompt hooks: `[models]` in trotline.toml of the user and of the machine.
 
-Never a file of a project: whoever can commit to a repository must not choose where events are sent, or with whose key.
-No key stands in these files either; they say which variable holds it, or which command prints it.
+Project files cannot have this section: someone who can commit to a repository must not choose where events are sent, or
+with whose key. The files contain no keys either; they name a variable that holds the key, or a command that prints it.
 """
 
 import shlex
 import stat
 from collections.abc import Callable, Iterable
-from pathlib import Path
-from typing import NamedTuple
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, NamedTuple
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from trotline.config.files import content, unreadable
-from trotline.config.jsonc import Kind, Node
-from trotline.config.jsonc_reader import read
-from trotline.config.page import Page
-from trotline.config.places import Roots
+from trotline.config.config_file import ConfigFile, find_config_files
+from trotline.config.paths import CONFIG_FILE, Roots
 from trotline.config.problems import CODES, Problem
-from trotline.hooks import Hook
+from trotline.domain.hooks import Hook
 
-SPOKEN = {
+DEFAULT_URLS = {
     "openai": "https://api.openai.com/v1",
     "anthropic": "https://api.anthropic.com",
     "ollama": "http://127.0.0.1:11434",
 }
-"""The protocols that providers speak, each with its usual address."""
+"""The protocols of providers, each with its default address."""
 
-KEYS_IN_FILES = frozenset({"key", "api_key", "apiKey", "token", "secret", "password"})
+SECRET_KEYS = frozenset({"key", "api_key", "apiKey", "token", "secret", "password"})
 
-ACCEPTED_HERE = frozenset({"TL102", "TL103", "TL106", "TL107"})
-"""What Cursor refuses in hooks.json and is no mistake in a file that only we read."""
+Words = Annotated[
+    tuple[Annotated[str, msgspec.Meta(min_length=1)], ...],
+    msgspec.Meta(min_length=1, description="a list of words; no shell reads it"),
+]
 
 
-class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """Somebody who answers: the protocol, the address, the model, and where its key comes from."""
+class ProviderTable(msgspec.Struct, frozen=True, kw_only=True):
+    """`[models.providers.NAME]`: the protocol, the address, the model and the source of the key."""
+
+    speaks: Annotated[Literal["openai", "anthropic", "ollama"], msgspec.Meta(description="the protocol")]
+    model: Annotated[str, msgspec.Meta(min_length=1)]
+    url: str = ""
+    key_env: str = ""
+    key_command: Words = ()
+    proxy: str = ""
+    structured: bool = True  # some servers refuse requests with a schema for the answer
+
+
+class Provider(ProviderTable, frozen=True, kw_only=True):
+    """A provider with its name and address."""
 
     name: str
-    speaks: str
-    url: str
-    model: str
-    key_env: str = ""
-    key_command: tuple[str, ...] = ()
-    proxy: str = ""
-    structured: bool = True  # whether it takes a schema for its answer; some servers refuse requests that have one
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """For how long an answer about equal content is taken again, and how many are kept. Zero seconds is off."""
+    """How long an answer about equal content is reused, and how many are kept. Zero seconds means off."""
 
-    seconds: float = 0
-    entries: int = 256
+    seconds: Annotated[float, msgspec.Meta(ge=0, description="a number of seconds; 0 is off")] = 0
+    entries: Annotated[int, msgspec.Meta(ge=1, description="a number from 1")] = 256
 
 
-class Chosen(NamedTuple):
-    """Who is asked, and for which model."""
+class ModelsTable(msgspec.Struct, kw_only=True):
+    """`[models]`: the providers, and which of them answers for a model that hooks name."""
+
+    default: Annotated[str, msgspec.Meta(description="the name of a provider")] = ""
+    names: dict[str, str] = {}
+    cache: Cache = Cache()
+    providers: dict[str, ProviderTable] = {}
+
+
+class ModelChoice(NamedTuple):
+    """The chosen provider, and the model to request from it."""
 
     provider: Provider
     model: str
 
 
 class Models(msgspec.Struct, kw_only=True):
-    """Everything that is configured about models, all files together; earlier files have the last word."""
+    """The merged models of all files; earlier files win."""
 
     providers: dict[str, Provider] = {}
-    names: dict[str, str] = {}  # what hooks call a model -> the provider that stands in for it
+    names: dict[str, str] = {}  # name of a model in hooks -> provider that answers for it
     default: str = ""
     cache: Cache = Cache()
     files: tuple[str, ...] = ()
     problems: list[Problem] = []
-    void: dict[str, str] = {}  # file -> why nothing of it is in force
+    broken: dict[str, str] = {}  # file -> reason why nothing in it is in force
 
-    def choose(self, wanted: str | None) -> Chosen | None:
-        """Who answers a hook that wants this model; None when nobody can."""
+    def choose(self, wanted: str | None) -> ModelChoice | None:
+        """Return the provider and model for a hook that wants this model, or None."""
         by_name = self.providers.get(self.names.get(wanted or "", wanted or ""))
         if by_name is not None:
-            return Chosen(by_name, by_name.model)
+            return ModelChoice(by_name, by_name.model)
         provider = self.providers.get(self.default)
-        return Chosen(provider, wanted or provider.model) if provider is not None else None
-
-
-def model_files(roots: Roots) -> tuple[Path, ...]:
-    """In the order of authority."""
-    return (roots.managed_config / "models.json", roots.config / "models.json")
+        return ModelChoice(provider, wanted or provider.model) if provider is not None else None
 
 
 def read_models(roots: Roots) -> Models:
-    """Read both files; whatever is wrong with them is in the result, and nothing is raised."""
+    """Read the models of the machine and of the user. Problems are returned and never raised."""
     models = Models()
-    for file in model_files(roots):
-        try:
-            data, mode = content(file)
-        except (FileNotFoundError, NotADirectoryError):
+    for found in find_config_files(roots):
+        models.problems += found.problems
+        if found.data is None and not found.is_unreadable:
             continue
-        except OSError as error:
-            problem = unreadable(file, error)
-            models.files += (str(file),)
-            models.void = {**models.void, str(file): problem.message}
-            models.problems += [problem]
+        models.files += (found.file,)
+        if found.data is None:
+            models.broken = {**models.broken, found.file: found.problems[-1].message}
             continue
-        models.files += (str(file),)
-        page = Page(str(file), read(data))
-        _Reading(page, models).run()
-        if mode & stat.S_IWOTH:
-            page.report("TL504", (0, 0), "the file can be written by others", f"chmod go-w {shlex.quote(str(file))}")
-        models.problems += page.problems
-    _default(models)
+        config = ConfigFile(found.layer, found.file, found.data, "TL251")
+        if not config.is_valid:
+            models.broken = {**models.broken, found.file: config.problems[0].message}
+        if "models" in config.body:
+            _ModelsReader(config, models).run()
+            if found.mode & stat.S_IWOTH:
+                hint = f"chmod go-w {shlex.quote(found.file)}"
+                config.report("TL504", (0, 0), "the file can be written by others", hint)
+        models.problems += config.problems
+    if not models.default and len(models.providers) == 1:
+        models.default = next(iter(models.providers))
     return models
 
 
-def unanswered(models: Models, hooks: Iterable[Hook]) -> list[Problem]:
-    """A Problem for every prompt hook that nobody would answer."""
-    hint = "name a provider in ~/.config/trotline/models.json: docs/prompt-hooks.md"
+def find_unanswered(models: Models, hooks: Iterable[Hook]) -> list[Problem]:
+    """Return a Problem for every prompt hook that no provider would answer."""
+    hint = f"name a provider in ~/.config/trotline/{CONFIG_FILE}: docs/prompt-hooks.md"
     message = "no model is configured that would answer this prompt hook; it fails every time"
     return [
         Problem(
@@ -128,148 +136,100 @@ def unanswered(models: Models, hooks: Iterable[Hook]) -> list[Problem]:
     ]
 
 
-def _default(models: Models) -> None:
-    """The only provider there is needs no further word."""
-    if not models.default and len(models.providers) == 1:
-        models.default = next(iter(models.providers))
+class _ModelsReader:
+    """A reader that adds the models of one file to those of earlier files, which win."""
 
-
-class _Reading:
-    """One file, read into what the files before it left open."""
-
-    def __init__(self, page: Page, models: Models) -> None:
-        self.page = page
+    def __init__(self, config: ConfigFile, models: Models) -> None:
+        self.config = config
         self.models = models
 
     def run(self) -> None:
-        faults = [fault for fault in self.page.document.faults if fault.code not in ACCEPTED_HERE]
-        for fault in faults:
-            self.page.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
-        root = self.page.document.root
-        if faults or root is None or root.kind is not Kind.OBJECT:
-            if not faults:
-                self.page.report("TL251", root or (0, 0), "a models file is an object with `providers`")
-            self.models.void = {**self.models.void, self.page.file: self.page.problems[0].message}
+        """Read `[models]` and report its problems."""
+        table = self.config.body["models"]
+        if not isinstance(table, dict):
+            self.config.report_key("models", "`models` is a table with `providers`")
             return
-        self._known_keys(root, {"version", "$schema", "providers", "names", "default", "cache"}, "a models file")
-        self._providers(root.get("providers"))
-        self._names(root.get("names"))
-        self._cache(root.get("cache"))
-        default = self._value(root, "default", Kind.STRING)
-        if (
-            isinstance(default, str)
-            and self._exists(default, root.members["default"].value)
-            and not self.models.default
-        ):
+        self._report_secrets(table, "models")
+        tables = {"providers", "cache", *SECRET_KEYS}
+        plain = {name: value for name, value in table.items() if name not in tables}
+        values = self.config.convert_table(plain, ModelsTable, "models") or {}
+        for name, provider in self._get_table(table, "providers").items():
+            self._add_provider(name, provider)
+        for name, provider in values.get("names", {}).items():
+            if self._exists(provider, f"models.names.{name}"):
+                self.models.names = {name: provider, **self.models.names}
+        if self.models.cache == Cache():
+            found = self.config.convert_table(self._get_table(table, "cache"), Cache, "models.cache") or {}
+            self.models.cache = Cache(**found)
+        default = values.get("default", "")
+        if default and self._exists(default, "models.default") and not self.models.default:
             self.models.default = default
 
-    def _providers(self, node: Node | None) -> None:
-        for name, member in self._members(node, "providers"):
-            provider = self._provider(name, member)
-            if provider is not None:
-                self.models.providers = {name: provider, **self.models.providers}
+    def _get_table(self, table: dict[str, Any], name: str) -> dict[str, Any]:
+        value = table.get(name, {})
+        if not isinstance(value, dict):
+            self.config.report_key(f"models.{name}", f"`{name}` is a table")
+            return {}
+        return value
 
-    def _names(self, node: Node | None) -> None:
-        for name, value in self._members(node, "names"):
-            if value.kind is not Kind.STRING:
-                self.page.report("TL251", value, f"`names.{name}` is {value.kind.value}; it must name a provider")
-            elif self._exists(str(value.value), value):
-                self.models.names = {name: str(value.value), **self.models.names}
-
-    def _exists(self, name: str, node: Node) -> bool:
+    def _exists(self, name: str, key: str) -> bool:
         if name in self.models.providers:
             return True
         known = ", ".join(sorted(self.models.providers)) or "none that can be used"
-        self.page.report("TL255", node, f"there is no provider `{name}`", f"providers: {known}")
+        self.config.report_key(key, f"there is no provider `{name}`", f"providers: {known}", "TL255")
         return False
 
-    def _cache(self, node: Node | None) -> None:
-        if node is None or node.kind is not Kind.OBJECT:
-            self._members(node, "cache")
-            return
-        self._known_keys(node, {"seconds", "entries"}, "`cache`")
-        seconds, entries = (self._value(node, key, Kind.NUMBER) for key in ("seconds", "entries"))
-        if self.models.cache == Cache():
-            kept = int(entries) if isinstance(entries, int | float) and entries >= 1 else Cache().entries
-            self.models.cache = Cache(max(0.0, float(seconds)) if isinstance(seconds, int | float) else 0.0, kept)
+    def _report_secrets(self, table: dict[str, Any], key: str) -> None:
+        for name in table.keys() & SECRET_KEYS:
+            hint = "put it into a variable and name that as `key_env`, or name a `key_command` that prints it"
+            self.config.report_key(f"{key}.{name}", f"`{name}`: keys do not belong into files", hint, "TL253")
 
-    def _provider(self, name: str, node: Node) -> Provider | None:
-        """The provider that stands here; None, with a Problem, when it cannot be asked as it is written."""
-        if node.kind is not Kind.OBJECT:
-            self.page.report("TL251", node, f"`providers.{name}` is {node.kind.value}; it must be an object")
-            return None
-        before = len(self.page.problems)
-        self._known_keys(node, {*Provider.__struct_fields__} - {"name"}, f"`providers.{name}`")
-        text = {key: self._value(node, key, Kind.STRING) for key in ("speaks", "url", "model", "key_env", "proxy")}
-        given = {key: str(value) for key, value in text.items() if value is not None}
-        structured = self._value(node, "structured", Kind.TRUTH)
-        command = self._words(node, "key_command")
-        if given.get("speaks") not in SPOKEN:
-            words = ", ".join(f"`{word}`" for word in SPOKEN)
-            self.page.report(
-                "TL252", _head(node.get("speaks") or node), f"`providers.{name}.speaks` must be one of {words}"
-            )
-            return None
-        if not given.get("model"):
-            if len(self.page.problems) == before:
-                self.page.report("TL252", _head(node), f"`providers.{name}` names no `model`", 'add `"model": "..."`')
-            return None
-        given.setdefault("url", SPOKEN[given["speaks"]])
-        provider = Provider(name=name, **given, key_command=command, structured=structured is not False)
-        for check in ADDRESS_RULES:
+    def _add_provider(self, name: str, table: object) -> None:
+        key = f"models.providers.{name}"
+        self.config.has_section_problem = False
+        if isinstance(table, dict):
+            self._report_secrets(table, key)
+            table = {field: value for field, value in table.items() if field not in SECRET_KEYS}
+            if table.get("speaks", "openai") not in DEFAULT_URLS:
+                protocols = ", ".join(f"`{name}`" for name in DEFAULT_URLS)
+                message = f"`providers.{name}.speaks` must be one of {protocols}"
+                self.config.report_key(f"{key}.speaks", message, code="TL252")
+                return
+        values = self.config.convert_table(table, ProviderTable, key)
+        if values is None:
+            return
+        for field in ("speaks", "model"):
+            if not self.config.has_section_problem and field not in values:
+                self.config.report_key(key, f"`providers.{name}` names no `{field}`", f'add `{field} = "..."`', "TL252")
+        if self.config.has_section_problem:
+            return
+        values["url"] = values.get("url") or DEFAULT_URLS[values["speaks"]]
+        provider = Provider(name=name, **values)
+        for check in PROVIDER_CHECKS:
             fault = check(provider)
             if fault:
-                self.page.report(fault[0], _head(node.get("url") or node), f"`providers.{name}`: {fault[1]}", fault[2])
-        return provider if len(self.page.problems) == before else None
-
-    def _words(self, node: Node, key: str) -> tuple[str, ...]:
-        value = node.get(key)
-        if value is None:
-            return ()
-        if value.kind is not Kind.ARRAY or not value.items or any(one.kind is not Kind.STRING for one in value.items):
-            self.page.report("TL251", value, f"`{key}` must be a list of words; no shell reads it")
-            return ()
-        return tuple(str(one.value) for one in value.items)
-
-    def _value(self, node: Node, key: str, kind: Kind) -> object:
-        value = node.get(key)
-        if value is not None and value.kind is not kind:
-            self.page.report("TL251", value, f"`{key}` is {value.kind.value}; it must be {kind.value}")
-            return None
-        return value.value if value is not None else None
-
-    def _members(self, node: Node | None, name: str) -> list[tuple[str, Node]]:
-        if node is not None and node.kind is not Kind.OBJECT:
-            self.page.report("TL251", node, f"`{name}` is {node.kind.value}; it must be an object")
-        return [(key, member.value) for key, member in node.members.items()] if node is not None else []
-
-    def _known_keys(self, node: Node, known: set[str], what: str) -> None:
-        for key, member in node.members.items():
-            if key in KEYS_IN_FILES:
-                hint = "put it into a variable and name that as `key_env`, or name a `key_command` that prints it"
-                self.page.report("TL253", member.key, f"`{key}`: keys do not belong into files", hint)
-            elif key not in known:
-                self.page.report("TL251", member.key, f"{what} has no `{key}`", f"known: {', '.join(sorted(known))}")
+                self.config.report_key(f"{key}.url", f"`providers.{name}`: {fault[1]}", fault[2], fault[0])
+        if not self.config.has_section_problem:
+            self.models.providers = {name: provider, **self.models.providers}
 
 
-def _head(node: Node) -> Node:
-    """An object is shown by its opening brace."""
-    return Node(node.kind, node.start, node.start + 1) if node.kind is Kind.OBJECT else node
+ProviderFault = tuple[str, str, str]
 
 
-Fault = tuple[str, str, str]
-
-
-def _is_an_address(provider: Provider) -> Fault | None:
-    for what, url in (("url", provider.url), ("proxy", provider.proxy)):
-        parts = urlsplit(url)
+def _check_addresses(provider: Provider) -> ProviderFault | None:
+    for field, url in (("url", provider.url), ("proxy", provider.proxy)):
+        parts = split_url(url)
         if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
-            return "TL252", f"`{what}` is no http or https address: `{url}`", f"such as {SPOKEN[provider.speaks]}"
+            return (
+                "TL252",
+                f"`{field}` is no http or https address: `{url}`",
+                f"such as {DEFAULT_URLS[provider.speaks]}",
+            )
     return None
 
 
-def _keeps_the_key_to_itself(provider: Provider) -> Fault | None:
-    parts = urlsplit(provider.url)
+def _check_key_is_protected(provider: Provider) -> ProviderFault | None:
+    parts = split_url(provider.url)
     has_key = bool(provider.key_env or provider.key_command)
     if has_key and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
         return "TL254", "its key would travel unencrypted", "write https, or leave the key out"
@@ -278,21 +238,32 @@ def _keeps_the_key_to_itself(provider: Provider) -> Fault | None:
     return None
 
 
-def _has_one_key(provider: Provider) -> Fault | None:
+def _check_single_key(provider: Provider) -> ProviderFault | None:
     if provider.key_env and provider.key_command:
         return "TL252", "it has both `key_env` and `key_command`", "keep one of them"
     return None
 
 
-ADDRESS_RULES: tuple[Callable[[Provider], Fault | None], ...] = (
-    _is_an_address,
-    _keeps_the_key_to_itself,
-    _has_one_key,
+PROVIDER_CHECKS: tuple[Callable[[Provider], ProviderFault | None], ...] = (
+    _check_addresses,
+    _check_key_is_protected,
+    _check_single_key,
 )
 
 
+def split_url(url: str) -> SplitResult:
+    """Split an address; an invalid address has no parts."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return urlsplit("")
+    return parts
+
+
 def is_loopback(host: str) -> bool:
-    import ipaddress  # noqa: PLC0415 - most machines have no such file
+    """Return whether a host is this machine itself."""
+    import ipaddress  # noqa: PLC0415 - most machines configure no address
 
     if host == "localhost":
         return True

@@ -1,7 +1,7 @@
-"""Reports in the OSV format, from files, directories and zip archives as they are published; nothing is fetched.
+"""Reports in the OSV format, read from files, directories and zip archives; nothing is fetched.
 
-Only entries about malicious packages count, which have an id or an alias that begins with MAL-. One that cannot be read
-is a Problem, and the others are taken.
+Only entries about malicious packages count: their id or an alias begins with MAL-. An unreadable entry is a Problem;
+the others are used.
 """
 
 import json
@@ -12,16 +12,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trotline.analysis.reports import ALL, UNKNOWN_VERSIONS
-from trotline.analysis.tools.packages_specs import purl
-from trotline.config.malicious import Row, key_of
+from trotline.analysis.packages.malware_reports import ALL_VERSIONS, UNKNOWN_VERSIONS
+from trotline.analysis.packages.package_specs import build_purl
+from trotline.config.malicious import MalwareRow, get_package_key
 from trotline.config.problems import CODES, Problem
-from trotline.hooks import Place
+from trotline.domain.hooks import Place
 
 MALICIOUS = "MAL-"
-LARGEST = 16_000_000
-MOST_TEXTS = 5_000_000
-"""Bytes of one entry, and entries of one archive or directory."""
+MAX = 16_000_000
+MAX_TEXTS = 5_000_000
+"""The limits: bytes of one entry, and entries of one archive or directory."""
 
 KINDS: dict[str, str] = {
     "crates.io": "cargo",
@@ -33,11 +33,11 @@ KINDS: dict[str, str] = {
     "pypi": "pypi",
     "rubygems": "gem",
 }
-"""Ecosystems as OSV calls them, without what stands behind a colon, in small letters -> types of package URLs."""
+"""OSV ecosystems, in lower case and without the part after a colon -> types of package URLs."""
 
 
 class Text(NamedTuple):
-    """An entry as it was found; no bytes when it could not be, and why."""
+    """The bytes of an entry, or the reason why they could not be read."""
 
     place: str
     data: bytes = b""
@@ -45,7 +45,7 @@ class Text(NamedTuple):
 
 
 class Osv:
-    """Reads entries, and counts what it leaves out."""
+    """A reader of entries that counts the ones it leaves out."""
 
     def __init__(self) -> None:
         self.entries = 0
@@ -53,12 +53,13 @@ class Osv:
         self.newest = ""
         self.problems: list[Problem] = []
 
-    def rows(self, paths: Iterable[Path]) -> Iterator[Row]:
+    def rows(self, paths: Iterable[Path]) -> Iterator[MalwareRow]:
+        """Yield a row for each malicious package in these files, directories and archives."""
         for path in paths:
             for text in _texts(path):
-                yield from self._of(text)
+                yield from self._read_rows(text)
 
-    def _of(self, text: Text) -> Iterator[Row]:
+    def _read_rows(self, text: Text) -> Iterator[MalwareRow]:
         try:
             body = json.loads(text.data) if not text.fault else None
         except (ValueError, RecursionError) as error:
@@ -69,7 +70,7 @@ class Osv:
         for entry in body if isinstance(body, list) else [body]:
             yield from self._entry(entry, text)
 
-    def _entry(self, entry: Any, text: Text) -> Iterator[Row]:
+    def _entry(self, entry: Any, text: Text) -> Iterator[MalwareRow]:
         if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
             self._report(text, "this is no entry of OSV: it has no `id`")
             return
@@ -78,7 +79,7 @@ class Osv:
         if not name or entry.get("withdrawn"):
             self.left_out["withdrawn" if name else "not about malicious packages"] += 1
             return
-        packages = [one for one in _list(entry.get("affected")) if _named(one)]
+        packages = [one for one in _list(entry.get("affected")) if _get_names(one)]
         if not packages:
             self._report(text, f"{_plain(name)} names no package")
             return
@@ -87,7 +88,7 @@ class Osv:
         self.newest = max(self.newest, str(entry.get("modified") or ""))
         yield from rows
 
-    def _row(self, name: str, affected: dict[str, Any]) -> Row | None:
+    def _row(self, name: str, affected: dict[str, Any]) -> MalwareRow | None:
         package = affected["package"]
         ecosystem = str(package.get("ecosystem") or "").partition(":")[0].lower()
         kind = KINDS.get(ecosystem)
@@ -95,24 +96,26 @@ class Osv:
             self.left_out[f"of the ecosystem {_plain(ecosystem) or 'without a name'}"] += 1
             return None
         called = package["name"].replace(":", "/") if kind == "maven" else package["name"]
-        return Row(key_of(purl(kind, called)), name, tuple(dict.fromkeys(_versions(kind, affected))))
+        return MalwareRow(
+            get_package_key(build_purl(kind, called)), name, tuple(dict.fromkeys(_versions(kind, affected)))
+        )
 
     def _report(self, text: Text, why: str) -> None:
         severity = CODES["TL260"].severity
         self.problems.append(Problem(code="TL260", severity=severity, place=Place(text.place), message=why))
 
 
-def _named(affected: Any) -> bool:
+def _get_names(affected: Any) -> bool:
     package = affected.get("package") if isinstance(affected, dict) else None
     return isinstance(package, dict) and isinstance(package.get("name"), str) and package["name"].strip() != ""
 
 
 def _versions(kind: str, affected: dict[str, Any]) -> Iterator[str]:
-    """The versions that an entry means; all, if it does not say."""
+    """Yield the affected versions of an entry; all versions if it names none."""
     versions = [one for one in _list(affected.get("versions")) if isinstance(one, str) and one]
     ranges = [one for one in _list(affected.get("ranges")) if isinstance(one, dict)]
     if not versions and not ranges:
-        yield ALL
+        yield ALL_VERSIONS
     yield from (_version(kind, one) for one in versions)
     for one in ranges:
         if one.get("type") == "GIT":
@@ -132,12 +135,12 @@ def _spans(kind: str, events: list[Any]) -> Iterator[str]:
                 yield f">={_version(kind, begin or '0')},{sign}{_version(kind, str(event[key]))}"
                 begin = ""
     if begin:
-        yield ALL if begin == "0" else f">={_version(kind, begin)}"
+        yield ALL_VERSIONS if begin == "0" else f">={_version(kind, begin)}"
 
 
 def _version(kind: str, version: str) -> str:
-    """As a package URL writes it, which has no spaces."""
-    return purl(kind, "x", version).rpartition("@")[2]
+    """Return a version as written in a package URL, which has no spaces."""
+    return build_purl(kind, "x", version).rpartition("@")[2]
 
 
 def _plain(text: str) -> str:
@@ -149,10 +152,10 @@ def _list(value: Any) -> list[Any]:
 
 
 def _texts(path: Path) -> Iterator[Text]:
-    """Every entry below a path."""
+    """Yield every entry of a file, directory or archive."""
     if path.is_dir():
         files = (file for file in path.rglob("*.json") if file.is_file())
-        yield from map(_file, islice(files, MOST_TEXTS))
+        yield from map(_file, islice(files, MAX_TEXTS))
         if next(files, None) is not None:
             yield Text(str(path), fault="there are more files than are read")
     elif path.suffix == ".zip":
@@ -164,19 +167,19 @@ def _texts(path: Path) -> Iterator[Text]:
 def _file(path: Path) -> Text:
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+            data = file.read(MAX + 1)
     except OSError as error:
         return Text(str(path), fault=f"the file cannot be read: {(error.strerror or str(error)).lower()}")
-    return Text(str(path), data) if len(data) <= LARGEST else Text(str(path), fault="the entry is too large")
+    return Text(str(path), data) if len(data) <= MAX else Text(str(path), fault="the entry is too large")
 
 
 def _archive(path: Path) -> Iterator[Text]:
-    """Members are read and never unpacked; what one says of its own size is not believed."""
+    """Yield the entries of an archive. Members are never unpacked, and their declared sizes are not trusted."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = [one for one in archive.infolist() if one.filename.endswith(".json")]
-            yield from (_member(archive, member) for member in members[:MOST_TEXTS])
-            if len(members) > MOST_TEXTS:
+            yield from (_member(archive, member) for member in members[:MAX_TEXTS])
+            if len(members) > MAX_TEXTS:
                 yield Text(str(path), fault="there are more entries than are read")
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         yield Text(str(path), fault=f"the archive cannot be read: {error}")
@@ -185,5 +188,5 @@ def _archive(path: Path) -> Iterator[Text]:
 def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Text:
     place = f"{archive.filename}/{member.filename}"
     with archive.open(member) as file:
-        data = file.read(LARGEST + 1)
-    return Text(place, data) if len(data) <= LARGEST else Text(place, fault="the entry is too large")
+        data = file.read(MAX + 1)
+    return Text(place, data) if len(data) <= MAX else Text(place, fault="the entry is too large")

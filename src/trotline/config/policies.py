@@ -1,4 +1,4 @@
-"""policy.toml: what each layer wishes of the guards, read with the place of everything that is wrong."""
+"""The policy in trotline.toml: preset, guard levels, rules, lists and waivers of each layer."""
 
 import functools
 import os
@@ -7,128 +7,145 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from trotline.config.files import content, unreadable
-from trotline.config.places import Roots, policy_files
+from trotline.config.config_file import ConfigFile, LayerFile, read_layer_file
+from trotline.config.paths import OLD_POLICY_FILE, Roots, config_layers
 from trotline.config.problems import CODES, Problem
-from trotline.config.toml_page import TomlPage
-from trotline.guards import NAMES
-from trotline.guards.guard import PRESETS, Level
-from trotline.guards.nearness import near
-from trotline.guards.policy import Policy, Wish, overruled, resolved
-from trotline.hooks import Place
+from trotline.domain.hooks import Place
+from trotline.formats.suggestions import suggest
+from trotline.guards import GUARD_NAMES
+from trotline.guards.guard import PRESETS, GuardLevel
+from trotline.policy.policy import Policy, PolicyLayer, find_overruling_layer, merge_layers
 
+POLICY_CODE = "TL258"
 PARTS = ("rule", "lists", "waiver")
-KEYS = ("schema", "preset", "guards", "tab", *PARTS)
 LAST_DAY = "9999-12-31"
-"""For who does not know the date: no waiver is in force."""
-WHEN_UNREADABLE = "strict"
+"""The default date, for callers that do not know it: no waiver is in force."""
+
+FALLBACK_PRESET = "strict"
+"""The preset of a layer whose policy cannot be read, or is still in a file of an earlier version."""
 
 
 class Policies(NamedTuple):
-    """What is in force, the files it comes from, and what is wrong with them."""
+    """The policy in force, the files it comes from, and their problems."""
 
     policy: Policy
     files: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-class Given(NamedTuple):
-    """What is read in the place of a file: a content that has another name, or none, as if the file were not there."""
+class FileOverride(NamedTuple):
+    """Content that is read instead of a file, with the name to report; None stands for a missing file."""
 
     name: str
     data: bytes | None
 
 
-AS_THEY_ARE: Mapping[str, Given] = MappingProxyType({})
+NO_OVERRIDES: Mapping[str, FileOverride] = MappingProxyType({})
+
+LayerPolicy = tuple[PolicyLayer, tuple[Problem, ...]]
 
 
 def read_policies(
-    roots: Roots, projects: Sequence[Path] = (), *, today: str = LAST_DAY, instead: Mapping[str, Given] = AS_THEY_ARE
+    roots: Roots,
+    projects: Sequence[Path] = (),
+    *,
+    today: str = LAST_DAY,
+    instead: Mapping[str, FileOverride] = NO_OVERRIDES,
 ) -> Policies:
-    """All layers, from the highest authority to the lowest. `instead` is by the real paths of files."""
-    wishes, files = [], []
+    """Read all layers, from the highest authority to the lowest.
+
+    The keys of `instead` are real paths of files.
+    """
+    layers, files = [], []
     problems: list[Problem] = []
-    for layer, file in policy_files(roots, map(str, projects)):
-        given = instead.get(os.path.realpath(file)) if instead else None
-        found = _wish(layer, Path(file), today) if given is None else _given(layer, given, today)
+    for layer, file in config_layers(roots, map(str, projects)):
+        override = instead.get(os.path.realpath(file)) if instead else None
+        found = _read_layer(layer, file, today) if override is None else _read_override(layer, override, today)
         if found is None:
             continue
-        wish, faults = found
-        wishes.append(wish)
-        files.append(file)
-        problems += faults
-    policy = resolved(wishes)
-    problems += _overruled(policy, wishes, files)
+        layers.append(found[0])
+        is_missing = override is None and not os.path.lexists(file)
+        files.append(found[1][0].place.file if is_missing else file)
+        problems += found[1]
+    policy = merge_layers(layers)
+    problems += _report_overruled_waivers(policy, layers, files)
     return Policies(policy, tuple(files), tuple(problems))
 
 
-def _overruled(policy: Policy, wishes: Sequence[Wish], files: Sequence[str]) -> Iterator[Problem]:
-    """Waivers of what somebody higher has set."""
-    for wish, file in zip(wishes, files, strict=True):
-        for waiver in wish.waivers:
-            layer = overruled(policy, waiver)
-            if layer:
-                said = f"the waiver of {waiver.guard}, {waiver.row} is not in force: it was set by {layer}"
-                severity = CODES["TL258"].severity
-                yield Problem(code="TL258", severity=severity, place=Place(file, waiver.line, 1), message=said)
+def _report_overruled_waivers(policy: Policy, layers: Sequence[PolicyLayer], files: Sequence[str]) -> Iterator[Problem]:
+    for layer, file in zip(layers, files, strict=True):
+        for waiver in layer.waivers:
+            setter = find_overruling_layer(policy, waiver)
+            if setter:
+                message = f"the waiver of {waiver.guard}, {waiver.rule} is not in force: it was set by {setter}"
+                severity = CODES[POLICY_CODE].severity
+                yield Problem(code=POLICY_CODE, severity=severity, place=Place(file, waiver.line, 1), message=message)
 
 
-def _wish(layer: str, file: Path, today: str) -> tuple[Wish, tuple[Problem, ...]] | None:
-    try:
-        data, _ = content(file)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        return Wish(layer, WHEN_UNREADABLE), (unreadable(file, error),)
-    return parsed(layer, str(file), data, today)
+def _read_layer(layer: str, file: str, today: str) -> LayerPolicy | None:
+    found = read_layer_file(layer, file)
+    if found.data is None:
+        return (_get_fallback(found), found.problems) if found.problems else None
+    policy, problems = parse_policy(layer, file, found.data, today)
+    if _has_old_policy(found) and PRESETS.index(policy.preset or PRESETS[0]) < PRESETS.index(FALLBACK_PRESET):
+        policy = policy._replace(preset=FALLBACK_PRESET)
+    return policy, (*found.problems, *problems)
 
 
-def _given(layer: str, given: Given, today: str) -> tuple[Wish, tuple[Problem, ...]] | None:
-    return None if given.data is None else parsed(layer, given.name, given.data, today)
+def _get_fallback(found: LayerFile) -> PolicyLayer:
+    is_unknown = found.is_unreadable or _has_old_policy(found)
+    return PolicyLayer(found.layer, FALLBACK_PRESET if is_unknown else "")
+
+
+def _has_old_policy(found: LayerFile) -> bool:
+    return any(Path(file).name == OLD_POLICY_FILE for file in found.old_files)
+
+
+def _read_override(layer: str, override: FileOverride, today: str) -> LayerPolicy | None:
+    return None if override.data is None else parse_policy(layer, override.name, override.data, today)
 
 
 @functools.lru_cache(maxsize=64)
-def parsed(layer: str, file: str, data: bytes, today: str = LAST_DAY) -> tuple[Wish, tuple[Problem, ...]]:
-    """The wish that a file holds. The same bytes are read once."""
-    page = TomlPage(file, data, "TL258")
-    if not page.is_read:
-        return Wish(layer, WHEN_UNREADABLE), tuple(page.problems)
-    for key in page.body:
-        if key not in KEYS:
-            page.unknown(key, f"a policy has no `{key}`", KEYS)
-    wish = Wish(layer, _preset(page), _levels(page, "guards"), _levels(page, "tab"))
-    if not page.body.keys().isdisjoint(PARTS):
-        from trotline.config.policy_parts import Sheet, parts  # noqa: PLC0415 - they bring a library
+def parse_policy(layer: str, file: str, data: bytes, today: str = LAST_DAY) -> LayerPolicy:
+    """Return the policy of one file and its problems. Results are cached."""
+    config = ConfigFile(layer, file, data, POLICY_CODE)
+    if not config.is_valid:
+        return PolicyLayer(layer, FALLBACK_PRESET), tuple(config.problems)
+    policy = PolicyLayer(
+        layer, _convert_preset(config), _convert_levels(config, "guards"), _convert_levels(config, "tab")
+    )
+    if not config.body.keys().isdisjoint(PARTS):
+        from trotline.config.policy_parts import add_parts  # noqa: PLC0415 - it loads the library for conditions
 
-        wish = parts(wish, page.body, Sheet(layer, today, page))
-    return wish, tuple(page.problems)
+        policy = add_parts(policy, config, today)
+    return policy, tuple(config.problems)
 
 
-def _preset(page: TomlPage) -> str:
-    preset = page.body.get("preset", "")
+def _convert_preset(config: ConfigFile) -> str:
+    preset = config.body.get("preset", "")
     if isinstance(preset, str) and preset in ("", *PRESETS):
         return preset
     if isinstance(preset, str):
-        page.wrong("preset", f"there is no preset `{preset}`", near(preset, PRESETS))
+        config.report_key("preset", f"there is no preset `{preset}`", suggest(preset, PRESETS))
     else:
-        page.wrong("preset", "`preset` is a text", f"one of {', '.join(PRESETS)}")
-    return WHEN_UNREADABLE
+        config.report_key("preset", "`preset` is a text", f"one of {', '.join(PRESETS)}")
+    return FALLBACK_PRESET
 
 
-def _levels(page: TomlPage, table: str) -> dict[str, Level]:
-    """What is said of each guard; a word that means nothing leaves the guard to the others."""
-    given = page.body.get(table, {})
-    if not isinstance(given, dict):
-        page.wrong(table, f"`{table}` is a table: one line for each guard")
+def _convert_levels(config: ConfigFile, table: str) -> dict[str, GuardLevel]:
+    """Return the level of each guard; for an invalid one, the other layers decide."""
+    values = config.body.get(table, {})
+    if not isinstance(values, dict):
+        config.report_key(table, f"`{table}` is a table: one line for each guard")
         return {}
-    levels: dict[str, Level] = {}
-    for guard, level in given.items():
+    levels: dict[str, GuardLevel] = {}
+    for guard, level in values.items():
         key = f"{table}.{guard}"
-        if guard not in NAMES:
-            page.unknown(key, f"there is no guard `{guard}`", NAMES)
-        elif not isinstance(level, str) or level not in set(Level):
-            said = f"`{level}` is" if isinstance(level, str) else "this is"
-            page.wrong(key, f"{said} no level", f"one of {', '.join(Level)}")
+        if guard not in GUARD_NAMES:
+            config.report_unknown(key, f"there is no guard `{guard}`", GUARD_NAMES)
+        elif not isinstance(level, str) or level not in set(GuardLevel):
+            subject = f"`{level}` is" if isinstance(level, str) else "this is"
+            config.report_key(key, f"{subject} no level", f"one of {', '.join(GuardLevel)}")
         else:
-            levels[guard] = Level(level)
+            levels[guard] = GuardLevel(level)
     return levels

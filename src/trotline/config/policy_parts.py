@@ -1,243 +1,253 @@
-"""Rules, lists and waivers of a policy file. Each is read for itself: a wrong one leaves the others in force."""
+"""Rules, lists and waivers in trotline.toml. Each is read separately: an invalid one leaves the others in force."""
 
 import datetime as dt
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from trotline.config.toml_page import TomlPage
-from trotline.config.toml_places import value_start
-from trotline.errors import UnreadablePayload
-from trotline.events import EVENTS
-from trotline.guards import NAMES, guards
-from trotline.guards.conditions import fault_of, missing
-from trotline.guards.guard import Says
-from trotline.guards.lists import KINDS, Listing, listing
-from trotline.guards.nearness import near
-from trotline.guards.policy import Wish
-from trotline.guards.rules import EVENT, MOST_RULES, PROJECT, Rule, Test
-from trotline.guards.waivers import Waiver
-from trotline.hosts.cursor import event_of
+import msgspec
 
-ACTIONS = (Says.DENY, Says.ASK, Says.WARN)
-RULE_KEYS = ("name", "when", *map(str, ACTIONS), "instead", "events", "tests")
-TEST_KEYS = ("stop", "pass")
-WAIVER_KEYS = ("guard", "row", "until", "owner", "reason")
-JUDGED = tuple(name for name, event in EVENTS.items() if event.contract.refusable or name == "postToolUse")
-"""Events that somebody can say no to, and the one whose output can be changed; rules are asked about no others."""
+from trotline.agents.cursor.payloads import build_event
+from trotline.config.config_file import ConfigFile, get_fields
+from trotline.config.paths import CONFIG_FILE
+from trotline.domain.errors import UnreadablePayload
+from trotline.domain.events import EVENTS
+from trotline.formats.suggestions import suggest
+from trotline.formats.toml_text import find_value_start
+from trotline.guards import GUARD_NAMES, load_guards
+from trotline.guards.guard import RuleAction
+from trotline.policy.conditions import check_condition, find_missing_library
+from trotline.policy.lists import LIST_KINDS, PolicyList, build_list
+from trotline.policy.policy import PolicyLayer
+from trotline.policy.policy_rules import EVENT_KEY, MAX_RULES, PROJECT, PolicyRule, RuleTest
+from trotline.policy.waivers import Waiver
+
+ACTIONS = (RuleAction.DENY, RuleAction.ASK, RuleAction.WARN)
+RULE_EVENTS = tuple(name for name, event in EVENTS.items() if event.contract.refusable or name == "postToolUse")
+"""The events that rules are evaluated for: those that can be refused, and the one whose output can be changed."""
+
+USER_FILE = f"~/.config/trotline/{CONFIG_FILE}"
+
+Text = Annotated[str, msgspec.Meta(pattern=r"\S", description="a text")]
+TestList = Annotated[  # without a pattern: msgspec 0.22 crashes on one in a union
+    tuple[Annotated[str, msgspec.Meta(min_length=1)] | dict[str, Any], ...],
+    msgspec.Meta(description="a list of command lines and events"),
+]
+
+
+class RuleTests(msgspec.Struct, rename={"let_pass": "pass"}):
+    """Command lines and events for which a rule must match, and must not."""
+
+    stop: TestList = ()
+    let_pass: TestList = ()
+
+
+class RuleTable(msgspec.Struct, kw_only=True):
+    """One `[[rule]]`: a condition, one action with its message, and tests."""
+
+    name: Text
+    when: Text
+    deny: Text = ""
+    ask: Text = ""
+    warn: Text = ""
+    instead: Annotated[str, msgspec.Meta(description="a text: what to do")] = ""
+    events: Annotated[tuple[Text, ...], msgspec.Meta(description="a list of texts")] = ()
+    tests: Annotated[dict[str, Any], msgspec.Meta(description='a table { stop = ["..."], pass = ["..."] }')] = {}
+
+
+class WaiverTable(msgspec.Struct, kw_only=True):
+    """One `[[waiver]]`: a rule of a guard that is not enforced until a day."""
+
+    guard: Text
+    rule: Text
+    until: Annotated[dt.date, msgspec.Meta(description="a date without quotes: its last day, such as 2030-12-31")]
+    owner: Text
+    reason: Text
 
 
 Part = TypeVar("Part")
 
 
-class Sheet(NamedTuple):
-    """A file while its parts are read."""
+def add_parts(policy: PolicyLayer, config: ConfigFile, today: str) -> PolicyLayer:
+    """Return the policy with the rules, lists and waivers of the file."""
 
-    layer: str
-    today: str
-    page: TomlPage
+    def read_waiver(key: str, table: dict[str, Any]) -> Waiver | None:
+        return _read_waiver(config, key, table, today)
 
-    def report(self, key: str, message: str, hint: str = "") -> None:
-        self.page.report(self.page.code, self.page.place_of(key), message, hint, entry=key.partition(".")[0])
-
-    def line(self, key: str) -> int:
-        return self.page.document.position(self.page.place_of(key)[0])[0]
-
-    def texts(self, key: str, value: object) -> tuple[str, ...] | None:
-        """A list of texts, or nothing and a Problem."""
-        if isinstance(value, list) and all(isinstance(one, str) and one for one in value):
-            return tuple(value)
-        self.report(key, f"`{key.rpartition('.')[2]}` is a list of texts")
-        return None
-
-    def unknown(self, key: str, given: dict[str, Any], known: tuple[str, ...], what: str) -> bool:
-        wrong = [name for name in given if name not in known]
-        for name in wrong:
-            self.page.unknown(f"{key}.{name}", f"{what} has no `{name}`", known, entry=key.partition(".")[0])
-        return bool(wrong)
-
-
-def parts(wish: Wish, body: dict[str, Any], sheet: Sheet) -> Wish:
-    """The wish, with what the file says beyond levels."""
-    return wish._replace(
-        rules=tuple(_each(sheet, body, "rule", _rule)),
-        lists=tuple(_lists(sheet, body.get("lists", {}))),
-        waivers=tuple(_each(sheet, body, "waiver", _waiver)),
+    return policy._replace(
+        rules=tuple(_read_each(config, "rule", lambda key, table: _read_rule(config, key, table))),
+        lists=tuple(_read_lists(config)),
+        waivers=tuple(_read_each(config, "waiver", read_waiver)),
     )
 
 
-def _each(
-    sheet: Sheet, body: dict[str, Any], name: str, read: Callable[[Sheet, str, dict[str, Any]], Part | None]
-) -> Iterator[Part]:
-    given = body.get(name, [])
-    if not isinstance(given, list):
-        sheet.report(name, f"`{name}` is a list of tables", f"write [[{name}]]")
+def _read_each(config: ConfigFile, name: str, read: Callable[[str, dict[str, Any]], Part | None]) -> Iterator[Part]:
+    tables = config.body.get(name, [])
+    if not isinstance(tables, list):
+        config.report_key(name, f"`{name}` is a list of tables", f"write [[{name}]]")
         return
-    if len(given) > MOST_RULES:
-        sheet.report(name, f"there are more than {MOST_RULES} of [[{name}]]; those after are not in force")
-    for index, one in enumerate(given[:MOST_RULES]):
+    if len(tables) > MAX_RULES:
+        config.report_key(name, f"there are more than {MAX_RULES} of [[{name}]]; those after are not in force")
+    for index, table in enumerate(tables[:MAX_RULES]):
         key = f"{name}.{index}"
-        if not isinstance(one, dict):
-            sheet.report(key, f"a {name} is a table")
-        elif (found := read(sheet, key, one)) is not None:
+        if not isinstance(table, dict):
+            config.report_key(key, f"a {name} is a table")
+        elif (found := read(key, table)) is not None:
             yield found
+
+
+def _convert(
+    config: ConfigFile, key: str, table: dict[str, Any], section: type[msgspec.Struct], noun: str
+) -> dict[str, Any] | None:
+    """Return the values of a table, or None if a value is invalid or a required key is missing."""
+    config.has_section_problem = False
+    values = config.convert_table(table, section, key, noun) or {}
+    missing = [name for name, field in get_fields(section).items() if field.required and name not in table]
+    if missing and not config.has_section_problem:
+        config.report_key(
+            f"{key}.{missing[0]}", f"{noun} needs `{missing[0]}`, {get_fields(section)[missing[0]].values}"
+        )
+    return None if config.has_section_problem else values
 
 
 # Rules
 
 
-def _rule(sheet: Sheet, key: str, given: dict[str, Any]) -> Rule | None:
-    if sheet.unknown(key, given, RULE_KEYS, "a rule") or not _has_texts(sheet, key, given, ("name", "when"), "rule"):
+def _read_rule(config: ConfigFile, key: str, table: dict[str, Any]) -> PolicyRule | None:
+    values = _convert(config, key, table, RuleTable, "a rule")
+    if values is None:
         return None
-    said = [action for action in ACTIONS if action in given]
-    if len(said) != 1 or not isinstance(given[said[0]], str) or not given[said[0]].strip():
-        sheet.report(f"{key}.name", f"rule `{given['name']}` says one of {', '.join(ACTIONS)}, with a message")
+    actions = [action for action in ACTIONS if action in values]
+    if len(actions) != 1:
+        message = f"rule `{values['name']}` says one of {', '.join(ACTIONS)}, with a message"
+        config.report_key(f"{key}.name", message)
         return None
-    if not isinstance(given.get("instead", ""), str):
-        sheet.report(f"{key}.instead", "`instead` is a text: what to do")
+    tests = _read_tests(config, f"{key}.tests", values.get("tests", {}))
+    if tests is None or not _check_events(config, key, values) or not _check_when(config, key, values):
         return None
-    events = _events(sheet, key, given.get("events", []))
-    tests = _tests(sheet, key, given.get("tests", {}))
-    if events is None or tests is None or _faulty(sheet, key, given):
+    return PolicyRule(
+        name=values["name"],
+        when=values["when"],
+        action=actions[0],
+        message=values[actions[0]].strip(),
+        instead=values.get("instead", "").strip(),
+        events=values.get("events", ()),
+        stop=tests.stop,
+        let_pass=tests.let_pass,
+        layer=config.layer,
+        file=config.file,
+        line=config.find_line(key),
+    ).with_requirements()
+
+
+def _check_events(config: ConfigFile, key: str, values: dict[str, Any]) -> bool:
+    unknown = next((name for name in values.get("events", ()) if name not in RULE_EVENTS), None)
+    if unknown is not None:
+        message = f"rules are not asked about `{unknown}`"
+        config.report_key(f"{key}.events", message, suggest(unknown, RULE_EVENTS))
+    return unknown is None
+
+
+def _read_tests(config: ConfigFile, key: str, table: dict[str, Any]) -> RuleTests | None:
+    values = _convert(config, key, table, RuleTests, "`tests`")
+    if values is None:
         return None
-    return Rule(
-        name=given["name"],
-        when=given["when"],
-        says=said[0],
-        message=given[said[0]].strip(),
-        instead=given.get("instead", "").strip(),
-        events=events,
-        stop=tests[0],
-        let_pass=tests[1],
-        layer=sheet.layer,
-        file=sheet.page.file,
-        line=sheet.line(key),
-    ).measured()
+    for name, tests in values.items():
+        for test in tests:
+            reason = _find_test_fault(test)
+            if reason:
+                hint = suggest(str(test.get(EVENT_KEY)), RULE_EVENTS) if isinstance(test, dict) else ""
+                config.report_key(f"{key}.{name}", f"a test is no event: {reason}", hint)
+                return None
+    return RuleTests(values.get("stop", ()), values.get("pass", ()))
 
 
-def _has_texts(sheet: Sheet, key: str, given: dict[str, Any], names: tuple[str, ...], what: str) -> bool:
-    for name in names:
-        if not isinstance(given.get(name), str) or not given[name].strip():
-            sheet.report(f"{key}.{name}", f"a {what} needs `{name}`, a text")
-            return False
-    return True
-
-
-def _events(sheet: Sheet, key: str, given: object) -> tuple[str, ...] | None:
-    names = sheet.texts(f"{key}.events", given)
-    wrong = next((name for name in names or () if name not in JUDGED), None)
-    if wrong is not None:
-        sheet.report(f"{key}.events", f"rules are not asked about `{wrong}`", near(wrong, JUDGED))
-        return None
-    return names
-
-
-def _tests(sheet: Sheet, key: str, given: object) -> tuple[tuple[Test, ...], tuple[Test, ...]] | None:
-    if not isinstance(given, dict):
-        sheet.report(f"{key}.tests", "`tests` is a table", 'write tests = { stop = ["..."], pass = ["..."] }')
-        return None
-    if sheet.unknown(f"{key}.tests", given, TEST_KEYS, "`tests`"):
-        return None
-    stop, let_pass = (_each_test(sheet, f"{key}.tests.{name}", given.get(name, [])) for name in TEST_KEYS)
-    return None if stop is None or let_pass is None else (stop, let_pass)
-
-
-def _each_test(sheet: Sheet, key: str, given: object) -> tuple[Test, ...] | None:
-    """Command lines, and events with their fields."""
-    if not isinstance(given, list) or not all(isinstance(one, str | dict) and one for one in given):
-        hint = 'write "a command", or { event = "beforeSubmitPrompt", prompt = "..." }'
-        sheet.report(key, f"`{key.rpartition('.')[2]}` is a list of command lines and events", hint)
-        return None
-    for one in given:
-        why = _no_event(one) if isinstance(one, dict) else ""
-        if why:
-            sheet.report(key, f"a test is no event: {why}", near(str(one.get(EVENT)), JUDGED))
-            return None
-    return tuple(given)
-
-
-def _no_event(given: dict[str, Any]) -> str:
-    name = given.get(EVENT)
-    if name not in JUDGED:
+def _find_test_fault(test: RuleTest) -> str:
+    """Return the reason why a test is not an event that an agent could send, or ""."""
+    if isinstance(test, str):
+        return ""
+    name = test.get(EVENT_KEY)
+    if name not in RULE_EVENTS:
         return f"rules are not asked about `{name}`" if name else "it needs `event`, the name of one"
     try:
-        json.dumps(given)
-        event_of({field: value for field, value in given.items() if field != EVENT}, str(name))
+        json.dumps(test)
+        build_event({field: value for field, value in test.items() if field != EVENT_KEY}, str(name))
     except TypeError:
-        return "a host sends texts, numbers, lists and objects only"
+        return "an agent sends texts, numbers, lists and objects only"
     except UnreadablePayload as error:
         return error.message
     return ""
 
 
-def _faulty(sheet: Sheet, key: str, given: dict[str, Any]) -> bool:
-    """Whether the condition is wrong; the Problem stands at the word in question."""
-    why = missing()
-    if why:  # it stays in force: whatever it is about becomes a question
-        sheet.report(key, f"rule `{given['name']}` cannot be asked: {why}", "install trotline[policy]")
-        return False
-    fault = fault_of(given["when"])
+def _check_when(config: ConfigFile, key: str, values: dict[str, Any]) -> bool:
+    """Return whether the condition is valid. A problem is reported at its position in the condition."""
+    missing = find_missing_library()
+    if missing:  # the rule stays in force: without the library its action is `ask`
+        message = f"rule `{values['name']}` cannot be asked: {missing}"
+        config.report_key(key, message, "install trotline[policy]")
+        return True
+    fault = check_condition(values["when"])
     if fault is None:
-        return False
-    place = sheet.page.place_of(f"{key}.when")
-    begin = value_start(sheet.page.document.text, place, given["when"])
-    span = place if begin is None else (begin + fault.start, begin + fault.end)
-    message = f"rule `{given['name']}` is not in force: {fault.message}"
-    sheet.page.report("TL258", span, message, fault.hint, entry=f"rule {given['name']}")
-    return True
+        return True
+    span = config.find_position(f"{key}.when")
+    begin = find_value_start(config.document.text, span, values["when"])
+    if begin is not None:
+        span = (begin + fault.start, begin + fault.end)
+    message = f"rule `{values['name']}` is not in force: {fault.message}"
+    config.report(config.code, span, message, fault.hint, entry=f"rule {values['name']}")
+    return False
 
 
 # Lists
 
 
-def _lists(sheet: Sheet, given: object) -> Iterator[Listing]:
-    if not isinstance(given, dict):
-        sheet.report("lists", "`lists` is a table")
+def _read_lists(config: ConfigFile) -> Iterator[PolicyList]:
+    table = config.body.get("lists", {})
+    if not isinstance(table, dict):
+        config.report_key("lists", "`lists` is a table")
         return
-    sheet.unknown("lists", given, tuple(KINDS), "`lists`")
-    for name, kind in KINDS.items():
-        wanted = sheet.texts(f"lists.{name}", given[name]) if name in given else None
-        if wanted is None:
-            continue
-        if kind.allows and sheet.layer == PROJECT:
-            hint = "write it into ~/.config/trotline/policy.toml, or use a list that denies"
-            sheet.report(f"lists.{name}", f"a project cannot say what is allowed: `{name}` is not in force", hint)
-            continue
-        yield listing(name, sheet.layer, wanted)
+    for name, entries in table.items():
+        key = f"lists.{name}"
+        if name not in LIST_KINDS:
+            config.report_unknown(key, f"`lists` has no `{name}`", LIST_KINDS)
+        elif not isinstance(entries, list) or not all(isinstance(entry, str) and entry for entry in entries):
+            config.report_key(key, f"`{name}` is a list of texts")
+        elif LIST_KINDS[name].allows and config.layer == PROJECT:
+            hint = f"write it into {USER_FILE}, or use a list that denies"
+            config.report_key(key, f"a project cannot say what is allowed: `{name}` is not in force", hint)
+        else:
+            yield build_list(name, config.layer, tuple(entries))
 
 
 # Waivers
 
 
-def _waiver(sheet: Sheet, key: str, given: dict[str, Any]) -> Waiver | None:
-    if sheet.layer == PROJECT:
-        sheet.report(key, "a project cannot waive anything", "write it into ~/.config/trotline/policy.toml")
+def _read_waiver(config: ConfigFile, key: str, table: dict[str, Any], today: str) -> Waiver | None:
+    if config.layer == PROJECT:
+        config.report_key(key, "a project cannot waive anything", f"write it into {USER_FILE}")
         return None
-    texts = ("guard", "row", "owner", "reason")
-    if sheet.unknown(key, given, WAIVER_KEYS, "a waiver") or not _has_texts(sheet, key, given, texts, "waiver"):
+    values = _convert(config, key, table, WaiverTable, "a waiver")
+    if values is None or not _check_waived_rule(config, key, values):
         return None
-    until = given.get("until")
-    if type(until) is not dt.date:
-        sheet.report(f"{key}.until", "a waiver needs `until`, its last day", "write until = 2030-12-31, without quotes")
+    guard, rule, until = values["guard"], values["rule"], values["until"].isoformat()
+    if until < today:
+        config.report_key(f"{key}.until", f"the waiver of {guard}, {rule} has ended and is not in force")
         return None
-    if not _waivable(sheet, key, given):
-        return None
-    if until.isoformat() < sheet.today:
-        sheet.report(f"{key}.until", f"the waiver of {given['guard']}, {given['row']} has ended and is not in force")
-        return None
-    owner, reason = given["owner"].strip(), given["reason"].strip()
-    return Waiver(given["guard"], given["row"], until.isoformat(), owner, reason, sheet.layer, sheet.line(key))
+    owner, reason = values["owner"].strip(), values["reason"].strip()
+    return Waiver(guard, rule, until, owner, reason, config.layer, config.find_line(key))
 
 
-def _waivable(sheet: Sheet, key: str, given: dict[str, Any]) -> bool:
-    guard = next((one for one in guards() if one.name == given["guard"]), None)
+def _check_waived_rule(config: ConfigFile, key: str, values: dict[str, Any]) -> bool:
+    guard = next((guard for guard in load_guards() if guard.name == values["guard"]), None)
     if guard is None:
-        sheet.report(f"{key}.guard", f"there is no guard `{given['guard']}`", near(given["guard"], NAMES))
+        hint = suggest(values["guard"], GUARD_NAMES)
+        config.report_key(f"{key}.guard", f"there is no guard `{values['guard']}`", hint)
         return False
-    row = next((one for one in guard.rows if one.name == given["row"]), None)
-    if row is None:
-        known = [one.name for one in guard.rows if not one.floor]
-        sheet.report(f"{key}.row", f"guard {guard.name} has no row `{given['row']}`", near(given["row"], known))
-    elif row.floor:
-        sheet.report(f"{key}.row", f"{guard.name}, {row.name} is on the floor, and nobody can waive it")
-    return row is not None and not row.floor
+    rule = next((rule for rule in guard.rules if rule.name == values["rule"]), None)
+    if rule is None:
+        known = [rule.name for rule in guard.rules if not rule.mandatory]
+        message = f"guard {guard.name} has no rule `{values['rule']}`"
+        config.report_key(f"{key}.rule", message, suggest(values["rule"], known))
+    elif rule.mandatory:
+        config.report_key(f"{key}.rule", f"{guard.name}, {rule.name} is mandatory and cannot be waived")
+    return rule is not None and not rule.mandatory

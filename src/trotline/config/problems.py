@@ -1,7 +1,7 @@
-"""Problem: something wrong in a layer's file, and where. Codes are API: never reused, never renumbered.
+"""Problems in configuration files, each with a code and a place. Codes are API: never reused, never renumbered.
 
-The hundreds say what it is about: 1 syntax, 2 shape, 3 matcher, 4 command and path, 5 layers and trust, 6 surface.
-A code's severity here is the one it has when the edition does not let it void the whole file.
+The first digit of a code is its subject: 1 syntax, 2 shape, 3 matcher, 4 command and path, 5 layers and trust, 6
+surface. The severity of a code here applies unless the edition makes it void the whole file.
 """
 
 from enum import StrEnum
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from trotline.hooks import Place
+from trotline.domain.hooks import Place
 
 
 class Severity(StrEnum):
-    """`void`: the product loads nothing from the file. `note`: worth knowing, and nothing to put right."""
+    """The severity of a problem. `void`: the agent loads nothing from the file. `note`: nothing needs to be fixed."""
 
     VOID = "void"
     ERROR = "error"
@@ -22,23 +22,25 @@ class Severity(StrEnum):
 
 
 class Code(NamedTuple):
+    """The default severity of a code, its title and its explanation."""
+
     severity: Severity
     title: str
     about: str
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that is wrong: where, what, and what to do about it."""
+    """A problem in a file: its place, a message and a hint."""
 
     code: str
     severity: Severity
     place: Place
     message: str
     hint: str = ""
-    source: str = ""  # the line it stands on, or the part of a long one around the place
-    source_column: int = 1  # where in `source`
-    width: int = 1  # how many characters of it
-    entry: str = ""  # `stop[1]`: which entry it is about, if it is about one
+    source: str = ""  # the line of the problem, or the part of a long line around it
+    source_column: int = 1  # its column in `source`, from 1
+    width: int = 1  # its length in characters
+    entry: str = ""  # the entry that the problem is about, such as `stop[1]`
 
     @property
     def docs(self) -> str:
@@ -119,7 +121,7 @@ CODES: dict[str, Code] = {
     "TL221": Code(_W, "key without effect", "The key exists, and does nothing on this event or this kind of hook."),
     "TL222": Code(_W, "key unknown to this edition", "The Cursor of the selected edition did not have this key yet."),
     "TL223": Code(_N, "no hooks", "The file is fine and configures nothing."),
-    "TL251": Code(_E, "models file", "The file says which models answer prompt hooks; something in it has no meaning."),
+    "TL251": Code(_E, "models", "`[models]` says which models answer prompt hooks; something in it has no meaning."),
     "TL252": Code(
         _E, "provider that cannot be asked", "Its protocol, its address, its model or its key is not usable."
     ),
@@ -129,8 +131,13 @@ CODES: dict[str, Code] = {
         "Files are copied, committed and read by agents. Name a variable (`key_env`) or a command (`key_command`).",
     ),
     "TL254": Code(_E, "key on an open line", "A key is sent over https, or to this machine itself, and nowhere else."),
-    "TL255": Code(_E, "no such provider", "The name is not among the `providers` of the models files."),
-    "TL256": Code(_E, "settings file", "The file tells Trotline how to behave; something in it has no meaning."),
+    "TL255": Code(_E, "no such provider", "The name is not among the `providers` of `[models]`."),
+    "TL256": Code(
+        _E,
+        "configuration file",
+        "trotline.toml is no TOML, has a key or a setting without a meaning, or one that is not for this layer to say. "
+        "The stricter value is in force.",
+    ),
     "TL257": Code(
         _E,
         "rule for secrets",
@@ -138,10 +145,16 @@ CODES: dict[str, Code] = {
     ),
     "TL258": Code(
         _E,
-        "policy file",
-        "The file says what the guards may do, and has rules, lists and waivers; something in it has no meaning, or is "
-        "not for this layer to say. What could be read of it is in force, "
-        "and of a file that cannot be read at all the preset `strict`.",
+        "policy",
+        "A preset, a guard's level, a rule, a list or a waiver has no meaning, or is not for this layer to say. What "
+        "could be read of the file is in force, and of a file that cannot be read at all the preset `strict`.",
+    ),
+    "TL259": Code(
+        _E,
+        "file of an earlier version",
+        "settings.json, models.json, policy.toml, export.toml and alerts.toml are no longer read: nothing in them is "
+        "in force. Move their content to trotline.toml in the same directory, and remove them. As long as a "
+        "policy.toml is there, the preset is at least `strict`, and every call says so.",
     ),
     "TL260": Code(
         _E,
@@ -151,32 +164,32 @@ CODES: dict[str, Code] = {
     ),
     "TL265": Code(
         _E,
-        "no such ready hook",
-        "What follows `trotline ready` is none of its hooks. The line fails every time.",
+        "no such built-in hook",
+        "What follows `trotline builtin` is none of its hooks. The line fails every time.",
     ),
     "TL266": Code(
         _W,
-        "ready hook on an event that it does not answer",
+        "built-in hook on an event that it does not answer",
         "The hook runs, has nothing to say about this event, and costs its time.",
     ),
     "TL280": Code(
         _E,
-        "export file",
-        "The file says where records are sent; something in it has no meaning. Nothing is sent because of this file.",
+        "export",
+        "`[export]` says where records are sent; something in it has no meaning. Nothing is sent because of it.",
     ),
     "TL281": Code(
         _E, "place to send to", "The address is none, has a key in it, or records would travel to it unencrypted."
     ),
     "TL282": Code(
         _E,
-        "secret in an export file",
+        "secret in the export section",
         "Files are copied, committed and read by agents. Name a file of headers (`headers_file`) or a variable "
         "(`headers_env`).",
     ),
     "TL283": Code(
         _E,
-        "alerts file",
-        "The file says of which records somebody is told; something in it has no meaning. "
+        "alert",
+        "An `[[alert]]` says of which records somebody is told; something in it has no meaning. "
         "The other alerts of the file are in force.",
     ),
     "TL284": Code(
@@ -266,7 +279,7 @@ CODES: dict[str, Code] = {
     "TL520": Code(
         _E,
         "somebody else's file",
-        "The host takes a whole file, and one that we did not write has its name. It stays, and ours is not installed.",
+        "The agent reads one whole file, but Trotline did not write the existing one. Nothing is installed.",
     ),
     "TL521": Code(
         _E,
@@ -280,5 +293,6 @@ CODES: dict[str, Code] = {
 }
 
 
-def severity_of(code: str, voids: frozenset[str]) -> Severity:
+def get_severity(code: str, voids: frozenset[str]) -> Severity:
+    """Return the severity of a code; `voids` are the codes that void a file in the selected edition."""
     return Severity.VOID if code in voids else CODES[code].severity

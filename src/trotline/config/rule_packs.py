@@ -1,19 +1,19 @@
-"""Rules for secrets that people load beside ours: `secrets.toml` of the person and of the machine, and named files."""
+"""User-defined rules for secrets: `secrets.toml` of the user and of the machine, and files given by name."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from trotline.config.files import content
-from trotline.config.places import OWN_RULES, Roots
+from trotline.config.paths import OWN_RULES, Roots
 from trotline.config.problems import CODES, Problem
-from trotline.errors import UsageError
-from trotline.hooks import Place
-from trotline.scanners.rules import Pack, read_pack
+from trotline.config.safe_read import content
+from trotline.domain.errors import UsageError
+from trotline.domain.hooks import Place
+from trotline.scanners.secret_rules import RulePack, read_pack
 
 
-def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[Pack], list[Problem]]:
-    """All of them, weakest first, and every rule that is not in force because something is wrong with it."""
-    packs: list[Pack] = []
+def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[RulePack], list[Problem]]:
+    """Read all rule packs, lowest authority first. Return them, and a Problem for each invalid rule."""
+    packs: list[RulePack] = []
     problems: list[Problem] = []
     for file in (roots.config / OWN_RULES, *named, roots.managed_config / OWN_RULES):
         try:

@@ -1,24 +1,24 @@
-"""One word in the person's settings.json, changed for them. Whatever else stands in the file stays, to the byte."""
+"""Change one setting in the user's trotline.toml and preserve every other byte of the file."""
 
 import os
+import re
 from pathlib import Path
 
-from trotline.config.draft import Draft, as_json
-from trotline.config.edit import BOM
-from trotline.config.files import content
-from trotline.config.installation import Done, Installed
-from trotline.config.jsonc import Kind
-from trotline.config.jsonc_reader import read
-from trotline.config.models import ACCEPTED_HERE
-from trotline.config.places import Roots
+from trotline.config.atomic_file import OWNER_ONLY, put
+from trotline.config.config_file import parse_toml
+from trotline.config.install.installation import Done, Installed
+from trotline.config.paths import CONFIG_FILE, Roots
+from trotline.config.safe_read import content
 from trotline.config.settings import STRICTEST
-from trotline.config.whole_file import OWNER_ONLY, put
-from trotline.errors import TrotlineError
+from trotline.domain.errors import TrotlineError
+from trotline.formats.toml_text import find_positions
+
+_STRING = re.compile(r"""["']?[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
 
 
 def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) -> Installed:
-    """The file says this from now on; a default that it does not mention need not be written."""
-    file = roots.config / "settings.json"
+    """Write a setting. A default value is not written if the file does not mention the setting."""
+    file = roots.config / CONFIG_FILE
     target = Path(os.path.realpath(file))
     if not target.is_relative_to(os.path.realpath(roots.home)):
         raise TrotlineError(f"`{file}` leads out of your home: it is `{target}`", hint="change that file yourself")
@@ -28,7 +28,7 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
         before = None
     except OSError as error:
         raise TrotlineError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
-    after = _with(before, key, value, file)
+    after = _change(before, key, value, file)
     if after == before:
         return Installed(target, Done.NOTHING, before, before)
     if not dry_run and after is not None:
@@ -36,21 +36,27 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
     return Installed(target, Done.WRITTEN, before, after)
 
 
-def _with(data: bytes | None, key: str, value: str, file: Path) -> bytes | None:
-    if data is None or not data.removeprefix(BOM).strip():
-        return data if STRICTEST[key] == value else (as_json({key: value}, indent=2) + "\n").encode()
-    document = read(data)
-    faults = [fault for fault in document.faults if fault.code not in ACCEPTED_HERE]
-    if faults or document.root is None or document.root.kind is not Kind.OBJECT:
+def _change(data: bytes | None, key: str, value: str, file: Path) -> bytes | None:
+    parsed = parse_toml(data or b"")
+    found = parsed.body.get(key)
+    if found == value or (found is None and parsed.error is None and STRICTEST[key] == value):
+        return data
+    text = parsed.document.text
+    positions = find_positions(text)
+    written = _STRING.match(text, positions[key][1]) if key in positions else None
+    if parsed.error is not None or (found is not None and written is None):
         hint = "`trotline check` shows where; put it right, or move it away"
         raise TrotlineError(f"`{file}` cannot be read, so nothing was changed in it", hint=hint)
-    draft = Draft(document)
-    member = document.root.members.get(key)
-    if member is not None and member.value.value != value:
-        draft.replace(member.value, value)
-    elif member is None and STRICTEST[key] != value:
-        draft.append(document.root, [(key, value)], document.root.start)
-    return (BOM if data.startswith(BOM) else b"") + draft.result().encode()
+    if written is not None:
+        return f'{text[: written.start(1)]}"{value}"{text[written.end(1) :]}'.encode()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    starts = [_find_line_start(text, positions[name][0]) for name in parsed.body if name in positions]
+    at = min((start for start in starts if not text[start:].lstrip().startswith("[")), default=0)
+    return f'{text[:at]}{key} = "{value}"{newline}{text[at:]}'.encode()
+
+
+def _find_line_start(text: str, offset: int) -> int:
+    return text.rfind("\n", 0, offset) + 1
 
 
 def _write(target: Path, data: bytes) -> None:

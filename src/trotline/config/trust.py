@@ -1,8 +1,8 @@
-"""Trust: whoever can commit to a repository can write hooks, so a project's hooks run only after a person said so.
+"""Trust in workspaces: anyone who can commit to a repository can write hooks, so they run only after consent.
 
-Trust is bound to content: the configuration's bytes, every file of the workspace that a command names, and the whole
-`.cursor/hooks` and `.claude/hooks` trees. One changed byte, and it is gone. What else a command uses (programs on the
-PATH, what scripts import) is not covered, and the consent text lists it.
+Trust is bound to content: the bytes of the configuration, every file of the workspace that a command names, and the
+whole `.cursor/hooks` and `.claude/hooks` trees. It ends with the first changed byte. Other things that a command uses
+(programs on the PATH, imports of scripts) are not covered, and the consent text lists them.
 """
 
 import errno
@@ -19,32 +19,34 @@ from pathlib import Path
 
 import msgspec
 
-from trotline.config.commands import expand
-from trotline.config.configuration import LayerRead, digest_of
-from trotline.config.files import content
-from trotline.config.places import Roots, private_directory
-from trotline.config.whole_file import put
-from trotline.hooks import Hook
+from trotline.config.atomic_file import put
+from trotline.config.hooks_json.configuration import LayerRead, compute_file_digest
+from trotline.config.hooks_json.hook_commands import expand
+from trotline.config.paths import Roots, private_directory
+from trotline.config.safe_read import content
+from trotline.domain.hooks import Hook
 
 SCHEMA = "trotline.trust/1"
 CONFIGURATION = (".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 TREES = (".cursor/hooks", ".claude/hooks")
-MOST_FILES = 5_000
-LARGEST_FILE = 64_000_000
+MAX_FILES = 5_000
+MAX_FILE = 64_000_000
 ALWAYS_READ = 1_000_000
-MOST_KEPT = 262_144
-"""Contents up to this size are kept beside the digest, so that a change can be shown."""
+MAX_KEPT = 262_144
+"""The size up to which contents are stored with the digest, so that a change can be shown."""
 
 
 class TrustState(StrEnum):
+    """The state of trust in a workspace."""
+
     TRUSTED = "trusted"
     NEVER = "never trusted"
     CHANGED = "changed since it was trusted"
     UNUSABLE = "cannot be covered"
 
 
-class Coverage(msgspec.Struct, frozen=True):
-    """What trust in a workspace covers: each file's digest by its path, and what is used and not covered."""
+class TrustCoverage(msgspec.Struct, frozen=True):
+    """The content that trust in a workspace covers: digests of files by path, and names of uncovered parts."""
 
     root: str
     files: dict[str, str]
@@ -58,14 +60,14 @@ class Coverage(msgspec.Struct, frozen=True):
 
 
 class Trust(msgspec.Struct, frozen=True):
-    """Whether a workspace's hooks may run, and what stands against it."""
+    """A decision whether the hooks of a workspace may run, and the files that changed."""
 
     state: TrustState
-    coverage: Coverage
+    coverage: TrustCoverage
     changes: tuple[str, ...] = ()
 
     @property
-    def why_not(self) -> str:
+    def reason(self) -> str:
         if self.state is TrustState.CHANGED:
             return f"the workspace changed since it was trusted: {', '.join(self.changes[:5])}"
         if self.state is TrustState.UNUSABLE:
@@ -74,7 +76,7 @@ class Trust(msgspec.Struct, frozen=True):
 
 
 class Grant(msgspec.Struct, kw_only=True):
-    """What is stored of a trusted workspace."""
+    """A stored consent to the content of a workspace."""
 
     schema: str = SCHEMA
     root: str
@@ -84,17 +86,20 @@ class Grant(msgspec.Struct, kw_only=True):
 
 
 class Digests:
-    """Digests of files. Those of large ones are taken again only when the file may have changed; small ones always,
-    because a write through shared memory shows in no time stamp."""
+    """Digests of files. Those of large files are cached until the status of the file changes.
+
+    Small files are always read, because a write through shared memory changes no time stamp.
+    """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
     def of(self, path: Path) -> str:
+        """Return the digest of a file and its executable bit; raise OSError if it is too large."""
         status = path.stat()
         if status.st_size <= ALWAYS_READ:
-            return digest_of(*content(path, LARGEST_FILE))
-        if status.st_size > LARGEST_FILE:
+            return compute_file_digest(*content(path, MAX_FILE))
+        if status.st_size > MAX_FILE:
             raise OSError(errno.EFBIG, "too large to be covered", str(path))
         signature = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._known.get(str(path))
@@ -106,17 +111,20 @@ class Digests:
         return known[1]
 
 
-def coverage_of(root: Path, reads: Iterable[LayerRead], roots: Roots, digests: Digests) -> Coverage:
-    """Everything of this workspace that its hooks are known to use; configuration as it was read, not as it is now."""
+def build_coverage(root: Path, reads: Iterable[LayerRead], roots: Roots, digests: Digests) -> TrustCoverage:
+    """Return the coverage of a workspace: all its files that its hooks are known to use.
+
+    Configuration files count with the bytes that were read before, not with their current content.
+    """
     reads = [read for read in reads if read.layer.kind.needs_trust and read.layer.root == str(root)]
     not_covered: list[str] = []
-    crowded = next((hook for read in reads for hook in read.hooks if len(_pieces(hook)) > MOST_WORDS), None)
+    crowded = next((hook for read in reads for hook in read.hooks if len(_pieces(hook)) > MAX_WORDS), None)
     if crowded is not None:
-        return Coverage(str(root), {}, (), f"a command of `{crowded.event}` has more than {MOST_WORDS} words")
+        return TrustCoverage(str(root), {}, (), f"a command of `{crowded.event}` has more than {MAX_WORDS} words")
     try:
-        found = list(islice(_always(root), MOST_FILES + 1))
-        if len(found) > MOST_FILES:
-            return Coverage(str(root), {}, (), f"its hook directories hold more than {MOST_FILES} files")
+        found = list(islice(_always(root), MAX_FILES + 1))
+        if len(found) > MAX_FILES:
+            return TrustCoverage(str(root), {}, (), f"its hook directories hold more than {MAX_FILES} files")
         named = {_name(path, root): path for path in found}
         for word, file in (pair for read in reads for hook in read.hooks for pair in _words(hook, roots)):
             if file is not None and _is_file(file) and file.resolve().is_relative_to(root.resolve()):
@@ -127,10 +135,10 @@ def coverage_of(root: Path, reads: Iterable[LayerRead], roots: Roots, digests: D
         files = {name: digests.of(path) for name, path in sorted(named.items()) if name not in links}
     except (OSError, RuntimeError) as error:
         where = getattr(error, "filename", None) or root
-        return Coverage(str(root), {}, (), f"{where}: {(getattr(error, 'strerror', '') or str(error)).lower()}")
+        return TrustCoverage(str(root), {}, (), f"{where}: {(getattr(error, 'strerror', '') or str(error)).lower()}")
     files |= {_name(Path(read.layer.file), root): read.digest for read in reads if read.digest}
     not_covered += [f"{name}, a linked directory" for name in links if not _leads_inside(named[name], root)]
-    return Coverage(str(root), {**files, **links}, tuple(dict.fromkeys(not_covered)))
+    return TrustCoverage(str(root), {**files, **links}, tuple(dict.fromkeys(not_covered)))
 
 
 def _leads_inside(path: Path, root: Path) -> bool:
@@ -138,19 +146,21 @@ def _leads_inside(path: Path, root: Path) -> bool:
 
 
 def _name(path: Path, root: Path) -> str:
-    """The path from the root, in text that can be stored and shown whatever bytes it is made of."""
+    """Return the path relative to the root, as text that can be stored and shown for any bytes."""
     return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
 
 
 def _always(root: Path) -> Iterator[Path]:
-    """The configuration, the files of the hook directories, links in them to other directories, and all that is there
-    in the same way, as long as it is in the workspace."""
+    """Yield the files that are always covered: configuration, files in hook directories, and links in them.
+
+    Linked directories are walked too if they are inside the workspace.
+    """
     for name in CONFIGURATION:
         if (root / name).is_file():
             yield root / name
     waiting = [root / tree for tree in TREES]
     seen: set[Path] = set()
-    for top in waiting:  # grows while it is walked
+    for top in waiting:  # grows during the loop
         if top.resolve() in seen:
             continue
         seen.add(top.resolve())
@@ -162,7 +172,7 @@ def _always(root: Path) -> Iterator[Path]:
 
 
 def _pieces(hook: Hook) -> list[str]:
-    """The words of a command, and what stands between quotes and operators."""
+    """Return the words of a command, and the parts between quotes and operators."""
     try:
         words = shlex.split(hook.command)
     except ValueError:
@@ -171,8 +181,11 @@ def _pieces(hook: Hook) -> list[str]:
 
 
 def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
-    """Whatever in a command may be a file: its pieces, from the root, from beside the file (where old editions ran it),
-    and from every directory that the command names."""
+    """Yield every part of a command that may be a file, with its path.
+
+    Paths are relative to the root, to the directory of the hooks file (where old editions ran commands), or to a
+    directory that the command names.
+    """
     pieces = _pieces(hook)
     expanded = {word: path for word in pieces if (path := expand(word, hook, roots))}
     bases = [Path(hook.layer.root), Path(hook.layer.file).parent]
@@ -185,7 +198,7 @@ def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
             yield word, candidates[0] if candidates else None
 
 
-MOST_WORDS = 400
+MAX_WORDS = 400
 PIECES = re.compile(r"""[\s;&|<>()`'"=]++""")
 
 
@@ -196,8 +209,8 @@ def _is_file(path: Path) -> bool:
         return False
 
 
-def _bytes(path: Path, most: int = LARGEST_FILE) -> bytes | None:
-    """What stands in a file; nothing of what is larger, or none."""
+def _bytes(path: Path, most: int = MAX_FILE) -> bytes | None:
+    """Return the content of a file; None if it is larger or cannot be read."""
     try:
         return content(path, most)[0]
     except OSError:
@@ -212,14 +225,14 @@ def _is_directory(path: Path) -> bool:
 
 
 class TrustStore:
-    """Grants, one file per workspace, outside of it; `accepted` holds digests that were given on the command line."""
+    """Grants, stored outside of workspaces in one file each; `accepted` holds digests from the command line."""
 
     def __init__(self, directory: Path, accepted: Iterable[str] = ()) -> None:
         self.directory = directory
         self.accepted = frozenset(accepted)
 
-    def judge(self, coverage: Coverage) -> Trust:
-        """Whether this content was trusted."""
+    def judge(self, coverage: TrustCoverage) -> Trust:
+        """Return whether this content is trusted, and the changed files if it is not."""
         if coverage.problem:
             return Trust(TrustState.UNUSABLE, coverage)
         if coverage.digest in self.accepted:
@@ -233,24 +246,25 @@ class TrustStore:
         changed = tuple(name for name in names if grant.files.get(name) != coverage.files.get(name))
         return Trust(TrustState.CHANGED, coverage, changed)
 
-    def grant(self, coverage: Coverage, now_us: int) -> None:
+    def grant(self, coverage: TrustCoverage, now_us: int) -> None:
+        """Store a grant, and copies of small files for later diffs."""
         self._private()
         for name, digest in coverage.files.items():
-            kept = _bytes(Path(coverage.root) / name, MOST_KEPT)
+            kept = _bytes(Path(coverage.root) / name, MAX_KEPT)
             if kept is not None:
                 put(self.directory / "kept" / digest, kept)
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
         put(self._path(coverage.root), msgspec.json.encode(grant))
 
     def revoke(self, root: str) -> bool:
-        """Whether there was anything to take back."""
+        """Remove the grant of a workspace. Return whether there was one."""
         path = self._path(root)
         existed = path.exists()
         path.unlink(missing_ok=True)
         return existed
 
     def difference(self, trust: Trust) -> str:
-        """What changed since the workspace was trusted, as a unified diff where the old text was kept."""
+        """Return a unified diff of the changes since the workspace was trusted, for files whose old text was stored."""
         grant = self._read(trust.coverage.root)
         return "\n".join(self._one_difference(grant, trust.coverage.root, name) for name in trust.changes if grant)
 
@@ -262,15 +276,15 @@ class TrustStore:
         return "\n".join(lines) or f"{name}: its mode changed"
 
     def _read(self, root: str) -> Grant | None:
-        """A grant that cannot be read is no grant."""
+        """Return the stored grant; None if there is none or it cannot be read."""
         try:
             grant = msgspec.json.decode(self._path(root).read_bytes(), type=Grant)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         return grant if grant.schema == SCHEMA and grant.root == root else None
 
-    def damaged(self) -> list[Path]:
-        """Files that nobody can read as grants; the workspaces that they were for are not trusted."""
+    def list_damaged(self) -> list[Path]:
+        """Return the files that are no valid grants; their workspaces are not trusted."""
         return [path for path in sorted(self.directory.glob("*.json")) if not _is_grant(path)]
 
     def _path(self, root: str) -> Path:

@@ -1,1 +1,1 @@
-"""The host's seat: an event goes through every hook that applies, and one decision comes back."""
+"""The engine side: runs every hook that applies to an event, and returns one decision."""

@@ -1,6 +1,7 @@
-"""Many processes at once, one poll loop, a deadline and a cap for each. A process that misbehaves is a value.
+"""Run many processes at once in one poll loop, each with a deadline and an output limit.
 
-Nothing here knows what a hook is or what its output means. The order of the results is the order of the jobs.
+This module knows nothing about hooks or the meaning of their output. A process that fails is a value. Results are in
+the order of the jobs.
 """
 
 import contextlib
@@ -20,34 +21,34 @@ from enum import StrEnum
 import msgspec
 
 from trotline.engine import survivors
-from trotline.engine.feed import Feed
-from trotline.engine.launch import COOKIE
+from trotline.engine.hook_command import RUN_VARIABLE
+from trotline.engine.hook_input import HookInput
 
-MOST_STDOUT = 4_000_000
-MOST_STDERR = 256_000
+MAX_STDOUT_BYTES = 4_000_000
+MAX_STDERR_BYTES = 256_000
 CHUNK = 262_144
 REAP_SECONDS = 2.0
-LONGEST_WAIT = 60.0
+MAX_WAIT_SECONDS = 60.0
 WITHOUT_PIDFD = 0.01
-"""How long to wait between looks at children where the kernel cannot tell us that one has ended."""
+"""Seconds between checks of children where the kernel has no pidfd to report their end."""
 
 NO_MORE = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
-"""Errors that pass when other processes end."""
+"""Errors that may go away when other processes end."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What to start, where, with what, and for how long at most; by its cookie it is found again, and all it began."""
+    """A process to start. The cookie in its environment identifies it and all processes that it starts."""
 
     argv: tuple[str, ...]
     cwd: str
     env: dict[str, str]
     seconds: float
     cookie: str
-    fallback: tuple[str, ...] = ()  # when the kernel cannot start argv itself: a script without a first line
+    fallback: tuple[str, ...] = ()  # used if the kernel cannot run argv, such as a script without a `#!` line
 
 
-class Stopped(StrEnum):
-    """Why a process was ended by us, or never began."""
+class StopReason(StrEnum):
+    """The reason why a process was killed or could not be started."""
 
     NO = ""
     TIME = "timed out"
@@ -57,33 +58,33 @@ class Stopped(StrEnum):
     NOT_STARTED = "could not be started"
 
 
-class Ended(msgspec.Struct, kw_only=True):
-    """How a process ended and what it left; a negative exit code is a signal."""
+class ProcessResult(msgspec.Struct, kw_only=True):
+    """The result of a process. A negative exit code is a signal."""
 
     exit_code: int | None = None
     stdout: bytes = b""
     stderr: bytes = b""
     micros: int = 0
-    stopped: Stopped = Stopped.NO
+    stopped: StopReason = StopReason.NO
     detail: str = ""
-    left_behind: bool = False  # a child of it is still there, and was let live
-    cut: bool = False  # stderr was longer than what is kept
+    left_behind: bool = False  # a child of it still runs and was not killed
+    cut: bool = False  # stderr was longer than the limit
 
 
-def run_all(jobs: Sequence[Job], payload: bytes) -> list[Ended]:
+def run_all(jobs: Sequence[Job], payload: bytes) -> list[ProcessResult]:
     """Start every job at once and wait for all of them."""
-    with Feed(payload) as feed:
+    with HookInput(payload) as feed:
         loop = _Loop(feed)
         waiting = deque(enumerate(jobs))
         try:
             while waiting or loop.running:
                 loop.start_what_can_be(waiting)
                 loop.turn()
-        except BaseException:  # interrupted, perhaps in the middle of starting one: the cookies know them all
+        except BaseException:  # perhaps while a process was starting: the cookies find all of them
             loop.kill_everyone()
-            survivors.kill_all(*(f"{COOKIE}={job.cookie}" for job in jobs))
+            survivors.kill_survivors(*(f"{RUN_VARIABLE}={job.cookie}" for job in jobs))
             raise
-    survivors.kill_all(*loop.killed, newer_than=min(loop.killed.values(), default=0))
+    survivors.kill_survivors(*loop.killed, newer_than=min(loop.killed.values(), default=0))
     return [loop.ended[index] for index in range(len(jobs))]
 
 
@@ -102,13 +103,13 @@ class _Child(msgspec.Struct, kw_only=True):
 
 
 class _Loop:
-    def __init__(self, feed: Feed) -> None:
+    def __init__(self, feed: HookInput) -> None:
         self.feed = feed
         self.poll = select.poll()
         self.running: dict[int, _Child] = {}
         self.by_descriptor: dict[int, _Child] = {}
-        self.ended: dict[int, Ended] = {}
-        self.killed: dict[str, int] = {}  # cookie -> the pid it began with
+        self.ended: dict[int, ProcessResult] = {}
+        self.killed: dict[str, int] = {}  # cookie -> pid of the first process
 
     def start_what_can_be(self, waiting: deque[tuple[int, Job]]) -> None:
         while waiting:
@@ -119,8 +120,8 @@ class _Loop:
                 if error.errno in NO_MORE and self.running:
                     return
                 self.ended[index] = _never_began(error, job)
-            except ValueError as error:  # a command that no process can be given, such as one with a NUL in it
-                self.ended[index] = Ended(stopped=Stopped.NOT_STARTED, detail=str(error))
+            except ValueError as error:  # an invalid command, such as one with a NUL byte
+                self.ended[index] = ProcessResult(stopped=StopReason.NOT_STARTED, detail=str(error))
             waiting.popleft()
 
     def _start(self, index: int, job: Job) -> None:
@@ -159,31 +160,31 @@ class _Loop:
                 self.by_descriptor[descriptor] = child
 
     def turn(self) -> None:
-        """Wait until something happens, and deal with it."""
+        """Wait for the next output, exit or deadline, and handle it."""
         for descriptor, _ in self.poll.poll(self._patience()):
             child = self.by_descriptor.get(descriptor)
             if child is None:
                 continue
             if descriptor == child.pidfd:
-                self._end(child, Stopped.NO)
+                self._end(child, StopReason.NO)
             elif not self._read(child, descriptor):
-                self._end(child, Stopped.OUTPUT)
+                self._end(child, StopReason.OUTPUT)
         now = time.monotonic()
         for child in list(self.running.values()):
             if child.pidfd < 0 and child.process.poll() is not None:
-                self._end(child, Stopped.NO)
+                self._end(child, StopReason.NO)
             elif now >= child.deadline:
-                self._end(child, Stopped.TIME)
+                self._end(child, StopReason.TIME)
 
     def _patience(self) -> int:
         soonest = min((child.deadline for child in self.running.values()), default=0.0)
-        patience = min(LONGEST_WAIT, max(0.0, soonest - time.monotonic()))
+        patience = min(MAX_WAIT_SECONDS, max(0.0, soonest - time.monotonic()))
         if any(child.pidfd < 0 for child in self.running.values()):
             patience = min(patience, WITHOUT_PIDFD)
         return int(patience * 1000) + 1 if self.running else 0
 
     def _read(self, child: _Child, descriptor: int) -> bool:
-        """One read; False when the process has said more than anybody will listen to."""
+        """Read once. Return False if the process wrote more than the limit."""
         try:
             data = os.read(descriptor, CHUNK)
         except BlockingIOError:
@@ -194,8 +195,8 @@ class _Loop:
         child.sizes[descriptor] += len(data)
         if descriptor == child.out:
             child.stdout.append(data)
-            return child.sizes[descriptor] <= MOST_STDOUT
-        if child.sizes[descriptor] <= MOST_STDERR + len(data):
+            return child.sizes[descriptor] <= MAX_STDOUT_BYTES
+        if child.sizes[descriptor] <= MAX_STDERR_BYTES + len(data):
             child.stderr.append(data)
         return True
 
@@ -203,33 +204,33 @@ class _Loop:
         if self.by_descriptor.pop(descriptor, None) is not None:
             self.poll.unregister(descriptor)
 
-    def _end(self, child: _Child, stopped: Stopped) -> None:
-        """The process is over, or is to be: take what is in its pipes, kill its group before it is reaped."""
-        if stopped is Stopped.NO and not self._drain(child):
-            stopped = Stopped.OUTPUT
-        if stopped is not Stopped.NO:
+    def _end(self, child: _Child, stopped: StopReason) -> None:
+        """Store the result of a process. Its pipes are drained first, and its group is killed before it is reaped."""
+        if stopped is StopReason.NO and not self._drain(child):
+            stopped = StopReason.OUTPUT
+        if stopped is not StopReason.NO:
             _kill_group(child.process.pid)
         micros = int((time.monotonic() - child.started) * 1_000_000)
-        exit_code = _reaped(child.process)
-        if stopped is not Stopped.NO:
-            self.killed[f"{COOKIE}={child.job.cookie}"] = child.process.pid
+        exit_code = _reap(child.process)
+        if stopped is not StopReason.NO:
+            self.killed[f"{RUN_VARIABLE}={child.job.cookie}"] = child.process.pid
         for descriptor in (child.out, child.err, child.pidfd):
             self._forget(descriptor)
             if descriptor >= 0:
                 os.close(descriptor)
         del self.running[child.index]
-        self.ended[child.index] = Ended(
+        self.ended[child.index] = ProcessResult(
             exit_code=exit_code,
-            stdout=b"".join(child.stdout) if stopped is Stopped.NO else b"",
-            stderr=b"".join(child.stderr)[:MOST_STDERR],
+            stdout=b"".join(child.stdout) if stopped is StopReason.NO else b"",
+            stderr=b"".join(child.stderr)[:MAX_STDERR_BYTES],
             micros=micros,
             stopped=stopped,
-            left_behind=stopped is Stopped.NO and _group_lives(child.process.pid),
-            cut=child.sizes[child.err] > MOST_STDERR,
+            left_behind=stopped is StopReason.NO and _group_lives(child.process.pid),
+            cut=child.sizes[child.err] > MAX_STDERR_BYTES,
         )
 
     def _drain(self, child: _Child) -> bool:
-        """What a dead process wrote is in its pipes; a child of it may write on, so only what is there now is read."""
+        """Read what an ended process left in its pipes. Its children may still write, so no more than that is read."""
         for descriptor in (child.out, child.err):
             waiting = _unread(descriptor)
             until = child.sizes[descriptor] + waiting
@@ -240,7 +241,7 @@ class _Loop:
 
     def kill_everyone(self) -> None:
         for child in list(self.running.values()):
-            self._end(child, Stopped.TIME)
+            self._end(child, StopReason.TIME)
 
 
 def _spawn(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
@@ -253,24 +254,27 @@ def _spawn(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
 
 
 def _popen(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
-    """No preexec_fn and no new session: both would cost the vfork path, which is what makes this quick."""
-    env = {**job.env, COOKIE: job.cookie}
-    return subprocess.Popen(  # noqa: S603 - the configured command is what is to be run
+    """Start a process without preexec_fn or a new session: either would disable vfork, which is much faster."""
+    env = {**job.env, RUN_VARIABLE: job.cookie}
+    return subprocess.Popen(  # noqa: S603 - it runs the configured command
         argv, stdin=stdin, stdout=out, stderr=err, cwd=job.cwd, env=env, process_group=0
     )
 
 
 def _pidfd(pid: int) -> int:
-    """-1 where the kernel, or whoever fences us in, has none; then we look instead of being told."""
+    """Return a pidfd, or -1 where the kernel or a sandbox has none; then the process is polled."""
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
     except OSError:
         return -1
 
 
-def _reaped(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code; None when nobody can tell: the process does not end even when killed, such as one that waits for
-    a dead disk, or this program ignores SIGCHLD, and the kernel throws exit codes away."""
+def _reap(process: subprocess.Popen[bytes]) -> int | None:
+    """Return the exit code; None if it is unknown.
+
+    A process that waits for a dead disk does not end even when killed. If this program ignores SIGCHLD, the kernel
+    discards exit codes.
+    """
     if signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN:
         return None
     try:
@@ -280,19 +284,19 @@ def _reaped(process: subprocess.Popen[bytes]) -> int | None:
 
 
 def _unread(descriptor: int) -> int:
-    """How many bytes wait in a pipe."""
+    """Return the number of unread bytes in a pipe."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def _kill_group(pid: int) -> None:
-    """The group, and the process itself, which may have left it."""
+    """Kill the group, and the process itself, which may have left it."""
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
 
 
 def _group_lives(pid: int) -> bool:
-    """Whether anyone of a reaped leader's group is still there."""
+    """Return whether the group of a reaped leader still has a process."""
     try:
         os.killpg(pid, 0)
     except (ProcessLookupError, PermissionError):
@@ -300,8 +304,12 @@ def _group_lives(pid: int) -> bool:
     return True
 
 
-def _never_began(error: OSError, job: Job) -> Ended:
-    kinds = {errno.ENOENT: Stopped.NOT_FOUND, errno.EACCES: Stopped.NOT_EXECUTABLE, errno.ENOTDIR: Stopped.NOT_FOUND}
+def _never_began(error: OSError, job: Job) -> ProcessResult:
+    kinds = {
+        errno.ENOENT: StopReason.NOT_FOUND,
+        errno.EACCES: StopReason.NOT_EXECUTABLE,
+        errno.ENOTDIR: StopReason.NOT_FOUND,
+    }
     what = error.filename or job.argv[0]
     reason = (error.strerror or str(error)).lower()
-    return Ended(stopped=kinds.get(error.errno or 0, Stopped.NOT_STARTED), detail=f"{what}: {reason}")
+    return ProcessResult(stopped=kinds.get(error.errno or 0, StopReason.NOT_STARTED), detail=f"{what}: {reason}")

@@ -1,22 +1,22 @@
-"""Configuration that keeps itself current: changed files are read again before the next event.
+"""Reload the configuration: changed files are read again before the next event.
 
-A new file that is broken is loud, and the last good one stays in force: a slip of the pen must not open a gate.
+A broken file raises an alarm, and its last valid version stays in force, so that a typing error disables no guard.
 """
 
 import threading
 from pathlib import Path
 
-from trotline.config.configuration import Configuration, LayerRead, read_layers
-from trotline.config.layers import find_layers
-from trotline.config.models import Models, model_files
-from trotline.config.places import Roots
-from trotline.editions import Edition
+from trotline.config.hooks_json.configuration import Configuration, LayerRead, read_layers
+from trotline.config.hooks_json.layers import find_layers
+from trotline.config.models import Models
+from trotline.config.paths import CONFIG_FILE, Roots
+from trotline.domain.editions import Edition
 
 Signature = tuple[int, ...] | None
 
 
-class Current:
-    """The configuration in force, and what it was read from."""
+class LiveConfiguration:
+    """The configuration in force, and the files it was read from."""
 
     def __init__(self, roots: Roots, edition: Edition, *, claude: bool) -> None:
         self.roots = roots
@@ -27,11 +27,11 @@ class Current:
         self._good_models: Models | None = None
         self._alarms: dict[str, str] = {}
         self._lock = threading.Lock()
-        self.beside: list[LayerRead] = []  # files that are not in use, and that trust covers all the same
+        self.beside: list[LayerRead] = []  # files that are not used but that trust covers
         self.configuration = self._read()
 
     def refresh(self) -> tuple[Configuration, list[str]]:
-        """Read again what changed; the alarms are those of every file that is not in force as it stands."""
+        """Reload changed files. Return the configuration, and alarms about files that are not in force."""
         with self._lock:  # events may be raised from many threads
             if self._now() != self._signatures:
                 self.configuration = self._read()
@@ -39,11 +39,11 @@ class Current:
 
     def _now(self) -> dict[str, Signature]:
         found = {layer.file for layer in find_layers(self.roots, self.edition)}
-        read = {read.layer.file for read in [*self.configuration.layers, *self.beside]}  # a manifest leads elsewhere
+        read = {read.layer.file for read in [*self.configuration.layers, *self.beside]}  # manifests name others
         return {file: _signature(file) for file in found | read | self._model_files()}
 
     def _model_files(self) -> set[str]:
-        return {str(file) for file in model_files(self.roots)}
+        return {str(directory / CONFIG_FILE) for directory in (self.roots.managed_config, self.roots.config)}
 
     def _read(self) -> Configuration:
         layers = find_layers(self.roots, self.edition, claude=self.claude)
@@ -73,13 +73,13 @@ class Current:
         return LayerRead(layer=good.layer, exists=True, digest=good.digest, hooks=good.hooks, problems=read.problems)
 
     def _models_in_force(self, models: Models) -> Models:
-        """A broken file leaves the models as they were; without any of them prompt hooks fail, and say so."""
+        """Return the models, or the last valid ones if a file is broken. Without models, prompt hooks fail."""
         for file in self._model_files():
             self._alarms.pop(file, None)
-        if not models.void:
+        if not models.broken:
             self._good_models = models
             return models
-        for file, why in models.void.items():
+        for file, why in models.broken.items():
             self._alarms[file] = f"{file} is broken and was not taken over ({why})"
         return self._good_models or models
 

@@ -1,8 +1,7 @@
-"""Processes that outlive a killed run: found by the cookie in their environment, and killed.
+"""Kill processes that outlive a killed run. They are found by the cookie in their environment.
 
-A child that called setsid is in no group of ours, and one that forks from session to session is hard to hit: it is
-looked for until nothing moves any more, for a bounded time. One that cleared its environment escapes; that is said, not
-hidden.
+A child that called setsid has left the process group, and one that keeps forking is hard to catch, so the search
+is repeated for a limited time until no process appears or vanishes. A process that cleared its environment escapes.
 """
 
 import os
@@ -12,19 +11,19 @@ import time
 SECONDS, SUSPICION = 2.0, 0.5
 QUIET = 3
 PAUSE = 0.002
-"""How long to look, how many looks in a row must find nothing that moves, and how long to wait between them."""
+"""Time limits after and before a process was killed, quiet scans in a row to stop at, seconds between scans."""
 
 
 def carriers(*cookies: str) -> list[int]:
-    """The processes that carry one of these cookies; empty where there is no process table to read."""
+    """Return the processes that have one of these cookies; empty where /proc cannot be read."""
     return _look({cookie.encode() for cookie in cookies})[0]
 
 
-def kill_all(*cookies: str, newer_than: int = 0) -> int:
-    """Kill every process that carries one of these cookies; how many there were.
+def kill_survivors(*cookies: str, newer_than: int = 0) -> int:
+    """Kill all processes that have one of these cookies. Return how many were killed.
 
-    Whoever is newer than the run's first process and vanishes while we look may be one that moves, or a stranger: as
-    long as nobody was hit, that is followed up only for a moment.
+    A process that is newer than the first one of the run and vanishes during a scan may have forked and exited, or be
+    unrelated. Until one was killed, such processes extend the search only for a moment.
     """
     wanted = {cookie.encode() for cookie in cookies}
     killed: set[int] = set()
@@ -32,7 +31,7 @@ def kill_all(*cookies: str, newer_than: int = 0) -> int:
     quiet = 0
     while wanted and quiet < QUIET and time.monotonic() - begun < (SECONDS if killed else SUSPICION):
         found, vanished = _look(wanted)
-        killed.update(pid for pid in found if _signalled(pid))
+        killed.update(pid for pid in found if _send_signal(pid))
         moving = any(pid > newer_than for pid in vanished)
         quiet = 0 if found or moving else quiet + 1
         time.sleep(PAUSE)
@@ -40,7 +39,7 @@ def kill_all(*cookies: str, newer_than: int = 0) -> int:
 
 
 def _look(wanted: set[bytes]) -> tuple[list[int], list[int]]:
-    """Who carries a cookie, newest first, and who vanished before we got there: perhaps one that moves."""
+    """Return the processes with a cookie, newest first, and those that vanished during the scan."""
     found: list[int] = []
     vanished: list[int] = []
     for pid in sorted(_processes(), reverse=True):
@@ -56,17 +55,17 @@ def _look(wanted: set[bytes]) -> tuple[list[int], list[int]]:
 
 def _processes() -> list[int]:
     try:
-        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]  # noqa: PTH208 - quick
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]  # noqa: PTH208 - faster
     except OSError:
         return []
 
 
 def _environment(pid: int) -> list[bytes]:
-    with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - quick
+    with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - faster
         return file.read().split(b"\0")
 
 
-def _signalled(pid: int) -> bool:
+def _send_signal(pid: int) -> bool:
     try:
         os.kill(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

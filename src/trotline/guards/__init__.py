@@ -1,11 +1,11 @@
-"""Guards judge effects; one file per danger."""
+"""Guards match the effects of actions; one module per danger, with its cases in a TOML file."""
 
 from functools import cache
 from importlib import import_module
 
 from trotline.guards.guard import Guard
 
-NAMES = (
+GUARD_NAMES = (
     "backups",
     "cloud",
     "containers",
@@ -44,5 +44,6 @@ NAMES = (
 
 
 @cache
-def guards() -> tuple[Guard, ...]:
-    return tuple(import_module(f"trotline.guards.{name}").GUARD for name in NAMES)
+def load_guards() -> tuple[Guard, ...]:
+    """Import all guards."""
+    return tuple(import_module(f"trotline.guards.{name}").GUARD for name in GUARD_NAMES)

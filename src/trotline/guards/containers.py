@@ -1,155 +1,138 @@
-"""Containers: powers that let them out, and what is thrown away with them."""
+"""Guard: containers with access to the machine, and data that is deleted with containers."""
 
-from trotline.analysis.credentials import credential, directory_of_credentials
-from trotline.analysis.places import Place, place_of
-from trotline.analysis.step import GAP
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight, Test
-from trotline.pattern import pattern
+from trotline.analysis.locations import Location, locate
+from trotline.analysis.secret_files import classify_secret_file, is_secret_directory
+from trotline.analysis.shell.invocation import UNKNOWN_TEXT
+from trotline.domain.effects import Effect
+from trotline.formats.lazy_regex import lazy_regex
+from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
 
-_DATA = pattern(
+_DATABASE_DIRECTORY = lazy_regex(
     r"(?:^|\s)(?:/var/lib/[\w.-]*(?:sql|mongo|redis|elastic|kafka|rabbit|influx|etcd|cassandra|minio|neo4j)"
     r"|/bitnami|/data(?:/|\s|$)|/usr/share/elasticsearch/data|/var/opt/mssql)"
 )
-"""Where the images of databases keep what is in them."""
+"""Directories in which database images store their data."""
 
 
-def _verb(*verbs: str) -> Test:
-    def test(effect: Effect, _: Sight) -> bool:
-        return effect.verb in verbs
-
-    return test
-
-
-def _machine_inside(effect: Effect, sight: Sight) -> bool:
-    """The root, the system or a whole home is given to a container that may write there."""
-    if effect.verb != "mount":
-        return False
-    place = place_of(effect.path, sight.world)
-    secret = credential(effect.path) or directory_of_credentials(effect.path)
-    return bool(secret) or (effect.writes and place in {Place.ROOT, Place.SYSTEM, Place.HOME, Place.DEVICE})
+def _mounts_machine(effect: Effect, context: GuardContext) -> bool:
+    """Return whether credentials are mounted, or the root, the system or a home is mounted writable."""
+    if classify_secret_file(effect.path) or is_secret_directory(effect.path):
+        return True
+    location = locate(effect.path, context.environment)
+    return effect.writes and location in {Location.ROOT, Location.SYSTEM, Location.HOME, Location.DEVICE}
 
 
-def _all_removed(effect: Effect, _: Sight) -> bool:
-    """`rm -f $(docker ps -aq)`: whatever there is, also what belongs to other projects."""
-    return effect.verb == "remove" and effect.recursive and (effect.source == "all" or GAP in effect.target)
+def _has_no_names(effect: Effect, _: GuardContext) -> bool:
+    """Return whether all containers are removed, as in `rm -f $(docker ps -aq)`, also those of other projects."""
+    return effect.source == "all" or UNKNOWN_TEXT in effect.target
 
 
-def _data_inside(effect: Effect, _: Sight) -> bool:
-    return effect.verb == "delete inside" and effect.recursive and _DATA.search(effect.target) is not None
-
-
-def _forced(effect: Effect, _: Sight) -> bool:
-    return effect.recursive and effect.verb in {"remove", "remove image", "prune", "down", "delete inside", "stop"}
+def _is_database_directory(effect: Effect, _: GuardContext) -> bool:
+    return _DATABASE_DIRECTORY.search(effect.target) is not None
 
 
 GUARD = Guard(
     name="containers",
     danger="a container is let out, or takes data with it when it goes",
-    kinds=frozenset({"container"}),
-    rows=(
-        Row(
+    kinds={"container"},
+    rules=(
+        GuardRule(
             "let out",
-            _verb("privileged", "socket"),
-            "ask deny deny",
+            Filter(verbs={"privileged", "socket"}),
+            (ASK, DENY, DENY),
             "with {target} the container has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
-        Row(
+        GuardRule(
             "written",
-            _verb("manifest"),
-            "pass ask deny",
+            Filter(verbs={"manifest"}),
+            (PASS, ASK, DENY),
             "{target}: a container that is started from this file has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
-        Row(
-            "machine inside", _machine_inside, "ask deny deny", "{path} of this machine would be open to the container"
+        GuardRule(
+            "machine inside",
+            Filter(verbs={"mount"}, when=_mounts_machine),
+            (ASK, DENY, DENY),
+            "{path} of this machine would be open to the container",
         ),
-        Row(
+        GuardRule(
             "host network",
-            _verb("host network"),
-            "pass ask deny",
+            Filter(verbs={"host network"}),
+            (PASS, ASK, DENY),
             "the container would share the network of this machine",
         ),
-        Row("volumes", _verb("remove volume"), "ask deny deny", "{target}: volumes hold data, and nobody gets it back"),
-        Row("services", _verb("remove service"), "ask deny deny", "{target}: services of the swarm would go"),
-        Row("nothing left", _verb("scale to nothing"), "pass ask deny", "{target}: nothing of the service would run"),
-        Row("machine", _verb("remove machine"), "pass ask deny", "{target}: all that is in the machine would go"),
-        Row(
+        GuardRule(
+            "volumes",
+            Filter(verbs={"remove volume"}),
+            (ASK, DENY, DENY),
+            "{target}: volumes hold data, and nobody gets it back",
+        ),
+        GuardRule(
+            "services", Filter(verbs={"remove service"}), (ASK, DENY, DENY), "{target}: services of the swarm would go"
+        ),
+        GuardRule(
+            "nothing left",
+            Filter(verbs={"scale to nothing"}),
+            (PASS, ASK, DENY),
+            "{target}: nothing of the service would run",
+        ),
+        GuardRule(
+            "machine",
+            Filter(verbs={"remove machine"}),
+            (PASS, ASK, DENY),
+            "{target}: all that is in the machine would go",
+        ),
+        GuardRule(
             "all removed",
-            _all_removed,
-            "ask deny deny",
+            Filter(verbs={"remove"}, recursive=True, when=_has_no_names),
+            (ASK, DENY, DENY),
             "{target}: containers that nobody has named would go, running or not, with what is in them",
             "name the containers; docker compose down takes those of one project",
         ),
-        Row("data inside", _data_inside, "ask deny deny", "{target} is where a database in a container keeps its data"),
-        Row(
-            "forced", _forced, "pass ask deny", "{verb} {target}: running or used things would go, with what is in them"
+        GuardRule(
+            "data inside",
+            Filter(verbs={"delete inside"}, recursive=True, when=_is_database_directory),
+            (ASK, DENY, DENY),
+            "{target} is where a database in a container keeps its data",
         ),
-        Row(
+        GuardRule(
+            "forced",
+            Filter(verbs={"remove", "remove image", "prune", "down", "delete inside", "stop"}, recursive=True),
+            (PASS, ASK, DENY),
+            "{verb} {target}: running or used things would go, with what is in them",
+        ),
+        GuardRule(
             "secret in image",
-            _verb("secret in image"),
-            "pass ask deny",
+            Filter(verbs={"secret in image"}),
+            (PASS, ASK, DENY),
             "{target} would stand in the image for everybody who gets it",
             "give it with `--secret`, which is gone after the step that needs it",
         ),
-        Row("prune", _verb("prune"), "pass ask deny", "{target}: what is not used now would go"),
-        Row("push", _verb("push"), "pass ask deny", "{target} would be published"),
-        Row("inside", _verb("delete inside"), "pass ask deny", "{target} would be deleted in a running container"),
-        Row(
+        GuardRule("prune", Filter(verbs={"prune"}), (PASS, ASK, DENY), "{target}: what is not used now would go"),
+        GuardRule("push", Filter(verbs={"push"}), (PASS, ASK, DENY), "{target} would be published"),
+        GuardRule(
+            "inside",
+            Filter(verbs={"delete inside"}),
+            (PASS, ASK, DENY),
+            "{target} would be deleted in a running container",
+        ),
+        GuardRule(
             "other",
-            _verb("remove", "remove image", "remove network", "prune cache", "down", "stop", "exec", "write inside"),
-            "pass pass ask",
+            Filter(
+                verbs={
+                    "remove",
+                    "remove image",
+                    "remove network",
+                    "prune cache",
+                    "down",
+                    "stop",
+                    "exec",
+                    "write inside",
+                }
+            ),
+            (PASS, PASS, ASK),
             "{verb} {target} changes what runs in containers",
         ),
-    ),
-    stops=(
-        "docker run --privileged alpine sh",
-        "docker run -v /:/host alpine rm -rf /host/home",
-        "docker run --pid=host -it debian bash",
-        "docker run -v /var/run/docker.sock:/var/run/docker.sock tools",
-        "docker run --mount type=bind,source=/etc,target=/x alpine sh -c 'echo hi > /x/motd'",
-        "podman run --cap-add SYS_ADMIN fedora bash",
-        "docker volume rm ledger_data",
-        "docker volume prune -f",
-        "docker system prune --volumes -f",
-        "docker compose -f stack.yml down -v",
-        "docker-compose down --volumes",
-        "docker compose rm -fsv web",
-        "docker rm -fv ledger",
-        "docker rm -f ledger",
-        "docker rm -f $(docker ps -aq)",
-        "podman rm -fa",
-        "crictl rmp -fa",
-        "docker service scale ledger=0",
-        "docker exec ledger sh -c 'rm -rf /var/lib/mysql/*'",
-        "docker stop $(docker ps -q)",
-        "podman kill --all",
-        "docker build --build-arg NPM_TOKEN=$NPM_TOKEN .",
-        "docker rmi -f ledger:1",
-        "docker exec ledger rm -rf /var/lib/ledger",
-        "docker push registry.example/ledger:1",
-        "sudo docker --context far stack rm ledger",
-        "printf 'services:\\n  a:\\n    privileged: true\\n' > compose.yaml",
-    ),
-    passes=(
-        "docker ps -a",
-        "docker build -t ledger .",
-        "docker build --build-arg NODE_ENV=test .",
-        "docker run --rm -v $PWD:/app -w /app node:22 npm test",
-        "docker run --rm alpine rm -rf /etc",
-        "docker run -d -p 8080:80 nginx",
-        "docker compose --profile web up --wait",
-        "docker compose down",
-        "docker service scale ledger=3",
-        "docker compose logs -f web",
-        "docker exec ledger ls /srv",
-        "docker rm ledger",
-        "docker stop ledger",
-        "docker image prune",
-        "docker logs --tail 50 ledger",
-        "kind create cluster",
-        "echo docker system prune --force",
-        "printf 'services:\\n  a:\\n    image: web\\n' > compose.yaml",
     ),
 )

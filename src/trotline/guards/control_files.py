@@ -1,240 +1,189 @@
-"""Files that decide what runs next: hooks and settings of agents, editors, git and shells; and Trotline's own."""
+"""Guard: files that decide what runs next: hooks and settings of agents, editors, git, shells and Trotline."""
 
-from trotline.analysis.controls import control, control_directory
-from trotline.analysis.places import Place
-from trotline.analysis.step import GAP
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight, Test
-from trotline.pattern import pattern
+from trotline.analysis.control_paths import classify_control_file, is_control_directory
+from trotline.analysis.locations import Location
+from trotline.analysis.shell.invocation import UNKNOWN_TEXT
+from trotline.domain.effects import Effect
+from trotline.formats.lazy_regex import lazy_regex
+from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, Predicate
 
 _CHANGES = frozenset({"write", "delete", "permissions"})
-_FOR_LATER = pattern(r"\$GITHUB_(?:ENV|PATH)\b")
+_LATER_STEPS = lazy_regex(r"\$GITHUB_(?:ENV|PATH)\b")
 _PACKAGES = frozenset({"pkg:pypi/trotline", "pkg:brew/trotline"})
 
 
-def _kind(effect: Effect) -> str:
+def _get_control(effect: Effect) -> str:
+    """Return which kind of control file the effect changes, or ""."""
     if effect.kind not in _CHANGES:
         return ""
-    return control(effect.path) or (control(effect.target) if effect.target.startswith("/") else "")
+    return classify_control_file(effect.path) or (
+        classify_control_file(effect.target) if effect.target.startswith("/") else ""
+    )
 
 
-def _own(effect: Effect, sight: Sight) -> bool:
-    return effect.kind in _CHANGES | {"link"} and sight.place(effect) is Place.OWN
+def _controls(*kinds: str) -> Predicate:
+    """Match effects that change one of these kinds of control files."""
+    return lambda effect, _: _get_control(effect) in kinds
 
 
-def _own_service(effect: Effect, _: Sight) -> bool:
-    ended = effect.kind == "process" or (effect.kind == "system" and effect.verb == "stop service")
-    return ended and "trotline" in effect.target
+def _stops_service(effect: Effect, _: GuardContext) -> bool:
+    stops = effect.kind == "process" or (effect.kind == "system" and effect.verb == "stop service")
+    return stops and "trotline" in effect.target
 
 
-def _own_program(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "install" and effect.verb == "remove" and effect.package in _PACKAGES
+def _is_trotline_package(effect: Effect, _: GuardContext) -> bool:
+    return effect.package in _PACKAGES
 
 
-def _agent(verb: str) -> Test:
-    def test(effect: Effect, _: Sight) -> bool:
-        return effect.kind == "agent" and effect.verb == verb
-
-    return test
+def _replaces_control_directory(effect: Effect, _: GuardContext) -> bool:
+    replaces = effect.kind == "delete" or effect.verb in {"link", "move"} or effect.recursive
+    return replaces and is_control_directory(effect.path)
 
 
-def _own_command(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "control"
+def _changes_later_steps(effect: Effect, _: GuardContext) -> bool:
+    """Return whether a file is written from which a pipeline reads variables of later steps.
+
+    Only the pipeline knows where that file is, so the variable that names it is recognised.
+    """
+    by_variable = effect.kind == "write" and effect.path == UNKNOWN_TEXT
+    return (by_variable and _LATER_STEPS.search(effect.why) is not None) or _get_control(effect) == "later steps"
 
 
-def _of(*kinds: str) -> Test:
-    def test(effect: Effect, _: Sight) -> bool:
-        return _kind(effect) in kinds
-
-    return test
-
-
-def _directory(effect: Effect, _: Sight) -> bool:
-    replaced = effect.kind == "delete" or effect.verb in {"link", "move"} or effect.recursive
-    return effect.kind in _CHANGES and replaced and control_directory(effect.path)
-
-
-def _later_steps(effect: Effect, _: Sight) -> bool:
-    """The files that a pipeline takes variables and the search path of its later steps from; only it knows where."""
-    told = effect.kind == "write" and effect.path == GAP and _FOR_LATER.search(effect.why) is not None
-    return told or _kind(effect) == "later steps"
-
-
-def _option(effect: Effect, _: Sight) -> bool:
-    """`-` alone is no file for most programs, but what flows in or out."""
+def _is_named_like_option(effect: Effect, _: GuardContext) -> bool:
     name = effect.path.rpartition("/")[2]
-    return effect.kind == "write" and name.startswith("-") and name != "-"
+    return name.startswith("-") and name != "-"  # for most programs `-` is standard input or output
 
 
 GUARD = Guard(
     name="control_files",
     danger="files that decide what agents, editors, git and shells run next",
-    kinds=frozenset({"agent", "control", "delete", "install", "link", "permissions", "process", "system", "write"}),
-    rows=(
-        Row("guard's own", _own, "deny deny deny", "{path} belongs to Trotline", "ask the person", floor=True),
-        Row("guard's service", _own_service, "deny deny deny", "Trotline's service would be stopped", floor=True),
-        Row(
-            "guard's program", _own_program, "deny deny deny", "Trotline would be removed", "ask the person", floor=True
+    kinds={"agent", "control", "delete", "install", "link", "permissions", "process", "system", "write"},
+    rules=(
+        GuardRule(
+            "guard's own",
+            Filter(kinds=_CHANGES | {"link"}, locations={Location.OWN}),
+            (DENY, DENY, DENY),
+            "{path} belongs to Trotline",
+            "ask the person",
+            mandatory=True,
         ),
-        Row(
+        GuardRule(
+            "guard's service",
+            Filter(when=_stops_service),
+            (DENY, DENY, DENY),
+            "Trotline's service would be stopped",
+            mandatory=True,
+        ),
+        GuardRule(
+            "guard's program",
+            Filter(kinds={"install"}, verbs={"remove"}, when=_is_trotline_package),
+            (DENY, DENY, DENY),
+            "Trotline would be removed",
+            "ask the person",
+            mandatory=True,
+        ),
+        GuardRule(
             "guard's command",
-            _own_command,
-            "deny deny deny",
+            Filter(kinds={"control"}),
+            (DENY, DENY, DENY),
             "an agent does not change its own guard: {target}",
-            floor=True,
+            mandatory=True,
         ),
-        Row(
+        GuardRule(
             "agent",
-            _of("agent", "guard"),
-            "deny deny deny",
+            Filter(when=_controls("agent", "guard")),
+            (DENY, DENY, DENY),
             "{path} decides what the agent may do and what runs when it does",
             "show the person what you would change, and let them do it",
         ),
-        Row("git", _of("git"), "ask deny deny", "{path} can make git run other programs", "use git config for one key"),
-        Row("editor", _of("editor"), "ask deny deny", "{path} can make the editor run programs"),
-        Row("shell", _of("shell"), "ask deny deny", "{path} is read by every shell that is opened"),
-        Row("start", _of("start"), "deny deny deny", "{path} decides who may enter or what is started"),
-        Row(
+        GuardRule(
+            "git",
+            Filter(when=_controls("git")),
+            (ASK, DENY, DENY),
+            "{path} can make git run other programs",
+            "use git config for one key",
+        ),
+        GuardRule(
+            "editor", Filter(when=_controls("editor")), (ASK, DENY, DENY), "{path} can make the editor run programs"
+        ),
+        GuardRule(
+            "shell", Filter(when=_controls("shell")), (ASK, DENY, DENY), "{path} is read by every shell that is opened"
+        ),
+        GuardRule(
+            "start",
+            Filter(when=_controls("start")),
+            (DENY, DENY, DENY),
+            "{path} decides who may enter or what is started",
+        ),
+        # Many teams let agents write these files every day.
+        GuardRule(
             "instructions",
-            _of("instructions"),
-            "pass ask ask",  # many let their agents write these every day
+            Filter(when=_controls("instructions")),
+            (PASS, ASK, ASK),
             "{path} tells agents what to do, or what to leave alone",
             "show the person what you would write",
         ),
-        Row(
+        GuardRule(
             "unwatched agent",
-            _agent("unwatched"),
-            "ask deny deny",
+            Filter(kinds={"agent"}, verbs={"unwatched"}),
+            (ASK, DENY, DENY),
             "{target} would act without asking anybody",
             "start it without that option",
         ),
-        Row(
+        GuardRule(
             "agent's settings",
-            _agent("settings"),
-            "ask deny deny",
+            Filter(kinds={"agent"}, verbs={"settings"}),
+            (ASK, DENY, DENY),
             "`{target}` decides what an agent may use and what runs when it does",
             "show the person the line, and let them run it",
         ),
-        Row(
+        # `known_hosts` gets new entries every day.
+        GuardRule(
             "trust",
-            _of("trust"),
-            "pass ask deny",  # a new host is noted there every day
+            Filter(when=_controls("trust")),
+            (PASS, ASK, DENY),
             "{path} decides whom this machine believes, or which program it asks for credentials",
         ),
-        Row(
+        GuardRule(
             "pipeline",
-            _of("pipeline"),
-            "pass ask deny",
+            Filter(when=_controls("pipeline")),
+            (PASS, ASK, DENY),
             "{path} decides what runs on the build machines, with their secrets",
         ),
-        Row(
+        GuardRule(
             "later steps",
-            _later_steps,
-            "pass ask deny",
+            Filter(when=_changes_later_steps),
+            (PASS, ASK, DENY),
             "what later steps of the pipeline find and run would change",
             "set it for the one command that needs it",
         ),
-        Row(
+        # In any directory, because an agent may be configured to read it there.
+        GuardRule(
             "servers",
-            _of("servers"),
-            "pass ask deny",  # wherever it lies: an agent may be told to look there
+            Filter(when=_controls("servers")),
+            (PASS, ASK, DENY),
             "{path} names programs that an agent starts as its servers",
             "show the person what you would change",
         ),
-        Row(
+        GuardRule(
             "programs",
-            _of("programs"),
-            "pass ask deny",
+            Filter(when=_controls("programs")),
+            (PASS, ASK, DENY),
             "{path} is obeyed by every program of its kind that starts from now on",
             "give the option on the one line that needs it",
         ),
-        Row("directory", _directory, "ask deny deny", "{path} holds settings that decide what runs"),
-        Row(
+        GuardRule(
+            "directory",
+            Filter(kinds=_CHANGES, when=_replaces_control_directory),
+            (ASK, DENY, DENY),
+            "{path} holds settings that decide what runs",
+        ),
+        GuardRule(
             "name of an option",
-            _option,
-            "pass ask ask",
+            Filter(kinds={"write"}, when=_is_named_like_option),
+            (PASS, ASK, ASK),
             "{path} is called like an option: a later `*` hands it to a program, which obeys it",
             "give it a name that begins with a letter",
         ),
-    ),
-    stops=(
-        "echo '{}' > .cursor/hooks.json",
-        "sed -i s/deny/allow/ .claude/settings.json",
-        "rm .cursor/hooks.json",
-        "cp x ~/.codex/config.toml",
-        "tee .git/hooks/pre-commit < x",
-        "mv /tmp/d .cursor",
-        "chmod -x .cursor/hooks/guard.sh",
-        "echo 'alias ls=rm' >> ~/.bashrc",
-        "install -m755 x .git/hooks/post-checkout",
-        "echo x >> ~/.ssh/authorized_keys",
-        "touch .trotline/policy.toml",
-        "trotline uninstall --yes",
-        "trotline service stop",
-        "dcg allow everything",
-        "echo off > ~/.nah/state",
-        "ln -sf /dev/null .cursor/hooks.json",
-        "echo x >> ~/.ssh/known_hosts",
-        "echo 'never ask' >> AGENTS.md",
-        "cp x .cursor/rules/always.mdc",
-        "rm .cursorignore",
-        "echo insecure > ~/.curlrc",
-        "echo check_certificate=off | tee -a ~/.wgetrc",
-        "cp gems.yml ~/.gemrc",
-        "cp x.timer ~/.local/share/systemd/user/x.timer",
-        "echo 'import x' > .venv/lib/python3.13/site-packages/x.pth",
-        "sed -i s/root/me/ .devcontainer/devcontainer.json",
-        'echo ./bin >> "$GITHUB_PATH"',
-        "echo NODE_OPTIONS=-rx | tee -a $GITHUB_ENV",
-        "cp x ~/Library/Application\\ Support/Claude/claude_desktop_config.json",
-        "echo '{}' > tools/mcp.json",
-        "cp servers.json ~/.config/agent/mcp_config.json",
-        "sed -i s/ask/auto/ ~/.config/gemini/settings.json",
-        "echo off > ~/.config/cupcake/state",
-        "touch -- --use-compress-program=x",
-        "date > '-rf'",
-        "cp notes.txt ./--to-command=x",
-        "gawk -i inplace 'NR > 1' ~/.zshrc",
-        "patch .claude/settings.json looser.diff",
-        "patch -p1 -o .git/hooks/pre-push hook.sample x.diff",
-        "claude -p 'tidy up' --dangerously-skip-permissions",
-        "codex exec --yolo 'tidy up'",
-        "gemini --approval-mode=yolo -p x",
-        "claude mcp add notes -- npx notes-server",
-        "pip uninstall -y trotline",
-        "systemctl --user disable --now trotline.service",
-    ),
-    passes=(
-        "trotline explain 'ls'",
-        "trotline install --dry-run",
-        "cat .cursor/hooks.json",
-        "git config user.name",
-        "ls .git/hooks",
-        "echo x > src/settings.json",
-        "mkdir .github",
-        "grep -rn hooks .cursor",
-        "head -2 ~/.bashrc",
-        "echo done > docs/hooks.md",
-        "touch src/.keep",
-        "cat ~/.curlrc ~/.wgetrc",
-        "ls .venv/lib/python3.13/site-packages/*.pth",
-        "jq .image .devcontainer/devcontainer.json",
-        "wc -l $GITHUB_ENV",
-        "echo size=3 >> $GITHUB_OUTPUT",
-        "jq .servers tools/mcp.json",
-        "touch -- src/a-b",
-        "gpg -o - notes.gpg",
-        "git status",
-        "gawk '/alias/' ~/.zshrc",
-        "gawk -i inplace 'NR > 1' table.csv",
-        "patch -p1 < fix.diff",
-        "patch --dry-run .claude/settings.json looser.diff",
-        "echo '- run make test' >> CLAUDE.md",
-        "claude -p 'what does this do?'",
-        "claude mcp list",
-        "codex exec 'fix the tests'",
-        "systemctl --user status trotline",
-        "pip install -U trotline",
-        "ssh-keyscan build.example.org >> ~/.ssh/known_hosts",
     ),
 )

@@ -1,200 +1,140 @@
-"""Data in databases, stores and queues: dropped or emptied, or used to reach the machine they run on."""
+"""Guard: data in databases, stores and queues that is deleted, and databases that reach out to their machine."""
 
-from trotline.analysis.verbs import Deed
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight, opaque
-from trotline.pattern import pattern
+from trotline.analysis.service_verbs import VerbKind
+from trotline.domain.effects import Certainty, Effect
+from trotline.formats.lazy_regex import lazy_regex
+from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
 
-_TRIAL = pattern(r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])")
-_LOSES = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete", "erase"})
-_LOCAL = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
+_TEST_NAME = lazy_regex(
+    r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
+)
+_LOSES_DATA = frozenset({"ddl-drop", "ddl-alter", "truncate", "delete", "erase"})
+_LOCAL_HOSTS = {"", "localhost", "127.0.0.1", "::1", "db", "postgres", "mysql"}
 
 
-def _trial(effect: Effect) -> bool:
-    """A database that says of itself that it is for trying things out, on this machine."""
-    if effect.host not in _LOCAL:
+def _is_test_database(effect: Effect) -> bool:
+    """Return whether the database is on this machine and its name says that it is for tests."""
+    if effect.host not in _LOCAL_HOSTS:
         return False
     names = (effect.package, effect.target) if effect.source in {"database", "schema"} else (effect.package,)
-    return any(_TRIAL.search(name.lower()) for name in names if name) or effect.package.startswith(("/tmp/", ":"))  # noqa: S108 - a name to recognise
+    named = any(_TEST_NAME.search(name.lower()) for name in names if name)
+    return named or effect.package.startswith(("/tmp/", ":"))  # noqa: S108 - a name to recognise
 
 
-def _opens(sight: Sight) -> bool:
-    """Another database is opened beside the one that was named."""
-    return any(other.kind == "sql" and other.verb == "session" and other.writes for other in sight.effects)
+def _opens_another_database(context: GuardContext) -> bool:
+    return any(other.kind == "sql" and other.verb == "session" and other.writes for other in context.effects)
 
 
-def _reaches_out(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.verb == "unsafe-io"
+def _holds_real_data(effect: Effect, context: GuardContext) -> bool:
+    return not _is_test_database(effect) or _opens_another_database(context)
 
 
-def _gone(effect: Effect, sight: Sight) -> bool:
+def _loses_all_data(effect: Effect, context: GuardContext) -> bool:
     if effect.kind == "data":
-        return effect.verb == Deed.DESTROY
-    whole = effect.recursive and effect.verb in _LOSES
-    return whole and (not _trial(effect) or _opens(sight))
+        return effect.verb == VerbKind.DESTROY
+    return effect.recursive and effect.verb in _LOSES_DATA and _holds_real_data(effect, context)
 
 
-def _overwritten(effect: Effect, sight: Sight) -> bool:
-    changed = effect.kind == "sql" and effect.recursive and effect.verb == "modify"
-    return changed and (not _trial(effect) or _opens(sight))
+def _changes_all_rows(effect: Effect, _: GuardContext) -> bool:
+    return effect.verb != "modify" or not _is_test_database(effect)
 
 
-def _shut_down(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.verb == "stop" and effect.recursive
+def _is_not_comment(effect: Effect, _: GuardContext) -> bool:
+    return effect.source != "comment"
 
 
-def _ends(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.verb == "stop"
+def _is_in_memory(effect: Effect, context: GuardContext) -> bool:
+    return effect.package == ":memory:" and not _opens_another_database(context)
 
 
-def _leaves(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.verb == "send"
-
-
-def _changed_all(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.recursive and not (_trial(effect) and effect.verb == "modify")
-
-
-def _structure(effect: Effect, _: Sight) -> bool:
-    changes = effect.verb in {"ddl-drop", "ddl-alter", "privilege"}
-    return effect.kind == "sql" and changes and effect.source != "comment"
-
-
-def _in_memory(effect: Effect, sight: Sight) -> bool:
-    return effect.kind == "sql" and effect.package == ":memory:" and not _opens(sight)
-
-
-def _stops(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "data" and effect.verb in {Deed.STOP, Deed.GRANT}
-
-
-def _unseen(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.writes and opaque(effect)
-
-
-def _far(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "sql" and effect.writes and effect.host not in _LOCAL
-
-
-def _writes(effect: Effect, _: Sight) -> bool:
-    return effect.writes
+def _is_remote(effect: Effect, _: GuardContext) -> bool:
+    return effect.host not in _LOCAL_HOSTS
 
 
 GUARD = Guard(
     name="databases",
     danger="data is dropped or emptied, or a database is used to reach its machine",
-    kinds=frozenset({"sql", "data"}),
-    rows=(
-        Row(
+    kinds={"sql", "data"},
+    rules=(
+        GuardRule(
             "reaches out",
-            _reaches_out,
-            "deny deny deny",
+            Filter(kinds={"sql"}, verbs={"unsafe-io"}),
+            (DENY, DENY, DENY),
             "this statement makes the database read or write files, run programs or call other machines",
             "move data with the client's own means, from and to this machine",
         ),
-        Row("in memory", _in_memory, "pass pass pass", "{target} is gone with the program anyway"),
-        Row(
+        GuardRule(
+            "in memory",
+            Filter(kinds={"sql"}, when=_is_in_memory),
+            (PASS, PASS, PASS),
+            "{target} is gone with the program anyway",
+        ),
+        GuardRule(
             "gone",
-            _gone,
-            "ask deny deny",
+            Filter(when=_loses_all_data),
+            (ASK, DENY, DENY),
             "all of {target} would be gone; a database has no way back from that",
             "make a backup first, or name the rows with a WHERE; a person should do this",
         ),
-        Row(
+        GuardRule(
             "overwritten",
-            _overwritten,
-            "ask deny deny",
+            Filter(kinds={"sql"}, verbs={"modify"}, recursive=True, when=_holds_real_data),
+            (ASK, DENY, DENY),
             "every row of {target} would be changed, and a database does not keep what stood there",
             "name the rows with a WHERE",
         ),
-        Row(
+        GuardRule(
             "shut down",
-            _shut_down,
-            "ask deny deny",
+            Filter(kinds={"sql"}, verbs={"stop"}, recursive=True),
+            (ASK, DENY, DENY),
             "the database would be stopped for everybody who uses it",
             "a person should do this",
         ),
-        Row("ends", _ends, "pass ask deny", "what others do with this database would be ended", "ask whose work it is"),
-        Row(
+        GuardRule(
+            "ends",
+            Filter(kinds={"sql"}, verbs={"stop"}),
+            (PASS, ASK, DENY),
+            "what others do with this database would be ended",
+            "ask whose work it is",
+        ),
+        GuardRule(
             "leaves",
-            _leaves,
-            "pass ask deny",
+            Filter(kinds={"sql"}, verbs={"send"}),
+            (PASS, ASK, DENY),
             "the database would copy its data to another service",
             "write it to a file of the workspace",
         ),
-        Row(
+        GuardRule(
             "all rows",
-            _changed_all,
-            "pass ask deny",
+            Filter(kinds={"sql"}, recursive=True, when=_changes_all_rows),
+            (PASS, ASK, DENY),
             "every row of {target} would be changed",
             "name the rows with a WHERE",
         ),
-        Row("structure", _structure, "pass ask deny", "this changes the structure of {target}, or who may use it"),
-        Row("stops", _stops, "pass ask deny", "`{target}` takes data away, stops {host} or changes who may use it"),
-        Row("unseen", _unseen, "pass ask deny", "what would be done to the database cannot be seen: {why}"),
-        Row("far", _far, "pass ask deny", "this writes to a database on {host}"),
-        Row("writes", _writes, "pass pass ask", "this writes to {target}"),
-    ),
-    stops=(
-        "psql -d ledger -c 'DROP TABLE invoices'",
-        'psql postgres://app:pw@db.example/ledger -c "TRUNCATE invoices, payments"',
-        "mysql -u root -psecret ledger -e 'DELETE FROM invoices'",
-        "mysql -e 'DELETE FROM invoices WHERE 1=1' ledger",
-        "echo 'drop database ledger;' | mysql",
-        "sqlite3 ledger.db 'DELETE FROM invoices'",
-        "psql -d ledger -c 'DELETE FROM invoices WHERE id IS NOT NULL'",
-        "psql -d ledger -c 'UPDATE invoices SET paid = true'",
-        "psql -d ledger -c 'ALTER TABLE invoices DROP COLUMN total'",
-        "mysql ledger -e 'ALTER TABLE invoices TRUNCATE PARTITION p2024'",
-        "clickhouse-client -q 'ALTER TABLE invoices DELETE WHERE 1'",
-        "snowsql -q 'CREATE OR REPLACE TABLE invoices (id int)'",
-        "psql -c \"CREATE FUNCTION f() RETURNS int AS 'x.so' LANGUAGE C\"",
-        "psql -c \"COPY invoices TO PROGRAM 'sh'\"",
-        "psql -c \"SELECT pg_read_file('/etc/hostname')\"",
-        "psql -c 'WITH gone AS (DELETE FROM invoices RETURNING *) SELECT count(*) FROM gone'",
-        "mysql -e '/*!50000 DROP TABLE invoices */'",
-        "dropdb ledger",
-        "pg_dropcluster 16 main --stop",
-        "pg_resetwal -f /var/lib/postgresql/16/main",
-        "cypher-shell -u neo4j 'MATCH (n) DETACH DELETE n'",
-        "mysqladmin -f drop ledger",
-        "redis-cli -h cache.example FLUSHALL",
-        "mongosh ledger --eval 'db.invoices.deleteMany({})'",
-        "kafka-topics --bootstrap-server k:9092 --delete --topic invoices",
-        "rabbitmqctl delete_vhost /shop",
-        "pg_restore --clean -d ledger dump.bin",
-        "psql -d ledger <<'EOF'\nDROP SCHEMA shop CASCADE;\nEOF",
-        "npx prisma migrate reset --force",
-        "rails db:drop",
-        "mysqladmin -h far.example shutdown",
-        "mysql -e 'PURGE BINARY LOGS BEFORE NOW()'",
-        "psql -d ledger -c \"DO \\$\\$ BEGIN EXECUTE 'DROP TABLE invoices'; END \\$\\$\"",
-        "duckdb ledger.db \"COPY invoices TO 's3://shop/invoices.parquet'\"",
-    ),
-    passes=(
-        "psql -d ledger -c 'SELECT count(*) FROM invoices'",
-        "psql -c \"SELECT 'DROP TABLE invoices'\"",
-        'psql -d ledger -c "UPDATE invoices SET paid = true WHERE id = 7"',
-        "psql -d ledger_test -c 'TRUNCATE invoices'",
-        "psql -d ledger_test -c 'UPDATE invoices SET paid = true'",
-        "psql -d ledger -c 'ALTER TABLE invoices ALTER COLUMN total DROP DEFAULT'",
-        "psql -d ledger -c 'DELETE FROM invoices WHERE paid_at IS NOT NULL'",
-        "psql -d ledger -c 'CREATE OR REPLACE VIEW paid AS SELECT 1'",
-        "dropdb ledger_test",
-        "createdb ledger",
-        "psql -d ledger -c 'CREATE TEMP TABLE t AS SELECT 1; DROP TABLE t'",
-        "sqlite3 :memory: 'CREATE TABLE t (a); DROP TABLE t'",
-        "mysql -e 'SHOW TABLES' ledger",
-        "mysql -e 'EXPLAIN DELETE FROM invoices' ledger",
-        "sqlite3 ledger.db '.schema'",
-        "sqlite3 /tmp/scratch.db 'DROP TABLE t'",
-        "redis-cli GET cart:7",
-        "cypher-shell 'MATCH (n:Invoice {id: 7}) DELETE n'",
-        "pg_resetwal -n /var/lib/postgresql/16/main",
-        "mongosh ledger --eval 'db.invoices.find({}).limit(3)'",
-        "kafka-topics --bootstrap-server k:9092 --list",
-        "pg_dump ledger > ledger.sql",
-        "alembic upgrade head",
-        "git commit -m 'DROP TABLE invoices'",
+        GuardRule(
+            "structure",
+            Filter(kinds={"sql"}, verbs={"ddl-drop", "ddl-alter", "privilege"}, when=_is_not_comment),
+            (PASS, ASK, DENY),
+            "this changes the structure of {target}, or who may use it",
+        ),
+        GuardRule(
+            "stops",
+            Filter(kinds={"data"}, verbs={VerbKind.STOP, VerbKind.GRANT}),
+            (PASS, ASK, DENY),
+            "`{target}` takes data away, stops {host} or changes who may use it",
+        ),
+        GuardRule(
+            "unseen",
+            Filter(kinds={"sql"}, writes=True, certainty=Certainty.OPAQUE),
+            (PASS, ASK, DENY),
+            "what would be done to the database cannot be seen: {why}",
+        ),
+        GuardRule(
+            "far",
+            Filter(kinds={"sql"}, writes=True, when=_is_remote),
+            (PASS, ASK, DENY),
+            "this writes to a database on {host}",
+        ),
+        GuardRule("writes", Filter(writes=True), (PASS, PASS, ASK), "this writes to {target}"),
     ),
 )

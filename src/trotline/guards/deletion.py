@@ -1,225 +1,177 @@
-"""Files that nobody gets back."""
+"""Guard: files that are deleted and cannot be restored."""
 
-from trotline.analysis.credentials import credential
-from trotline.analysis.places import Place, whole
-from trotline.analysis.step import GAP
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight
+from trotline.analysis.locations import Location, strip_wildcards
+from trotline.analysis.secret_files import classify_secret_file
+from trotline.analysis.shell.invocation import UNKNOWN_TEXT
+from trotline.domain.effects import Effect
+from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
 
-_OVERWRITES = frozenset({"shred", "wipe", "srm"})
-_GONE_FOR_EVER = {Place.ROOT, Place.SYSTEM, Place.HOME, Place.DEVICE}
-
-
-def _everything(effect: Effect, sight: Sight) -> bool:
-    """Root, a home, a part of the system: as a whole, or by a pattern that takes all of it."""
-    place = sight.place(effect)
-    if place is Place.DEVICE:
-        return True
-    if place in {Place.ROOT, Place.HOME}:
-        return effect.recursive or whole(effect.path) != effect.path.rstrip("/")
-    return place is Place.SYSTEM
-
-
-def _above_unknown(effect: Effect, _: Sight) -> bool:
-    """`rm -rf "$X/"`: with X empty this is root."""
-    return effect.recursive and effect.path.rstrip("/*") in {GAP, ""} and effect.path.startswith(GAP + "/")
-
-
-def _history(effect: Effect, sight: Sight) -> bool:
-    return sight.place(effect) is Place.GIT
-
-
-def _workspace(effect: Effect, sight: Sight) -> bool:
-    return effect.recursive and sight.place(effect) is Place.WORKSPACE
-
-
+_OUTSIDE = frozenset({Location.PERSONAL, Location.ELSEWHERE})
 _CACHES = (
     ".cache/ .bun/install/cache .cargo/git .cargo/registry .gradle/caches .ivy2/cache .m2/repository .npm/_cacache"
     " .npm/_npx .nuget/packages .pnpm-store .pub-cache .terraform.d/plugin-cache .yarn/cache Library/Caches/"
     " Library/Developer/Xcode/DerivedData go/pkg/mod"
 ).split()
-"""Below a home, where programs keep what they fetch or make again; after a slash something must follow."""
+"""Directories below a home whose content programs fetch or build again; after a slash something must follow."""
 
 
-def _cache(effect: Effect, sight: Sight) -> bool:
-    below = whole(effect.path).removeprefix(sight.world.home.rstrip("/") + "/")
-    kept = below in _CACHES or any(below.startswith(name.rstrip("/") + "/") for name in _CACHES)
-    return effect.recursive and kept and sight.place(effect) is Place.PERSONAL
+def _deletes_everything(effect: Effect, context: GuardContext) -> bool:
+    """Return whether a device, the root, a home or a part of the system is deleted as a whole or by a wildcard."""
+    location = context.locate(effect)
+    if location in {Location.ROOT, Location.HOME}:
+        return effect.recursive or _takes_all_files(effect, context)
+    return location in {Location.SYSTEM, Location.DEVICE}
 
 
-def _outside(effect: Effect, sight: Sight) -> bool:
-    return effect.recursive and sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
+def _takes_all_files(effect: Effect, _: GuardContext) -> bool:
+    """Return whether the path ends in a wildcard for all files of a directory, as in `rm ~/Documents/*`."""
+    return strip_wildcards(effect.path) != effect.path.rstrip("/")
 
 
-def _outside_workspace(effect: Effect, sight: Sight) -> bool:
-    return sight.place(effect) in {Place.PERSONAL, Place.ELSEWHERE}
+def _starts_with_unknown(effect: Effect, _: GuardContext) -> bool:
+    """Return whether an empty variable would make the path the root, as in `rm -rf "$X/"`."""
+    return effect.path.rstrip("/*") in {UNKNOWN_TEXT, ""} and effect.path.startswith(UNKNOWN_TEXT + "/")
 
 
-def _all_in_it(effect: Effect, sight: Sight) -> bool:
-    """`rm ~/Documents/*`: all files of a directory, one by one."""
-    return _outside_workspace(effect, sight) and whole(effect.path) != effect.path.rstrip("/")
+def _is_cache(effect: Effect, context: GuardContext) -> bool:
+    below_home = strip_wildcards(effect.path).removeprefix(context.environment.home.rstrip("/") + "/")
+    return below_home in _CACHES or any(below_home.startswith(name.rstrip("/") + "/") for name in _CACHES)
 
 
-def _by_pattern(effect: Effect, sight: Sight) -> bool:
-    return "*" in effect.path and _outside_workspace(effect, sight)
+def _has_wildcard(effect: Effect, _: GuardContext) -> bool:
+    return "*" in effect.path
 
 
-def _overwritten(effect: Effect, sight: Sight) -> bool:
-    return effect.verb in _OVERWRITES and _outside_workspace(effect, sight)
+def _deletes_key(effect: Effect, _: GuardContext) -> bool:
+    return effect.verb != "move" and classify_secret_file(effect.path) != ""
 
 
-def _key(effect: Effect, sight: Sight) -> bool:
-    return effect.verb != "move" and credential(effect.path) != "" and _outside_workspace(effect, sight)
+def _deletes_terraform_state(effect: Effect, context: GuardContext) -> bool:
+    deletes = effect.verb != "move" and effect.path.endswith(".tfstate")
+    return deletes and context.locate(effect) is not Location.TEMPORARY
 
 
-def _state(effect: Effect, sight: Sight) -> bool:
-    return effect.verb != "move" and effect.path.endswith(".tfstate") and sight.place(effect) is not Place.TEMPORARY
+def _is_selected_by_search(effect: Effect, context: GuardContext) -> bool:
+    """Return whether `find` or `rsync --delete` selects the files, so that the command does not name them."""
+    selected = effect.source == "selected" or "--delete" in effect.verb
+    return selected and context.locate(effect) is not Location.TEMPORARY
 
 
-def _found(effect: Effect, sight: Sight) -> bool:
-    """By find, or because it is not in the source of a copy: nobody has named it."""
-    chosen = effect.source == "selected" or "--delete" in effect.verb
-    return chosen and sight.place(effect) is not Place.TEMPORARY
+def _is_temporary_root(effect: Effect, context: GuardContext) -> bool:
+    return strip_wildcards(effect.path) in context.environment.temporary
 
 
-def _temporary_itself(effect: Effect, sight: Sight) -> bool:
-    return effect.recursive and whole(effect.path) in sight.world.temporary
-
-
-def _unknown(effect: Effect, sight: Sight) -> bool:
-    return effect.recursive and sight.place(effect) is Place.UNKNOWN
-
-
-def _anything(effect: Effect, _: Sight) -> bool:
-    return effect.recursive and effect.path == GAP
+def _is_unknown_path(effect: Effect, _: GuardContext) -> bool:
+    return effect.path == UNKNOWN_TEXT
 
 
 GUARD = Guard(
     name="deletion",
     danger="files that nobody gets back",
-    kinds=frozenset({"delete"}),
-    rows=(
-        Row(
+    kinds={"delete"},
+    rules=(
+        GuardRule(
             "temporary directory itself",
-            _temporary_itself,
-            "pass pass deny",
+            Filter(recursive=True, when=_is_temporary_root),
+            (PASS, PASS, DENY),
             "{path} is everybody's: programs that run now keep files there",
             "delete the directory that you made in it",
         ),
-        Row(
+        GuardRule(
             "everything",
-            _everything,
-            "deny deny deny",
+            Filter(when=_deletes_everything),
+            (DENY, DENY, DENY),
             "{path} would be deleted, and nobody gets it back",
             "name the files or the directory inside the workspace that you mean",
-            floor=True,
+            mandatory=True,
         ),
-        Row(
+        GuardRule(
             "maybe everything",
-            _above_unknown,
-            "ask deny deny",
+            Filter(recursive=True, when=_starts_with_unknown),
+            (ASK, DENY, DENY),
             "the path begins with something that is not known ({why}); if it is empty, this is the whole file system",
         ),
-        Row(
-            "history", _history, "deny deny deny", "{path} is the repository's history", "use git to undo what you did"
+        GuardRule(
+            "history",
+            Filter(locations={Location.GIT}),
+            (DENY, DENY, DENY),
+            "{path} is the repository's history",
+            "use git to undo what you did",
         ),
-        Row("workspace", _workspace, "ask deny deny", "{path} is the whole workspace", "name what you mean in it"),
-        Row("cache", _cache, "pass ask deny", "{path} is outside the workspace; programs have to fetch it again"),
-        Row(
-            "outside", _outside, "ask deny deny", "{path} is outside the workspace", "delete inside the workspace only"
+        GuardRule(
+            "workspace",
+            Filter(recursive=True, locations={Location.WORKSPACE}),
+            (ASK, DENY, DENY),
+            "{path} is the whole workspace",
+            "name what you mean in it",
         ),
-        Row(
-            "all in a directory",
-            _all_in_it,
-            "ask deny deny",
+        GuardRule(
+            "cache",
+            Filter(recursive=True, locations={Location.PERSONAL}, when=_is_cache),
+            (PASS, ASK, DENY),
+            "{path} is outside the workspace; programs have to fetch it again",
+        ),
+        GuardRule(
+            "outside",
+            Filter(recursive=True, locations=_OUTSIDE),
+            (ASK, DENY, DENY),
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
-        Row(
+        GuardRule(
+            "all in a directory",
+            Filter(locations=_OUTSIDE, when=_takes_all_files),
+            (ASK, DENY, DENY),
+            "{path} is outside the workspace",
+            "delete inside the workspace only",
+        ),
+        GuardRule(
             "overwritten first",
-            _overwritten,
-            "ask deny deny",
+            Filter(verbs={"shred", "wipe", "srm"}, locations=_OUTSIDE),
+            (ASK, DENY, DENY),
             "{path} is outside the workspace, and no program finds again what {verb} has deleted",
         ),
-        Row(
+        GuardRule(
             "key",
-            _key,
-            "ask deny deny",
+            Filter(locations=_OUTSIDE, when=_deletes_key),
+            (ASK, DENY, DENY),
             "{path} holds secrets, of which there may be no other copy",
             "move it to another name, and let the person delete it",
         ),
-        Row(
+        GuardRule(
             "state of Terraform",
-            _state,
-            "ask deny deny",
+            Filter(when=_deletes_terraform_state),
+            (ASK, DENY, DENY),
             "{path} is all that Terraform knows about what it has made; without it nobody can change or destroy that",
             "terraform state rm takes out one thing; move the file if it is in the way",
         ),
-        Row("by a pattern", _by_pattern, "pass ask deny", "{path} is outside the workspace", "name the files"),
-        Row(
+        GuardRule(
+            "by a pattern",
+            Filter(locations=_OUTSIDE, when=_has_wildcard),
+            (PASS, ASK, DENY),
+            "{path} is outside the workspace",
+            "name the files",
+        ),
+        GuardRule(
             "found by a search",
-            _found,
-            "pass ask deny",
+            Filter(when=_is_selected_by_search),
+            (PASS, ASK, DENY),
             "everything that a search finds would be deleted",
             "list it first",
         ),
-        Row(
+        GuardRule(
             "anything",
-            _anything,
-            "pass deny deny",
+            Filter(recursive=True, when=_is_unknown_path),
+            (PASS, DENY, DENY),
             "what would be deleted is not known at all: {why}",
             "name the files",
         ),
-        Row("unknown", _unknown, "pass ask deny", "what would be deleted is not known: {why}"),
-        Row("one file outside", _outside_workspace, "pass pass ask", "{path} is outside the workspace"),
-    ),
-    stops=(
-        "rm -rf ~",
-        "cd / && rm -rf *",
-        "find ~ -delete",
-        "rm -rf .git",
-        "rm -fr $PWD/../..",
-        "python3 -c 'import shutil; shutil.rmtree(\"/srv/ledger\")'",
-        "rsync -a --delete empty/ ~/",
-        "find ~ -exec rm -rf {} +",
-        "find . -name .git -exec rm -rf {} +",
-        "find / -type f | xargs rm -f",
-        "git ls-files -z | xargs -0 rm -f",
-        'X=~; rm -rf "$X"',
-        'rm -rf "$DIR/"',
-        "Remove-Item -Recurse -Force ~",
-        "Get-ChildItem ~ -Recurse | Remove-Item -Force",
-        "rmdir /s /q C:\\Windows",
-        "robocopy empty C:\\Users\\dev /MIR",
-        "mv ~ /tmp/gone",
-        "shred -u /etc/hosts",
-        "shred -uz ~/Documents/plan.txt",
-        "wipe -f ~/Documents/plan.txt",
-        "rm ~/Documents/*",
-        "rm ~/Pictures/2019-*",
-        "rm ~/.ssh/id_ed25519",
-        "rm infra/terraform.tfstate",
-    ),
-    passes=(
-        "rm -rf web/node_modules",
-        "rm -rf build/*",
-        "rm notes.txt",
-        "rm -rf /tmp/scratch-1",
-        "rm -rf ~/.cache/pip",
-        "rm -rf ~/.gradle/caches/*",
-        "echo rm -rf /",
-        'rm -rf "$(mktemp -d)"',
-        "git commit -m 'no more rm -rf /'",
-        "rmdir empty",
-        "rmdir /s /q build",
-        "Remove-Item -Recurse node_modules",
-        "mv a.txt b.txt",
-        "shred -u notes.txt",
-        "rm ~/Documents/plan.txt",
-        "rm infra/terraform.tfstate.backup",
-        "mv terraform.tfstate state.old",
-        "find . -name '*.orig' -print",
-        "find . -name __pycache__ -exec rm -rf {} +",
-        "find . -name '*.pyc' -print0 | xargs -0 rm -f",
+        GuardRule(
+            "unknown",
+            Filter(recursive=True, locations={Location.UNKNOWN}),
+            (PASS, ASK, DENY),
+            "what would be deleted is not known: {why}",
+        ),
+        GuardRule("one file outside", Filter(locations=_OUTSIDE), (PASS, PASS, ASK), "{path} is outside the workspace"),
     ),
 )

@@ -1,103 +1,117 @@
-"""Ways into the machine that were shut: ports, tunnels, firewalls, sockets; and what is seen and heard on it."""
+"""Guard: ways into the machine (ports, tunnels, firewalls, sockets) and what can be seen or heard on it."""
 
-from trotline.analysis.addresses import ENGINES, is_local
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight, Test
+from trotline.analysis.network_addresses import CONTAINER_SOCKETS
+from trotline.domain.effects import Effect
+from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, is_remote
 
-_EVERYWHERE = frozenset({"", "*", "::", "0.0.0.0"})  # noqa: S104 - names to recognise
-
-
-def _verb(kind: str, *verbs: str) -> Test:
-    def test(effect: Effect, _: Sight) -> bool:
-        return effect.kind == kind and effect.verb in verbs
-
-    return test
+_ALL_INTERFACES = frozenset({"", "*", "::", "0.0.0.0"})  # noqa: S104 - names to recognise
 
 
-def _socket(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "connect" and effect.verb == "socket" and effect.path.endswith(ENGINES)
+def _is_daemon_socket(effect: Effect, _: GuardContext) -> bool:
+    return effect.path.endswith(CONTAINER_SOCKETS)
 
 
-def _daemon(effect: Effect, _: Sight) -> bool:
-    """The port under which a container daemon obeys everybody."""
-    return effect.kind in {"fetch", "send"} and ":2375" in effect.target.partition("://")[2].partition("/")[0]
+def _is_daemon_port(effect: Effect, _: GuardContext) -> bool:
+    """Return whether the target is the port at which a container daemon takes unauthenticated requests."""
+    return ":2375" in effect.target.partition("://")[2].partition("/")[0]
 
 
-def _raw(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "connect" and effect.verb == "socket" and not effect.path and not is_local(effect.host)
+def _is_raw_connection(effect: Effect, context: GuardContext) -> bool:
+    return not effect.path and is_remote(effect, context)
 
 
-def _plain(effect: Effect, _: Sight) -> bool:
-    talks = effect.kind == "connect" and effect.verb in {"nc", "ncat", "netcat", "telnet", "socat", "rlogin"}
-    return talks and not is_local(effect.host)
+def _listens_everywhere(effect: Effect, context: GuardContext) -> bool:
+    return effect.host in _ALL_INTERFACES or is_remote(effect, context)
 
 
-def _listens(effect: Effect, _: Sight) -> bool:
-    everywhere = effect.host in _EVERYWHERE or not is_local(effect.host)
-    return effect.kind == "connect" and effect.verb == "listen" and everywhere
-
-
-def _scans(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "connect" and effect.verb == "scan" and not is_local(effect.host)
-
-
-def _fetched(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "fetch" and effect.host != "" and not is_local(effect.host)
+def _has_remote_host(effect: Effect, context: GuardContext) -> bool:
+    return effect.host != "" and is_remote(effect, context)
 
 
 GUARD = Guard(
     name="exposure",
     danger="ways into the machine that were shut, and what is seen on it",
-    kinds=frozenset({"connect", "system", "read", "fetch", "send"}),
-    rows=(
-        Row(
+    kinds={"connect", "system", "read", "fetch", "send"},
+    rules=(
+        GuardRule(
             "tunnel",
-            _verb("connect", "tunnel"),
-            "ask deny deny",
+            Filter(kinds={"connect"}, verbs={"tunnel"}),
+            (ASK, DENY, DENY),
             "{target} opens a way into this machine from everywhere",
             "serve on localhost, and let the person share it",
         ),
-        Row("daemon's socket", _socket, "ask deny deny", "{path} obeys everybody who reaches it, as root"),
-        Row("daemon's port", _daemon, "ask deny deny", "a container daemon obeys everybody who reaches it, as root"),
-        Row("firewall", _verb("system", "firewall"), "ask deny deny", "the firewall would be changed: {target}"),
-        Row("raw connection", _raw, "ask deny deny", "the shell itself would connect to {host}", "use curl"),
-        Row("way back", _verb("connect", "way back"), "pass ask deny", "{host} would get a way into this network"),
-        Row("listening", _listens, "pass ask deny", "everybody who reaches port {target} talks to this machine"),
-        Row("plain connection", _plain, "pass ask deny", "a connection to {host} that nobody can read along"),
-        Row("scan", _scans, "ask deny deny", "machines of others would be tried out: {target}"),
-        Row("traffic", _verb("read", "traffic"), "ask deny deny", "traffic of others would be read: {target}"),
-        Row("screen", _verb("read", "screen"), "ask deny deny", "what is on the person's screen would be read"),
-        Row("fetched", _fetched, "pass pass ask", "{host} would be asked, and a model reads what it answers"),
-        Row("clipboard", _verb("read", "clipboard"), "pass ask deny", "the person's clipboard would be read"),
-    ),
-    stops=(
-        "ngrok http 8080",
-        "cloudflared tunnel --url localhost:8080",
-        "tailscale funnel 8080",
-        "curl --unix-socket /var/run/docker.sock http://x/info",
-        "sudo iptables -F INPUT",
-        "ufw disable",
-        "Set-NetFirewallProfile -Profile Public -Enabled False",
-        "nc -l 9001",
-        "python3 -m http.server 9001",
-        "exec 3<>/dev/tcp/192.0.2.7/80",
-        "tcpdump -i en0",
-        "nmap 192.0.2.0/24",
-        "socat tcp-listen:9001,fork tcp:10.9.9.9:22",
-        "pfctl -d",
-        "ssh -R 9001:localhost:22 in.example.net",
-    ),
-    passes=(
-        "ufw status",
-        "iptables -L",
-        "ngrok version",
-        "nc -z localhost 6543",
-        "curl http://localhost:8123/ok",
-        "timeout 1 bash -c '</dev/tcp/localhost/5432'",
-        "tailscale status",
-        "echo ngrok http 80",
-        "cloudflared --version",
-        "npm run dev -- --port 3000",
-        "nmap localhost",
+        GuardRule(
+            "daemon's socket",
+            Filter(kinds={"connect"}, verbs={"socket"}, when=_is_daemon_socket),
+            (ASK, DENY, DENY),
+            "{path} obeys everybody who reaches it, as root",
+        ),
+        GuardRule(
+            "daemon's port",
+            Filter(kinds={"fetch", "send"}, when=_is_daemon_port),
+            (ASK, DENY, DENY),
+            "a container daemon obeys everybody who reaches it, as root",
+        ),
+        GuardRule(
+            "firewall",
+            Filter(kinds={"system"}, verbs={"firewall"}),
+            (ASK, DENY, DENY),
+            "the firewall would be changed: {target}",
+        ),
+        GuardRule(
+            "raw connection",
+            Filter(kinds={"connect"}, verbs={"socket"}, when=_is_raw_connection),
+            (ASK, DENY, DENY),
+            "the shell itself would connect to {host}",
+            "use curl",
+        ),
+        GuardRule(
+            "way back",
+            Filter(kinds={"connect"}, verbs={"way back"}),
+            (PASS, ASK, DENY),
+            "{host} would get a way into this network",
+        ),
+        GuardRule(
+            "listening",
+            Filter(kinds={"connect"}, verbs={"listen"}, when=_listens_everywhere),
+            (PASS, ASK, DENY),
+            "everybody who reaches port {target} talks to this machine",
+        ),
+        GuardRule(
+            "plain connection",
+            Filter(kinds={"connect"}, verbs={"nc", "ncat", "netcat", "telnet", "socat", "rlogin"}, when=is_remote),
+            (PASS, ASK, DENY),
+            "a connection to {host} that nobody can read along",
+        ),
+        GuardRule(
+            "scan",
+            Filter(kinds={"connect"}, verbs={"scan"}, when=is_remote),
+            (ASK, DENY, DENY),
+            "machines of others would be tried out: {target}",
+        ),
+        GuardRule(
+            "traffic",
+            Filter(kinds={"read"}, verbs={"traffic"}),
+            (ASK, DENY, DENY),
+            "traffic of others would be read: {target}",
+        ),
+        GuardRule(
+            "screen",
+            Filter(kinds={"read"}, verbs={"screen"}),
+            (ASK, DENY, DENY),
+            "what is on the person's screen would be read",
+        ),
+        GuardRule(
+            "fetched",
+            Filter(kinds={"fetch"}, when=_has_remote_host),
+            (PASS, PASS, ASK),
+            "{host} would be asked, and a model reads what it answers",
+        ),
+        GuardRule(
+            "clipboard",
+            Filter(kinds={"read"}, verbs={"clipboard"}),
+            (PASS, ASK, DENY),
+            "the person's clipboard would be read",
+        ),
     ),
 )

@@ -1,94 +1,55 @@
-"""Settings of git that run code: aliases, hooks, helpers, filters."""
+"""Guard: git settings that run code: aliases, hooks, helpers, filters."""
 
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight, Test
-
-
-def _is(*verbs: str) -> Test:
-    def when(effect: Effect, _: Sight) -> bool:
-        return effect.verb in verbs
-
-    return when
+from trotline.domain.effects import Effect
+from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, Guard, GuardContext, GuardRule
 
 
-def _store(effect: Effect, _: Sight) -> bool:
-    return effect.verb == "configure" and effect.target.startswith("credential.")
+def _is_credential_setting(effect: Effect, _: GuardContext) -> bool:
+    return effect.target.startswith("credential.")
 
 
 GUARD = Guard(
     name="git_settings",
     danger="code that git runs by itself from now on",
-    kinds=frozenset({"git"}),
-    rows=(
-        Row(
+    kinds={"git"},
+    rules=(
+        GuardRule(
             "command",
-            _is("configure-command"),
-            "ask deny deny",
+            Filter(verbs={"configure-command"}),
+            (ASK, DENY, DENY),
             "git would run this by itself from now on ({target}): {source}",
             "run the command itself, once, where it can be seen",
         ),
-        Row(
+        GuardRule(
             "hooks",
-            _is("configure-hooks"),
-            "ask deny deny",
+            Filter(verbs={"configure-hooks"}),
+            (ASK, DENY, DENY),
             "git would run the programs in {path} by itself from now on ({target})",
             "leave the hooks of the repository where they are",
         ),
-        Row(
+        GuardRule(
             "once",
-            _is("run-setting"),
-            "pass ask deny",
+            Filter(verbs={"run-setting"}),
+            (PASS, ASK, DENY),
             "git would run this because of {target}: {source}",
             "run the command itself",
         ),
-        Row(
+        GuardRule(
             "passwords",
-            _store,
-            "pass ask deny",
+            Filter(verbs={"configure"}, when=_is_credential_setting),
+            (PASS, ASK, DENY),
             "how git keeps passwords would change: {source}",
             "leave this to the person",
         ),
-        Row(
+        GuardRule(
             "checks",
-            _is("skip-hooks"),
-            "pass ask deny",
+            Filter(verbs={"skip-hooks"}),
+            (PASS, ASK, DENY),
             "the checks that the repository runs before a {target} would be left out",
             "run them, and mend what they find",
         ),
-        Row("setting", _is("configure"), "pass pass warn", "git's setting {target} would be changed"),
-    ),
-    stops=(
-        "git config alias.up '!sh run.sh'",
-        "git config --global core.hooksPath /tmp/mine",
-        "git config core.fsmonitor ./watch.sh",
-        "git config --local core.sshCommand 'nc -e sh'",
-        "git config set diff.pic.textconv ./show.sh",
-        "git config filter.zip.smudge ./unzip.sh",
-        "git config credential.helper '!tee /tmp/c'",
-        "git -c core.fsmonitor=./watch.sh status",
-        "git -c core.hooksPath=/tmp/mine commit -m x",
-        "git -c diff.external=./show.sh diff",
-        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.pager GIT_CONFIG_VALUE_0=./page.sh git log",
-        "git clone --template=/tmp/mine https://git.example/a.git",
-        "git clone 'ext::./serve.sh %S' copy",
-        "git fetch --upload-pack=./serve.sh ../other",
-        "git commit --no-verify -m x",
-        "git push --no-verify",
-        "git --exec-path=/tmp/mine status",
-    ),
-    passes=(
-        "git config user.email dev@team.example",
-        "git config --global pull.ff only",
-        "git config alias.sw switch",
-        "git config --get-all core.hooksPath",
-        "git config -l --show-origin",
-        "git config --unset core.hooksPath",
-        "git -c core.pager=cat log",
-        "git -c core.fsmonitor=false status",
-        "git --no-pager diff",
-        "git -c user.name=dev commit -m 'core.hooksPath is set'",
-        "git config core.editor vim",
-        "git clone -c core.autocrlf=false https://git.example/a.git",
-        "git config get alias.up",
+        GuardRule(
+            "setting", Filter(verbs={"configure"}), (PASS, PASS, WARN), "git's setting {target} would be changed"
+        ),
     ),
 )

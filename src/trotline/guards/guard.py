@@ -1,18 +1,25 @@
-"""A guard: one danger, the effects it looks at, and what it says about each of them by preset."""
+"""Guards, their rules and the matches of rules. A guard watches for one danger.
+
+The cases of each guard are in the TOML file beside it. Tests, docs and `trotline guards` read them; a hook never does.
+"""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from typing import NamedTuple
 
-from trotline.analysis.places import Place, place_of
-from trotline.analysis.scene import World
-from trotline.effects import Certainty, Effect
-from trotline.memory import Memory
-from trotline.verdicts import Permission
+import msgspec
+
+from trotline.analysis.locations import Location, locate
+from trotline.analysis.network_addresses import is_local
+from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.effects import Certainty, Effect
+from trotline.domain.history import History
+from trotline.domain.verdicts import Permission
 
 
-class Level(StrEnum):
-    """What a guard may do: nothing; be written down; tell the person; decide."""
+class GuardLevel(StrEnum):
+    """The level of a guard: disabled, only recorded, only warning, or enforced."""
 
     OFF = "off"
     MONITOR = "monitor"
@@ -20,9 +27,11 @@ class Level(StrEnum):
     ENFORCE = "enforce"
 
 
-class Says(StrEnum):
-    """What a row says in a preset; `warn` lets it go on and tells the person. No row says `note`: that is what is only
-    written down, because its guard monitors."""
+class RuleAction(StrEnum):
+    """The action of a rule in a preset, from mild to strict. `warn` lets the agent go on and tells the person.
+
+    No rule has `note`: matches of a guard that only monitors get it.
+    """
 
     PASS = "pass"  # noqa: S105 - no password
     NOTE = "note"
@@ -32,68 +41,122 @@ class Says(StrEnum):
 
     @property
     def permission(self) -> Permission:
-        return {Says.ASK: Permission.ASK, Says.DENY: Permission.DENY}.get(self, Permission.SILENT)
+        return _PERMISSIONS.get(self, Permission.NONE)
 
 
+_PERMISSIONS = {RuleAction.ASK: Permission.ASK, RuleAction.DENY: Permission.DENY}
+PASS, WARN, ASK, DENY = RuleAction.PASS, RuleAction.WARN, RuleAction.ASK, RuleAction.DENY
 PRESETS = ("standard", "strict", "paranoid")
 STANDARD = PRESETS[0]
+_SEVERITY = {location: number for number, location in enumerate(Location)}
+_ANY: frozenset[str] = frozenset()
 
 
-class Sight(NamedTuple):
-    """All that a guard may look at beside the effect in question."""
+class GuardContext(msgspec.Struct):
+    """Facts that a rule may use beside the effect itself."""
 
-    world: World
+    environment: Environment
     effects: Sequence[Effect] = ()
-    memory: Memory = Memory()
-    questioned: frozenset[Effect] = frozenset()  # effects that another guard would stop
+    history: History = History()
+    stopped: frozenset[Effect] = frozenset()  # effects that another guard stops
+    known_locations: dict[tuple[str, str], Location] = {}
 
-    def place(self, effect: Effect) -> Place:
-        """The more dangerous of what the line names and what that really is on the disk."""
-        places = {place_of(path, self.world) for path in (effect.path, effect.target) if path.startswith(("/", "…"))}
-        return min(places, key=list(Place).index, default=Place.UNKNOWN)
+    def locate(self, effect: Effect) -> Location:
+        """Return the location of the path or of what it points to on disk, whichever is more dangerous."""
+        key = (effect.path, effect.target)
+        if key not in self.known_locations:
+            found = [locate(path, self.environment) for path in key if path.startswith(("/", "…"))]
+            self.known_locations[key] = min(found, key=_SEVERITY.__getitem__, default=Location.UNKNOWN)
+        return self.known_locations[key]
 
 
-Test = Callable[[Effect, Sight], bool]
+Predicate = Callable[[Effect, GuardContext], bool]
 
 
-class Row(NamedTuple):
-    """A case of the danger. `says` holds one word for each preset; a floor cannot be lowered by a project."""
+class Filter(NamedTuple):
+    """Selects effects. Each field that is given lists the values that an effect may have.
+
+    `when` is for what the fields cannot express.
+    """
+
+    kinds: AbstractSet[str] = _ANY
+    verbs: AbstractSet[str] = _ANY
+    sources: AbstractSet[str] = _ANY
+    targets: AbstractSet[str] = _ANY
+    recursive: bool = False  # only recursive effects
+    writes: bool = False  # only effects that write
+    certainty: Certainty | None = None
+    locations: AbstractSet[Location] = frozenset()
+    when: Predicate | None = None
+
+    def accepts(self, effect: Effect, context: GuardContext) -> bool:
+        """Return whether the filter selects the effect."""
+        return (
+            (not self.verbs or effect.verb in self.verbs)
+            and (not self.kinds or effect.kind in self.kinds)
+            and (not self.sources or effect.source in self.sources)
+            and (not self.targets or effect.target in self.targets)
+            and (effect.recursive or not self.recursive)
+            and (effect.writes or not self.writes)
+            and (self.certainty is None or effect.certainty is self.certainty)
+            and (not self.locations or context.locate(effect) in self.locations)
+            and (self.when is None or self.when(effect, context))
+        )
+
+
+class GuardRule(NamedTuple):
+    """A rule of a guard. It has one action for each preset.
+
+    `reason` may name fields of the effect in braces; `instead` is advice. No policy can weaken a mandatory rule.
+    """
 
     name: str
-    when: Test
-    says: str
+    filter: Filter
+    actions: tuple[RuleAction, RuleAction, RuleAction]
     reason: str
     instead: str = ""
-    floor: bool = False
-    example: str = ""  # a line that does what was probably meant, and is let through
+    mandatory: bool = False
 
-    def under(self, preset: str) -> Says:
-        return Says(self.says.split()[PRESETS.index(preset)])
+    def get_action(self, preset: str) -> RuleAction:
+        """Return what the rule does in a preset."""
+        return self.actions[PRESETS.index(preset)]
 
 
 class Guard(NamedTuple):
+    """One danger, the kinds of effects in which it occurs, and the rules for it."""
+
     name: str
     danger: str
-    kinds: frozenset[str]
-    rows: tuple[Row, ...]
-    last: bool = False  # asked when the others have spoken
-    stops: tuple[str, ...] = ()  # lines that `strict` must stop
-    passes: tuple[str, ...] = ()  # lines that `standard` must let pass
+    kinds: AbstractSet[str]
+    rules: tuple[GuardRule, ...]
+    runs_last: bool = False  # after the other guards, whose matches it uses
+
+    def find_matches(self, context: GuardContext, preset: str) -> "list[RuleMatch]":
+        """Return the matches of all effects; the first rule that matches an effect decides about it."""
+        found = []
+        for effect in context.effects:
+            if effect.kind not in self.kinds:
+                continue
+            rule = next((rule for rule in self.rules if rule.filter.accepts(effect, context)), None)
+            if rule is not None and (action := rule.get_action(preset)) is not RuleAction.PASS:
+                found.append(RuleMatch(self.name, rule, action, effect))
+        return found
 
 
-class Opinion(NamedTuple):
-    """What a guard, a list or a rule says about one effect; of those that a layer brought, it names the layer."""
+class RuleMatch(NamedTuple):
+    """A rule of a guard, a list or a policy that matched an effect, and the action that follows."""
 
     guard: str
-    row: Row
-    says: Says
+    rule: GuardRule
+    action: RuleAction
     effect: Effect
-    layer: str = ""
-    would: Says = Says.PASS  # of one that is only noted: what it says where its guard decides
+    layer: str = ""  # the policy layer that has the rule
+    enforced_action: RuleAction = RuleAction.PASS  # the action if the guard did more than monitor
 
     @property
     def reason(self) -> str:
-        return self.row.reason.format(
+        """Return the reason of the rule, filled with values of the effect."""
+        return self.rule.reason.format(
             path=self.effect.path,
             verb=self.effect.verb,
             target=self.effect.target or self.effect.path,
@@ -104,17 +167,6 @@ class Opinion(NamedTuple):
         )
 
 
-def opinions(guard: Guard, sight: Sight, preset: str) -> list[Opinion]:
-    """What the guard says about the effects; the first row that fits an effect speaks for it."""
-    found = []
-    for effect in sight.effects:
-        if effect.kind not in guard.kinds:
-            continue
-        row = next((row for row in guard.rows if row.when(effect, sight)), None)
-        if row is not None and row.under(preset) is not Says.PASS:
-            found.append(Opinion(guard.name, row, row.under(preset), effect))
-    return found
-
-
-def opaque(effect: Effect) -> bool:
-    return effect.certainty is Certainty.OPAQUE
+def is_remote(effect: Effect, _: GuardContext) -> bool:
+    """Match effects whose host is another machine."""
+    return not is_local(effect.host)

@@ -1,244 +1,192 @@
-"""Code of strangers that would be installed, and packages that would go."""
+"""Guard: third-party code that is installed, and packages that are removed."""
 
-from trotline.analysis.reports import MALICIOUS, PERHAPS, UNREADABLE
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight, Test, opaque
+from trotline.analysis.packages.malware_reports import MALICIOUS, PERHAPS, UNREADABLE
+from trotline.domain.effects import Certainty, Effect
+from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, Guard, GuardContext, GuardRule, Predicate
 
 _LANGUAGES = ("pkg:pypi/", "pkg:npm/", "pkg:gem/", "pkg:cargo/")
-_LOCKS = frozenset(
+_LOCK_FILES = frozenset(
     "Cargo.lock Gemfile.lock Pipfile.lock Podfile.lock bun.lock bun.lockb composer.lock deno.lock flake.lock go.sum"
     " mix.lock npm-shrinkwrap.json package-lock.json packages.lock.json pdm.lock pnpm-lock.yaml poetry.lock"
     " pubspec.lock uv.lock yarn.lock".split()
 )
-_BY_GIT = frozenset("checkout restore patch".split())
-_GOES_IN = frozenset({"install", "fetch-and-run"})
+_GIT_WRITES = frozenset("checkout restore patch".split())
+_INSTALLS = frozenset({"install", "fetch-and-run"})
 
 
-def _is(*verbs: str, source: str = "", target: str = "") -> Test:
-    """An effect with one of these verbs, from this source, for these people."""
-
-    def when(effect: Effect, _: Sight) -> bool:
-        return (
-            effect.kind == "install"
-            and effect.verb in verbs
-            and (not source or effect.source == source)
-            and (not target or effect.target == target)
-        )
-
-    return when
+def _is_lock_file(effect: Effect, _: GuardContext) -> bool:
+    """Return whether a lock file is edited: it decides which code the next install brings."""
+    return effect.path.rpartition("/")[2] in _LOCK_FILES and effect.verb not in _GIT_WRITES
 
 
-def _lock(effect: Effect, _: Sight) -> bool:
-    """Who writes the file of versions and hashes by hand decides what the next plain install brings."""
-    return effect.kind == "write" and effect.path.rpartition("/")[2] in _LOCKS and effect.verb not in _BY_GIT
+def _is_reported_as(report: str) -> Predicate:
+    """Match packages about which the lists of this machine say `report`."""
+    return lambda effect, _: effect.why.startswith(report)
 
 
-def _mistaken(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "install" and effect.verb in _GOES_IN and "looks like" in effect.why
+def _resembles_another(effect: Effect, _: GuardContext) -> bool:
+    return "looks like" in effect.why
 
 
-def _because(begins: str) -> Test:
-    """What lists of the machine say about the package."""
-
-    def when(effect: Effect, _: Sight) -> bool:
-        return effect.kind == "install" and effect.why.startswith(begins)
-
-    return when
+def _is_unknown(effect: Effect, _: GuardContext) -> bool:
+    unread_manifest = effect.source == "manifest" and effect.certainty is Certainty.OPAQUE
+    return (effect.verb in _INSTALLS or unread_manifest) and bool(effect.why)
 
 
-def _unknown(effect: Effect, _: Sight) -> bool:
-    unread = effect.source == "manifest" and opaque(effect)
-    return effect.kind == "install" and (effect.verb in _GOES_IN or unread) and bool(effect.why)
+def _has_host(effect: Effect, _: GuardContext) -> bool:
+    return bool(effect.host)
 
 
-def _elsewhere(effect: Effect, _: Sight) -> bool:
-    return (
-        effect.kind == "install"
-        and effect.verb in _GOES_IN
-        and effect.source in {"index", "manifest"}
-        and bool(effect.host)
-    )
+def _has_name(effect: Effect, _: GuardContext) -> bool:
+    return bool(effect.package)
 
 
-def _other_source(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "install" and effect.verb == "source" and bool(effect.host)
+def _is_extension(effect: Effect, _: GuardContext) -> bool:
+    return effect.path.lower().endswith(".vsix")
 
 
-def _extension(effect: Effect, sight: Sight) -> bool:
-    return _is("install", source="path", target="user")(effect, sight) and effect.path.lower().endswith(".vsix")
-
-
-def _as_root(effect: Effect, sight: Sight) -> bool:
-    """A language's package with the rights of the machine's owner: its scripts run with them too."""
-    privileged = any(other.kind == "privilege" for other in sight.effects)
-    return privileged and effect.verb == "install" and effect.package.startswith(_LANGUAGES)
-
-
-def _named(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "install" and effect.verb in _GOES_IN and bool(effect.package)
+def _is_installed_as_root(effect: Effect, context: GuardContext) -> bool:
+    """Return whether a language package is installed as root; its install scripts run as root too."""
+    privileged = any(other.kind == "privilege" for other in context.effects)
+    return privileged and effect.package.startswith(_LANGUAGES)
 
 
 GUARD = Guard(
     name="packages",
     danger="code of strangers that is installed or run unseen, and packages that others need",
-    kinds=frozenset({"install", "write"}),
-    rows=(
-        Row(
+    kinds={"install", "write"},
+    rules=(
+        GuardRule(
             "lock file",
-            _lock,
-            "pass ask deny",
+            Filter(kinds={"write"}, when=_is_lock_file),
+            (PASS, ASK, DENY),
             "{path} says which code an install brings, and by which hash it is known",
             "let the package manager write it",
         ),
-        Row(
+        GuardRule(
             "malicious",
-            _because(MALICIOUS),
-            "deny deny deny",
+            Filter(kinds={"install"}, when=_is_reported_as(MALICIOUS)),
+            (DENY, DENY, DENY),
             "{package} must not be installed: {why}",
             "look for the package that was meant; if it is in the project already, tell the person at once",
         ),
-        Row(
+        GuardRule(
             "malicious versions",
-            _because(PERHAPS),
-            "warn ask deny",
+            Filter(kinds={"install"}, when=_is_reported_as(PERHAPS)),
+            (WARN, ASK, DENY),
             "{package}: {why}",
             "name a version that is not among them",
         ),
-        Row("list damaged", _because(UNREADABLE), "ask deny deny", "{package} cannot be looked up: {why}"),
-        Row(
+        GuardRule(
+            "list damaged",
+            Filter(kinds={"install"}, when=_is_reported_as(UNREADABLE)),
+            (ASK, DENY, DENY),
+            "{package} cannot be looked up: {why}",
+        ),
+        GuardRule(
             "mistaken name",
-            _mistaken,
-            "ask deny deny",
+            Filter(kinds={"install"}, verbs=_INSTALLS, when=_resembles_another),
+            (ASK, DENY, DENY),
             "{package} is perhaps not what was meant: {why}",
             "look the name up, and spell it as the registry does",
         ),
-        Row(
+        GuardRule(
             "unverified",
-            _is("unverified"),
-            "ask deny deny",
+            Filter(kinds={"install"}, verbs={"unverified"}),
+            (ASK, DENY, DENY),
             "nobody would check any more who made the packages ({target})",
             "leave the checks on",
         ),
-        Row(
+        GuardRule(
             "other source",
-            _other_source,
-            "ask deny deny",
+            Filter(kinds={"install"}, verbs={"source"}, when=_has_host),
+            (ASK, DENY, DENY),
             "packages would come from {host} from now on",
             "give the address once, for the package that needs it",
         ),
-        Row("another tap", _is("source"), "warn ask deny", "{target} would be a source of packages from now on"),
-        Row(
+        GuardRule(
+            "another tap",
+            Filter(kinds={"install"}, verbs={"source"}),
+            (WARN, ASK, DENY),
+            "{target} would be a source of packages from now on",
+        ),
+        GuardRule(
             "address",
-            _is("install", "fetch-and-run", source="url"),
-            "ask deny deny",
+            Filter(kinds={"install"}, verbs={"install", "fetch-and-run"}, sources={"url"}),
+            (ASK, DENY, DENY),
             "a package would be installed straight from {host}: no registry has seen it",
             "install it from the registry by its name and version",
         ),
-        Row(
+        GuardRule(
             "repository",
-            _is("install", "fetch-and-run", source="git"),
-            "pass ask deny",
+            Filter(kinds={"install"}, verbs={"install", "fetch-and-run"}, sources={"git"}),
+            (PASS, ASK, DENY),
             "code would be installed straight from a repository: {package}",
             "install a release from the registry, or name the commit in the project's files",
         ),
-        Row("other index", _elsewhere, "warn ask deny", "packages would come from {host}"),
-        Row(
+        GuardRule(
+            "other index",
+            Filter(kinds={"install"}, verbs=_INSTALLS, sources={"index", "manifest"}, when=_has_host),
+            (WARN, ASK, DENY),
+            "packages would come from {host}",
+        ),
+        GuardRule(
             "system package removed",
-            _is("remove", target="system"),
-            "ask deny deny",
+            Filter(kinds={"install"}, verbs={"remove"}, targets={"system"}),
+            (ASK, DENY, DENY),
             "{package} would be removed from the machine, with what needs it",
         ),
-        Row("removed", _is("remove"), "pass ask deny", "{package} would be removed"),
-        Row("as root", _as_root, "pass ask deny", "{package} would be installed with the rights of root"),
-        Row("system package", _is("install", target="system"), "pass ask deny", "this machine would get {package}"),
-        Row(
+        GuardRule(
+            "removed", Filter(kinds={"install"}, verbs={"remove"}), (PASS, ASK, DENY), "{package} would be removed"
+        ),
+        GuardRule(
+            "as root",
+            Filter(verbs={"install"}, when=_is_installed_as_root),
+            (PASS, ASK, DENY),
+            "{package} would be installed with the rights of root",
+        ),
+        GuardRule(
+            "system package",
+            Filter(kinds={"install"}, verbs={"install"}, targets={"system"}),
+            (PASS, ASK, DENY),
+            "this machine would get {package}",
+        ),
+        GuardRule(
             "extension from a file",
-            _extension,
-            "pass ask deny",
+            Filter(kinds={"install"}, verbs={"install"}, sources={"path"}, targets={"user"}, when=_is_extension),
+            (PASS, ASK, DENY),
             "{path} is code that the editor would run; no registry has seen it",
             "install it from the registry by its name",
         ),
-        Row("forced versions", _is("unlock"), "pass ask deny", "versions would change beyond what the project allows"),
-        Row(
-            "for the person", _is("install", target="user"), "pass pass ask", "{package} would be there in all projects"
+        GuardRule(
+            "forced versions",
+            Filter(kinds={"install"}, verbs={"unlock"}),
+            (PASS, ASK, DENY),
+            "versions would change beyond what the project allows",
         ),
-        Row("unknown package", _unknown, "pass pass ask", "what would be installed is not known: {why}"),
-        Row("new package", _named, "pass pass ask", "{package} would be installed"),
-        Row("setting", _is("setting", "clean-cache"), "pass pass warn", "{target} would be changed"),
-    ),
-    stops=(
-        "pip install reqeusts",
-        "npm i expres",
-        "npx crossenv",
-        "pip install https://files.elsewhere.example/a-1.0.tar.gz",
-        "npm install https://elsewhere.example/a.tgz",
-        "pip install git+https://git.example/team/a.git",
-        "cargo install --git https://git.example/team/a",
-        "npm i someone/something",
-        "pip install --extra-index-url https://elsewhere.example/simple internal-lib",
-        "PIP_INDEX_URL=https://elsewhere.example/simple pip install internal-lib",
-        "npm install --registry=https://elsewhere.example lefty",
-        "npm config set registry https://elsewhere.example",
-        "pip config set global.index-url https://elsewhere.example/simple",
-        "go env -w GOPROXY=https://elsewhere.example",
-        "go env -w GONOSUMDB=*",
-        "gem sources -a https://elsewhere.example",
-        "pip install --trusted-host elsewhere.example a",
-        "dnf install --nogpgcheck ./a.rpm",
-        "npm uninstall left-pad",
-        "uv pip uninstall numpy",
-        "poetry remove httpx",
-        "brew uninstall fzf",
-        "sudo apt-get purge nginx",
-        "sudo apt install nginx",
-        "pacman -Rns vim",
-        "sudo pip install numpy",
-        "npm audit fix --force",
-        "sed -i s/abc/def/ web/yarn.lock",
-        "cp /tmp/mine.lock uv.lock",
-        "cursor --install-extension build/theme.vsix",
-        "codium --force --install-extension=/tmp/theme.vsix",
-        "npm config set ignore-scripts false",
-        "echo reqeusts >> requirements.txt",
-        'cat > package.json <<\'END\'\n{"dependencies": {"lefty": "https://elsewhere.example/l.tgz"}}\nEND',
-        "echo registry=https://elsewhere.example | tee .npmrc",
-    ),
-    passes=(
-        "npm ci",
-        "npm install",
-        "npm install react",
-        "npm i -D typescript@5.4.2 @types/node",
-        "pip install -r requirements.txt",
-        "pip install 'httpx[http2]>=0.27'",
-        "pip install -e .",
-        "uv sync",
-        "uv add fastapi",
-        "uv run pytest -q",
-        "poetry install",
-        "poetry run pytest",
-        "cargo install --locked just",
-        "cargo build -p core",
-        "go get example.com/mod@v1.2.3",
-        "go test ./...",
-        "npx prettier --write src",
-        "npx create-react-app shop",
-        "yarn build",
-        "bundle exec rspec",
-        "brew install jq",
-        "windsurf --install-extension acme.theme@1.2.0",
-        "code --list-extensions --show-versions",
-        "apt list --installed",
-        "apt-get install -s nginx",
-        "pip list",
-        "npm config ls -l",
-        "go env GOMODCACHE",
-        "pip uninstall --help",
-        "make -j4 test",
-        "rm package-lock.json && npm install",
-        "cat poetry.lock",
-        "echo pip install reqeusts",
-        "echo httpx >> requirements.txt",
-        'cat > package.json <<\'END\'\n{"scripts": {"prepare": "husky"}, "dependencies": {"react": "^18"}}\nEND',
-        "echo reqeusts >> notes.md",
+        GuardRule(
+            "for the person",
+            Filter(kinds={"install"}, verbs={"install"}, targets={"user"}),
+            (PASS, PASS, ASK),
+            "{package} would be there in all projects",
+        ),
+        GuardRule(
+            "unknown package",
+            Filter(kinds={"install"}, when=_is_unknown),
+            (PASS, PASS, ASK),
+            "what would be installed is not known: {why}",
+        ),
+        GuardRule(
+            "new package",
+            Filter(kinds={"install"}, verbs=_INSTALLS, when=_has_name),
+            (PASS, PASS, ASK),
+            "{package} would be installed",
+        ),
+        GuardRule(
+            "setting",
+            Filter(kinds={"install"}, verbs={"setting", "clean-cache"}),
+            (PASS, PASS, WARN),
+            "{target} would be changed",
+        ),
     ),
 )

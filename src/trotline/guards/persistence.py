@@ -1,66 +1,27 @@
-"""What would be started again later, without the agent and without anybody asking."""
+"""Guard: commands that start again later, without the agent and without a question."""
 
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight
-
-
-def _removed(effect: Effect, _: Sight) -> bool:
-    return effect.verb == "remove"
-
-
-def _key(effect: Effect, _: Sight) -> bool:
-    return effect.verb == "ssh key"
-
-
-def _scheduled(effect: Effect, _: Sight) -> bool:
-    return effect.verb in {"crontab", "at", "batch", "schtasks", "start entry", "timer"}
-
-
-def _service(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "persist"
-
+from trotline.guards.guard import ASK, DENY, Filter, Guard, GuardRule
 
 GUARD = Guard(
     name="persistence",
     danger="what is started again later, without anybody asking",
-    kinds=frozenset({"persist"}),
-    rows=(
-        Row(
-            "removed", _removed, "ask deny deny", "all that is scheduled would be removed: {target}", "change one line"
+    kinds={"persist"},
+    rules=(
+        GuardRule(
+            "removed",
+            Filter(verbs={"remove"}),
+            (ASK, DENY, DENY),
+            "all that is scheduled would be removed: {target}",
+            "change one line",
         ),
-        Row("key", _key, "ask deny deny", "{target} would let in whoever has the key"),
-        Row(
+        GuardRule("key", Filter(verbs={"ssh key"}), (ASK, DENY, DENY), "{target} would let in whoever has the key"),
+        GuardRule(
             "scheduled",
-            _scheduled,
-            "ask deny deny",
+            Filter(verbs={"crontab", "at", "batch", "schtasks", "start entry", "timer"}),
+            (ASK, DENY, DENY),
             "something would be run later, when nobody looks ({verb})",
             "run it now, or show the person the line",
         ),
-        Row("service", _service, "ask deny deny", "{target} would be started with the machine"),
-    ),
-    stops=(
-        "crontab -r",
-        "echo '* * * * * ./x' | crontab -",
-        "at now + 1 hour < job.sh",
-        "systemctl enable x.service",
-        "launchctl load ~/Library/LaunchAgents/org.example.x.plist",
-        "ssh-copy-id me@in.example.net",
-        "schtasks /create /tn x /tr x.exe",
-        "loginctl enable-linger me",
-        "reg add HKCU\\Software\\Microsoft\\Windows\\CurrentVersion\\Run /v x /d x.exe",
-        "crontab jobs.txt",
-        "sudo update-rc.d x defaults",
-    ),
-    passes=(
-        "crontab -l",
-        "systemctl status cron",
-        "launchctl list org.example.x",
-        "systemctl is-enabled nginx",
-        "echo '* * * * *'",
-        "atq",
-        "cat /etc/crontab",
-        "grep cron README.md",
-        "schtasks /query /fo csv",
-        "ls /etc/cron.d",
+        GuardRule("service", Filter(), (ASK, DENY, DENY), "{target} would be started with the machine"),
     ),
 )

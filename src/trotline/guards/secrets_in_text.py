@@ -1,150 +1,151 @@
-"""Secrets in the texts of a conversation: prompts, files that are read or written, commands, calls, outputs."""
+"""Guard: secrets in texts: prompts, files that are read or written, commands, calls, outputs."""
 
 import posixpath
 
-from trotline.analysis.credentials import credential, is_dotenv
-from trotline.effects import Certainty, Effect
-from trotline.guards.guard import Guard, Row, Sight, Test
+from trotline.analysis.secret_files import classify_secret_file, is_dotenv
+from trotline.domain.effects import Certainty, Effect
+from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, Guard, GuardContext, GuardRule
 
-_DIRECTORIES = frozenset(
+_TEST_DIRECTORIES = frozenset(
     "test tests testing testdata __tests__ spec specs fixture fixtures __fixtures__ example examples sample samples"
     " mock mocks __mocks__ snapshots __snapshots__ cassettes".split()
 )
-_WORDS = ("example", "sample", "template", "fixture", "dummy", "mock", "placeholder")
-_TESTS = (".test.", ".spec.", "_test.", "_spec.")
+_TEST_WORDS = ("example", "sample", "template", "fixture", "dummy", "mock", "placeholder")
+_TEST_SUFFIXES = (".test.", ".spec.", "_test.", "_spec.")
+_REDACT = "take the value out, and say where it is kept instead; if it is live, it should be replaced"
 
 
-def _for_show(effect: Effect, sight: Sight) -> bool:
-    """A file of tests or examples by its place in the workspace; what is above the workspace says nothing."""
+def _is_test_or_example(effect: Effect, context: GuardContext) -> bool:
+    """Return whether the file is one of tests or examples by its name or its directory in the workspace."""
     path = effect.path
-    root = next((root for root in sight.world.roots if path.startswith(root.rstrip("/") + "/")), None)
+    root = next((root for root in context.environment.roots if path.startswith(root.rstrip("/") + "/")), None)
     below = path[len(root) :] if root is not None else "" if path.startswith("/") else path
     name = posixpath.basename(path).lower()
-    named = name.startswith("test_") or any(part in name for part in (*_WORDS, *_TESTS))
-    return path != "" and (named or not _DIRECTORIES.isdisjoint(posixpath.dirname(below).lower().split("/")))
+    named = name.startswith("test_") or any(part in name for part in (*_TEST_WORDS, *_TEST_SUFFIXES))
+    return path != "" and (named or not _TEST_DIRECTORIES.isdisjoint(posixpath.dirname(below).lower().split("/")))
 
 
-def _in(*sources: str, known: bool | None = None) -> Test:
-    """A secret in a text of these kinds."""
+def _is_dotenv_file(effect: Effect, _: GuardContext) -> bool:
+    """Return whether the file is where a project keeps its secrets, which git ignores."""
+    return is_dotenv(classify_secret_file(effect.path))
 
-    def test(effect: Effect, _: Sight) -> bool:
-        sure = effect.certainty is Certainty.KNOWN
-        return effect.verb == "secrets" and effect.source in sources and known in {None, sure}
-
-    return test
-
-
-def _shown(effect: Effect, sight: Sight) -> bool:
-    return _in("read", "write")(effect, sight) and _for_show(effect, sight)
-
-
-def _at_home(effect: Effect, sight: Sight) -> bool:
-    """Written where secrets of a project belong, which git is told to leave out."""
-    return _in("write")(effect, sight) and is_dotenv(credential(effect.path))
-
-
-def _unseen(effect: Effect, _: Sight) -> bool:
-    return effect.verb == "rest"
-
-
-_REDACT = "take the value out, and say where it is kept instead; if it is live, it should be replaced"
 
 GUARD = Guard(
     name="secrets_in_text",
     danger="secrets in prompts, in files that are read or written, in commands, calls and outputs",
-    kinds=frozenset({"content"}),
-    rows=(
-        Row(
+    kinds={"content"},
+    rules=(
+        GuardRule(
             "prompt",
-            _in("prompt", known=True),
-            "deny deny deny",
+            Filter(verbs={"secrets"}, sources={"prompt"}, certainty=Certainty.KNOWN),
+            (DENY, DENY, DENY),
             "the prompt holds a secret: {target} ({why})",
             _REDACT,
         ),
-        Row(
+        GuardRule(
             "perhaps in a prompt",
-            _in("prompt"),
-            "warn ask deny",
+            Filter(verbs={"secrets"}, sources={"prompt"}),
+            (WARN, ASK, DENY),
             "the prompt may hold a secret: {target} ({why})",
             _REDACT,
         ),
-        Row(
+        GuardRule(
             "tests and examples",
-            _shown,
-            "pass warn ask",
+            Filter(verbs={"secrets"}, sources={"read", "write"}, when=_is_test_or_example),
+            (PASS, WARN, ASK),
             "{path} holds what looks like a secret: {target} ({why})",
             "use a value that says that it is an example",
         ),
-        Row(
+        GuardRule(
             "file that is read",
-            _in("read", known=True),
-            "deny deny deny",
+            Filter(verbs={"secrets"}, sources={"read"}, certainty=Certainty.KNOWN),
+            (DENY, DENY, DENY),
             "{path} holds a secret: {target} ({why}); what an agent reads goes to a model",
             "ask the person to put the value somewhere else, or to tell you what you need to know about the file",
         ),
-        Row(
+        GuardRule(
             "perhaps in a file that is read",
-            _in("read"),
-            "warn ask deny",
+            Filter(verbs={"secrets"}, sources={"read"}),
+            (WARN, ASK, DENY),
             "{path} may hold a secret: {target} ({why})",
             "ask the person",
         ),
-        Row(
+        GuardRule(
             "environment file",
-            _at_home,
-            "pass warn ask",
+            Filter(verbs={"secrets"}, sources={"write"}, when=_is_dotenv_file),
+            (PASS, WARN, ASK),
             "a secret would be written into {path}: {target}",
             "let the person write it there",
         ),
-        Row(
+        GuardRule(
             "file that is written",
-            _in("write", known=True),
-            "warn deny deny",
+            Filter(verbs={"secrets"}, sources={"write"}, certainty=Certainty.KNOWN),
+            (WARN, DENY, DENY),
             "a secret would be written into {path}: {target} ({why})",
             "read it from the environment or from a secret manager when the program runs",
         ),
-        Row(
+        GuardRule(
             "perhaps in a file that is written",
-            _in("write"),
-            "pass warn ask",
+            Filter(verbs={"secrets"}, sources={"write"}),
+            (PASS, WARN, ASK),
             "perhaps a secret would be written into {path}: {target} ({why})",
             "read it from the environment or from a secret manager when the program runs",
         ),
-        Row(
+        GuardRule(
             "call of a server",
-            _in("arguments", known=True),
-            "ask deny deny",
+            Filter(verbs={"secrets"}, sources={"arguments"}, certainty=Certainty.KNOWN),
+            (ASK, DENY, DENY),
             "a secret would be given to a tool: {target}",
             "let the server read it where it is kept",
         ),
-        Row(
+        GuardRule(
             "perhaps in a call",
-            _in("arguments"),
-            "pass warn ask",
+            Filter(verbs={"secrets"}, sources={"arguments"}),
+            (PASS, WARN, ASK),
             "perhaps a secret would be given to a tool: {target}",
         ),
-        Row(
+        GuardRule(
             "command",
-            _in("command", known=True),
-            "warn ask deny",
+            Filter(verbs={"secrets"}, sources={"command"}, certainty=Certainty.KNOWN),
+            (WARN, ASK, DENY),
             "the command holds a secret, which then stands in its history and in the list of processes: {target}",
             "put it into a variable or a file that only its program reads",
         ),
-        Row("perhaps in a command", _in("command"), "pass warn ask", "the command may hold a secret: {target}"),
-        Row(
+        GuardRule(
+            "perhaps in a command",
+            Filter(verbs={"secrets"}, sources={"command"}),
+            (PASS, WARN, ASK),
+            "the command may hold a secret: {target}",
+        ),
+        GuardRule(
             "output",
-            _in("output", known=True),
-            "deny deny deny",
+            Filter(verbs={"secrets"}, sources={"output"}, certainty=Certainty.KNOWN),
+            (DENY, DENY, DENY),
             "what the tool gave back holds a secret: {target}",
             "Do not repeat it, do not write it anywhere, and tell the person that it was shown",
         ),
-        Row("perhaps in an output", _in("output"), "warn warn ask", "an output may hold a secret: {target}"),
-        Row("answer", _in("response", known=True), "warn warn warn", "the answer holds a secret: {target}"),
-        Row("perhaps in an answer", _in("response"), "pass warn warn", "the answer may hold a secret: {target}"),
-        Row(
+        GuardRule(
+            "perhaps in an output",
+            Filter(verbs={"secrets"}, sources={"output"}),
+            (WARN, WARN, ASK),
+            "an output may hold a secret: {target}",
+        ),
+        GuardRule(
+            "answer",
+            Filter(verbs={"secrets"}, sources={"response"}, certainty=Certainty.KNOWN),
+            (WARN, WARN, WARN),
+            "the answer holds a secret: {target}",
+        ),
+        GuardRule(
+            "perhaps in an answer",
+            Filter(verbs={"secrets"}, sources={"response"}),
+            (PASS, WARN, WARN),
+            "the answer may hold a secret: {target}",
+        ),
+        GuardRule(
             "rest of a long file",
-            _unseen,
-            "warn ask deny",
+            Filter(verbs={"rest"}),
+            (WARN, ASK, DENY),
             "{path} is too long to be looked at whole before it is read",
             "read the part of it that you need with a command",
         ),

@@ -1,26 +1,26 @@
-"""What is harmless alone and is not after what came before it in the same conversation."""
+"""Guard: actions that are harmless alone, but not after earlier ones of the same conversation."""
 
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight
+from trotline.domain.effects import Effect
+from trotline.guards.guard import ASK, DENY, WARN, Filter, Guard, GuardContext, GuardRule
 
-_HERE = ("localhost", "127.", "[::1]", "::1", "0.0.0.0")  # noqa: S104 - an address to recognise
-
-
-def _again(effect: Effect, sight: Sight) -> bool:
-    """Only what somebody would stop now, too: a person may have changed their mind since."""
-    return effect in sight.questioned and sight.memory.refused(effect)
+_LOCAL = ("localhost", "127.", "[::1]", "::1", "0.0.0.0")  # noqa: S104 - an address to recognise
 
 
-def _sends_after_secret(effect: Effect, sight: Sight) -> bool:
-    return effect.kind == "send" and sight.memory.secrets > 0 and not effect.host.startswith(_HERE)
+def _was_refused(effect: Effect, context: GuardContext) -> bool:
+    """Return whether the effect was refused before and is stopped now too: a person may have changed their mind."""
+    return effect in context.stopped and context.history.was_refused(effect)
 
 
-def _sends_after_injection(effect: Effect, sight: Sight) -> bool:
-    return effect.kind == "send" and sight.memory.injected > 0 and not effect.host.startswith(_HERE)
+def _follows_secret(effect: Effect, context: GuardContext) -> bool:
+    return context.history.secrets > 0 and not effect.host.startswith(_LOCAL)
 
 
-def _runs_what_it_wrote(effect: Effect, sight: Sight) -> bool:
-    return effect.kind == "execute" and effect.path != "" and sight.memory.wrote(effect.path)
+def _follows_injection(effect: Effect, context: GuardContext) -> bool:
+    return context.history.injected > 0 and not effect.host.startswith(_LOCAL)
+
+
+def _was_written_after_refusal(effect: Effect, context: GuardContext) -> bool:
+    return effect.path != "" and context.history.was_written(effect.path)
 
 
 GUARD = Guard(
@@ -30,32 +30,32 @@ GUARD = Guard(
         "delete write read send execute install sql git kube cloud infra container process disk permissions persist"
         " system link publish".split()
     ),
-    last=True,
-    rows=(
-        Row(
+    runs_last=True,
+    rules=(
+        GuardRule(
             "again in other words",
-            _again,
-            "deny deny deny",
+            Filter(when=_was_refused),
+            (DENY, DENY, DENY),
             "this was refused before in this conversation",
             "ask the person",
         ),
-        Row(
+        GuardRule(
             "secret, then send",
-            _sends_after_secret,
-            "ask deny deny",
+            Filter(kinds={"send"}, when=_follows_secret),
+            (ASK, DENY, DENY),
             "a secret was read in this conversation, and now something is sent to {host}",
         ),
-        Row(
+        GuardRule(
             "injection, then send",
-            _sends_after_injection,
-            "warn ask deny",
+            Filter(kinds={"send"}, when=_follows_injection),
+            (WARN, ASK, DENY),
             "a text in this conversation spoke to the model like an attacker, and now something is sent to {host}",
             "show the person what is sent, and why",
         ),
-        Row(
+        GuardRule(
             "written after a refusal, then run",
-            _runs_what_it_wrote,
-            "ask deny deny",
+            Filter(kinds={"execute"}, when=_was_written_after_refusal),
+            (ASK, DENY, DENY),
             "{path} was written after something had been refused, and nobody has looked into it",
             "show the person what the file does",
         ),

@@ -1,188 +1,161 @@
-"""Variables: all of them shown at once, or set so that other code runs or the guard looks elsewhere."""
+"""Guard: environment variables that are shown, or set so that other code runs or protection is bypassed."""
 
-from trotline.analysis.controls import OTHER_GUARDS
-from trotline.analysis.step import GAP
-from trotline.analysis.tools.variables import PROMPTS
-from trotline.effects import Effect
-from trotline.guards.guard import Guard, Row, Sight
-from trotline.pattern import pattern
+from trotline.analysis.control_paths import OTHER_GUARDS
+from trotline.analysis.programs.environment_variables import PROMPT_VARIABLES
+from trotline.analysis.shell.invocation import UNKNOWN_TEXT
+from trotline.domain.effects import Effect
+from trotline.formats.lazy_regex import lazy_regex
+from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, Predicate
 
-_SECRET_NAME = pattern(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
-_MOVES = frozenset(
+_SECRET_NAME = lazy_regex(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
+_SETTINGS_LOCATIONS = frozenset(
     "HOME XDG_CONFIG_HOME XDG_STATE_HOME XDG_RUNTIME_DIR CLAUDE_CONFIG_DIR CODEX_HOME GIT_CONFIG_GLOBAL"
     " GIT_CONFIG_SYSTEM GIT_CONFIG_PARAMETERS".split()
 )
-_OURS = "TROTLINE_"
-_THEIRS = tuple(f"{name.upper().replace('-', '_')}_" for name in OTHER_GUARDS)
+_OTHER_GUARDS = tuple(f"{name.upper().replace('-', '_')}_" for name in OTHER_GUARDS)
 _AGENTS = ("CLAUDECODE", "CLAUDE_CODE", "CURSOR_", "CODEX_", "GEMINI_CLI", "COPILOT_AGENT", "OPENCODE")
-_STARTS = frozenset("BASH_ENV ENV PROMPT_COMMAND PS0 PS4 PYTHONSTARTUP INPUTRC".split())
-_CHOSEN = frozenset("CC BROWSER GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS".split())
-_SHOWS = frozenset("bat cat code cursor delta ed emacs less more most nano nvim true vi vim : ssh".split())
-
-
-def _all(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "read" and effect.verb == "environment"
-
-
-def _secret(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "read" and effect.verb == "variable" and _SECRET_NAME.search(effect.target) is not None
-
-
-def _loads(effect: Effect, _: Sight) -> bool:
-    if effect.verb != "loader" or not effect.source:
-        return False
-    return effect.target.startswith(("LD_", "DYLD_")) and "LIBRARY_PATH" not in effect.target
-
-
-def _ours(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "environment" and effect.target.startswith(_OURS)
-
-
-def _moves(effect: Effect, _: Sight) -> bool:
-    if effect.kind != "environment" or effect.verb not in {"set", "unset"}:
-        return False
-    return effect.target in _MOVES
-
-
-def _searched(effect: Effect, sight: Sight) -> bool:
-    """Another search path: without what was in it before, or with a place in it where anybody may put a program."""
-    if effect.kind != "environment" or effect.verb == "unset" or not effect.source:
-        return False
-    parts = effect.source.split(":")
-    anybody = any(part in {".", "./"} or part.startswith(sight.world.temporary) for part in parts)
-    return (effect.target == "PATH" and GAP not in effect.source) or (
-        (effect.target == "PATH" or effect.verb == "loader") and anybody
-    )
-
-
-def _start(effect: Effect, _: Sight) -> bool:
-    prompt = effect.target in PROMPTS and not any(sign in effect.source for sign in ("$(", "`", GAP))
-    return effect.kind == "environment" and effect.target in _STARTS and effect.source != "" and not prompt
-
-
-_HARMLESS = {
-    "NODE_OPTIONS": pattern(
+_SHELL_START = frozenset("BASH_ENV ENV PROMPT_COMMAND PS0 PS4 PYTHONSTARTUP INPUTRC".split())
+_PROGRAM_CHOICES = frozenset("CC BROWSER GIT_SSH GIT_SSH_COMMAND GIT_ASKPASS SSH_ASKPASS".split())
+_VIEWERS = frozenset("bat cat code cursor delta ed emacs less more most nano nvim true vi vim : ssh".split())
+_HARMLESS_OPTIONS = {
+    "NODE_OPTIONS": lazy_regex(
         r"--(?:max-[\w-]+-size|stack-trace-limit|unhandled-rejections|trace-[\w-]+|dns-result-order)(?:=[\w-]+)?"
         r"|--(?:no-(?:deprecation|warnings)|enable-source-maps|experimental-vm-modules|openssl-legacy-provider)"
-        r"|--(?:preserve-symlinks|throw-deprecation|pending-deprecation|expose-gc|experimental-strip-types)|" + GAP
+        r"|--(?:preserve-symlinks|throw-deprecation|pending-deprecation|expose-gc|experimental-strip-types)|"
+        + UNKNOWN_TEXT
     ),
-    "RUBYOPT": pattern(r"-w|-W(?:\d|:[\w-]+)?|--(?:yjit|jit|enable=[\w-]+|disable=[\w-]+)"),
+    "RUBYOPT": lazy_regex(r"-w|-W(?:\d|:[\w-]+)?|--(?:yjit|jit|enable=[\w-]+|disable=[\w-]+)"),
 }
-"""Of the options of an interpreter, those with which it runs no more than it was given."""
+"""Options of interpreters that make them run no further code."""
 
-
-def _command(effect: Effect, _: Sight) -> bool:
-    """Compilers and ways to reach a host are chosen so every day; what shows a text need not be any program."""
-    if effect.kind != "environment" or effect.verb != "command" or not effect.source.strip():
-        return False
-    if effect.target in _HARMLESS:
-        return not all(_HARMLESS[effect.target].fullmatch(word) for word in effect.source.split())
-    chosen = effect.target in _CHOSEN and " " not in effect.source.strip()
-    return not chosen and effect.source.split()[0].rpartition("/")[2] not in _SHOWS
-
-
-def _agent(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "environment" and effect.target.startswith(_AGENTS)
-
-
-def _other_guard(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "environment" and effect.target.startswith(_THEIRS)
-
-
-_UNVERIFIED = pattern(
+_UNVERIFIED = lazy_regex(
     r"(?:NODE_TLS_REJECT_UNAUTHORIZED|PYTHONHTTPSVERIFY)=0|GIT_SSL_NO_VERIFY=(?:1|true)"
     r"|DOCKER_CONTENT_TRUST=(?:0|false)|COSIGN_\w*SKIP\w*=(?:1|true)"
     r"|GOSUMDB=off|GO(?:INSECURE|NOSUMCHECK|NOSUMDB)=.+|GOFLAGS=(?:.*\s)?-insecure(?:[\s=].*)?"
 )
-"""Settings with which a program takes what it gets from whoever answers, or without asking whether it was changed."""
+"""Settings that switch off the verification of servers or of downloaded content."""
 
 
-def _unverified(effect: Effect, _: Sight) -> bool:
-    return effect.kind == "environment" and bool(_UNVERIFIED.fullmatch(f"{effect.target}={effect.source.lower()}"))
+def _starts_with(*prefixes: str) -> Predicate:
+    """Match variables whose name starts with one of these prefixes."""
+    return lambda effect, _: effect.target.startswith(prefixes)
+
+
+def _has_secret_name(effect: Effect, _: GuardContext) -> bool:
+    return _SECRET_NAME.search(effect.target) is not None
+
+
+def _loads_code(effect: Effect, _: GuardContext) -> bool:
+    preloads = effect.target.startswith(("LD_", "DYLD_")) and "LIBRARY_PATH" not in effect.target
+    return effect.source != "" and preloads
+
+
+def _changes_search_path(effect: Effect, context: GuardContext) -> bool:
+    """Return whether a search path loses its earlier entries, or gets a directory to which anybody can write."""
+    is_path = effect.target == "PATH"
+    if effect.verb == "unset" or not effect.source:
+        return False
+    parts = effect.source.split(":")
+    writable = any(part in {".", "./"} or part.startswith(context.environment.temporary) for part in parts)
+    return (is_path and UNKNOWN_TEXT not in effect.source) or ((is_path or effect.verb == "loader") and writable)
+
+
+def _runs_at_shell_start(effect: Effect, _: GuardContext) -> bool:
+    plain_prompt = effect.target in PROMPT_VARIABLES and not any(
+        sign in effect.source for sign in ("$(", "`", UNKNOWN_TEXT)
+    )
+    return effect.source != "" and not plain_prompt
+
+
+def _names_other_command(effect: Effect, _: GuardContext) -> bool:
+    """Return whether the variable names a command beyond everyday choices of compilers, viewers and ssh programs."""
+    if not effect.source.strip():
+        return False
+    if effect.target in _HARMLESS_OPTIONS:
+        return not all(_HARMLESS_OPTIONS[effect.target].fullmatch(word) for word in effect.source.split())
+    everyday = effect.target in _PROGRAM_CHOICES and " " not in effect.source.strip()
+    return not everyday and effect.source.split()[0].rpartition("/")[2] not in _VIEWERS
+
+
+def _disables_verification(effect: Effect, _: GuardContext) -> bool:
+    return bool(_UNVERIFIED.fullmatch(f"{effect.target}={effect.source.lower()}"))
 
 
 GUARD = Guard(
     name="variables",
     danger="the environment shown, or set so that other code runs",
-    kinds=frozenset({"read", "environment"}),
-    rows=(
-        Row(
-            "all shown", _all, "pass deny deny", "all variables would be shown, secrets among them", "name the variable"
+    kinds={"read", "environment"},
+    rules=(
+        GuardRule(
+            "all shown",
+            Filter(kinds={"read"}, verbs={"environment"}),
+            (PASS, DENY, DENY),
+            "all variables would be shown, secrets among them",
+            "name the variable",
         ),
-        Row(
+        GuardRule(
             "secret shown",
-            _secret,
-            "pass deny deny",
+            Filter(kinds={"read"}, verbs={"variable"}, when=_has_secret_name),
+            (PASS, DENY, DENY),
             "{target} is a secret by its name",
             "test whether it is set instead",
         ),
-        Row("code loaded", _loads, "ask deny deny", "{target} loads code into every program that is started"),
-        Row("guard's", _ours, "deny deny deny", "{target} is a variable of the guard, which obeys none", floor=True),
-        Row(
+        GuardRule(
+            "code loaded",
+            Filter(verbs={"loader"}, when=_loads_code),
+            (ASK, DENY, DENY),
+            "{target} loads code into every program that is started",
+        ),
+        GuardRule(
+            "guard's",
+            Filter(kinds={"environment"}, when=_starts_with("TROTLINE_")),
+            (DENY, DENY, DENY),
+            "{target} is a variable of the guard, which obeys none",
+            mandatory=True,
+        ),
+        GuardRule(
             "another guard's",
-            _other_guard,
-            "pass ask deny",
+            Filter(kinds={"environment"}, when=_starts_with(*_OTHER_GUARDS)),
+            (PASS, ASK, DENY),
             "{target} is a variable of another guard that people run beside this one",
             "leave it alone",
         ),
-        Row("place moved", _moves, "pass ask deny", "{target} decides where programs look for their settings"),
-        Row("start of shells", _start, "ask deny deny", "{target} is run by every shell that starts"),
-        Row(
+        GuardRule(
+            "place moved",
+            Filter(kinds={"environment"}, verbs={"set", "unset"}, targets=_SETTINGS_LOCATIONS),
+            (PASS, ASK, DENY),
+            "{target} decides where programs look for their settings",
+        ),
+        GuardRule(
+            "start of shells",
+            Filter(kinds={"environment"}, targets=_SHELL_START, when=_runs_at_shell_start),
+            (ASK, DENY, DENY),
+            "{target} is run by every shell that starts",
+        ),
+        GuardRule(
             "search path",
-            _searched,
-            "pass ask deny",
+            Filter(kinds={"environment"}, when=_changes_search_path),
+            (PASS, ASK, DENY),
             "{target} would be {source}: what is run or loaded then may be anybody's",
         ),
-        Row("command in a variable", _command, "pass deny deny", "{target} is a command that another program runs"),
-        Row("agent's", _agent, "pass ask deny", "{target} tells programs that an agent runs them", "leave it alone"),
-        Row(
+        GuardRule(
+            "command in a variable",
+            Filter(kinds={"environment"}, verbs={"command"}, when=_names_other_command),
+            (PASS, DENY, DENY),
+            "{target} is a command that another program runs",
+        ),
+        GuardRule(
+            "agent's",
+            Filter(kinds={"environment"}, when=_starts_with(*_AGENTS)),
+            (PASS, ASK, DENY),
+            "{target} tells programs that an agent runs them",
+            "leave it alone",
+        ),
+        GuardRule(
             "no verification",
-            _unverified,
-            "pass ask deny",
+            Filter(kinds={"environment"}, when=_disables_verification),
+            (PASS, ASK, DENY),
             "{target} switches off the check of who answers, or of what comes",
         ),
-    ),
-    stops=(
-        "printenv",
-        "env | sort",
-        "export -p",
-        "LD_PRELOAD=./x.so ls",
-        "TROTLINE_OFF=1 make",
-        "declare -p",
-        "NAH_MODE=quiet make",
-        "export CC_SAFETY_NET_LEVEL=0",
-        "env -u OMAMORI_HOME npm test",
-        "DOCKER_CONTENT_TRUST=0 docker build .",
-        "GOFLAGS='-v -insecure' go mod download",
-        "export GOSUMDB=off",
-        "GOINSECURE=git.example.net go mod tidy",
-        "COSIGN_SKIP_VERIFY=true make image",
-        "HOME=/tmp/h git push",
-        "env -u CLAUDECODE claude",
-        "export -n CURSOR_TRACE_ID",
-        "printenv DEPLOY_TOKEN",
-        "env",
-        "set",
-        "ps eww",
-        "ps auxe | grep node",
-    ),
-    passes=(
-        "env NAME=v npm test",
-        "printenv SHELL",
-        "export PATH=$PATH:./bin",
-        "NODE_ENV=test npm test",
-        "set -e",
-        "DOCKER_CONTENT_TRUST=1 docker build .",
-        "GOFLAGS=-mod=mod go mod tidy",
-        "NAHUATL=1 make",
-        "LD_LIBRARY_PATH=./lib ./app",
-        "PYTHONPATH=src pytest",
-        "FOO=1 make",
-        "unset FOO",
-        "env -u NODE_ENV npm test",
-        "export PS4='+ line $LINENO: '",
-        "export LANG=C",
-        "ps -ef",
-        "ps aux",
     ),
 )

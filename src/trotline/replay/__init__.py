@@ -1,1 +1,1 @@
-"""What happened, judged again: by what is in force, by a candidate, or as another host would be answered."""
+"""Evaluate recorded calls again to see which decisions another policy, preset or hook set would change."""

@@ -1,126 +1,136 @@
-"""Calls under two states: which decisions would be others, who speaks now, and who does not any more."""
+"""Compare the decisions of recorded calls under two candidates."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
 
-from trotline.outcomes import GIVEN, Outcome, Voice
-from trotline.replay.recalled import Recalled, Said
-from trotline.replay.trials import Judged, Trial
+from trotline.domain.outcomes import SUMMARY_WORDS, Outcome, Response
+from trotline.replay.recorded_call import RecordedCall
+from trotline.replay.trial import Trial, TrialResult, summarize
+
+Opinions = tuple[tuple[str, str], ...]
+"""Authors, each with a response or a reason."""
 
 
-class Kind(StrEnum):
-    """What becomes of a decision."""
+class ChangeKind(StrEnum):
+    """The kinds of change in the decision about a call."""
 
-    CHANGED = "changed"  # and it is the new state that changes it
-    DRIFTED = "drifted"  # the old state would change it as well: something else is not as it was
-    OTHERS = "others"  # decided the same, and not by the same
+    CHANGED = "changed"  # by the candidate
+    DRIFTED = "drifted"  # the current configuration changes it too: something other than the candidate changed since
+    OTHERS = "others"  # same decision, by other authors
     SAME = "same"
-    UNSAID = "unsaid"
+    UNKNOWN = "unknown"
 
 
-class Row(NamedTuple):
-    """One call: what it was, what it would be, and why."""
+class CallChange(NamedTuple):
+    """The old and the new decision about one call."""
 
-    one: Recalled
-    kind: Kind
-    was: str = ""
-    would: str = ""
-    speaks: tuple[tuple[str, str], ...] = ()  # who says something that was not said, and what
-    silent: tuple[tuple[str, str], ...] = ()  # who said something that is not said any more
-    reasons: tuple[tuple[str, str], ...] = ()  # in the words of those who speak now
-    why: str = ""  # why it cannot be said; of one that changes, why its cause cannot
-    sent: tuple[str, str] = ("", "")  # what the host was and would be told, where it cannot hear the decision
+    call: RecordedCall
+    kind: ChangeKind
+    old: str = ""
+    new: str = ""
+    added: Opinions = ()  # responses that are new
+    removed: Opinions = ()  # responses that are gone
+    reasons: Opinions = ()  # the reasons of the added responses
+    why: str = ""  # why the new decision, or the cause of a change, is unknown
+    sent: tuple[str, str] = ("", "")  # the old and new permission sent, where the agent does not support the decision
 
 
-class Group(NamedTuple):
-    """Calls that the same becomes of, for the same cause."""
+class ChangeGroup(NamedTuple):
+    """Calls whose decisions change in the same way for the same reason."""
 
-    kind: Kind
-    was: str
-    would: str
-    speaks: tuple[tuple[str, str], ...]
-    silent: tuple[tuple[str, str], ...]
+    kind: ChangeKind
+    old: str
+    new: str
+    added: Opinions
+    removed: Opinions
     why: str
     sent: tuple[str, str]
-    rows: tuple[Row, ...]
+    changes: tuple[CallChange, ...]
 
     @property
-    def told(self) -> tuple[str, str]:
-        """What was decided and would be, each with what the host makes of it."""
-        return _heard(self.was, self.sent[0]), _heard(self.would, self.sent[1])
+    def decisions(self) -> tuple[str, str]:
+        """The old and the new decision, each with what is sent to the agent."""
+        return _add_sent(self.old, self.sent[0]), _add_sent(self.new, self.sent[1])
 
 
-def _heard(decided: str, sent: str) -> str:
-    permission, comma, rest = decided.partition(", ")
-    return f"{permission} (sent as {sent}){comma}{rest}" if sent else decided
+def _add_sent(decision: str, sent: str) -> str:
+    permission, comma, rest = decision.partition(", ")
+    return f"{permission} (sent as {sent}){comma}{rest}" if sent else decision
 
 
-def compared(calls: Iterable[Recalled], old: Trial, new: Trial, wanted: frozenset[str] | None = None) -> Iterator[Row]:
-    """A row for each call that is wanted; the others are judged too, because later ones may depend on them."""
-    for one in calls:
-        aside = wanted is not None and one.id not in wanted
-        before, after = old.judge(one, aside=aside), new.judge(one, aside=aside)
-        if not aside:
-            yield _row(one, before, after)
+def compare_calls(
+    calls: Iterable[RecordedCall], old: Trial, new: Trial, selected: frozenset[str] | None = None
+) -> Iterator[CallChange]:
+    """Yield the change of each selected call; the others are evaluated because later calls may depend on them."""
+    for call in calls:
+        history_only = selected is not None and call.id not in selected
+        before = old.evaluate(call, history_only=history_only)
+        after = new.evaluate(call, history_only=history_only)
+        if not history_only:
+            yield _compare(call, before, after)
 
 
-def _row(one: Recalled, before: Judged, after: Judged) -> Row:
-    """What is in force matters only to what was never decided, and to the cause of a change: a change that is certain
-    does not become uncertain because nobody knows who made it."""
-    then = one.said or before.said
+def _compare(call: RecordedCall, before: TrialResult, after: TrialResult) -> CallChange:
+    """Compare the new decision with the recorded one.
+
+    The decision by the current configuration matters only for calls that were never decided, and to tell a change from
+    drift. If it is unknown, the change is certain nevertheless.
+    """
+    then = call.decision or before.decision
     if after.outcome is None or then is None:
-        return Row(one, Kind.UNSAID, why=after.unsaid or before.unsaid)
-    now = _said(after.outcome)
-    given = _given(after.outcome) - _given(before.outcome) if before.outcome else set()
-    speaks = tuple(sorted(now.voices - then.voices))
-    silent = tuple(sorted(then.voices - now.voices))
-    would = ", ".join([now.permission, *sorted(given)])
-    reasons = _reasons(after.outcome, speaks)
-    sent = ("", "") if one.own else (then.sent, now.sent)  # an agent of one's own has the Outcome itself
-    row = Row(one, Kind.SAME, then.permission, would, speaks, silent, reasons, sent=sent)
-    if would != then.permission:
+        return CallChange(call, ChangeKind.UNKNOWN, why=after.unknown or before.unknown)
+    now = summarize(after.outcome)
+    extras = _list_extras(after.outcome) - _list_extras(before.outcome) if before.outcome else set()
+    added = tuple(sorted(now.responses - then.responses))
+    removed = tuple(sorted(then.responses - now.responses))
+    new = ", ".join([now.permission, *sorted(extras)])
+    reasons = _list_reasons(after.outcome, added)
+    sent = ("", "") if call.is_embedded else (then.sent, now.sent)  # an embedded session receives the Outcome itself
+    change = CallChange(call, ChangeKind.SAME, then.permission, new, added, removed, reasons, sent=sent)
+    if new != then.permission:
         if before.outcome is None:
-            return row._replace(kind=Kind.CHANGED, why=before.unsaid)
-        also = _said(before.outcome).permission == now.permission and not given
-        return row._replace(kind=Kind.DRIFTED if also else Kind.CHANGED)
-    return row._replace(kind=Kind.OTHERS) if speaks or silent else row
+            return change._replace(kind=ChangeKind.CHANGED, why=before.unknown)
+        is_drift = summarize(before.outcome).permission == now.permission and not extras
+        return change._replace(kind=ChangeKind.DRIFTED if is_drift else ChangeKind.CHANGED)
+    return change._replace(kind=ChangeKind.OTHERS) if added or removed else change
 
 
-def _said(outcome: Outcome) -> Said:
-    said = Judged(outcome=outcome).said
-    return said if said is not None else Said("")
+def _list_extras(outcome: Outcome) -> set[str]:
+    """Return the parts of a decision other than its permission."""
+    return {words for field, words in SUMMARY_WORDS.items() if getattr(outcome.decision.verdict, field)}
 
 
-def _given(outcome: Outcome) -> set[str]:
-    """What a decision holds beside its permission."""
-    return {words for field, words in GIVEN.items() if getattr(outcome.decision.verdict, field)}
+def _list_reasons(outcome: Outcome, added: Opinions) -> Opinions:
+    authors = {author for author, _ in added}
+    reasons = [
+        (response.author, f"{response.name}: {_explain(response)}")
+        for response in outcome.responses
+        if response.author in authors
+    ]
+    return tuple(dict.fromkeys(reasons))
 
 
-def _reasons(outcome: Outcome, speaks: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    authors = {author for author, _ in speaks}
-    said = [(voice.author, f"{voice.name}: {_why(voice)}") for voice in outcome.voices if voice.author in authors]
-    return tuple(dict.fromkeys(said))
+def _explain(response: Response) -> str:
+    said = "warns" if response.summary == "no opinion" and response.warnings else response.summary
+    return ", ".join([said, *response.warnings])
 
 
-def _why(voice: Voice) -> str:
-    told = voice.said if voice.said != "no opinion" else "warns" if voice.warnings else voice.said
-    return ", ".join([told, *voice.warnings])
+def group_changes(changes: Iterable[CallChange], kinds: Iterable[ChangeKind]) -> list[ChangeGroup]:
+    """Group the changes of these kinds, the most frequent first."""
+    order = list(kinds)
+    found: dict[ChangeGroup, list[CallChange]] = {}
+    for change in changes:
+        if change.kind in order:
+            key = ChangeGroup(
+                change.kind, change.old, change.new, change.added, change.removed, change.why, change.sent, ()
+            )
+            found.setdefault(key, []).append(change)
+    groups = [group._replace(changes=tuple(same)) for group, same in found.items()]
+    return sorted(groups, key=lambda group: (order.index(group.kind), -len(group.changes)))
 
 
-def grouped(rows: Iterable[Row], kinds: Iterable[Kind]) -> list[Group]:
-    """What changes most often first."""
-    wanted = list(kinds)
-    found: dict[Group, list[Row]] = {}
-    for row in rows:
-        if row.kind in wanted:
-            key = Group(row.kind, row.was, row.would, row.speaks, row.silent, row.why, row.sent, ())
-            found.setdefault(key, []).append(row)
-    groups = [group._replace(rows=tuple(same)) for group, same in found.items()]
-    return sorted(groups, key=lambda group: (wanted.index(group.kind), -len(group.rows)))
-
-
-def unsaid(rows: Iterable[Row]) -> list[tuple[str, int]]:
-    """Why nothing can be said of some, and of how many."""
-    return Counter(row.why for row in rows if row.kind is Kind.UNSAID).most_common()
+def count_unknown(changes: Iterable[CallChange]) -> list[tuple[str, int]]:
+    """Count the calls whose decision is unknown, by reason."""
+    return Counter(change.why for change in changes if change.kind is ChangeKind.UNKNOWN).most_common()

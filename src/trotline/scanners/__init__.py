@@ -1,4 +1,4 @@
-"""What stands in a text that should not: secrets, personal data, markers of injection, characters nobody sees.
+"""Scanners that find secrets, personal data, prompt injection and invisible characters in text.
 
-Pure: text in, findings out. A found value leaves this package as an HMAC and in no other form.
+They are pure: text in, findings out. A found value leaves this package only as an HMAC.
 """

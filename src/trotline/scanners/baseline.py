@@ -1,19 +1,19 @@
-"""A baseline: findings that people know of and accept for now, as HMACs, so that a check speaks of new ones only.
+"""A baseline: accepted findings, stored as HMACs, so that a scan reports only new ones.
 
-Its key stands in it. It is compared on many machines and lies beside the very texts it is about, so there is nothing
-that a secret key would keep.
+The HMAC key is in the baseline file. The file is used on many machines and lies beside the texts it is about, so a
+secret key would protect nothing.
 """
 
 import msgspec
 
-from trotline.errors import UsageError
-from trotline.scanners.finding import digest_of
+from trotline.domain.errors import UsageError
+from trotline.scanners.spans import compute_digest
 
 SCHEMA = "trotline.baseline/1"
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True, order=True):
-    """One accepted finding; the path and the kind are for people, the digest is of all three."""
+class AcceptedFinding(msgspec.Struct, frozen=True, kw_only=True, order=True):
+    """An accepted finding. The digest covers path, kind and value; path and kind are there for readers."""
 
     path: str
     kind: str
@@ -21,18 +21,20 @@ class Known(msgspec.Struct, frozen=True, kw_only=True, order=True):
 
 
 class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of a baseline file."""
+
     schema: str = SCHEMA
     key: str
-    findings: tuple[Known, ...] = ()
+    findings: tuple[AcceptedFinding, ...] = ()
 
-    def known(self, path: str, kind: str, value: bytes) -> Known:
-        """The row that this finding would have."""
+    def build_entry(self, path: str, kind: str, value: bytes) -> AcceptedFinding:
+        """Return the entry that accepts this finding."""
         text = b"\0".join((path.encode("utf-8", "surrogateescape"), kind.encode(), value))
-        return Known(path=path, kind=kind, digest=digest_of(text, bytes.fromhex(self.key)))
+        return AcceptedFinding(path=path, kind=kind, digest=compute_digest(text, bytes.fromhex(self.key)))
 
 
 def read_baseline(data: bytes, file: str) -> Baseline:
-    """A baseline from its file; what is none is an error, because a check without it would speak of everything."""
+    """Read a baseline file. An invalid one is an error, because a scan without it would report every finding."""
     hint = "write it anew with --write-baseline"
     try:
         baseline = msgspec.json.decode(data, type=Baseline)
@@ -44,6 +46,6 @@ def read_baseline(data: bytes, file: str) -> Baseline:
     return baseline
 
 
-def written(baseline: Baseline) -> bytes:
-    """One row a line, sorted, so that a change can be reviewed."""
+def encode_baseline(baseline: Baseline) -> bytes:
+    """Encode a baseline with one entry per line, so that changes can be reviewed."""
     return msgspec.json.format(msgspec.json.encode(baseline), indent=1) + b"\n"

@@ -1,10 +1,11 @@
-r"""Escapes: a text as it is meant, where it is written by other signs.
+r"""Decode escapes, so that scanners find values that are escaped or stand next to an escape.
 
-A key at the beginning of a line has the letter `n` before it once the line is part of a JSON string, and an `m` once a
-terminal colours it: no pattern takes it for a word then. So what stands behind a sign is read a second time, with the
-sign as blanks, in as many bytes as there were. Where signs stand inside of words (`ab\/cd`), there is a third reading,
-without them, which knows where everything stood. What a terminal is told between letters is taken out wherever it
-stands, and the rest is read like any text.
+In a JSON string a key at the beginning of a line follows the letter `n` of `\n`, and after a terminal colour it follows
+an `m`, so no pattern sees the beginning of a word. Each window therefore has variants:
+
+- one with blanks instead of escapes, of the same length; only the bytes after an escape are scanned again;
+- one without the escapes inside words (`ab\/cd`), which maps offsets back to the source;
+- both again for the text without terminal sequences.
 """
 
 import re
@@ -13,77 +14,80 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from trotline.effects import Certainty
-from trotline.scanners.finding import Span
-from trotline.scanners.rules import compiled
-from trotline.scanners.windows import Window
+from trotline.domain.effects import Certainty
+from trotline.scanners.matching import compile_re2
+from trotline.scanners.spans import Span, Window
 
-REACH = 96
-"""Bytes behind a sign in which something may begin that the sign would hide."""
+MAX_HIDDEN_START = 96
+"""Bytes after an escape in which a value may begin that the escape would hide."""
 
-CSI = rb"\[[0-9;?]{0,32}[A-Za-z]"
-COLOUR = rb"(?:\x1b|\\{1,8}(?:e|033|x1[bB]|u001[bB]))" + CSI
-MARKER = rb"\[redacted [a-z0-9\-]{1,60} [0-9a-f]{8}\]"
-SIGN = re.compile(
-    rb"\x1b" + CSI + rb"|\\\\{0,7}(?:(?:e|033|x1[bB]|u001[bB])" + CSI + rb""
-    rb"|u(?P<four>[0-9a-fA-F]{4})|x(?P<two>[0-9a-fA-F]{2})|(?P<one>[nrtbf0\"'/`$]))"
-    rb"|%(?P<octet>[0-9a-fA-F]{2})|=(?P<quoted>3[dD])"
-    rb"|&(?:#(?P<number>[0-9]{1,4})|#x(?P<hex>[0-9a-fA-F]{1,4})|(?P<name>quot|apos|amp|lt|gt|nbsp));"
+CSI_SEQUENCE = rb"\[[0-9;?]{0,32}[A-Za-z]"
+WRITTEN_COLOUR = rb"(?:\x1b|\\{1,8}(?:e|033|x1[bB]|u001[bB]))" + CSI_SEQUENCE
+REDACTION_MARKER = rb"\[redacted [a-z0-9\-]{1,60} [0-9a-f]{8}\]"
+ESCAPE = re.compile(
+    rb"\x1b" + CSI_SEQUENCE + rb"|\\\\{0,7}(?:(?:e|033|x1[bB]|u001[bB])" + CSI_SEQUENCE + rb""
+    rb"|u(?P<hex4>[0-9a-fA-F]{4})|x(?P<hex2>[0-9a-fA-F]{2})|(?P<letter>[nrtbf0\"'/`$]))"
+    rb"|%(?P<percent>[0-9a-fA-F]{2})|=(?P<printable>3[dD])"
+    rb"|&(?:#(?P<decimal>[0-9]{1,4})|#x(?P<hexadecimal>[0-9a-fA-F]{1,4})|(?P<entity>quot|apos|amp|lt|gt|nbsp));"
 )
-"""Every part begins with a letter and with no group: then the search goes from one such letter to the next."""
+"""Each alternative begins with a fixed character, not with a group, so that the search skips from one to the next."""
 
-POSSIBLE = (b"\\", b"%", b"&", b"\x1b", b"=3")
-LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"0": b"\0"}
-NAMES = {b"quot": b'"', b"apos": b"'", b"amp": b"&", b"lt": b"<", b"gt": b">", b"nbsp": b" "}
+ESCAPE_STARTS = (b"\\", b"%", b"&", b"\x1b", b"=3")
+CONTROL_LETTERS = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"0": b"\0"}
+ENTITY_NAMES = {b"quot": b'"', b"apos": b"'", b"amp": b"&", b"lt": b"<", b"gt": b">", b"nbsp": b" "}
 
-SILENT = (
+TERMINAL_SEQUENCE = (
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[()*+][ -~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[=>78cDEHMNOZ])"
     r"|\\{1,8}(?:e|033|x1[bB]|u001[bB])(?:\[[0-?]*[ -/]*[@-~]|[()][0-9A-Z])"
     r"|\x00+"
 )
-"""What is no letter of a text: orders to a terminal (ECMA-48), written down too, and every other byte of UTF-16."""
+"""Terminal control sequences (ECMA-48), raw or written as escapes, and the zero bytes of UTF-16."""
 
-BACK, FORWARD = 4096, 1024
+BYTES_BEFORE_ESCAPE, BYTES_AFTER_ESCAPE = 4096, 1024
 BLANKS = (b" ", b"\n")
-"""How much of a text around a sign is read without it, to the next blank: a value and its name."""
+"""How much text around an escape is decoded, up to the next blank: enough for a value and its name."""
 
-TOLD = (b"\x1b", b"\x00", b"u001b", b"u001B", b"\\033", b"x1b", b"x1B", b"\\e[")
+TERMINAL_STARTS = (b"\x1b", b"\x00", b"u001b", b"u001B", b"\\033", b"x1b", b"x1B", b"\\e[")
 
-LETTER = r"\\{1,8}u00(?:[2-7][0-9a-fA-F]|0[9aAdD])"
-INNER = rf"\\{{1,8}}/|{LETTER}|%(?:2[6bBfF]|3[aAdD]|40)"
-BETWEEN = rf"[A-Za-z0-9+/](?:({INNER})|({COLOUR.decode()})[A-Za-z0-9+/=\\])|({MARKER.decode()})|({LETTER})\\{{1,8}}u00"
-"""Signs that stand in the middle of a value. A marker may be anybody's: what it was put into is still there."""
-
-
-@cache
-def _between() -> Any:
-    return compiled(BETWEEN)
+ESCAPED_LETTER = r"\\{1,8}u00(?:[2-7][0-9a-fA-F]|0[9aAdD])"
+ESCAPED_IN_VALUE = rf"\\{{1,8}}/|{ESCAPED_LETTER}|%(?:2[6bBfF]|3[aAdD]|40)"
+INNER_ESCAPE = (
+    rf"[A-Za-z0-9+/](?:({ESCAPED_IN_VALUE})|({WRITTEN_COLOUR.decode()})[A-Za-z0-9+/=\\])"
+    rf"|({REDACTION_MARKER.decode()})|({ESCAPED_LETTER})\\{{1,8}}u00"
+)
+"""Escapes in the middle of a value. A redaction marker may be forged, so the value around it is still scanned."""
 
 
 @cache
-def silent() -> Any:
-    return compiled(SILENT)
+def _compile_inner_escape() -> Any:
+    return compile_re2(INNER_ESCAPE)
 
 
-class Blanked(Window):
-    """A window in which signs are blanks, and the stretches behind them."""
+@cache
+def compile_terminal_sequence() -> Any:
+    """Compile the pattern of terminal sequences once."""
+    return compile_re2(TERMINAL_SEQUENCE)
 
-    def __init__(self, of: Window, data: bytes, ends: list[int]) -> None:
-        super().__init__(data, of.base, (of.own_from, of.own_to))
-        self._of = of
-        self.regions = _merged(ends, len(data))
+
+class BlankedWindow(Window):
+    """A window with blanks instead of escapes; its regions are the ranges after them."""
+
+    def __init__(self, source: Window, data: bytes, ends: list[int]) -> None:
+        super().__init__(data, source.base, (source.own_from, source.own_to))
+        self._source = source
+        self.regions = _merge_regions(ends, len(data))
 
     def owns(self, start: int) -> bool:
-        return self._of.owns(start)
+        return self._source.owns(start)
 
-    def span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
-        return self._of.span(start, end, kind, scanner, certainty, rank=rank)
+    def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
+        return self._source.build_span(start, end, kind, scanner, certainty, rank=rank)
 
 
-def _merged(ends: list[int], length: int) -> list[tuple[int, int]]:
+def _merge_regions(ends: list[int], length: int) -> list[tuple[int, int]]:
     regions: list[tuple[int, int]] = []
     for end in ends:
-        start, to = max(0, end - 2), min(length, end + REACH)
+        start, to = max(0, end - 2), min(length, end + MAX_HIDDEN_START)
         if regions and start <= regions[-1][1]:
             regions[-1] = (regions[-1][0], to)
         else:
@@ -91,126 +95,127 @@ def _merged(ends: list[int], length: int) -> list[tuple[int, int]]:
     return regions
 
 
-class Piece(NamedTuple):
-    """Where it begins in what was made, and from where to where it stood before."""
+class SourcePiece(NamedTuple):
+    """A piece of decoded data: where it begins there, and its range in the source."""
 
     at: int
     start: int
     end: int
 
 
-Sign = tuple[int, int, bytes]
-"""From where to where, and what it stands for."""
+EscapeSpan = tuple[int, int, bytes]
+"""Start and end of an escape, and the bytes that it stands for."""
 
 
-class Joined(Window):
-    """A window without the signs in the middle of words."""
+class DecodedWindow(Window):
+    """A window with decoded escapes that knows where each byte was."""
 
-    def __init__(self, of: Window, data: bytes, pieces: list[Piece]) -> None:
-        super().__init__(data, of.base, (0, len(data)))
-        self._of = of
+    def __init__(self, source: Window, data: bytes, pieces: list[SourcePiece]) -> None:
+        super().__init__(data, source.base, (0, len(data)))
+        self._source = source
         self._pieces = pieces
         self._starts = [piece.at for piece in pieces]
 
-    def _original(self, offset: int) -> int:
+    def _get_start(self, offset: int) -> int:
         piece = self._pieces[bisect_right(self._starts, offset) - 1]
         return min(piece.start + offset - piece.at, piece.end - 1)
 
-    def _end(self, offset: int) -> int:
-        """Where the letter at this offset ends: a sign that stands for it is longer than it."""
+    def _get_end(self, offset: int) -> int:
+        """Return where the byte at this offset ends in the source; an escape is longer than its byte."""
         after = bisect_right(self._starts, offset)
-        last = after == len(self._pieces) or self._starts[after] == offset + 1
-        return self._pieces[after - 1].end if last and after < len(self._pieces) else self._original(offset) + 1
+        is_last = after == len(self._pieces) or self._starts[after] == offset + 1
+        return self._pieces[after - 1].end if is_last and after < len(self._pieces) else self._get_start(offset) + 1
 
     def owns(self, start: int) -> bool:
-        return self._of.owns(self._original(start))
+        return self._source.owns(self._get_start(start))
 
-    def span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
-        return self._of.span(self._original(start), self._end(end - 1), kind, scanner, certainty, rank=rank)
-
-
-def readings(window: Window) -> list[Window]:
-    """The window as it stands, and as it is meant."""
-    found = _meanings(window)
-    if any(sign in window.data for sign in TOLD):
-        signs = ((*match.span(), b"") for match in silent().finditer(window.data))
-        found += [meant for bare in _without(window, signs) for meant in _meanings(bare)]
-    return found
+    def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
+        source_range = self._get_start(start), self._get_end(end - 1)
+        return self._source.build_span(*source_range, kind, scanner, certainty, rank=rank)
 
 
-def _meanings(window: Window) -> list[Window]:
-    found, data = [window], window.data
-    if any(sign in data for sign in POSSIBLE):
+def decode_variants(window: Window) -> list[Window]:
+    """Return the window and its variants with escapes decoded."""
+    variants = _decode_escapes(window)
+    if any(start in window.data for start in TERMINAL_STARTS):
+        sequences = ((*match.span(), b"") for match in compile_terminal_sequence().finditer(window.data))
+        variants += [variant for bare in _decode_around(window, sequences) for variant in _decode_escapes(bare)]
+    return variants
+
+
+def _decode_escapes(window: Window) -> list[Window]:
+    variants, data = [window], window.data
+    if any(start in data for start in ESCAPE_STARTS):
         ends: list[int] = []
-        blanked = SIGN.sub(lambda match: _blanks(match, ends), data)
+        blanked = ESCAPE.sub(lambda match: _blank_escape(match, ends), data)
         if ends:
-            found.append(Blanked(window, blanked, ends))
-    if len(found) > 1 or b"[redacted " in data:
-        found += _without(window, _signs_between(data))
-    return found
+            variants.append(BlankedWindow(window, blanked, ends))
+    if len(variants) > 1 or b"[redacted " in data:
+        variants += _decode_around(window, _find_inner_escapes(data))
+    return variants
 
 
-def _blanks(match: "re.Match[bytes]", ends: list[int]) -> bytes:
+def _blank_escape(match: "re.Match[bytes]", ends: list[int]) -> bytes:
     start, end = match.span()
     ends.append(end)
-    return _meaning(match).rjust(end - start)
+    return _decode_escape(match).rjust(end - start)
 
 
-def _meaning(match: "re.Match[bytes]") -> bytes:
-    """What a sign stands for, if that is plain."""
-    one = match["one"]
-    if one:
-        return LETTERS.get(one, one)
-    if match["name"]:
-        return NAMES[match["name"]]
-    figures = match["four"] or match["two"] or match["octet"] or match["quoted"] or match["hex"]
-    number = int(figures, 16) if figures else int(match["number"] or 32)
+def _decode_escape(match: "re.Match[bytes]") -> bytes:
+    """Return the ASCII character that an escape stands for, or a blank."""
+    letter = match["letter"]
+    if letter:
+        return CONTROL_LETTERS.get(letter, letter)
+    if match["entity"]:
+        return ENTITY_NAMES[match["entity"]]
+    digits = match["hex4"] or match["hex2"] or match["percent"] or match["printable"] or match["hexadecimal"]
+    number = int(digits, 16) if digits else int(match["decimal"] or 32)
     return bytes([number]) if number < 128 else b" "
 
 
-def _without(window: Window, signs: Iterable[Sign]) -> Iterator[Joined]:
-    """What stands around signs, with what they stand for instead of them. What is farther off was read already."""
+def _decode_around(window: Window, escapes: Iterable[EscapeSpan]) -> Iterator[DecodedWindow]:
+    """Yield decoded windows of the text around escapes. Text farther away is scanned in the source window."""
     data = window.data
-    near: list[Sign] = []
+    near: list[EscapeSpan] = []
     start = end = 0
-    for sign in signs:
-        if near and sign[0] - BACK > end:
-            yield _joined(window, near, start, end)
+    for escape in escapes:
+        if near and escape[0] - BYTES_BEFORE_ESCAPE > end:
+            yield _build_decoded(window, near, start, end)
             near = []
         if not near:
-            start = max(data.rfind(blank, 0, max(0, sign[0] - BACK)) for blank in BLANKS) + 1
-        near.append(sign)
-        if sign[1] + FORWARD > end:
-            found = [at for blank in BLANKS if (at := data.find(blank, sign[1] + FORWARD)) != -1]
-            end = min(found, default=len(data))
+            start = max(data.rfind(blank, 0, max(0, escape[0] - BYTES_BEFORE_ESCAPE)) for blank in BLANKS) + 1
+        near.append(escape)
+        if escape[1] + BYTES_AFTER_ESCAPE > end:
+            blanks = [at for blank in BLANKS if (at := data.find(blank, escape[1] + BYTES_AFTER_ESCAPE)) != -1]
+            end = min(blanks, default=len(data))
     if near:
-        yield _joined(window, near, start, end)
+        yield _build_decoded(window, near, start, end)
 
 
-def _joined(window: Window, signs: Sequence[Sign], start: int, end: int) -> Joined:
+def _build_decoded(window: Window, escapes: Sequence[EscapeSpan], start: int, end: int) -> DecodedWindow:
     data, pieces, at = bytearray(), [], start
-    for first, last, meant in signs:
+    for first, last, decoded in escapes:
         if at < first:
-            pieces.append(Piece(len(data), at, first))
+            pieces.append(SourcePiece(len(data), at, first))
             data += window.data[at:first]
-        if meant:
-            pieces.append(Piece(len(data), first, last))
-            data += meant
+        if decoded:
+            pieces.append(SourcePiece(len(data), first, last))
+            data += decoded
         at = last
-    pieces.append(Piece(len(data), at, end))
-    return Joined(window, bytes(data + window.data[at:end]), pieces)
+    pieces.append(SourcePiece(len(data), at, end))
+    return DecodedWindow(window, bytes(data + window.data[at:end]), pieces)
 
 
-def _signs_between(data: bytes) -> Iterator[Sign]:
-    """One after the other, also where one letter stands between two of them, or none."""
-    pattern, at = _between(), 0
+def _find_inner_escapes(data: bytes) -> Iterator[EscapeSpan]:
+    """Yield escapes inside values, also where one letter or none separates two of them."""
+    pattern, at = _compile_inner_escape(), 0
     while match := pattern.search(data, at):
         start, end = next(match.span(group) for group in (1, 2, 3, 4) if match.start(group) != -1)
-        yield start, end, _letter(data[start:end])
-        at = end - 1 if data[end - 1 : end] != b"]" else end  # the last letter of a sign may stand before the next
+        yield start, end, _decode_inner(data[start:end])
+        at = end - 1 if data[end - 1 : end] != b"]" else end  # the last letter may be the one before the next escape
 
 
-def _letter(sign: bytes) -> bytes:
-    """What a sign in the middle of a word stands for there; a colour and a marker are nothing."""
-    meant = None if sign.endswith((b"m", b"K", b"]")) else SIGN.fullmatch(sign)
-    return _meaning(meant) if meant else b""
+def _decode_inner(escape: bytes) -> bytes:
+    """Return what an escape inside a value stands for; a colour and a redaction marker are nothing."""
+    match = None if escape.endswith((b"m", b"K", b"]")) else ESCAPE.fullmatch(escape)
+    return _decode_escape(match) if match else b""

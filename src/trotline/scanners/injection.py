@@ -1,33 +1,37 @@
-"""Markers of prompt injection: ideas with weights, looked for in every reading of a text.
+"""Find prompt injection: weighted phrases, searched in several variants of a text.
 
-A marker is a reason to look, not a proof: nothing here is certain. An idea that is only talked about, in quotation
-marks and with the words of people who talk about it, is no marker. Ideas that stand close together add up.
+A phrase is a reason to look, not a proof, so every finding is a guess. A phrase in quotation marks, near words of
+people who write about injection, is no finding. Weights of phrases that are close together add up.
+
+A variant is squashed: only lower-case letters, digits as the letters that they look like, `i` and `l` as one. So a
+sentence is the same whether it is spaced out, written in leetspeak, in another script or as one word.
 """
 
+import base64
+import binascii
+import html
 import re
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property, lru_cache
 from math import fsum
 from typing import Any, NamedTuple
+from urllib.parse import unquote_to_bytes
 
-from trotline.effects import Certainty
-from trotline.scanners.finding import Span
-from trotline.scanners.ideas import IDEAS, KINDS, TALK, Idea
-from trotline.scanners.keywords import Keywords, Reach, Stretch
-from trotline.scanners.readings import readings
-from trotline.scanners.rules import compiled
-from trotline.scanners.windows import Window
+from trotline.domain.effects import Certainty
+from trotline.scanners.injection_phrases import KINDS, PHRASES, TALK_WORDS, InjectionPhrase
+from trotline.scanners.invisible import fold_character
+from trotline.scanners.matching import KeywordIndex, KeywordRange, SearchRange, compile_re2
+from trotline.scanners.spans import Span, Window
 
-NAME = "injection"
+INJECTION = "injection"
 
-ENOUGH = 1.0
-CLOSE = 600
-"""Bytes within which ideas add up."""
+MIN_WEIGHT = 1.0
+MAX_DISTANCE = 600
+"""Bytes within which the weights of phrases add up."""
 
-REACH = Reach(192, 192)
-"""Letters around a keyword in which its idea must stand."""
-
+KEYWORD_RANGE = KeywordRange(192, 192)
 
 QUOTES = {
     b"'": b"'",
@@ -37,95 +41,234 @@ QUOTES = {
     b"\xe2\x80\x98": b"\xe2\x80\x99",
     b"\xc2\xab": b"\xc2\xbb",
 }
-NEAR, FAR = 80, 300
-"""How far away a quotation mark may be, and the words of somebody who only talks about it."""
-
+MAX_QUOTE_DISTANCE, MAX_TALK_DISTANCE = 80, 300
+"""Bytes between a phrase and its quotation mark, and between a phrase and the words of someone who discusses it."""
 
 CODE = re.compile(rb"[{};|\"]|\w\(|'[,\]):]|\)\.|\\n")
-"""What stands between the words of a program and not between those of a sentence."""
+"""Characters between the words of a program that do not occur between those of a sentence."""
 
 
-class Found(NamedTuple):
+class InjectionMatch(NamedTuple):
+    """A phrase that was found."""
+
     start: int
     end: int
-    idea: Idea
+    phrase: InjectionPhrase
 
 
-class Injection:
-    reads_meaning = False  # it has readings of its own
-    name = NAME
+class InjectionScanner:
+    """Finds phrases of prompt injection."""
+
+    reads_decoded = False  # it decodes the text itself
+    name = INJECTION
 
     def __init__(self) -> None:
         self.kinds = KINDS
 
     @cached_property
-    def _keywords(self) -> Keywords[Idea]:
-        return Keywords((idea, map(_squashed, idea.words), REACH) for idea in IDEAS if idea.squashed)
+    def _keywords(self) -> KeywordIndex[InjectionPhrase]:
+        return KeywordIndex(
+            (phrase, map(_squash_pattern, phrase.words), KEYWORD_RANGE) for phrase in PHRASES if phrase.squashed
+        )
 
     @cached_property
-    def _raw_keywords(self) -> Keywords[Idea]:
-        return Keywords((idea, [word.encode() for word in idea.words], REACH) for idea in IDEAS if idea.raw)
+    def _raw_keywords(self) -> KeywordIndex[InjectionPhrase]:
+        return KeywordIndex(
+            (phrase, [word.encode() for word in phrase.words], KEYWORD_RANGE) for phrase in PHRASES if phrase.raw
+        )
 
     @cached_property
-    def _patterns(self) -> dict[Idea, Any]:
-        return {idea: compiled(_squashed(idea.squashed).decode() if idea.squashed else idea.raw) for idea in IDEAS}
+    def _patterns(self) -> dict[InjectionPhrase, Any]:
+        return {
+            phrase: compile_re2(_squash_pattern(phrase.squashed).decode() if phrase.squashed else phrase.raw)
+            for phrase in PHRASES
+        }
 
-    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - every scanner is told
-        found = sorted(set(self._raw(window)) | set(self._read(window)))
-        for (start, end, idea), weight in zip(found, weights(found), strict=True):
-            if window.owns(start) and weight >= ENOUGH:
-                rank = list(KINDS).index(idea.kind)
-                yield window.span(start, end, idea.kind, NAME, Certainty.GUESSED, rank=rank)
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - the scanner interface
+        """Yield what begins in the part that the window owns."""
+        matches = sorted({*self._find_raw(window), *self._find_squashed(window)})
+        for (start, end, phrase), weight in zip(matches, sum_weights(matches), strict=True):
+            if window.owns(start) and weight >= MIN_WEIGHT:
+                rank = list(KINDS).index(phrase.kind)
+                yield window.build_span(start, end, phrase.kind, INJECTION, Certainty.GUESSED, rank=rank)
 
-    def _raw(self, window: Window) -> Iterator[Found]:
-        for start, end, idea in self._matches(window.data, self._raw_keywords.stretches(window.data.lower())):
-            if not _only_talk(window.data, start, end):
-                yield Found(start, end, idea)
+    def _find_raw(self, window: Window) -> Iterator[InjectionMatch]:
+        ranges = self._raw_keywords.find_ranges(window.data.lower())
+        for match in self._find_matches(window.data, ranges):
+            if not _is_quoted_talk(window.data, match.start, match.end):
+                yield match
 
-    def _read(self, window: Window) -> Iterator[Found]:
-        for reading in readings(window.data):
-            stretches = self._keywords.stretches(reading.squashed)
-            for start, end, idea in self._matches(reading.squashed, stretches):
-                place = reading.place(start, end)
-                code = not reading.encoded and CODE.search(window.data, *place)
-                if not code and not _only_talk(window.data, *place):
-                    yield Found(*place, idea)
+    def _find_squashed(self, window: Window) -> Iterator[InjectionMatch]:
+        for variant in squash_variants(window.data):
+            ranges = self._keywords.find_ranges(variant.squashed)
+            for start, end, phrase in self._find_matches(variant.squashed, ranges):
+                source = variant.get_source_range(start, end)
+                is_code = not variant.is_encoded and CODE.search(window.data, *source)
+                if not is_code and not _is_quoted_talk(window.data, *source):
+                    yield InjectionMatch(*source, phrase)
 
-    def _matches(self, data: bytes, stretches: dict[Idea, list[Stretch]]) -> Iterator[Found]:
-        for idea, parts in stretches.items():
+    def _find_matches(self, data: bytes, ranges: dict[InjectionPhrase, list[SearchRange]]) -> Iterator[InjectionMatch]:
+        for phrase, parts in ranges.items():
             for part in parts:
-                for match in self._patterns[idea].finditer(data, *part):
-                    yield Found(match.start(), match.end(), idea)
+                for match in self._patterns[phrase].finditer(data, *part):
+                    yield InjectionMatch(match.start(), match.end(), phrase)
 
 
-def _squashed(pattern: str) -> bytes:
-    """In the letters of a squashed text, in which `l` and `i` are one."""
+def _squash_pattern(pattern: str) -> bytes:
+    """Write a pattern in the letters of squashed text, where `l` and `i` are one."""
     return pattern.replace("l", "i").encode()
 
 
-def weights(found: list[Found]) -> Iterator[float]:
-    """Of everything that stands close to each; an idea counts once. However many stand together, each is met twice."""
-    near: Counter[Idea] = Counter()
+def sum_weights(matches: list[InjectionMatch]) -> Iterator[float]:
+    """Yield for each match the weight of all phrases close to it, each phrase once, in linear time."""
+    near: Counter[InjectionPhrase] = Counter()
     first = last = 0
-    for here in found:
-        while last < len(found) and found[last].start - here.start <= CLOSE:
-            near[found[last].idea] += 1
+    for match in matches:
+        while last < len(matches) and matches[last].start - match.start <= MAX_DISTANCE:
+            near[matches[last].phrase] += 1
             last += 1
-        while here.start - found[first].start > CLOSE:
-            near[found[first].idea] -= 1
+        while match.start - matches[first].start > MAX_DISTANCE:
+            near[matches[first].phrase] -= 1
             first += 1
-        yield fsum(idea.weight for idea, count in near.items() if count)
+        yield fsum(phrase.weight for phrase, count in near.items() if count)
 
 
-def _only_talk(data: bytes, start: int, end: int) -> bool:
-    """Whether the words stand in quotation marks, and people talk about them."""
-    before, behind = data[max(0, start - NEAR) : start], data[end : end + NEAR]
-    quoted = any(_opened(before, opening) and closing in behind.split(b"\n")[0] for opening, closing in QUOTES.items())
-    around = data[max(0, start - FAR) : end + FAR].lower()
-    return quoted and any(word in around for word in TALK)
+def _is_quoted_talk(data: bytes, start: int, end: int) -> bool:
+    """Return whether the phrase is in quotation marks and the text around it discusses injection."""
+    before, behind = data[max(0, start - MAX_QUOTE_DISTANCE) : start], data[end : end + MAX_QUOTE_DISTANCE]
+    is_quoted = any(
+        _opens_quote(before, opening) and closing in behind.split(b"\n")[0] for opening, closing in QUOTES.items()
+    )
+    around = data[max(0, start - MAX_TALK_DISTANCE) : end + MAX_TALK_DISTANCE].lower()
+    return is_quoted and any(word in around for word in TALK_WORDS)
 
 
-def _opened(before: bytes, mark: bytes) -> bool:
-    """Whether a quotation begins on this line: a mark that does not stand behind a letter, as an apostrophe does."""
+def _opens_quote(before: bytes, mark: bytes) -> bool:
+    """Return whether a quotation begins on this line; a mark after a letter is an apostrophe."""
     at = before.rfind(mark)
     return at != -1 and b"\n" not in before[at:] and not before[at - 1 : at].isalnum()
+
+
+SQUASH_STEP = 512
+LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"
+LOOKALIKES = (b"01345789$@l", b"oieastbgsai")
+
+
+def _build_table() -> tuple[bytes, bytes]:
+    table = bytearray(range(256))
+    for char in LOWERCASE:
+        table[char - 32] = char
+    for char, letter in zip(*LOOKALIKES, strict=True):
+        table[char] = letter
+    table[ord("L")] = ord("i")
+    dropped = bytes(char for char in range(256) if table[char] not in LOWERCASE)
+    return bytes(table), dropped
+
+
+TABLE, DROPPED = _build_table()
+_UPPERCASE = LOWERCASE.upper()
+ROT13 = bytes.maketrans(LOWERCASE + _UPPERCASE, LOWERCASE[13:] + LOWERCASE[:13] + _UPPERCASE[13:] + _UPPERCASE[:13])
+FOLDABLE = r"[\x{C0}-\x{5FF}\x{13A0}-\x{13FF}\x{1E00}-\x{1FFF}\x{FF00}-\x{FF7F}\x{1D400}-\x{1D7FF}]+"
+"""Letters that can be read as plain Latin ones: Latin, Greek, Cyrillic, Armenian, Cherokee, styled letters."""
+
+
+class SquashedText:
+    """A squashed text that knows where each of its letters was. Encoded text is reported as a whole."""
+
+    def __init__(self, data: bytes, encoded_range: tuple[int, int] | None = None) -> None:
+        self._data = data
+        self._encoded_range = encoded_range
+        self.is_encoded = encoded_range is not None
+        self.squashed = data.translate(TABLE, DROPPED)
+
+    def get_source_range(self, start: int, end: int) -> tuple[int, int]:
+        """Return where a range of the squashed text is in the original."""
+        return self._encoded_range or (self._get_source(start), self._get_source(end - 1) + 1)
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        counts = [0]
+        for at in range(0, len(self._data), SQUASH_STEP):
+            counts.append(counts[-1] + len(self._data[at : at + SQUASH_STEP].translate(None, DROPPED)))
+        return counts
+
+    def _get_source(self, index: int) -> int:
+        step = bisect_right(self._counts, index) - 1
+        left = index - self._counts[step]
+        for at in range(step * SQUASH_STEP, len(self._data)):
+            if self._data[at] not in DROPPED:
+                if left == 0:
+                    return at
+                left -= 1
+        return len(self._data)
+
+
+class TextEncoding(NamedTuple):
+    """An encoding that hides text. The pattern is only tried on data that contains `marker`."""
+
+    marker: bytes
+    pattern: str
+    decode: Callable[[bytes], bytes]
+
+
+def _decode_base64(part: bytes) -> bytes:
+    body = part.rstrip(b"=")
+    try:
+        return base64.b64decode(
+            body + b"=" * (-len(body) % 4), altchars=b"-_" if b"-" in part or b"_" in part else None
+        )
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def _decode_escapes(part: bytes) -> bytes:
+    return bytes.fromhex(part.replace(b"\\x", b"").replace(b"\\u00", b"").decode())
+
+
+ENCODINGS: tuple[TextEncoding, ...] = (
+    TextEncoding(b"", r"[A-Za-z0-9+/_\-]{32,}={0,2}", _decode_base64),
+    TextEncoding(b"%20", r"[^\s%]{0,64}(?:%[0-9A-Fa-f]{2}[^\s%]{0,64}){3,}", unquote_to_bytes),
+    TextEncoding(
+        b"&#",
+        r"(?:&#(?:x[0-9A-Fa-f]{1,6}|[0-9]{1,7});){8,}",
+        lambda part: html.unescape(part.decode("latin-1")).encode("utf-8", "replace"),
+    ),
+    TextEncoding(b"\\", r"(?:\\(?:x|u00)[0-9a-fA-F]{2}){8,}", _decode_escapes),
+)
+
+PRINTABLE = bytes([*b"\n\r\t", *range(32, 127)])
+MIN_PRINTABLE = 0.9
+"""The share of decoded bytes that must be printable for them to count as text."""
+
+
+def squash_variants(data: bytes) -> Iterator[SquashedText]:
+    """Yield the squashed text, its ROT13, and each encoded text in it."""
+    folded = _fold(data)
+    yield SquashedText(folded)
+    yield SquashedText(folded.translate(ROT13))
+    for marker, pattern, decode in ENCODINGS:
+        if marker not in data:
+            continue
+        for match in _compile_cached(pattern).finditer(data):
+            text = decode(match.group())
+            if b" " in text and len(text.translate(None, PRINTABLE)) <= (1 - MIN_PRINTABLE) * len(text):
+                yield SquashedText(_fold(text), encoded_range=match.span())
+
+
+_compile_cached = cache(compile_re2)
+
+
+def _fold(data: bytes) -> bytes:
+    """Replace letters by the Latin ones they look like, without changing offsets."""
+    if data.isascii():
+        return data
+    pieces, at = [], 0
+    for match in _compile_cached(FOLDABLE).finditer(data):
+        pieces += [data[at : match.start()], _fold_word(match.group())]
+        at = match.end()
+    return b"".join([*pieces, data[at:]])
+
+
+@lru_cache(maxsize=8192)
+def _fold_word(word: bytes) -> bytes:
+    return b"".join(fold_character(char).encode().ljust(len(char.encode()), b"\0") for char in word.decode())

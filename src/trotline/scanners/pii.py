@@ -1,16 +1,16 @@
-"""Personal data: cards and bank accounts by their check digits, addresses of mail, telephone numbers."""
+"""Find personal data: card numbers and IBANs by their check digits, e-mail addresses, telephone numbers."""
 
 import re
 from collections.abc import Callable
 
-from trotline.effects import Certainty
-from trotline.scanners.patterned import Kind, Patterned
+from trotline.domain.effects import Certainty
+from trotline.scanners.matching import PatternKind, PatternScanner
 
-NAME = "pii"
+PII = "pii"
 
 
-def luhn(digits: bytes) -> bool:
-    """The check digit of cards."""
+def has_valid_luhn(digits: bytes) -> bool:
+    """Return whether the check digit of a card number is right."""
     numbers = [digit - 48 for digit in reversed(digits)]
     doubled = (sum(divmod(2 * number, 10)) for number in numbers[1::2])
     return (sum(numbers[0::2]) + sum(doubled)) % 10 == 0
@@ -33,36 +33,23 @@ CARDS: tuple[tuple[tuple[int, int], tuple[int, ...]], ...] = (
     ((5020, 5020), (16,)),
     ((6304, 6304), (16,)),
 )
-"""The first digits that are given out, from and to, and how long such a number is."""
+"""Assigned ranges of first digits, with the lengths of such numbers."""
 
 TEST_CARDS = frozenset(
-    {
-        b"4111111111111111",
-        b"4242424242424242",
-        b"4012888888881881",
-        b"4000056655665556",
-        b"5555555555554444",
-        b"5105105105105100",
-        b"2223003122003222",
-        b"378282246310005",
-        b"371449635398431",
-        b"6011111111111117",
-        b"6011000990139424",
-        b"3530111333300000",
-        b"30569309025904",
-        b"38520000023237",
-        b"4222222222222",
-    }
+    b"4111111111111111 4242424242424242 4012888888881881 4000056655665556 5555555555554444 5105105105105100"
+    b" 2223003122003222 378282246310005 371449635398431 6011111111111117 6011000990139424 3530111333300000"
+    b" 30569309025904 38520000023237 4222222222222".split()
 )
-"""Numbers that processors of payments publish for tests; nobody pays with them."""
+"""Numbers that payment processors publish for tests."""
 
 
 def is_card(value: bytes) -> bool:
+    """Return whether the digits are a valid card number, and not a published test number."""
     digits = bytes(digit for digit in value if 48 <= digit <= 57)
-    known = any(
+    is_assigned = any(
         len(digits) in lengths and first <= int(digits[: len(str(first))]) <= last for (first, last), lengths in CARDS
     )
-    return known and digits not in TEST_CARDS and len(set(digits)) > 3 and luhn(digits)
+    return is_assigned and digits not in TEST_CARDS and len(set(digits)) > 3 and has_valid_luhn(digits)
 
 
 IBAN_LENGTHS = {
@@ -89,56 +76,71 @@ IBAN_LENGTHS = {
     }.items()
     for country in countries.split()
 }
-"""How long an IBAN of a country is; the others do not have any."""
+"""Length of an IBAN by country; other countries have none."""
 
 
 def is_iban(value: bytes) -> bool:
+    """Return whether this is a valid IBAN."""
     text = value.replace(b" ", b"").replace(b"-", b"").decode("ascii").upper()
     if len(text) != IBAN_LENGTHS.get(text[:2]):
         return False
     return int("".join(str(int(char, 36)) for char in text[4:] + text[:4])) % 97 == 1
 
 
-def is_address(data: bytes, start: int, end: int) -> bool:
-    """Not those that are reserved for documentation, nor what only looks like one: `git@`, `icon@2x.png`, `pkg@1.2`;
-    and not who logs in where: an audit wants to know to which machine something went."""
+def is_personal_email(data: bytes, start: int, end: int) -> bool:
+    """Accept e-mail addresses of people.
+
+    Reserved domains, role names, file names (`icon@2x.png`) and logins (`ssh dev@box`) are no personal data; an audit
+    needs to show to which machine something went.
+    """
     name, _, domain = data[start:end].lower().partition(b"@")
     top = domain.rpartition(b".")[2]
-    reserved = domain in RESERVED or domain.endswith(NOWHERE)
-    harmless = reserved or name in ROLES or top in FILES
+    is_reserved = domain in RESERVED_DOMAINS or domain.endswith(RESERVED_SUFFIXES)
+    harmless = is_reserved or name in ROLE_NAMES or top in FILE_SUFFIXES
     return not harmless and not _is_login(data, start, end)
 
 
 def _is_login(data: bytes, start: int, end: int) -> bool:
-    before = data[max(0, start - LOOK_BACK) : start]
-    copied = data[end : end + 1] == b":" and (COPIED_TO.match(data, end) or COPYING.search(before))
-    return bool(copied or LOGGING_IN.search(before))
+    before = data[max(0, start - MAX_LOGIN_PREFIX) : start]
+    is_copy = data[end : end + 1] == b":" and (REMOTE_PATH.match(data, end) or COPY_PREFIX.search(before))
+    return bool(is_copy or LOGIN_PREFIX.search(before))
 
 
-LOOK_BACK = 256
-LOGGING_IN = re.compile(
+MAX_LOGIN_PREFIX = 256
+LOGIN_PREFIX = re.compile(
     rb"(?:://(?:[^\s/?#@\"'<>]{0,128}:)?"
     rb"|\b(?:ssh|sftp|mosh|autossh|ssh-copy-id|sshfs)[ \t]{1,8}"
     rb"(?:-\S{1,64}[ \t]{1,8}(?:[^\s\-@][^\s@]{0,63}[ \t]{1,8})?)*)\Z"
 )
-COPYING = re.compile(rb"\b(?:scp|rsync|sftp|sshfs|clone|remote)\b[^\n|;&]*\Z")
-COPIED_TO = re.compile(rb":[~/]")
+COPY_PREFIX = re.compile(rb"\b(?:scp|rsync|sftp|sshfs|clone|remote)\b[^\n|;&]*\Z")
+REMOTE_PATH = re.compile(rb":[~/]")
 
 
-NOWHERE = (b".example", b".test", b".invalid", b".localhost", b".local", b".internal", b".lan", b".localdomain")
-RESERVED = frozenset({b"example.com", b"example.org", b"example.net", b"users.noreply.github.com", b"localhost"})
-ROLES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
-FILES = frozenset(
+RESERVED_SUFFIXES = (
+    b".example",
+    b".test",
+    b".invalid",
+    b".localhost",
+    b".local",
+    b".internal",
+    b".lan",
+    b".localdomain",
+)
+RESERVED_DOMAINS = frozenset(
+    {b"example.com", b"example.org", b"example.net", b"users.noreply.github.com", b"localhost"}
+)
+ROLE_NAMES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
+FILE_SUFFIXES = frozenset(
     b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map"
     b" yml yaml toml txt tgz gz tar whl header conf cfg ini xml log".split()
 )
 
 
 def is_phone(data: bytes, start: int, end: int) -> bool:
-    """Not a date, and not a line that a diff adds: there the sign says that it is new."""
+    """Accept telephone numbers, but no dates and no numbers at the start of a line that a diff adds with `+`."""
     value = data[start:end]
-    begins = data[start - 1 : start] == b"\n" or (start == 0 and b"\n" in data)
-    if begins and value.startswith(b"+") and not _is_spaced(value):
+    starts_line = data[start - 1 : start] == b"\n" or (start == 0 and b"\n" in data)
+    if starts_line and value.startswith(b"+") and not _is_grouped(value):
         return False
     return DATE.match(value) is None and _is_number(value)
 
@@ -146,44 +148,44 @@ def is_phone(data: bytes, start: int, end: int) -> bool:
 DATE = re.compile(rb"\+?(?:19|20)[0-9]{2}[ .\-]?[01][0-9][ .\-]?[0-3][0-9](?![0-9])")
 
 
-def _is_spaced(value: bytes) -> bool:
-    """As people write a number down: in groups, the last of which is no pair."""
+def _is_grouped(value: bytes) -> bool:
+    """Return whether the digits are in at least three groups, as in a written telephone number."""
     groups = [group for group in re.split(rb"[ .\-()]+", value) if group]
     return len(groups) > 2 and sum(map(len, groups)) > 9
 
 
 def _is_number(value: bytes) -> bool:
     digits = bytes(digit for digit in value if 48 <= digit <= 57)
-    fictional = digits.startswith(b"1") and digits[4:8] == b"5550"  # 555-01xx is kept for fiction
+    fictional = digits.startswith(b"1") and digits[4:8] == b"5550"  # 555-01xx is reserved for fiction
     return 8 <= len(digits) <= 15 and len(set(digits)) > 3 and not fictional
 
 
-def _holding(check: Callable[[bytes], bool]) -> Callable[[bytes, int, int], bool]:
-    """The check of a value, asked about a part of a text."""
+def _accept_value(check: Callable[[bytes], bool]) -> Callable[[bytes, int, int], bool]:
+    """Turn a check of a value into a check of a range of a text."""
     return lambda data, start, end: check(data[start:end])
 
 
-KINDS: dict[str, Kind] = {
-    "card-number": Kind(
+KINDS: dict[str, PatternKind] = {
+    "card-number": PatternKind(
         r"(?:^|[^0-9A-Za-z.,\-_/])([2-6][0-9]{3}(?:[ \-]?[0-9]){8,15})(?:[^0-9A-Za-z\-_]|$)",
         "number of a payment card",
         Certainty.KNOWN,
-        _holding(is_card),
+        _accept_value(is_card),
     ),
-    "iban": Kind(
+    "iban": PatternKind(
         r"\b([A-Z]{2}[0-9]{2}(?:[ \-]?[A-Z0-9]{4}){2,7}(?:[ \-]?[A-Z0-9]{1,3})?)\b",
         "number of a bank account",
         Certainty.KNOWN,
-        _holding(is_iban),
+        _accept_value(is_iban),
     ),
-    "email": Kind(
+    "email": PatternKind(
         r"(?i)(?:^|[^a-z0-9._%+\-@\\])([a-z0-9][a-z0-9._%+\-]{0,63}@(?:[a-z0-9](?:[a-z0-9\-]{0,61}[a-z0-9])?\.){1,8}[a-z]{2,24})\b",
         "address of mail",
         Certainty.KNOWN,
-        is_address,
+        is_personal_email,
         needs=b"@",
     ),
-    "phone": Kind(
+    "phone": PatternKind(
         r"(?:^|[^0-9A-Za-z.+/_\-])(\+[1-9][0-9]{0,2}(?:[ .\-]?\(?[0-9]{1,4}\)?){2,6}"
         r"|\(?[2-9][0-9]{2}\)?[ .\-][2-9][0-9]{2}[.\-][0-9]{4})(?:[^0-9A-Za-z]|$)",
         "telephone number",
@@ -193,8 +195,10 @@ KINDS: dict[str, Kind] = {
 }
 
 
-class Pii(Patterned):
-    reads_meaning = True
+class PiiScanner(PatternScanner):
+    """Finds personal data."""
+
+    reads_decoded = True
 
     def __init__(self) -> None:
-        super().__init__(NAME, KINDS)
+        super().__init__(PII, KINDS)

@@ -1,8 +1,8 @@
-"""Redaction: every found value becomes `[redacted KIND DIGITS]`, wherever it stands, and nothing else changes.
+"""Redaction: replace every found value by `[redacted KIND DIGITS]`, wherever it occurs, and change nothing else.
 
-The digits are of the HMAC of the value, so that two redacted texts can be seen to have held the same one. What was put
-in may make something else look like a finding, so the result is scanned until nothing is found: then it is settled, and
-redacting it again changes nothing.
+The digits are from the HMAC of the value, so that two redacted texts show whether they held the same value. A marker
+may make other text look like a finding, so the result is scanned again until nothing is found; redacting it once more
+changes nothing.
 """
 
 import re
@@ -11,247 +11,258 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from trotline.findings import SHORT, Finding
-from trotline.scanners.escapes import silent
-from trotline.scanners.finding import Span, digest_of
-from trotline.scanners.leaves import Leaf, Leaves, Part, Path, Place, Together, Whole, tells, text_of
-from trotline.scanners.pii import NAME as PERSONAL
-from trotline.scanners.pii import Pii
-from trotline.scanners.scan import Scanner, joined, spans_of
-from trotline.scanners.secrets import own_secrets
-from trotline.scanners.windows import Window
+from trotline.domain.findings import SHOWN_DIGEST_DIGITS, Finding
+from trotline.scanners.escapes import compile_terminal_sequence
+from trotline.scanners.json_texts import (
+    JoinedTexts,
+    JsonPath,
+    LeafKey,
+    TextGroup,
+    TextLeaf,
+    TextLeaves,
+    TextPart,
+    encode_leaf,
+    is_secret_name,
+)
+from trotline.scanners.pii import PII, PiiScanner
+from trotline.scanners.scan import Scanner, find_spans, join_spans
+from trotline.scanners.secrets import get_builtin_scanner
+from trotline.scanners.spans import Span, Window, compute_digest
 
-ROUNDS = 8
-"""After which a text that is not settled yet is taken out whole; no text of the real world needs more than two."""
+MAX_ROUNDS = 8
+"""After this many scans a text that still changes is replaced as a whole; real texts need at most two."""
 
-WHOLE = "text"
+WHOLE_TEXT = "text"
 MARKER = re.compile(rb"\[redacted ([a-z0-9\-]{1,60}) [0-9a-f]{8}\]")
-WORD = 16
-"""A single word up to this long is no value, unless its key says so; the shortest token is longer."""
+MAX_PLAIN_WORD = 16
+"""A single word of up to this length is scanned only if its name is suspicious; the shortest token is longer."""
 
-SPREAD, SPREAD_WORD = 8, 16
-"""Letters from which on a value is taken out wherever it stands, and those of one without figures. A shorter one goes
-where it was found: whoever calls a password `scp` must not take every `scp` out of what is remembered of them."""
+MIN_SPREAD, MIN_SPREAD_WORD = 8, 16
+"""Length from which a value is replaced everywhere, with and without digits. A shorter value is replaced only where it
+was found: a password `scp` must not remove every `scp` from the audit log."""
 
-RUN = re.compile(rb"[A-Za-z0-9+/=]{24,}")
+KEY_LINE = re.compile(rb"[A-Za-z0-9+/=]{24,}")
 LINE_END = re.compile(rb"\\+[rn]")
-"""What is taken out everywhere of a value of many lines, where somebody else has only some of them."""
+"""Lines of a multi-line value that are replaced everywhere, because another text may hold only some of them."""
 
 
-class Found(NamedTuple):
-    """A span, and what of it is to be taken out of which texts."""
+class RedactionMatch(NamedTuple):
+    """A span and the parts of it in single texts."""
 
     span: Span
-    parts: tuple[tuple[Span, Leaf], ...]
+    parts: tuple[tuple[Span, TextLeaf], ...]
 
     @property
-    def path(self) -> Path:
+    def path(self) -> JsonPath:
         return self.parts[0][1].path
 
 
 @cache
-def redacting() -> tuple[Scanner, ...]:
-    """The scanners whose findings are values that must not stay."""
-    return (own_secrets(), Pii())
+def get_redaction_scanners() -> tuple[Scanner, ...]:
+    """Return the scanners whose findings are redacted by default."""
+    return (get_builtin_scanner(), PiiScanner())
 
 
-def redacted(text: str, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[str, list[Finding]]:
-    """The text without its secrets and personal data, and what was found."""
+def redact(text: str, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[str, list[Finding]]:
+    """Return the text without secrets and personal data, and the findings."""
     data = text.encode("utf-8", "surrogatepass")
-    settled, findings = _settled([Leaf(data)], (), key, scanners or redacting())
-    return (_decoded(settled[data, False]), findings) if findings else (text, [])
+    texts, findings = _redact_leaves([TextLeaf(data)], (), key, scanners or get_redaction_scanners())
+    return (_decode(texts[data, False]), findings) if findings else (text, [])
 
 
-def redacted_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[Any, list[Finding]]:
-    """A JSON value without them, in keys and in texts; what is found in one place is taken out of all."""
-    scanners = scanners or redacting()
-    leaves = Leaves(value, any_lines=scanners is not redacting())
-    settled, findings = _settled(leaves.all, leaves.together, key, scanners)
-    return (_rebuilt(value, settled), findings) if findings else (value, [])
+def redact_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[Any, list[Finding]]:
+    """Redact the keys and texts of a JSON value; a value found in one place is replaced in all."""
+    scanners = scanners or get_redaction_scanners()
+    leaves = TextLeaves(value, multiline=scanners is not get_redaction_scanners())
+    texts, findings = _redact_leaves(leaves.all, leaves.groups, key, scanners)
+    return (_rebuild(value, texts), findings) if findings else (value, [])
 
 
-def _settled(
-    leaves: Sequence[Leaf], together: Sequence[Together], key: bytes, scanners: Sequence[Scanner]
-) -> tuple[dict[Place, bytes], list[Finding]]:
-    """Every text with what it becomes. The same text becomes the same everywhere."""
-    settled = {leaf.place: leaf.text for leaf in leaves}
-    kinds = {WHOLE, *(kind for scanner in scanners for kind in scanner.kinds)}
-    everything: list[Found] = []
-    for _ in range(ROUNDS):
+def _redact_leaves(
+    leaves: Sequence[TextLeaf], groups: Sequence[TextGroup], key: bytes, scanners: Sequence[Scanner]
+) -> tuple[dict[LeafKey, bytes], list[Finding]]:
+    """Return the redacted text of each leaf. Equal texts are redacted equally."""
+    texts = {leaf.key: leaf.text for leaf in leaves}
+    kinds = {WHOLE_TEXT, *(kind for scanner in scanners for kind in scanner.kinds)}
+    matches: list[RedactionMatch] = []
+    for _ in range(MAX_ROUNDS):
         found = [
-            Found(span, ((span, leaf),))
+            RedactionMatch(span, ((span, leaf),))
             for leaf in leaves
-            for span in _spans(leaf._replace(text=settled[leaf.place]), scanners, kinds)
+            for span in _find_in_leaf(leaf._replace(text=texts[leaf.key]), scanners, kinds)
         ]
-        across = _Across(found, scanners, kinds)
-        found += [one for group in together for one in across.found(group, settled)]
+        search = _GroupSearch(found, scanners, kinds)
+        found += [match for group in groups for match in search.find(group, texts)]
         if not found:
             break
-        everything += found
-        out = _Taking(found, key, kinds)
-        settled = {place: out.taken(place, now) for place, now in settled.items()}
+        matches += found
+        replacer = _Replacer(found, key, kinds)
+        texts = {leaf: replacer.replace(leaf, text) for leaf, text in texts.items()}
     else:
-        settled = {place: now if place[0] == now else _marker(WHOLE, place[0], key) for place, now in settled.items()}
-    return settled, [one.span.finding(key, _pointer(one.path, settled)) for one in everything]
+        texts = {
+            leaf: text if leaf[0] == text else _build_marker(WHOLE_TEXT, leaf[0], key) for leaf, text in texts.items()
+        }
+    return texts, [match.span.build_finding(key, _build_pointer(match.path, texts)) for match in matches]
 
 
-def _pointer(path: Path, settled: dict[Place, bytes]) -> str:
-    """A JSON pointer in which keys are redacted as well."""
-    steps = (_decoded(settled[step, True]) if isinstance(step, bytes) else str(step) for step in path)
+def _build_pointer(path: JsonPath, texts: dict[LeafKey, bytes]) -> str:
+    """Return a JSON pointer with redacted keys."""
+    steps = (_decode(texts[step, True]) if isinstance(step, bytes) else str(step) for step in path)
     return "".join(f"/{step.replace('~', '~0').replace('/', '~1')}" for step in steps)
 
 
-def _spans(leaf: Leaf, scanners: Sequence[Scanner], kinds: set[str]) -> list[Span]:
-    if scanners is redacting() and _is_a_word(leaf.text) and not tells(leaf.name):
+def _find_in_leaf(leaf: TextLeaf, scanners: Sequence[Scanner], kinds: set[str]) -> list[Span]:
+    if scanners is get_redaction_scanners() and _is_plain_word(leaf.text) and not is_secret_name(leaf.name):
         return []  # most texts of a payload are names of fields and tools
-    marks = _Marks(leaf.text, kinds)
-    found = joined([*spans_of(leaf.text, scanners, path=None), *_spans_by_name(leaf, scanners)])
-    return [span for span in found if not marks.cut(span.start, span.end)]
+    markers = _Markers(leaf.text, kinds)
+    found = join_spans([*find_spans(leaf.text, scanners, path=None), *_find_by_name(leaf, scanners)])
+    return [span for span in found if not markers.cover(span.start, span.end)]
 
 
-class _Across:
-    """Finds what is found only because of the texts before and after it, beside what each holds by itself."""
+class _GroupSearch:
+    """Finds values that only the joined texts of a group show."""
 
-    def __init__(self, alone: Iterable[Found], scanners: Sequence[Scanner], kinds: set[str]) -> None:
+    def __init__(self, known: Iterable[RedactionMatch], scanners: Sequence[Scanner], kinds: set[str]) -> None:
         self.scanners = scanners
         self.kinds = kinds
-        self.known: dict[Place, list[Span]] = {}
-        for span, leaf in (part for one in alone for part in one.parts):
-            self.known.setdefault(leaf.place, []).append(span)
+        self.known: dict[LeafKey, list[Span]] = {}
+        for span, leaf in (part for match in known for part in match.parts):
+            self.known.setdefault(leaf.key, []).append(span)
 
-    def found(self, group: Together, settled: Mapping[Place, bytes]) -> Iterator[Found]:
-        whole = Whole(group, [settled[leaf.place] for leaf in group.leaves])
-        marks = _Marks(whole.data, self.kinds)
-        for span in joined(spans_of(whole.data, self.scanners, path=None)):
-            parts = tuple(whole.parts(span.start, span.end))
-            if not all(map(self._is_known, parts)) and not marks.cut(span.start, span.end):
-                taken = tuple((_of_part(span, part), part.leaf) for part in parts)
-                yield Found(span._replace(place=taken[0][0].place), taken)
+    def find(self, group: TextGroup, texts: Mapping[LeafKey, bytes]) -> Iterator[RedactionMatch]:
+        whole = JoinedTexts(group, [texts[leaf.key] for leaf in group.leaves])
+        markers = _Markers(whole.data, self.kinds)
+        for span in join_spans(find_spans(whole.data, self.scanners, path=None)):
+            parts = tuple(whole.split_range(span.start, span.end))
+            if not all(map(self._is_known, parts)) and not markers.cover(span.start, span.end):
+                narrowed = tuple((_narrow_span(span, part), part.leaf) for part in parts)
+                yield RedactionMatch(span._replace(place=narrowed[0][0].place), narrowed)
 
-    def _is_known(self, part: Part) -> bool:
-        spans = self.known.get(part.leaf.place, ())
+    def _is_known(self, part: TextPart) -> bool:
+        spans = self.known.get(part.leaf.key, ())
         return any(span.start < part.end and part.start < span.end for span in spans)
 
 
-def _of_part(span: Span, part: Part) -> Span:
+def _narrow_span(span: Span, part: TextPart) -> Span:
     start, end, text = part.start, part.end, part.text
-    place = Window(text, 0, (0, len(text))).extent(start, end)
+    place = Window(text, 0, (0, len(text))).build_extent(start, end)
     return span._replace(start=start, end=end, value=text[start:end], place=place)
 
 
-def _is_a_word(text: bytes) -> bool:
-    return len(text) <= WORD and text.replace(b"_", b"").isalpha()
+def _is_plain_word(text: bytes) -> bool:
+    return len(text) <= MAX_PLAIN_WORD and text.replace(b"_", b"").isalpha()
 
 
-class _Marks:
-    """Where values were taken out already."""
+class _Markers:
+    """The redaction markers in a text."""
 
     def __init__(self, text: bytes, kinds: set[str]) -> None:
         spans = [match.span() for match in MARKER.finditer(text) if match[1].decode() in kinds]
         self.starts = [start for start, _ in spans]
         self.ends = [end for _, end in spans]
 
-    def cut(self, start: int, end: int) -> bool:
-        """Whether one of them is all of this, or reaches into it. One in the middle of a value may be anybody's:
-        whoever writes a marker into a password has not taken it out."""
-        index = bisect_right(self.ends, start)  # the first that ends after it begins
+    def cover(self, start: int, end: int) -> bool:
+        """Return whether a marker covers the beginning or the end of this range.
+
+        A marker in the middle does not count: a password that contains a forged marker is still a password.
+        """
+        index = bisect_right(self.ends, start)  # the first marker that ends after the start
         if index == len(self.starts) or self.starts[index] >= end:
             return False
-        last = bisect_left(self.starts, end) - 1  # the last that begins before it ends
+        last = bisect_left(self.starts, end) - 1  # the last marker that begins before the end
         return self.starts[index] <= start or self.ends[last] >= end
 
 
-def _spans_by_name(leaf: Leaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
-    """What is found only because of the key."""
-    if not tells(leaf.name):
+def _find_by_name(leaf: TextLeaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
+    """Yield what is found only together with the name of the text."""
+    if not is_secret_name(leaf.name):
         return
     prefix = leaf.name + b": "
     window = Window(leaf.text, 0, (0, len(leaf.text)))
-    for span in spans_of(prefix + leaf.text, scanners):
+    for span in find_spans(prefix + leaf.text, scanners):
         start, end = span.start - len(prefix), span.end - len(prefix)
         if start >= 0:
-            yield span._replace(start=start, end=end, place=window.extent(start, end))
+            yield span._replace(start=start, end=end, place=window.build_extent(start, end))
 
 
-def _marker(kind: str, value: bytes, key: bytes) -> bytes:
-    return f"[redacted {kind} {digest_of(value, key)[:SHORT]}]".encode()
+def _build_marker(kind: str, value: bytes, key: bytes) -> bytes:
+    return f"[redacted {kind} {compute_digest(value, key)[:SHOWN_DIGEST_DIGITS]}]".encode()
 
 
-class _Taking:
-    """Takes found values out of texts: each where it was found, and those that nobody writes by chance everywhere."""
+class _Replacer:
+    """Replaces values by markers: each where it was found, and long ones everywhere."""
 
-    def __init__(self, found: Iterable[Found], key: bytes, kinds: set[str]) -> None:
+    def __init__(self, matches: Iterable[RedactionMatch], key: bytes, kinds: set[str]) -> None:
         from ahocorasick_rs import BytesAhoCorasick  # noqa: PLC0415 - a text without findings does not need it
 
         self.key = key
         self.kinds = kinds
-        self.here: dict[Place, list[Span]] = {}
-        named: dict[bytes, Span] = {}
-        for one in sorted(found, key=lambda one: -one.span.rank):  # the best name stays
-            for span, leaf in one.parts:
-                self.here.setdefault(leaf.place, []).append(span._replace(scanner=""))
-            named |= dict.fromkeys(_spread(one.span), one.span)
-        self.spans = list(named.values())
-        self.automaton = BytesAhoCorasick(list(named))
+        self.spans_by_leaf: dict[LeafKey, list[Span]] = {}
+        by_value: dict[bytes, Span] = {}
+        for match in sorted(matches, key=lambda match: -match.span.rank):  # the lowest rank names the value
+            for span, leaf in match.parts:
+                self.spans_by_leaf.setdefault(leaf.key, []).append(span._replace(scanner=""))
+            by_value |= dict.fromkeys(_list_spread_values(match.span), match.span)
+        self.spans = list(by_value.values())
+        self.automaton = BytesAhoCorasick(list(by_value))
 
-    def taken(self, place: Place, text: bytes) -> bytes:
+    def replace(self, leaf: LeafKey, text: bytes) -> bytes:
         pieces, at = [], 0
-        for span in joined([*self.here.get(place, ()), *self._occurrences(text)]):
-            pieces += [text[at : span.start], _marker(span.kind, span.value, self.key)]
+        for span in join_spans([*self.spans_by_leaf.get(leaf, ()), *self._find_occurrences(text)]):
+            pieces += [text[at : span.start], _build_marker(span.kind, span.value, self.key)]
             at = span.end
         return b"".join([*pieces, text[at:]])
 
-    def _occurrences(self, text: bytes) -> Iterator[Span]:
-        marks = _Marks(text, self.kinds)
+    def _find_occurrences(self, text: bytes) -> Iterator[Span]:
+        markers = _Markers(text, self.kinds)
         for index, start, end in self.automaton.find_matches_as_indexes(text, overlapping=True):
-            if not marks.cut(start, end):
+            if not markers.cover(start, end):
                 yield self.spans[index]._replace(start=start, end=end, scanner="")
 
 
-def _spread(span: Span) -> Iterator[bytes]:
-    """What is taken out wherever it stands: the value, without what a terminal was told as well, and its lines."""
+def _list_spread_values(span: Span) -> Iterator[bytes]:
+    """Yield what is replaced everywhere: the value, also without terminal sequences, and its lines."""
     value = span.value
-    bare = silent().sub(b"", value) if b"\x1b" in value else value
+    bare = compile_terminal_sequence().sub(b"", value) if b"\x1b" in value else value
     lines = LINE_END.sub(b"\n", bare)
     if b"\n" in lines:
-        yield from RUN.findall(lines)
-    has_figures = any(48 <= char <= 57 for char in bare) and bare.lower() != bare.upper()
-    if len(bare) >= (SPREAD if has_figures or span.scanner == PERSONAL else SPREAD_WORD):
+        yield from KEY_LINE.findall(lines)
+    has_digits = any(48 <= char <= 57 for char in bare) and bare.lower() != bare.upper()
+    if len(bare) >= (MIN_SPREAD if has_digits or span.scanner == PII else MIN_SPREAD_WORD):
         yield from {value, bare}
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _rebuilt(value: Any, settled: dict[Place, bytes]) -> Any:
-    """The same structure with other texts; a number that had to go is a text from then on."""
-    top: list[Any] = [None]
-    waiting: list[tuple[Any, Any, Any]] = [(value, top, 0)]
+def _rebuild(value: Any, texts: dict[LeafKey, bytes]) -> Any:
+    """Return the same structure with redacted texts; a redacted number becomes a string."""
+    root: list[Any] = [None]
+    waiting: list[tuple[Any, Any, Any]] = [(value, root, 0)]
     while waiting:
         node, target, at = waiting.pop()
         if isinstance(node, dict):
-            made: dict[Any, Any] = {}
-            target[at] = made
+            copied: dict[Any, Any] = {}
+            target[at] = copied
             for key, child in node.items():
-                name = _free(_replaced(key, settled, is_key=True), made)
-                made[name] = None  # the order of keys is kept
-                waiting.append((child, made, name))
+                name = _make_unique(_replace_leaf(key, texts, is_key=True), copied)
+                copied[name] = None  # keeps the order of keys
+                waiting.append((child, copied, name))
         elif isinstance(node, list | tuple):
-            target[at] = listed = [None] * len(node)
-            waiting += [(child, listed, index) for index, child in enumerate(node)]
+            target[at] = items = [None] * len(node)
+            waiting += [(child, items, index) for index, child in enumerate(node)]
         else:
-            target[at] = _replaced(node, settled)
-    return top[0]
+            target[at] = _replace_leaf(node, texts)
+    return root[0]
 
 
-def _replaced(node: Any, settled: dict[Place, bytes], *, is_key: bool = False) -> Any:
-    text = text_of(node)
-    return node if text is None or settled[text, is_key] == text else _decoded(settled[text, is_key])
+def _replace_leaf(node: Any, texts: dict[LeafKey, bytes], *, is_key: bool = False) -> Any:
+    text = encode_leaf(node)
+    return node if text is None or texts[text, is_key] == text else _decode(texts[text, is_key])
 
 
-def _free(name: Any, taken: dict[Any, Any]) -> Any:
-    """Two keys must not become one."""
-    while name in taken:
+def _make_unique(name: Any, existing: dict[Any, Any]) -> Any:
+    while name in existing:
         name = f"{name}'"
     return name

@@ -1,80 +1,98 @@
-"""A text through scanners: windows in, spans that overlap made one, findings out."""
+"""Scan a text: split it into windows, run scanners on each, join overlapping spans, return findings."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 from typing import Protocol
 
 import msgspec
 
-from trotline.findings import Finding
-from trotline.scanners.escapes import readings
-from trotline.scanners.finding import Span
-from trotline.scanners.windows import Window, chunks_of, windows
+from trotline.domain.findings import Finding
+from trotline.scanners.escapes import decode_variants
+from trotline.scanners.spans import Span, Window, split_chunks, split_windows
 
-MOST = 1000
-"""Findings that are listed for one text; what a person needs to hear after that is that there are more."""
+MAX_FINDINGS = 1000
+"""Findings listed for one text; beyond that a reader only needs to know that there are more."""
 
 
 class Scanner(Protocol):
-    """Looks at one window at a time, and reports what begins in the stretch that the window owns."""
+    """Looks at one window at a time and reports what begins in the part that the window owns."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def kinds(self) -> dict[str, str]:
-        """What it finds, each with a few words for people."""
+        """The kinds of findings, each with a short description."""
 
     @property
-    def reads_meaning(self) -> bool:
-        """Whether it also looks at what stands behind escapes."""
+    def reads_decoded(self) -> bool:
+        """True if it also scans the text with escapes decoded."""
 
     def spans(self, window: Window, path: str | None = "") -> Iterable[Span]: ...
 
 
-class Scan(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found. `more` says that there is more than is listed."""
+class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Findings of a text. `more` says that there are more than are listed."""
 
     findings: tuple[Finding, ...] = ()
     more: bool = False
 
 
+@cache
+def get_scanners() -> dict[str, Scanner]:
+    """Return all scanners by name. To add a scanner, add it here."""
+    from trotline.scanners.injection import InjectionScanner  # noqa: PLC0415 - redaction does not need these
+    from trotline.scanners.invisible import InvisibleScanner  # noqa: PLC0415 - the same
+    from trotline.scanners.pii import PiiScanner  # noqa: PLC0415 - the same
+    from trotline.scanners.secrets import get_builtin_scanner  # noqa: PLC0415 - the same
+
+    scanners = (get_builtin_scanner(), PiiScanner(), InjectionScanner(), InvisibleScanner())
+    return {scanner.name: scanner for scanner in scanners}
+
+
 def scan(
-    text: str | bytes | Iterable[bytes], key: bytes, scanners: Sequence[Scanner], *, path: str = "", most: int = MOST
-) -> Scan:
-    """Scan a text, or a file that comes in pieces."""
-    found = list(islice(spans_of(text, scanners, path=path), most + 1))
-    return Scan(findings=tuple(span.finding(key, path) for span in found[:most]), more=len(found) > most)
+    text: str | bytes | Iterable[bytes],
+    key: bytes,
+    scanners: Sequence[Scanner],
+    *,
+    path: str = "",
+    limit: int = MAX_FINDINGS,
+) -> ScanResult:
+    """Scan a text, or a file that comes in chunks."""
+    spans = list(islice(find_spans(text, scanners, path=path), limit + 1))
+    findings = tuple(span.build_finding(key, path) for span in spans[:limit])
+    return ScanResult(findings=findings, more=len(spans) > limit)
 
 
-def spans_of(
+def find_spans(
     text: str | bytes | Iterable[bytes], scanners: Sequence[Scanner], *, path: str | None = ""
 ) -> Iterator[Span]:
-    """In order; of each scanner none overlap. None as a path: it may be any, and a rule for some is one for this."""
+    """Yield spans in order; those of one scanner do not overlap. With None as path, rules for any path apply."""
     pending: list[Span] = []
-    for window in windows(chunks_of(text) if isinstance(text, str | bytes) else text):
-        seen = readings(window) if any(scanner.reads_meaning for scanner in scanners) else [window]
+    for window in split_windows(split_chunks(text) if isinstance(text, str | bytes) else text):
+        variants = decode_variants(window) if any(scanner.reads_decoded for scanner in scanners) else [window]
         found = [
             span
             for scanner in scanners
-            for reading in (seen if scanner.reads_meaning else seen[:1])
-            for span in scanner.spans(reading, path)
+            for variant in (variants if scanner.reads_decoded else variants[:1])
+            for span in scanner.spans(variant, path)
         ]
-        settled_to = window.base + window.own_to  # later windows begin at or after this
-        groups = joined(pending + found)
-        pending = [span for span in groups if span.end > settled_to]
-        yield from (span for span in groups if span.end <= settled_to)
+        complete_to = window.base + window.own_to  # later windows begin at or after this
+        groups = join_spans(pending + found)
+        pending = [span for span in groups if span.end > complete_to]
+        yield from (span for span in groups if span.end <= complete_to)
     yield from pending
 
 
-def joined(spans: Iterable[Span]) -> list[Span]:
-    """Spans of one scanner that overlap are one."""
+def join_spans(spans: Iterable[Span]) -> list[Span]:
+    """Join overlapping spans of the same scanner."""
     groups: list[Span] = []
     last: dict[str, int] = {}
-    for span in sorted(spans, key=lambda span: span[:4]):  # where, then what
+    for span in sorted(spans, key=lambda span: span[:4]):  # by position, then kind
         at = last.get(span.scanner)
         if at is not None and span.start < groups[at].end:
-            groups[at] = groups[at].joined(span)
+            groups[at] = groups[at].join(span)
         else:
             last[span.scanner] = len(groups)
             groups.append(span)

@@ -1,159 +1,206 @@
-"""Secrets: keywords pick the rules, then a pattern, then how random the value is, then what is known to be harmless."""
+"""Find secrets: keywords select rules, then a pattern, the entropy of the value and allowlists decide."""
 
-from collections.abc import Iterable, Iterator
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
+from math import log2
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from trotline.effects import Certainty
-from trotline.scanners.checksums import CHECKSUMS
-from trotline.scanners.entropy import entropy
-from trotline.scanners.finding import Span
-from trotline.scanners.keywords import Keywords, Reach, Stretch
-from trotline.scanners.rules import Allowlist, Pack, Rule, compiled
-from trotline.scanners.windows import AFTER, OWN, Window
+from trotline.domain.effects import Certainty
+from trotline.scanners.matching import KeywordIndex, KeywordRange, SearchRange, compile_re2
+from trotline.scanners.secret_rules import RulePack, SecretAllowlist, SecretRule
+from trotline.scanners.spans import BYTES_AFTER, OWNED_BYTES, Span, Window
 
-NAME = "secrets"
-BACK, FORWARD = 512, 2048
-"""How far around its keyword a rule of ours looks. A tag says otherwise: `long` for what is longer, `anywhere` for a
-keyword that need not be part of what matches. Where other people's keywords stand is not known to us.
+SECRETS = "secrets"
+DEFAULT_BEFORE, DEFAULT_AFTER = 512, 2048
+"""Bytes around its keyword that a built-in rule searches. Two tags change that: `long` for longer values, `anywhere`
+for a keyword that need not be part of the match. For rules of users the whole window is searched.
 """
 
-OWN_RULES = Path(__file__).parent / "secrets.json"
+BUILTIN_RULES = Path(__file__).parent / "secrets.json"
 
 
 @cache
-def own_pack() -> Pack:
-    """The rules of secrets.toml, as they were written out for quick reading."""
-    return msgspec.json.decode(OWN_RULES.read_bytes(), type=Pack)
+def load_builtin_pack() -> RulePack:
+    """Load the rules of secrets.toml from the generated secrets.json, which is faster to read."""
+    return msgspec.json.decode(BUILTIN_RULES.read_bytes(), type=RulePack)
 
 
-class Allowing:
-    """An allowlist with its patterns compiled."""
+def compute_entropy(value: bytes) -> float:
+    """Return the Shannon entropy per byte. Words have little, keys have much."""
+    length = len(value)
+    return -sum(count / length * log2(count / length) for count in Counter(value).values()) if length else 0.0
 
-    def __init__(self, listed: Allowlist) -> None:
-        self.target = listed.target
-        self.every = listed.condition.upper() in {"AND", "&&"}
-        self.regexes = [compiled(pattern) for pattern in listed.regexes]
-        self.paths = [compiled(pattern) for pattern in listed.paths]
-        self.stopwords = [word.lower().encode() for word in listed.stopwords]
+
+BASE62_DIGITS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+CHECKSUM_DIGITS = 6
+
+
+def encode_base62(number: int, width: int) -> bytes:
+    """Return a number in base 62, padded with zeros."""
+    digits = bytearray()
+    while number:
+        number, digit = divmod(number, 62)
+        digits.append(BASE62_DIGITS[digit])
+    return bytes(reversed(digits)).rjust(width, b"0")
+
+
+def _has_valid_crc(token: bytes) -> bool:
+    """Check a token of the form `prefix_` + random part + CRC-32 of the random part as six base 62 digits."""
+    body = token.partition(b"_")[2]
+    return encode_base62(zlib.crc32(body[:-CHECKSUM_DIGITS]), CHECKSUM_DIGITS) == body[-CHECKSUM_DIGITS:]
+
+
+CHECKSUMS: dict[str, Callable[[bytes], bool]] = dict.fromkeys(
+    (
+        "github-personal-token",
+        "github-oauth-token",
+        "github-user-token",
+        "github-app-token",
+        "github-refresh-token",
+        "npm-token",
+    ),
+    _has_valid_crc,
+)
+"""Checksum tests by rule. A wrong checksum only makes a finding less certain, because providers may change them."""
+
+
+class CompiledAllowlist:
+    """An allowlist with compiled patterns."""
+
+    def __init__(self, allowlist: SecretAllowlist) -> None:
+        self.target = allowlist.target
+        self.needs_all = allowlist.condition.upper() in {"AND", "&&"}
+        self.regexes = [compile_re2(pattern) for pattern in allowlist.regexes]
+        self.paths = [compile_re2(pattern) for pattern in allowlist.paths]
+        self.stopwords = [word.lower().encode() for word in allowlist.stopwords]
 
     def allows(self, targets: dict[str, bytes], path: bytes) -> bool:
+        """Return whether the value is allowed."""
         lowered = targets["secret"].lower()
-        found = [
+        results = [
             *([any(pattern.search(targets[self.target]) for pattern in self.regexes)] if self.regexes else []),
             *([any(word in lowered for word in self.stopwords)] if self.stopwords else []),
             *([any(pattern.search(path) for pattern in self.paths)] if self.paths else []),
         ]
-        return bool(found) and (all(found) if self.every else any(found))
+        return bool(results) and (all(results) if self.needs_all else any(results))
 
 
-class Matching:
-    """A rule with its patterns, compiled when first needed. `near`: its keyword is part of what it matches."""
+class CompiledRule:
+    """A rule with patterns that are compiled when first needed."""
 
-    def __init__(self, rule: Rule, rank: int, *, near: bool) -> None:
+    def __init__(self, rule: SecretRule, rank: int, *, is_builtin: bool) -> None:
         self.rule = rule
         self.rank = rank
-        self.is_ours = near
-        self.guessed = "guessed" in rule.tags
+        self.is_builtin = is_builtin
+        self.is_guess = "guessed" in rule.tags
         self.is_long = "long" in rule.tags
         self.checksum = CHECKSUMS.get(rule.id)
-        far = not near or "anywhere" in rule.tags
-        self.reach = Reach(OWN, OWN) if far else Reach(BACK, AFTER if self.is_long else FORWARD)
+        everywhere = not is_builtin or "anywhere" in rule.tags
+        after = BYTES_AFTER if self.is_long else DEFAULT_AFTER
+        self.range = KeywordRange(OWNED_BYTES, OWNED_BYTES) if everywhere else KeywordRange(DEFAULT_BEFORE, after)
 
     @cached_property
     def pattern(self) -> Any:
-        return compiled(self.rule.regex)
+        return compile_re2(self.rule.regex)
 
     @cached_property
     def path(self) -> Any:
-        return compiled(self.rule.path) if self.rule.path else None
+        return compile_re2(self.rule.path) if self.rule.path else None
 
     @cached_property
-    def allowing(self) -> list[Allowing]:
-        return [Allowing(listed) for listed in self.rule.allowlists]
+    def allowlists(self) -> list[CompiledAllowlist]:
+        return [CompiledAllowlist(allowlist) for allowlist in self.rule.allowlists]
 
-    def value(self, match: Any) -> tuple[int, int]:
-        """Where the secret stands in what matched: the group that is named, or the first one that took part."""
+    def get_value_range(self, match: Any) -> tuple[int, int]:
+        """Return where the secret is in a match: the group that the rule names, or the first that took part."""
         groups = [self.rule.group] if self.rule.group else [*range(1, self.pattern.groups + 1), 0]
         group = next(group for group in groups if match.start(group) != -1 or group == groups[-1])
         return match.start(group), match.end(group)
 
-    def certainty(self, value: bytes) -> Certainty:
-        doubted = self.guessed or (self.checksum is not None and not self.checksum(value))
-        return Certainty.GUESSED if doubted else Certainty.KNOWN
+    def get_certainty(self, value: bytes) -> Certainty:
+        doubtful = self.is_guess or (self.checksum is not None and not self.checksum(value))
+        return Certainty.GUESSED if doubtful else Certainty.KNOWN
 
 
-class Secrets:
-    """All rules of some packs; of two rules with one id the later pack's counts."""
+class SecretScanner:
+    """The rules of some packs; of two rules with the same id, that of the later pack counts."""
 
-    name = NAME
-    reads_meaning = True
+    name = SECRETS
+    reads_decoded = True
 
-    def __init__(self, packs: Iterable[Pack]) -> None:
-        listed = list(packs)
-        off = {name for pack in listed for name in pack.disabled}
-        rules = {rule.id: rule for pack in listed for rule in pack.rules if rule.id not in off}
+    def __init__(self, packs: Iterable[RulePack]) -> None:
+        self._packs = list(packs)
+        disabled = {name for pack in self._packs for name in pack.disabled}
+        rules = {rule.id: rule for pack in self._packs for rule in pack.rules if rule.id not in disabled}
         self.kinds = {rule.id: rule.description for rule in rules.values()}
-        ours = frozenset(own_pack().rules)
-        self._rules = [Matching(rule, rank, near=rule in ours) for rank, rule in enumerate(rules.values())]
-        self._packs = listed
+        builtin = frozenset(load_builtin_pack().rules)
+        self._rules = [CompiledRule(rule, rank, is_builtin=rule in builtin) for rank, rule in enumerate(rules.values())]
 
     @cached_property
-    def _allowing(self) -> list[Allowing]:
-        """What is no secret by people's own lists, whoever wrote the rule."""
-        return [Allowing(one) for pack in self._packs if pack is not own_pack() for one in pack.allowlists]
+    def _user_allowlists(self) -> list[CompiledAllowlist]:
+        """Allowlists of users, which apply to all rules."""
+        builtin = load_builtin_pack()
+        return [
+            CompiledAllowlist(allowlist) for pack in self._packs if pack is not builtin for allowlist in pack.allowlists
+        ]
 
     @cached_property
-    def _allowing_ours(self) -> list[Allowing]:
-        """Our lists say what people write where a secret of ours would stand; of theirs we know nothing."""
-        return [*self._allowing, *(Allowing(one) for one in own_pack().allowlists if own_pack() in self._packs)]
+    def _all_allowlists(self) -> list[CompiledAllowlist]:
+        """Allowlists for built-in rules. The built-in lists describe values that only those rules find."""
+        builtin = load_builtin_pack()
+        own = builtin.allowlists if builtin in self._packs else ()
+        return [*self._user_allowlists, *map(CompiledAllowlist, own)]
 
     @cached_property
-    def _keywords(self) -> Keywords[Matching]:
-        return Keywords(
-            (rule, [word.lower().encode() for word in rule.rule.keywords], rule.reach) for rule in self._rules
+    def _keywords(self) -> KeywordIndex[CompiledRule]:
+        return KeywordIndex(
+            (rule, [word.lower().encode() for word in rule.rule.keywords], rule.range) for rule in self._rules
         )
 
-    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
-        """What begins in the window's own stretch."""
-        where = (path or "").encode("utf-8", "surrogateescape")
-        for start, end in window.regions:
-            for rule, stretches in self._stretches(window.data[start:end]).items():
-                if path is not None and rule.path is not None and not rule.path.search(where):
-                    continue
-                for first, last in stretches:
-                    yield from self._matches(rule, window, (start + first, start + last), where)
-
-    def _stretches(self, data: bytes) -> dict[Matching, list[Stretch]]:
-        return {**self._keywords.stretches(data.lower()), **{rule: [[0, len(data)]] for rule in self._always}}
-
     @cached_property
-    def _always(self) -> list[Matching]:
+    def _rules_without_keywords(self) -> list[CompiledRule]:
         return [rule for rule in self._rules if not rule.rule.keywords]
 
-    def _matches(self, rule: Matching, window: Window, stretch: tuple[int, int], path: bytes) -> Iterator[Span]:
+    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
+        """Yield what begins in the part that the window owns."""
+        encoded_path = (path or "").encode("utf-8", "surrogateescape")
+        for start, end in window.regions:
+            for rule, ranges in self._find_ranges(window.data[start:end]).items():
+                if path is not None and rule.path is not None and not rule.path.search(encoded_path):
+                    continue
+                for first, last in ranges:
+                    yield from self._find_matches(rule, window, (start + first, start + last), encoded_path)
+
+    def _find_ranges(self, data: bytes) -> dict[CompiledRule, list[SearchRange]]:
+        everywhere = {rule: [[0, len(data)]] for rule in self._rules_without_keywords}
+        return {**self._keywords.find_ranges(data.lower()), **everywhere}
+
+    def _find_matches(self, rule: CompiledRule, window: Window, search: tuple[int, int], path: bytes) -> Iterator[Span]:
         data = window.data
-        for match in rule.pattern.finditer(data, *stretch):
+        for match in rule.pattern.finditer(data, *search):
             if not window.owns(match.start()):
                 continue
-            if match.end() == stretch[1]:  # it may go on behind the stretch
-                match = rule.pattern.match(data, match.start())  # noqa: PLW2901 - the same match, whole
-            start, end = rule.value(match)
+            if match.end() == search[1]:  # the value may continue after the searched range
+                match = rule.pattern.match(data, match.start())  # noqa: PLW2901 - the same match, complete
+            start, end = rule.get_value_range(match)
             value = data[start:end]
-            if start < end and entropy(value) >= rule.rule.entropy and not self._allowed(rule, match, value, path):
-                yield window.span(start, end, rule.rule.id, NAME, rule.certainty(value), rank=rule.rank)
+            is_secret = start < end and compute_entropy(value) >= rule.rule.entropy
+            if is_secret and not self._is_allowed(rule, match, value, path):
+                yield window.build_span(start, end, rule.rule.id, SECRETS, rule.get_certainty(value), rank=rule.rank)
 
-    def _allowed(self, rule: Matching, match: Any, value: bytes, path: bytes) -> bool:
-        targets = {"secret": value, "match": match.group(), "line": _line(match)}
-        general = self._allowing_ours if rule.is_ours else self._allowing
-        general = [] if rule.is_long else general  # by chance a long value has anything in it
-        return any(allowed.allows(targets, path) for allowed in (*general, *rule.allowing))
+    def _is_allowed(self, rule: CompiledRule, match: Any, value: bytes, path: bytes) -> bool:
+        targets = {"secret": value, "match": match.group(), "line": _get_line(match)}
+        general = self._all_allowlists if rule.is_builtin else self._user_allowlists
+        general = [] if rule.is_long else general  # a long value contains any stopword by chance
+        return any(allowlist.allows(targets, path) for allowlist in (*general, *rule.allowlists))
 
 
-def _line(match: Any) -> bytes:
+def _get_line(match: Any) -> bytes:
     start = match.string.rfind(b"\n", 0, match.start()) + 1
     end = match.string.find(b"\n", match.end())
     line: bytes = match.string[start : end if end != -1 else None]
@@ -161,5 +208,6 @@ def _line(match: Any) -> bytes:
 
 
 @cache
-def own_secrets() -> Secrets:
-    return Secrets([own_pack()])
+def get_builtin_scanner() -> SecretScanner:
+    """Return the scanner with the built-in rules only."""
+    return SecretScanner([load_builtin_pack()])

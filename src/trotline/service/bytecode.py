@@ -1,8 +1,8 @@
-"""Our code as Python keeps it for the next start, written by us, whole or not at all.
+"""Write Python's bytecode cache ourselves, whole or not at all.
 
-Python writes it while it imports, and takes a write that ended early for a whole one: on a full disk, or where somebody
-limits the size of files, what it leaves breaks every later call. So calls read what is there and write nothing. This is
-done where nobody waits: when lines are installed, and when a service begins.
+Python writes the cache while it imports, and takes an incomplete file for a complete one: on a full disk, or under a
+limit of file sizes, it would leave files that break every later call. So calls only read the cache. It is written when
+no call waits: when hook lines are installed, and when a service starts.
 """
 
 import importlib.util
@@ -13,56 +13,58 @@ from contextlib import suppress
 from pathlib import Path
 
 import trotline
-from trotline.config.whole_file import put
-from trotline.service.entrance import LIBRARIES
+from trotline.config.atomic_file import put
+from trotline.service.bootstrap import LIBRARIES
 
-HEAD = struct.Struct("<4sIII")
-"""A magic number, no flags, the time and the size of the source."""
+HEADER = struct.Struct("<4sIII")
+"""The magic number, no flags, the time and the size of the source."""
 
 
 def keep_bytecode(packages: Path = Path(trotline.__file__).parent.parent, *, read_whole: bool = True) -> int:
-    """Write what is missing or old for our package and for the libraries beside it; how many files were written.
+    """Write missing and outdated files for our package and its libraries. Return how many were written.
 
-    To read all that is there and see whether it is whole takes a tenth of a second; a service looks only how it begins.
-    An installation that is not ours to write stays as it is: calls are slower, and right."""
+    Reading every file takes a tenth of a second, so a service checks only their headers. If the installation cannot be
+    written, calls are slower but correct.
+    """
     written = 0
-    for source in _sources(packages):
+    for source in _list_sources(packages):
         with suppress(OSError, SyntaxError, ValueError, RecursionError):
-            written += _keep(source, read_whole=read_whole)
+            written += _write_bytecode(source, read_whole=read_whole)
     return written
 
 
-def _sources(packages: Path) -> Iterator[Path]:
+def _list_sources(packages: Path) -> Iterator[Path]:
     for name in ("trotline", *LIBRARIES):
         yield from sorted((packages / name).rglob("*.py"))
 
 
-def _keep(source: Path, *, read_whole: bool) -> bool:
+def _write_bytecode(source: Path, *, read_whole: bool) -> bool:
     status = source.stat()
     target = Path(importlib.util.cache_from_source(str(source)))
-    head = HEAD.pack(importlib.util.MAGIC_NUMBER, 0, int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF)
-    if _is_whole(target, head) if read_whole else _begins(target, head):
+    times = int(status.st_mtime) & 0xFFFFFFFF, status.st_size & 0xFFFFFFFF
+    header = HEADER.pack(importlib.util.MAGIC_NUMBER, 0, *times)
+    if _is_complete(target, header) if read_whole else _has_header(target, header):
         return False
     code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
     target.parent.mkdir(exist_ok=True)
-    put(target, head + marshal.dumps(code), mode=None)
+    put(target, header + marshal.dumps(code), mode=None)
     return True
 
 
-def _begins(target: Path, head: bytes) -> bool:
+def _has_header(target: Path, header: bytes) -> bool:
     try:
         with target.open("rb") as file:
-            return file.read(HEAD.size) == head
+            return file.read(HEADER.size) == header
     except OSError:
         return False
 
 
-def _is_whole(target: Path, head: bytes) -> bool:
+def _is_complete(target: Path, header: bytes) -> bool:
     try:
         data = target.read_bytes()
-        if not data.startswith(head):
+        if not data.startswith(header):
             return False
-        marshal.loads(data[HEAD.size :])  # noqa: S302 - what Python would read at the next import
+        marshal.loads(data[HEADER.size :])  # noqa: S302 - Python would load it at the next import
     except (OSError, EOFError, ValueError, TypeError):
         return False
     return True

@@ -1,19 +1,19 @@
-"""The cold path: what a client ends in when no service answers it, with the whole payload and the id of the call.
+"""The script that a client runs when no service answers, by `python -I -S`.
 
-The client runs this file by `python -I -S`, and Python compiles it anew every time, so that there is little in it. Our
-package is where it is: the code which answers is the code whose client was called.
+Python compiles this file every time, so it is short. Our package is the one that this file is part of: the code that
+answers is the code whose client was called.
 """
 
 import gc
 import sys
 
 if __name__ == "__main__":
-    gc.disable()  # there is no time for rubbish to gather
-    sys.dont_write_bytecode = True  # bytecode.py says why, and writes it
+    gc.disable()  # the process ends before collecting would pay
+    sys.dont_write_bytecode = True  # bytecode.py says why
     sys.path.append(__file__.rsplit("/", 3)[0])
     try:
-        from trotline.service.entrance import enter
-    except Exception as error:  # noqa: BLE001 - as in entrance.give_up
+        from trotline.service.bootstrap import run_command
+    except Exception as error:  # noqa: BLE001 - as in bootstrap.give_up
         print(f"trotline: cannot answer: {error!r}", file=sys.stderr)
         sys.exit(0 if ("--fail", "open") in zip(sys.argv, sys.argv[1:], strict=False) else 2)
-    enter()
+    run_command()

@@ -1,7 +1,7 @@
-"""The run directory: the socket, the lock that the service holds as long as it lives, and its log.
+"""The run directory of a home: the socket, the lock that the service holds while it lives, and its log.
 
-Whoever holds the lock is the service. It is given to the service by the process that starts it, open and locked, so
-that of many that want to start one only one does, and a service that was killed leaves none behind.
+The process that holds the lock is the service. It gets the lock, open and locked, from the process that starts it. So
+only one of many processes starts a service, and a killed service leaves no lock behind.
 """
 
 import fcntl
@@ -9,29 +9,30 @@ import json
 import os
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trotline.config.places import Roots, private_directory
-from trotline.machine import machine_roots
+from trotline.config.paths import Roots, private_directory
+from trotline.machine import find_roots
 
-MOST_LOG = 256_000
-"""Bytes of log that are kept, twice: what is older is thrown away when a service starts."""
+MAX_LOG_BYTES = 256_000
+"""A longer log is moved to `log.old` when a service starts."""
 
 OWNER_ONLY = 0o600
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
-"""All the variables that our code ever sees, warm and cold; the client says the same."""
+"""All variables that our code sees, warm and cold. The client sets the same."""
 
 WENT_COLD = "a call was answered cold"
 
 
-def roots_of(home: str | Path | None) -> Roots:
-    """The roots by which a service answers: no project is looked for, the call names its own."""
-    return machine_roots([Path("/")], Path(home) if home else None, Path("/"))
+def get_service_roots(home: str | Path | None) -> Roots:
+    """Return the roots of a service. It has no project: each call names its own."""
+    return find_roots([Path("/")], Path(home) if home else None, Path("/"))
 
 
 class RunDirectory(NamedTuple):
-    """One for each home directory."""
+    """The run directory of one home."""
 
     path: Path
 
@@ -44,7 +45,8 @@ class RunDirectory(NamedTuple):
         return self.path / "log"
 
     def lock(self) -> int | None:
-        """The lock as an open file, or None if somebody has it. An OSError says that there can be no service."""
+        """Return the lock as an open file, or None if another process holds it. An OSError means that this home can
+        have no service."""
         private_directory(self.path)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(self.path / "lock", flags, OWNER_ONLY)
@@ -56,7 +58,7 @@ class RunDirectory(NamedTuple):
         return descriptor
 
     def holder(self) -> dict[str, Any] | None:
-        """What the running service wrote about itself; None if none is running."""
+        """Return what the running service wrote about itself, or None if none runs."""
         try:
             descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
@@ -64,25 +66,21 @@ class RunDirectory(NamedTuple):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
-            return said(descriptor)
+            return read_lock_facts(descriptor)
         finally:
             os.close(descriptor)
         return None
 
     def log(self, word: str, detail: str = "") -> None:
-        """One line about the service itself; nothing that a host or an agent said is ever in it."""
+        """Log a line about the service itself; it never contains anything of a call. A failure is ignored."""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         line = f"{stamp} {os.getpid()} {word}{': ' if detail else ''}{detail}\n"
-        try:
+        with suppress(OSError):
             descriptor = open_log(self.log_file)
-        except OSError:
-            return  # the log is for people; nobody's answer waits for it
-        try:
-            os.write(descriptor, line.encode("utf-8", "backslashreplace"))
-        except OSError:
-            return
-        finally:
-            os.close(descriptor)
+            try:
+                os.write(descriptor, line.encode("utf-8", "backslashreplace"))
+            finally:
+                os.close(descriptor)
 
     def log_lines(self) -> list[str]:
         try:
@@ -90,36 +88,45 @@ class RunDirectory(NamedTuple):
         except OSError:
             return []
 
-    def went_cold(self) -> dict[str, int]:
-        """How many calls did, for reasons that a person should know of; as far as the log goes back."""
-        words = [line.split(" ", 2)[2] for line in self.log_lines() if line.endswith(WENT_COLD)]
-        counts = Counter(word.removesuffix(f": {WENT_COLD}") for word in words)
-        return dict(counts)
+    def count_cold_calls(self) -> dict[str, int]:
+        """Count the logged calls that the service did not answer, by the client's finding."""
+        entries = [line.split(" ", 2)[2] for line in self.log_lines() if line.endswith(WENT_COLD)]
+        return dict(Counter(entry.removesuffix(f": {WENT_COLD}") for entry in entries))
 
     def trim_log(self) -> None:
-        """Keep the log small; called by a service that starts."""
-        try:
-            if self.log_file.stat().st_size > MOST_LOG:
+        """Move a long log away."""
+        with suppress(OSError):
+            if self.log_file.stat().st_size > MAX_LOG_BYTES:
                 self.log_file.replace(self.log_file.with_suffix(".old"))
-        except OSError:
-            return
 
 
 def open_log(file: Path) -> int:
+    """Open a log for appending."""
     return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_ONLY)
 
 
-def write_down(lock: int, **facts: Any) -> None:
-    """What others may know about whoever holds the lock."""
+def write_lock_facts(lock: int, **facts: Any) -> None:
+    """Write what other processes may know about the holder of the lock."""
     data = json.dumps(facts).encode()
     os.pwrite(lock, data, 0)
     os.ftruncate(lock, len(data))
 
 
-def said(lock: int) -> dict[str, Any]:
-    """What the last holder of the lock wrote down."""
+def read_lock_facts(lock: int) -> dict[str, Any]:
+    """Read what the last holder of the lock wrote."""
     try:
         facts = json.loads(os.pread(lock, 4096, 0))
     except (OSError, ValueError):
         return {}
     return facts if isinstance(facts, dict) else {}
+
+
+def enable_watchdog(directory: RunDirectory) -> None:
+    """Let SIGALRM end this process, and log where it hung if the log can be opened."""
+    import faulthandler  # noqa: PLC0415 - cold calls log and need no watchdog
+    import signal  # noqa: PLC0415 - the same
+
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    faulthandler.unregister(signal.SIGALRM)  # it may write to a file that is replaced by now
+    with suppress(OSError):
+        faulthandler.register(signal.SIGALRM, file=open_log(directory.log_file), all_threads=False, chain=True)

@@ -1,29 +1,29 @@
-"""Starting a service for later: nobody waits for it, and it keeps nothing of whoever started it."""
+"""Launch a service for later calls. It inherits nothing from the process that launches it but the lock."""
 
 import fcntl
 import os
 import sys
 from pathlib import Path
 
-from trotline.config.places import Roots
-from trotline.service.directory import ENVIRONMENT, RunDirectory, said, write_down
-from trotline.service.entrance import SERVE
+from trotline.config.paths import Roots
+from trotline.service.bootstrap import SERVE
+from trotline.service.directory import ENVIRONMENT, RunDirectory, read_lock_facts, write_lock_facts
 
-COLD = str(Path(__file__).with_name("cold.py"))
-"""The way into our code, for a service too: it answers by the code of the call that started it."""
+COLD_SCRIPT = str(Path(__file__).with_name("cold.py"))
+"""A service starts through it too, so that it answers by the code of the call that launched it."""
 
-LOCK = 3
-"""The descriptor under which a service finds the lock that it holds."""
+LOCK_DESCRIPTOR = 3
+"""The descriptor of the lock in the new service."""
 
 SECONDS_BETWEEN_STARTS = 2.0
-"""A service that dies at once is not started again by every call."""
+"""A service that dies at once is not launched again by every call."""
 
-NOBODY_ELSES = 100
-"""A descriptor above those that a host may have left open for us."""
+MIN_FREE_DESCRIPTOR = 100
+"""Above the descriptors that an agent may have left open."""
 
 
 def launch(roots: Roots, now_us: int) -> bool:
-    """Start a service for this home, unless there is one or there was one a moment ago."""
+    """Launch a service for this home, unless one runs or was launched a moment ago. Return whether it was launched."""
     directory = RunDirectory(roots.state / "run")
     try:
         lock = directory.lock()
@@ -32,10 +32,10 @@ def launch(roots: Roots, now_us: int) -> bool:
     if lock is None:
         return False
     try:
-        last = said(lock).get("launched_us", 0)
+        last = read_lock_facts(lock).get("launched_us", 0)
         if isinstance(last, int) and 0 <= now_us - last < SECONDS_BETWEEN_STARTS * 1_000_000:
             return False
-        write_down(lock, launched_us=now_us)
+        write_lock_facts(lock, launched_us=now_us)
         _spawn(lock, roots)
     except OSError as error:
         directory.log("not started", error.strerror or "")
@@ -46,28 +46,28 @@ def launch(roots: Roots, now_us: int) -> bool:
 
 
 def _spawn(lock: int, roots: Roots) -> None:
-    kept = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, NOBODY_ELSES)
+    kept = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, MIN_FREE_DESCRIPTOR)
     try:
-        words = [sys.executable, "-I", "-S", COLD, SERVE, str(roots.home)]
+        words = [sys.executable, "-I", "-S", COLD_SCRIPT, SERVE, str(roots.home)]
         actions = [
-            *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inherited()),
+            *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _list_inherited()),
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_DUP2, kept, LOCK),
+            (os.POSIX_SPAWN_DUP2, kept, LOCK_DESCRIPTOR),
         ]
         try:
             os.posix_spawn(sys.executable, words, ENVIRONMENT, file_actions=actions, setsid=True)
-        except NotImplementedError:  # an older system; the service leaves our session by itself then
+        except NotImplementedError:  # an older system; there the service leaves our session by itself
             os.posix_spawn(sys.executable, words, ENVIRONMENT, file_actions=actions)
     finally:
         os.close(kept)
 
 
-def _inherited() -> list[int]:
-    """Descriptors that a host left open: a service that held its pipes would keep it waiting."""
+def _list_inherited() -> list[int]:
+    """Return descriptors that an agent left open: a service that held its pipes would keep it waiting."""
     found = []
-    for name in os.listdir("/dev/fd"):  # noqa: PTH208 - names are what is wanted
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208 - names are wanted
         try:
             if int(name) > 2 and os.get_inheritable(int(name)):
                 found.append(int(name))

@@ -1,8 +1,8 @@
-"""The line that a host runs, as `trotline install` writes it, and how to know such a line again.
+"""The hook line that an agent runs: write it, and recognise it again.
 
-Everything in it is absolute and nothing in it is looked up: no search path, no variable, no directory of the workspace.
-The C client stands in it where there is one that depends on no library; otherwise the line begins with an empty
-environment, because a variable may make the loader or the interpreter load what somebody else wrote.
+Everything in it is absolute: it depends on no search path, no variable and no directory of the workspace. It starts
+the C client if there is one that needs no library. Otherwise it starts with an empty environment, because a variable
+may make the loader or the interpreter load foreign code.
 """
 
 import math
@@ -12,92 +12,106 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from trotline.errors import UsageError
-from trotline.events import EVENTS
-from trotline.hosts import HOSTS, host_named
+from trotline.agents import AGENTS, get_agent
+from trotline.domain.errors import UsageError
+from trotline.domain.events import EVENTS
 
 HERE = Path(__file__).resolve().parent
 CLIENT = HERE / "trotline-hook"
-TWIN = HERE / "twin.py"
-EMPTY = ("/usr/bin/env", "-i")
+PYTHON_CLIENT = HERE / "python_client.py"
+OLD_PYTHON_CLIENT = HERE / "twin.py"
+EMPTY_ENVIRONMENT = ("/usr/bin/env", "-i")
 
-OPTIONS = frozenset({"--host", "--event", "--home", "--deadline", "--fail", "--uid"})
-LARGEST_MARGIN = 5.0
-"""Seconds before the host's own timeout at which we answer; for short ones a tenth of them."""
+OPTIONS = frozenset({"--agent", "--event", "--home", "--deadline", "--fail", "--uid"})
+OLD_OPTIONS = frozenset({"--host"})
+"""Options of lines that earlier versions wrote."""
+
+MAX_MARGIN_SECONDS = 5.0
+"""How long before the agent's own timeout we answer; for short timeouts a tenth of them."""
 
 MILLISECONDS = 3
-OPENS_A_LIBRARY = 3  # PT_INTERP
+PT_INTERP = 3  # the ELF segment that names a loader
 
 
-def installed_line(host: str, event: str, home: str | Path | None = None, *, timeout: float = 60.0) -> str:
-    """The command for one event of one host, which gives it so many seconds."""
-    if host not in HOSTS:
-        raise UsageError(f"there is no host `{host}`", hint=f"known: {', '.join(HOSTS)}")
+def build_hook_line(agent: str, event: str, home: str | Path | None = None, *, timeout: float = 60.0) -> str:
+    """Return the command for one event of an agent that waits so many seconds."""
+    if agent not in AGENTS:
+        raise UsageError(f"there is no agent `{agent}`", hint=f"known: {', '.join(AGENTS)}")
     if timeout <= 0 or not math.isfinite(timeout):
         raise UsageError(f"a timeout of {timeout} leaves no time to answer")
-    words = ["--host", host, "--event", event]
+    words = ["--agent", agent, "--event", event]
     if home is not None:
-        words += ["--home", _plain(Path(home).absolute())]
-    words += ["--deadline", f"{round(timeout - min(LARGEST_MARGIN, timeout / 10), MILLISECONDS):g}"]
-    if not _refusable(host, event):
+        words += ["--home", _format_path(Path(home).absolute())]
+    words += ["--deadline", f"{round(timeout - min(MAX_MARGIN_SECONDS, timeout / 10), MILLISECONDS):g}"]
+    if not _is_refusable(agent, event):
         words += ["--fail", "open"]
-    return shlex.join([*_program(), *words])
+    return shlex.join([*_build_program(), *words])
 
 
-def is_ours(command: str) -> bool:
-    """Whether a version of this wrote the line; lines in which anything else is done are somebody's own."""
+def is_hook_line(command: str) -> bool:
+    """Return whether this or an earlier version wrote the line. A line that does anything else belongs to a person."""
+    options = _parse_options(command)
+    if options is None or len(options) % 2:
+        return False
+    return set(options[::2]) <= OPTIONS | OLD_OPTIONS and not re.search(r"[;&|<>()`$\n]", " ".join(options))
+
+
+def is_old_hook_line(command: str) -> bool:
+    """Return whether an earlier version wrote the line, in a way that this version only answers slowly."""
+    if not is_hook_line(command):
+        return False
+    options = _parse_options(command) or []
+    return not OLD_OPTIONS.isdisjoint(options[::2]) or OLD_PYTHON_CLIENT.name in {
+        path.name for path in list_programs(command)
+    }
+
+
+def list_programs(command: str) -> list[Path]:
+    """Return the files that a hook line starts or reads: the client and the interpreter."""
+    words = shlex.split(command)
+    options = _parse_options(command) or []
+    return [Path(word) for word in words[: len(words) - len(options)] if word.startswith("/")]
+
+
+def _parse_options(command: str) -> list[str] | None:
+    """Return the options behind one of our clients or `python -m trotline hook AGENT`; None for another program."""
     try:
         words = shlex.split(command)
     except ValueError:
-        return False
-    if tuple(words[:2]) == EMPTY:
-        words = words[2:]
-    rest = _after_program(words)
-    if rest is None or len(rest) % 2:
-        return False
-    return set(rest[::2]) <= OPTIONS and not re.search(r"[;&|<>()`$\n]", " ".join(rest))
-
-
-def programs_of(command: str) -> list[Path]:
-    """The files that a line of ours starts or reads: the client or its twin, and the interpreter."""
-    words = shlex.split(command)
-    rest = _after_program(words[2:] if tuple(words[:2]) == EMPTY else words) or []
-    return [Path(word) for word in words[: len(words) - len(rest)] if word.startswith("/")]
-
-
-def _after_program(words: list[str]) -> list[str] | None:
-    """The options behind a client, behind its twin, or behind `python -m trotline hook HOST`."""
+        return None
+    words = words[2:] if tuple(words[:2]) == EMPTY_ENVIRONMENT else words
+    clients = {PYTHON_CLIENT.parts[-3:], OLD_PYTHON_CLIENT.parts[-3:]}
     match words:
-        case [client, python, *rest] if Path(client).name == CLIENT.name and python.startswith("/"):
-            return rest
-        case [_, "-I", "-S", twin, *rest] if Path(twin).parts[-3:] == TWIN.parts[-3:]:
-            return rest
-        case [_, "-I", "-m", "trotline", "hook", _, *rest]:
-            return rest
+        case [client, python, *options] if Path(client).name == CLIENT.name and python.startswith("/"):
+            return options
+        case [_, "-I", "-S", script, *options] if Path(script).parts[-3:] in clients:
+            return options
+        case [_, "-I", "-m", "trotline", "hook", _, *options]:
+            return options
         case _:
             return None
 
 
-def _program() -> tuple[str, ...]:
-    python = _plain(Path(sys.executable))
+def _build_program() -> tuple[str, ...]:
+    python = _format_path(Path(sys.executable))
     if not CLIENT.is_file():
-        return (*EMPTY, python, "-I", "-S", _plain(TWIN))
-    client = (_plain(CLIENT), python)
-    return client if _needs_no_library(CLIENT) else (*EMPTY, *client)
+        return (*EMPTY_ENVIRONMENT, python, "-I", "-S", _format_path(PYTHON_CLIENT))
+    client = (_format_path(CLIENT), python)
+    return client if _needs_no_library(CLIENT) else (*EMPTY_ENVIRONMENT, *client)
 
 
-def _refusable(host: str, event: str) -> bool:
-    ours = host_named(host).events.get(event, event)
-    return ours not in EVENTS or EVENTS[ours].contract.refusable
+def _is_refusable(agent: str, event: str) -> bool:
+    name = get_agent(agent).events.get(event, event)
+    return name not in EVENTS or EVENTS[name].contract.refusable
 
 
-def _plain(path: Path) -> str:
-    """Without the double slash that POSIX lets stand at the beginning."""
+def _format_path(path: Path) -> str:
+    """Return a path without the double slash that POSIX allows at its beginning."""
     return "/" + str(path).lstrip("/")
 
 
 def _needs_no_library(program: Path) -> bool:
-    """Whether it is an ELF file that names no loader."""
+    """Return whether a program is an ELF file that names no loader."""
     with program.open("rb") as file:
         head = file.read(64)
         if head[:4] != b"\x7fELF" or head[4] != 2:
@@ -108,4 +122,4 @@ def _needs_no_library(program: Path) -> bool:
         file.seek(start)
         table = file.read(size * count)
     kinds = [int.from_bytes(table[at : at + 4], order) for at in range(0, len(table), size)]
-    return OPENS_A_LIBRARY not in kinds
+    return PT_INTERP not in kinds

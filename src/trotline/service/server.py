@@ -1,10 +1,9 @@
-"""The warm service: it reads a call, answers it, and waits for the next. One call at a time, in one thread.
+"""The warm service: read a call, answer it, wait for the next. One call at a time, in one thread.
 
-A judgement in a process of its own is alone with its globals, its signals and its working directory, and one at a time
-keeps that true here. There is no queue to manage: whoever is not taken soon goes cold by itself. A judgement that hangs
-is ended by the kernel's timer, together with the service; its client goes cold, and so does everybody else's until
-somebody has started a new one. Nothing here is worth saving: what must last is in the spool, or with the scribe, before
-the answer is sent.
+One at a time, because an evaluation expects to be alone with its globals, its signals and its working directory. There
+is no queue: a client that waits too long answers its call cold. An evaluation that hangs is ended by the kernel's
+timer, together with the service; clients go cold until one of them has started a new service. The service keeps nothing
+that must survive it: records are in the spool, and details with the detail writer, before the reply is sent.
 """
 
 import contextlib
@@ -16,84 +15,75 @@ import resource
 import selectors
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
-import trotline.guarding  # noqa: F401 - what a cold call reads when it needs it is read before the first call
-from trotline.config.places import Roots
-from trotline.guards import guards
-from trotline.hosts import HOSTS, host_named
-from trotline.machine import clock
-from trotline.outcomes import MOST_PAYLOAD
-from trotline.outward import Sender
-from trotline.program import answered, words_of
-from trotline.service.directory import ENVIRONMENT, RunDirectory, open_log, roots_of
-from trotline.service.peer import has_hung_up, peer_uid
-from trotline.service.reply import Reply, reply_of
-from trotline.service.scribe import Scribe
-from trotline.service.tending import Tender
-from trotline.service.watch import Watch
-from trotline.service.wire import (
-    BUSY,
-    COLD,
-    PREFIX,
-    TAKEN,
-    Header,
-    announced,
-    packed_answer,
-    packed_greeting,
-)
+import trotline.evaluation.machine_panel  # noqa: F401 - loaded before the first call needs it
+from trotline.agents import AGENTS, get_agent
+from trotline.agents.agent import AgentReply
+from trotline.config.paths import Roots
+from trotline.delivery.delivery_process import DeliveryStarter
+from trotline.domain.outcomes import MAX_PAYLOAD_BYTES
+from trotline.guards import load_guards
+from trotline.hook.process import handle_call, parse_arguments
+from trotline.machine import read_clock
+from trotline.service.detail_writer import DetailWriter
+from trotline.service.directory import ENVIRONMENT, RunDirectory, get_service_roots, open_log
+from trotline.service.maintenance import Maintenance
+from trotline.service.watch import CodeWatch
+from trotline.service.wire import BUSY, COLD, PREFIX, TAKEN, CallHeader, encode_answer, encode_greeting, read_sizes
 
-IDLE = 15 * 60.0
-"""Seconds without a call after which the service ends."""
+DEFAULT_IDLE_SECONDS = 15 * 60.0
+"""Without a call for so long, the service ends."""
 
 SECONDS_BETWEEN_LOOKS = 20.0
-"""How often it is looked, while nobody calls, whether anybody could: a home may be removed, and a socket too."""
+"""How often an idle service checks that its socket can still be reached."""
 
 CALLS_ARE_LIKELY = 60.0
 SECONDS_BETWEEN_LOOKS_AHEAD = 0.4
-"""For so long after a call our code is looked at so often, which is a little more than the next call would want."""
+"""For so many seconds after a call, the code is checked so often between calls, so that no call has to wait for it."""
 
-LONGEST = 3.0
-"""Seconds after which a call hangs. Its client has been gone for two of them, and so is everybody who came after it."""
+MAX_CALL_SECONDS = 3.0
+"""A call that takes longer hangs. Its client went cold two seconds ago."""
 
-MOST_CALLERS = 64
-MOST_PENDING = 2 * MOST_PAYLOAD
-"""Connections, and bytes of announced payloads: beyond, a caller is told to go cold."""
+MAX_CONNECTIONS = 64
+MAX_PENDING_BYTES = 2 * MAX_PAYLOAD_BYTES
+"""Limits beyond which clients go cold."""
 
-SECONDS_FOR_THE_SCRIBE = 0.002
-"""How long it is waited for, while nobody calls, before it is given more of what it cannot take at once."""
+DETAIL_WRITER_SECONDS = 0.002
+"""How long the service waits, between calls, before it offers the detail writer more."""
 
-MOST_GARBAGE = 50_000
-"""New objects that are let lie before somebody waits for them to be looked through: between calls there is time."""
+GC_THRESHOLD = 50_000
+"""Objects that are allocated before a call has to wait for garbage collection; between calls there is time for it."""
 
-WAITING = 128  # connections that the kernel keeps for us before it refuses them
-PIECE = 1 << 18
-SECONDS_TO_SEND = 1.0
-
-
-class Ended(Exception):  # noqa: N818 - it is how a service ends, not an error
-    """Why the service is over."""
+BACKLOG = 128
+CHUNK = 1 << 18
+SEND_SECONDS = 1.0
 
 
-class Caller:
-    """One connection, and what has come over it so far."""
+class ServiceEnded(Exception):  # noqa: N818 - the normal end of a service
+    """The reason why the service ends."""
+
+
+class Connection:
+    """A connection and what was received on it so far."""
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.data = bytearray()
-        self.payload = 0  # bytes that it has announced
-        self.waits = False  # in the selector
-        self.is_outdated: bool | None = None  # whether what we know has changed, if that was just looked at
+        self.announced = 0  # bytes of payload
+        self.is_registered = False  # in the selector
+        self.is_outdated: bool | None = None  # whether code or configuration changed, if that was just checked
 
 
 class Service:
-    """Everything between a listening socket and `answered`."""
+    """The loop between a listening socket and `handle_call`."""
 
-    def __init__(self, roots: Roots, watch: Watch, uid: int) -> None:
+    def __init__(self, roots: Roots, watch: CodeWatch, uid: int) -> None:
         self.directory = RunDirectory(roots.state / "run")
         self.counts = dict.fromkeys(("answered", "cold", "busy", "strangers"), 0)
         self._roots = roots
@@ -101,202 +91,222 @@ class Service:
         self._uid = uid
         self._digest = watch.digest.encode()
         self._code = str(Path(__file__).resolve().parent)
-        self._code_identity = _identity(self._code)
+        self._code_identity = _identify(self._code)
         self._homes: dict[str, bool] = {}
         self._selector = selectors.DefaultSelector()
-        self._callers: set[Caller] = set()
+        self._connections: set[Connection] = set()
         self._begun = time.monotonic()
-        self._scribe = Scribe(self.directory)
-        self.tender = Tender(roots)
-        self._sender = Sender(roots)
+        self.detail_writer = DetailWriter(self.directory)
+        self.maintenance = Maintenance(roots)
+        self._delivery = DeliveryStarter(roots)
 
     def serve(self, listener: socket.socket, idle: float) -> str:
-        """Until nobody calls any more, or what we know is no longer true; the sentence says which."""
-        self._scribe.begin()
+        """Serve until the service is idle or out of date. Return the reason."""
+        self.detail_writer.begin()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ)
-        ours = _inode(self.directory.socket)
+        inode = _get_inode(self.directory.socket)
         called = time.monotonic()
         try:
             while True:
                 ready = self._wait(called, idle)
                 if ready:
                     called = time.monotonic()
-                elif _inode(self.directory.socket) != ours:
+                elif _get_inode(self.directory.socket) != inode:
                     return "nobody can reach it"
-                elif idle and time.monotonic() - called >= idle and not self._callers:
+                elif idle and time.monotonic() - called >= idle and not self._connections:
                     return "nobody called"
                 for key, _ in ready:
-                    self._accept(listener) if key.data is None else self._feed(key.data)
-        except Ended as ended:
+                    self.accept(listener) if key.data is None else self._receive(key.data)
+        except ServiceEnded as ended:
             return str(ended)
         finally:
-            if _inode(self.directory.socket) == ours:
+            if _get_inode(self.directory.socket) == inode:
                 self.directory.socket.unlink(missing_ok=True)
             listener.close()
-            for caller in list(self._callers):
-                self._leave(caller)
+            for connection in list(self._connections):
+                self._close(connection)
             self._selector.close()
-            self._scribe.end()
+            self.detail_writer.end()
 
     def _wait(self, called: float, idle: float) -> list[tuple[selectors.SelectorKey, int]]:
-        """Who has something to say; nobody, after a while, and then there is time to look at our code."""
-        while self._scribe.lags:
-            ready = self._selector.select(SECONDS_FOR_THE_SCRIBE)
+        """Return connections with data. After a while without any, use the time for other work and return none."""
+        while self.detail_writer.is_behind:
+            ready = self._selector.select(DETAIL_WRITER_SECONDS)
             if ready:
                 return ready
-            self._scribe.catch_up()
-        likely = time.monotonic() - called < CALLS_ARE_LIKELY
-        pause = SECONDS_BETWEEN_LOOKS_AHEAD if likely else SECONDS_BETWEEN_LOOKS
+            self.detail_writer.catch_up()
+        is_likely = time.monotonic() - called < CALLS_ARE_LIKELY
+        pause = SECONDS_BETWEEN_LOOKS_AHEAD if is_likely else SECONDS_BETWEEN_LOOKS
         ready = self._selector.select(min(pause, idle or pause))
-        if not ready:
-            self._scribe.catch_up()
-        if likely and not ready:
-            self._watch.look()
+        if ready:
+            return ready
+        self.detail_writer.catch_up()
+        if is_likely:
+            self._watch.check_code()
             gc.collect()
-        elif not ready and not self._callers:
-            self.tender.set_off()
-        if self._sender.is_wanted and not ready and not self._callers and not self.tender.is_at_it:
-            self._sender.set_off(clock())
-        return ready
+        elif not self._connections:
+            self.maintenance.start()
+        if self._delivery.is_wanted and not self._connections and not self.maintenance.is_running:
+            self._delivery.start(read_clock())
+        return []
 
-    def _accept(self, listener: socket.socket) -> None:
+    def accept(self, listener: socket.socket) -> None:
+        """Accept a connection of this user. Most calls have arrived by now and need no place in the selector."""
         try:
-            connection, _ = listener.accept()
+            accepted, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
-            return  # it has hung up already
+            return  # the client is gone already
         except OSError as error:
-            raise Ended(f"no more connections: {error.strerror}") from None
-        if peer_uid(connection) != self._uid:
+            raise ServiceEnded(f"no more connections: {error.strerror}") from None
+        if get_peer_uid(accepted) != self._uid:
             self.counts["strangers"] += 1
-            self.directory.log("refused", f"a caller of user {peer_uid(connection)}")
-            connection.close()
+            self.directory.log("refused", f"a caller of user {get_peer_uid(accepted)}")
+            accepted.close()
             return
-        caller = Caller(connection)
-        if len(self._callers) >= MOST_CALLERS:
-            self._send_away(caller, BUSY)
+        connection = Connection(accepted)
+        if len(self._connections) >= MAX_CONNECTIONS:
+            self._send_away(connection, BUSY)
         else:
-            self._callers.add(caller)
-            caller.is_outdated = self._watch.changed()  # while it still writes
-            self._feed(caller)  # most calls have come by now, and need no place in the selector
+            self._connections.add(connection)
+            connection.is_outdated = self._watch.has_changed()  # while the client still writes
+            self._receive(connection)
 
-    def _wait_for(self, caller: Caller) -> None:
-        caller.is_outdated = None
-        if not caller.waits:
-            caller.waits = True
-            self._selector.register(caller.connection, selectors.EVENT_READ, caller)
+    def _await_data(self, connection: Connection) -> None:
+        connection.is_outdated = None
+        if not connection.is_registered:
+            connection.is_registered = True
+            self._selector.register(connection.connection, selectors.EVENT_READ, connection)
 
-    def _feed(self, caller: Caller) -> None:
-        """Take what has come; answer when it is all there."""
+    def _receive(self, connection: Connection) -> None:
+        """Receive what has arrived, and answer when the call is complete."""
         try:
-            piece = caller.connection.recv(PIECE, socket.MSG_DONTWAIT)
+            chunk = connection.connection.recv(CHUNK, socket.MSG_DONTWAIT)
         except BlockingIOError:
-            self._wait_for(caller)
+            self._await_data(connection)
             return
         except OSError:
-            piece = b""
-        if not piece:
-            self._leave(caller)
+            chunk = b""
+        if not chunk:
+            self._close(connection)
             return
-        caller.data += piece
-        if len(caller.data) < PREFIX.size:
-            self._wait_for(caller)
+        connection.data += chunk
+        if len(connection.data) < PREFIX.size:
+            self._await_data(connection)
             return
-        sizes = announced(caller.data)
+        sizes = read_sizes(connection.data)
         if sizes is None:
-            self._send_away(caller, COLD)
+            self._send_away(connection, COLD)
             return
-        caller.payload = sizes.payload
-        if sum(other.payload for other in self._callers) > MOST_PENDING:
-            self._send_away(caller, BUSY)
-        elif len(caller.data) >= sizes.all:
-            view = memoryview(caller.data)
-            head, rest = PREFIX.size, PREFIX.size + sizes.header
-            self._hear(caller, bytes(view[head:rest]), bytes(view[rest : sizes.all]))
+        connection.announced = sizes.payload
+        if sum(other.announced for other in self._connections) > MAX_PENDING_BYTES:
+            self._send_away(connection, BUSY)
+        elif len(connection.data) < sizes.total:
+            self._await_data(connection)
         else:
-            self._wait_for(caller)
+            view = memoryview(connection.data)
+            payload_start = PREFIX.size + sizes.header
+            self._handle(connection, bytes(view[PREFIX.size : payload_start]), bytes(view[payload_start : sizes.total]))
 
-    def _hear(self, caller: Caller, head: bytes, payload: bytes) -> None:
-        if has_hung_up(caller.connection):
-            self._leave(caller)
+    def _handle(self, connection: Connection, head: bytes, payload: bytes) -> None:
+        """Answer a complete call, or send its client away."""
+        if _has_hung_up(connection.connection):
+            self._close(connection)
             return
         try:
-            header = msgspec.json.decode(head, type=Header)
+            header = msgspec.json.decode(head, type=CallHeader)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            self._send_away(caller, COLD)
+            self._send_away(connection, COLD)
             return
+        outdated = connection.is_outdated
         if header.ask:
-            self._take(caller, self._status)
-        elif self._watch.changed() if caller.is_outdated is None else caller.is_outdated:
-            self._send_away(caller, COLD)
-            raise Ended("code or configuration has changed")
-        elif not self._scribe.has_room():
-            self._send_away(caller, BUSY)
-        elif self._is_ours(header):
+            self._reply(connection, self._describe_status)
+        elif self._watch.has_changed() if outdated is None else outdated:
+            self._send_away(connection, COLD)
+            raise ServiceEnded("code or configuration has changed")
+        elif not self.detail_writer.has_capacity():
+            self._send_away(connection, BUSY)
+        elif self._serves(header):
             self.counts["answered"] += 1
-            self._answer(caller, header, payload)
+            self._reply(connection, lambda: self._answer(header, payload))
         else:
-            self._send_away(caller, COLD)
+            self._send_away(connection, COLD)
 
-    def _is_ours(self, header: Header) -> bool:
-        """The same code, the same home, the same directory as the client sees: else a cold answer may be another."""
+    def _serves(self, header: CallHeader) -> bool:
+        """Return whether the client has the same code, home and working directory: else a cold answer may differ."""
         if (header.code, header.code_identity) != (self._code, self._code_identity):
             return False
-        return _identity(header.cwd) == header.cwd_identity and self._is_our_home(words_of(header.argv).home)
-
-    def _is_our_home(self, home: str) -> bool:
+        home = parse_arguments(header.argv).home
         if home not in self._homes:
-            self._homes[home] = roots_of(home).home == self._roots.home
-        return self._homes[home]
+            self._homes[home] = get_service_roots(home).home == self._roots.home
+        return self._homes[home] and _identify(header.cwd) == header.cwd_identity
 
-    def _answer(self, caller: Caller, header: Header, payload: bytes) -> None:
-        def judge() -> Reply:
-            sent, outcome = answered(header.call(payload), [], guarded=True)
-            self._scribe.hand_over(outcome, words_of(header.argv).home)
-            return reply_of(sent)
+    def _answer(self, header: CallHeader, payload: bytes) -> AgentReply:
+        reply, outcome = handle_call(header.build_call(payload), [], guarded=True)
+        self.detail_writer.send(outcome, parse_arguments(header.argv).home)
+        return reply
 
-        self._take(caller, judge)
-
-    def _take(self, caller: Caller, judge: Callable[[], Reply]) -> None:
-        """Judge within the time that the kernel gives us, and say so."""
-        signal.setitimer(signal.ITIMER_REAL, LONGEST)
-        reply = judge()
+    def _reply(self, connection: Connection, build: Callable[[], AgentReply]) -> None:
+        """Build a reply within the time limit, and send it."""
+        signal.setitimer(signal.ITIMER_REAL, MAX_CALL_SECONDS)
+        reply = build()
         signal.setitimer(signal.ITIMER_REAL, 0)
-        data = packed_greeting(TAKEN, self._digest) + packed_answer(reply)
-        with contextlib.suppress(OSError):  # the caller is gone, and has its answer from elsewhere
-            sent = caller.connection.send(data, socket.MSG_DONTWAIT)
+        data = encode_greeting(TAKEN, self._digest) + encode_answer(reply)
+        with contextlib.suppress(OSError):  # the client is gone and has answered its call cold
+            sent = connection.connection.send(data, socket.MSG_DONTWAIT)
             if sent < len(data):
-                caller.connection.settimeout(SECONDS_TO_SEND)
-                caller.connection.sendall(data[sent:])
-        self._leave(caller)
+                connection.connection.settimeout(SEND_SECONDS)
+                connection.connection.sendall(data[sent:])
+        self._close(connection)
 
-    def _status(self) -> Reply:
-        facts = {**self.counts, "up_seconds": int(time.monotonic() - self._begun)}
-        return Reply(0, json.dumps(facts).encode(), b"")
+    def _describe_status(self) -> AgentReply:
+        return AgentReply(json.dumps({**self.counts, "up_seconds": int(time.monotonic() - self._begun)}))
 
-    def _send_away(self, caller: Caller, word: bytes) -> None:
+    def _send_away(self, connection: Connection, word: bytes) -> None:
         self.counts["busy" if word == BUSY else "cold"] += 1
         with contextlib.suppress(OSError):
-            caller.connection.send(packed_greeting(word, self._digest), socket.MSG_DONTWAIT)
-        self._leave(caller)
+            connection.connection.send(encode_greeting(word, self._digest), socket.MSG_DONTWAIT)
+        self._close(connection)
 
-    def _leave(self, caller: Caller) -> None:
-        self._callers.discard(caller)
-        if caller.waits:
-            self._selector.unregister(caller.connection)
-        caller.connection.close()
+    def _close(self, connection: Connection) -> None:
+        self._connections.discard(connection)
+        if connection.is_registered:
+            self._selector.unregister(connection.connection)
+        connection.connection.close()
 
 
-def listening(path: Path) -> socket.socket:
-    """A socket of that name; what somebody left there is taken away."""
+def get_peer_uid(connection: socket.socket) -> int:
+    """Return the user at the other end as the kernel reports it; -1 if it does not."""
+    try:
+        if sys.platform == "darwin":
+            found = connection.getsockopt(0, 1, 8)  # LOCAL_PEERCRED: a version, the user, and more
+        else:
+            found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # process, user, group
+    except OSError:
+        return -1
+    return int.from_bytes(found[4:8], sys.byteorder)
+
+
+def _has_hung_up(connection: socket.socket) -> bool:
+    """Return whether the client gave up: it answers its call cold, and no call may be evaluated twice."""
+    try:
+        return not connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
+def listen(path: Path) -> socket.socket:
+    """Return a listening socket at this path. An old one is replaced."""
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(str(path))
-    listener.listen(WAITING)
+    listener.listen(BACKLOG)
     return listener
 
 
-def _identity(directory: str) -> tuple[int, int] | None:
+def _identify(directory: str) -> tuple[int, int] | None:
     try:
         status = os.stat(directory)  # noqa: PTH116 - for every call
     except (OSError, ValueError):
@@ -304,44 +314,44 @@ def _identity(directory: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _inode(path: Path) -> int:
+def _get_inode(path: Path) -> int:
     try:
         return path.stat().st_ino
     except OSError:
         return 0
 
 
-def _is_limited() -> bool:
-    """Whether somebody allowed us less than our files need: records that a new process could write would be lost."""
+def _has_file_size_limit() -> bool:
+    """Return whether this process may write less than records need. A new process might have no such limit."""
     most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     return most != resource.RLIM_INFINITY
 
 
-def run(roots: Roots, watch: Watch, idle: float = IDLE) -> str:
-    """Serve this home until it is over. The caller holds the lock; the watch was made before our code was read."""
+def run(roots: Roots, watch: CodeWatch, idle: float = DEFAULT_IDLE_SECONDS) -> str:
+    """Serve this home and return why it ended. The caller holds the lock and made the watch before loading code."""
     directory = RunDirectory(roots.state / "run")
     os.umask(0o077)
     os.chdir("/")
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
     directory.trim_log()
-    if _is_limited():
+    if _has_file_size_limit():
         directory.log("not started", "whoever started it limits the size of files")
         return "limited"
     log = open_log(directory.log_file)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    faulthandler.register(signal.SIGALRM, file=log, all_threads=False, chain=True)  # where it hung, then the end
-    for name in HOSTS:
-        host_named(name)
-    guards()
+    faulthandler.register(signal.SIGALRM, file=log, all_threads=False, chain=True)  # log where it hung, then end
+    for name in AGENTS:
+        get_agent(name)
+    load_guards()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(MOST_GARBAGE)
+    gc.set_threshold(GC_THRESHOLD)
     service = Service(roots, watch, os.getuid())
-    directory.log("started", f"digest {watch.digest}")  # before anybody can reach it: who does finds the line
+    directory.log("started", f"digest {watch.digest}")  # before a client can reach it
     try:
-        why = service.serve(listening(directory.socket), idle)
+        why = service.serve(listen(directory.socket), idle)
     finally:
         faulthandler.unregister(signal.SIGALRM)
         os.close(log)

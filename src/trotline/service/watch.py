@@ -1,8 +1,8 @@
-"""What answers depend on beside the call: our own code, and the files in which people tell us something.
+"""Watch the files that answers depend on beside the call: our own code, and the configuration.
 
-The service that has read the one and cannot be sure of the other would give answers that a new process would not. So
-it looks before every call at configuration, at code twice a second, and ends when something is different. Code is many
-files: while calls are likely it is looked at between them, so that nobody waits for that.
+A service that loaded an older version would answer differently than a new process. So it checks the configuration
+before every call and the code twice a second, and ends when something changed. The code is many files, which are
+checked between calls while calls are likely, so that no call waits for that.
 """
 
 import hashlib
@@ -14,70 +14,71 @@ from pathlib import Path
 import msgspec
 
 import trotline
-from trotline.config.places import Roots
+from trotline.config.paths import Roots
 
 SECONDS_BETWEEN_LOOKS_AT_CODE = 0.5
 
-Mark = tuple[int, int, int, int] | None
-"""Inode, size, time of the content and of the inode; None for what is not there."""
+FileState = tuple[int, int, int, int] | None
+"""Inode, size, modification time and change time; None for a missing file."""
 
 
-class Watch:
-    """The marks of all files at one moment, and whether they are still the same."""
+class CodeWatch:
+    """The state of all files at one moment, to compare with later."""
 
     def __init__(self, roots: Roots) -> None:
         self._home = str(roots.home)
         self._configuration = [
             str(path)
             for directory in (roots.config, roots.managed_config)
-            for path in (directory, *_files(directory, "*"))
+            for path in (directory, *_list_files(directory, "*"))
         ]
         package = Path(trotline.__file__).parent
-        self._code = [str(path) for path in (Path(msgspec.__file__).parent.parent, *_files(package, "**/*.py"))]
-        self._first = (self._identity(), _marks(self._configuration), _marks(self._code))
-        self._code_is_other = False
-        self._looked = time.monotonic()
+        self._code = [str(path) for path in (Path(msgspec.__file__).parent.parent, *_list_files(package, "**/*.py"))]
+        self._first = (self._identify_home(), _get_states(self._configuration), _get_states(self._code))
+        self._has_new_code = False
+        self._checked = time.monotonic()
 
     @property
     def digest(self) -> str:
-        """Sixteen hexadecimal digits for this state of code and configuration."""
+        """Sixteen hexadecimal digits of this state of code and configuration."""
         everything = [trotline.__version__, self._configuration, self._code, self._first]
         return hashlib.sha256(repr(everything).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
-    def changed(self) -> bool:
+    def has_changed(self) -> bool:
+        """Return whether the home, the configuration or the code changed."""
         identity, configuration, _ = self._first
-        if self._identity() != identity or _marks(self._configuration) != configuration:
+        if self._identify_home() != identity or _get_states(self._configuration) != configuration:
             return True
-        if time.monotonic() - self._looked >= SECONDS_BETWEEN_LOOKS_AT_CODE:
-            self.look()
-        return self._code_is_other
+        if time.monotonic() - self._checked >= SECONDS_BETWEEN_LOOKS_AT_CODE:
+            self.check_code()
+        return self._has_new_code
 
-    def look(self) -> None:
-        """At our code; the next call that comes soon need not."""
-        self._looked = time.monotonic()
-        self._code_is_other = _marks(self._code) != self._first[2]
+    def check_code(self) -> None:
+        """Check the code now, so that a call that comes soon need not."""
+        self._checked = time.monotonic()
+        self._has_new_code = _get_states(self._code) != self._first[2]
 
-    def _identity(self) -> tuple[int, int] | None:
-        """Which directory the home is: links on the way to it are followed once, when a service starts."""
+    def _identify_home(self) -> tuple[int, int] | None:
+        """Return the identity of the home directory; links on the way to it are followed only once, at the start."""
         try:
-            status = os.stat(self._home)  # noqa: PTH116 - before every call, and a Path costs as much as the look
+            status = os.stat(self._home)  # noqa: PTH116 - before every call
         except OSError:
             return None
         return status.st_dev, status.st_ino
 
 
-def _files(directory: Path, pattern: str) -> Iterable[Path]:
+def _list_files(directory: Path, pattern: str) -> Iterable[Path]:
     try:
         return sorted(path for path in directory.glob(pattern) if path.is_file())
     except OSError:
         return ()
 
 
-def _marks(paths: list[str]) -> list[Mark]:
-    return [_mark(path) for path in paths]
+def _get_states(paths: list[str]) -> list[FileState]:
+    return [_get_state(path) for path in paths]
 
 
-def _mark(path: str) -> Mark:
+def _get_state(path: str) -> FileState:
     try:
         status = os.stat(path)  # noqa: PTH116 - before every call
     except OSError:

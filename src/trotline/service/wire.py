@@ -1,13 +1,13 @@
-"""What goes over the socket between a client and the service. `client/trotline_hook.c` writes the same by hand.
+"""The protocol between a client and the service. `client/trotline_hook.c` writes the same by hand.
 
 The client speaks first, the service answers, both hang up. Numbers are big endian.
 
-    call      4  magic "TL1\\0": protocol 1; whoever does not know it says nothing and hangs up
+    call      4  magic "TL1\\0": protocol 1; a service that does not know it hangs up without an answer
               4  length of the header, at most 65,536
               4  length of the payload, at most 64,000,000
               …  header, JSON in UTF-8: {"id", "argv", "cwd", "cwd_identity": [device, inode], "environ",
                  "received_us", "code", "code_identity"}; `code` is the directory of the client and of its cold path
-              …  payload, as the host sent it
+              …  payload, as the agent sent it
 
     greeting  4  magic
               1  "t": the call is taken, an answer follows; "b": busy; "c": go cold; after these two nothing follows
@@ -18,29 +18,33 @@ The client speaks first, the service answers, both hang up. Numbers are big endi
               4  length of standard error
               …  standard output, then standard error
 
-Greeting and answer are sent at once: a sign of life before the answer would wake the client once more, which costs
-more than the answer. A client that waits too long for it, or that read less than all of it, has read nothing.
+Greeting and answer are sent together: a greeting sent earlier would wake the client once more, which takes longer than
+the answer. A client that times out, or that reads less than a whole answer, ignores what it read.
 """
 
+import json
+import socket
 import struct
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from trotline.outcomes import MOST_PAYLOAD, Call
-from trotline.service.reply import Reply
+from trotline.agents.agent import AgentReply
+from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call
 
 MAGIC = b"TL1\0"
 PREFIX = struct.Struct("!4sII")
 GREETING = struct.Struct("!4s1s16s")
 ANSWER = struct.Struct("!BII")
-MOST_HEADER = 65_536
+MAX_HEADER_BYTES = 65_536
+STATUS_SECONDS = 1.0
 
 TAKEN, BUSY, COLD = b"t", b"b", b"c"
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """A Call without its payload, and who sends it."""
+class CallHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """A Call without its payload, and the code of the client that sends it."""
 
     id: str
     argv: tuple[str, ...] = ()
@@ -52,8 +56,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     code_identity: tuple[int, int] = (0, 0)
     ask: str = ""  # "status": a question to the service itself
 
-    def call(self, payload: bytes) -> Call:
-        """Warm and cold make their Call here."""
+    def build_call(self, payload: bytes) -> Call:
+        """Return the call with its payload."""
         return Call(
             id=self.id,
             argv=self.argv,
@@ -65,32 +69,49 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def packed_call(header: Header, payload: bytes = b"") -> bytes:
+class CallSizes(NamedTuple):
+    """The sizes that the first bytes of a call announce."""
+
+    header: int
+    payload: int
+    total: int
+
+
+def encode_call(header: CallHeader, payload: bytes = b"") -> bytes:
+    """Return a call as it is sent to the service."""
     head = msgspec.json.encode(header)
     return PREFIX.pack(MAGIC, len(head), len(payload)) + head + payload
 
 
-class Sizes(NamedTuple):
-    """What the first bytes of a call announce."""
-
-    header: int
-    payload: int
-
-    @property
-    def all(self) -> int:
-        return PREFIX.size + self.header + self.payload
-
-
-def announced(data: bytes | bytearray) -> Sizes | None:
-    """The sizes in the first bytes of a call; None if this is not our protocol."""
+def read_sizes(data: bytes | bytearray) -> CallSizes | None:
+    """Read the sizes in the first bytes of a call; None if this is not our protocol."""
     magic, header, payload = PREFIX.unpack_from(data)
-    fits = magic == MAGIC and header <= MOST_HEADER and payload <= MOST_PAYLOAD
-    return Sizes(header, payload) if fits else None
+    fits = magic == MAGIC and header <= MAX_HEADER_BYTES and payload <= MAX_PAYLOAD_BYTES
+    return CallSizes(header, payload, PREFIX.size + header + payload) if fits else None
 
 
-def packed_greeting(word: bytes, digest: bytes) -> bytes:
+def encode_greeting(word: bytes, digest: bytes) -> bytes:
+    """Return a greeting as it is sent to the client."""
     return GREETING.pack(MAGIC, word, digest)
 
 
-def packed_answer(reply: Reply) -> bytes:
-    return ANSWER.pack(reply.exit_code, len(reply.stdout), len(reply.stderr)) + reply.stdout + reply.stderr
+def encode_answer(reply: AgentReply) -> bytes:
+    """Return an answer as it is sent to the client."""
+    stdout, stderr = reply.encode()
+    return ANSWER.pack(reply.exit_code, len(stdout), len(stderr)) + stdout + stderr
+
+
+def ask_status(path: Path) -> dict[str, int] | None:
+    """Ask the service at this socket for its counts; None if it does not answer."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as service:
+        service.settimeout(STATUS_SECONDS)
+        try:
+            service.connect(str(path))
+            service.sendall(encode_call(CallHeader(id="", ask="status")))
+            received = b"".join(iter(lambda: service.recv(65_536), b""))
+        except OSError:
+            return None
+    if len(received) < GREETING.size + ANSWER.size or received[:5] != MAGIC + TAKEN:
+        return None
+    counts: dict[str, int] = json.loads(received[GREETING.size + ANSWER.size :])
+    return counts

@@ -1,28 +1,28 @@
-"""For people who test hooks, and for people who test engines: an agent that is not there, payloads, and the corpus.
+"""Tools for tests of hooks and engines: a fake agent, sample payloads, and the conformance corpus.
 
-The pytest plugin is loaded by pytest itself; `agent` is its fixture. Names are loaded when they are first used, because
-pytest imports this package in every run.
+pytest loads the plugin, whose fixture is `agent`. Names are imported on first use, because pytest imports this package
+in every run.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trotline.testing.agent import Agent as Agent
-    from trotline.testing.agent import HookFailed as HookFailed
-    from trotline.testing.payloads import payload as payload
+    from trotline.testing.fake_agent import FakeAgent as FakeAgent
+    from trotline.testing.fake_agent import HookFailed as HookFailed
+    from trotline.testing.sample_payloads import build_payload as build_payload
 
-PUBLIC = {
-    "Agent": "trotline.testing.agent",
-    "HookFailed": "trotline.testing.agent",
-    "payload": "trotline.testing.payloads",
+PUBLIC_NAMES = {
+    "FakeAgent": "trotline.testing.fake_agent",
+    "HookFailed": "trotline.testing.fake_agent",
+    "build_payload": "trotline.testing.sample_payloads",
 }
 
-__all__ = ["Agent", "HookFailed", "payload"]
+__all__ = ["FakeAgent", "HookFailed", "build_payload"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in PUBLIC:
+    if name not in PUBLIC_NAMES:
         raise AttributeError(f"module `trotline.testing` has no attribute `{name}`")
     from importlib import import_module  # noqa: PLC0415 - see above
 
-    return getattr(import_module(PUBLIC[name]), name)
+    return getattr(import_module(PUBLIC_NAMES[name]), name)

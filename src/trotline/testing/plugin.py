@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture that is an agent with nothing in it. pytest loads it, so it imports little."""
+"""The pytest plugin with the fixture `agent`. pytest loads it in every run, so it imports little."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from trotline.testing.agent import Agent
+    from trotline.testing.fake_agent import FakeAgent
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> "Agent":
-    """An agent with empty layers, of its own home and machine, for hooks under test."""
-    from trotline.testing.agent import Agent  # noqa: PLC0415 - most tests of most projects do not use it
+def agent(tmp_path: Path) -> "FakeAgent":
+    """A fake agent with empty layers and a temporary home, for hooks under test."""
+    from trotline.testing.fake_agent import FakeAgent  # noqa: PLC0415 - most tests of most projects do not use it
 
-    return Agent(tmp_path / "agent")
+    return FakeAgent(tmp_path / "agent")

@@ -1,1 +1,1 @@
-"""Code of other languages, read for what its calls would do to files, programs and the network."""
+"""Analyze code of other languages: what its calls do to files, programs and the network."""

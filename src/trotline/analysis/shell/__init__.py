@@ -1,1 +1,1 @@
-"""A line of shell as its shell would read it."""
+"""Parse and analyse shell scripts."""

@@ -1,132 +1,141 @@
-"""What a line of shell is made of. Positions are columns of the line that the agent wrote.
+"""Syntax tree of a shell script. Positions are columns of the line that the agent wrote.
 
-Every call that is judged loads this: what stands further below is named by texts inside of tuples, where Python leaves
-them alone, and compiles no annotation.
+Every evaluated call imports this module. Forward references are quoted inside of tuples, where Python does not compile
+them.
 """
 
 from typing import NamedTuple
 
 
-class Text(NamedTuple):
-    """Characters that stand for themselves; quoted ones are no pattern, no brace and no tilde."""
+class LiteralPiece(NamedTuple):
+    """Literal characters; quoted ones are no wildcards, braces or tildes."""
 
     value: str
-    quoted: bool
+    is_quoted: bool
 
 
-class Variable(NamedTuple):
-    """`$name`, or `${name operator operand}`."""
+class VariablePiece(NamedTuple):
+    """`$name` or `${name operator operand}`."""
 
     name: str
-    quoted: bool
+    is_quoted: bool
     operator: str = ""
-    operand: "Word | None" = None
+    operand: "ShellWord | None" = None
     subscript: str = ""
-    bodies: tuple["Script", ...] = ()  # scripts that run to find the subscript
+    bodies: tuple["ShellScript", ...] = ()  # scripts in the subscript
 
 
-class Substitution(NamedTuple):
-    """`$(...)` and its kin: a script whose output becomes text, or whose pipe becomes a file."""
+class SubstitutionPiece(NamedTuple):
+    """`$(...)`, `<(...)` or `>(...)`: a script whose output becomes text, or whose pipe becomes a file."""
 
-    body: "Script"
-    quoted: bool
+    body: "ShellScript"
+    is_quoted: bool
     opener: str  # "$(", "<(" or ">("
 
 
-class Reckoned(NamedTuple):
-    """A value that the shell works out and we do not, with the scripts that run on the way."""
+class ComputedPiece(NamedTuple):
+    """A value that only the shell can compute, with the scripts that run for it."""
 
-    bodies: tuple["Script", ...]
-
-
-Piece = Text | Variable | Substitution | Reckoned
+    bodies: tuple["ShellScript", ...]
 
 
-class Word(NamedTuple):
-    pieces: tuple[Piece, ...]
+WordPiece = LiteralPiece | VariablePiece | SubstitutionPiece | ComputedPiece
+
+
+class ShellWord(NamedTuple):
+    """A word made of pieces."""
+
+    pieces: tuple[WordPiece, ...]
     start: int
     end: int
-    plain: str = ""  # the whole word, where it is letters only and means nothing else
+    plain: str = ""  # the whole word if it has only plain characters
 
 
 class Assignment(NamedTuple):
+    """`name=value`, `name+=value` or `name=(values)`."""
+
     name: str
-    values: tuple[Word, ...]
+    values: tuple[ShellWord, ...]
     start: int
     end: int
     appends: bool = False
-    array: bool = False
-    bodies: tuple["Script", ...] = ()
+    is_array: bool = False
+    bodies: tuple["ShellScript", ...] = ()
 
 
 class Redirect(NamedTuple):
+    """A redirection such as `2> file`."""
+
     operator: str
-    target: Word
+    target: ShellWord
     fd: str = ""
-    document: list[Word] | None = None  # of a here-document: its text, put here when the line that names it has ended
+    document: list[ShellWord] | None = None  # text of a here-document, added when it is read
 
 
-class Command(NamedTuple):
+class ShellCommand(NamedTuple):
     """A program with its words, or only assignments, or only redirections."""
 
     assignments: tuple[Assignment, ...]
-    words: tuple[Word, ...]
+    words: tuple[ShellWord, ...]
     redirects: tuple[Redirect, ...]
     start: int
     end: int
 
 
-class Group(NamedTuple):
-    """`{ ...; }`, `( ... )`, and the bodies of loops and branches, which may or may not be run."""
+class CommandGroup(NamedTuple):
+    """`{ ...; }`, `( ... )`, or the bodies of loops and branches, which may or may not run."""
 
-    bodies: tuple["Script", ...]
+    bodies: tuple["ShellScript", ...]
     redirects: tuple[Redirect, ...] = ()
-    subshell: bool = False
-    endless: bool = False  # a loop whose condition never changes
+    is_subshell: bool = False
+    is_endless: bool = False  # a loop whose condition never changes
 
 
-class Loop(NamedTuple):
-    """`for name in words`: the body runs for each."""
+class ForLoop(NamedTuple):
+    """`for name in words`: the body runs once per word."""
 
     name: str
-    words: tuple[Word, ...]
-    body: "Script"
+    words: tuple[ShellWord, ...]
+    body: "ShellScript"
     redirects: tuple[Redirect, ...] = ()
 
 
-class Test(NamedTuple):
-    """`[[ ... ]]`, `(( ... ))` and the subject of `case`: nothing runs but what is substituted in them."""
+class TestCommand(NamedTuple):
+    """`[[ ... ]]`, `(( ... ))` or the subject of `case`; only substitutions in it run."""
 
-    words: tuple[Word, ...]
+    words: tuple[ShellWord, ...]
     redirects: tuple[Redirect, ...] = ()
 
 
-class Function(NamedTuple):
+class FunctionDefinition(NamedTuple):
+    """`name() body`."""
+
     name: str
-    body: "Statement"
+    body: "ShellStatement"
 
 
 class Coprocess(NamedTuple):
-    """`coproc name body`: beside the rest, with pipes to it and from it."""
+    """`coproc name body`: runs beside the rest, connected by pipes."""
 
     name: str
-    body: "Statement"
+    body: "ShellStatement"
 
 
-Statement = Command | Group | Loop | Test | Function | Coprocess
+ShellStatement = ShellCommand | CommandGroup | ForLoop | TestCommand | FunctionDefinition | Coprocess
 
 
 class Pipeline(NamedTuple):
-    stages: tuple[Statement, ...]
-    connector: str = ""  # what joins it to the one before: "", ";", "&", "&&" or "||"
-    background: bool = False
+    """Commands connected by `|`."""
+
+    stages: tuple[ShellStatement, ...]
+    connector: str = ""  # connects it with the previous one: "", ";", "&", "&&" or "||"
+    in_background: bool = False
 
 
-class Script(NamedTuple):
+class ShellScript(NamedTuple):
+    """Pipelines in order."""
+
     pipelines: tuple[Pipeline, ...]
-    fault: str = ""  # why it could not be read to its end
-    fault_at: int = 0
-    closer: str = ""  # what would have to follow for it to be read
-
-
-NOTHING = Script(())
+    error: str = ""  # why the text could not be parsed to its end
+    error_at: int = 0
+    closer: str = ""  # what would close the text

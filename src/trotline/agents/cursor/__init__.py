@@ -1,0 +1,1 @@
+"""Cursor: its payloads, replies, editions and refusal texts."""

@@ -1,0 +1,1 @@
+"""Kubernetes commands and manifests."""

@@ -1,0 +1,1 @@
+"""Package managers, manifests and lock files."""

@@ -1,0 +1,171 @@
+"""Clients of databases without SQL: Redis, MongoDB, Neo4j, InfluxDB."""
+
+import re
+
+from trotline.analysis.service_verbs import VerbKind
+from trotline.analysis.shell.invocation import Handler, Invocation
+from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
+from trotline.analysis.shell.streams import Stream
+from trotline.formats.lazy_regex import lazy_regex
+
+_REDIS_VERBS = {
+    VerbKind.DESTROY: "flushall flushdb shutdown swapdb cluster-reset script-flush function-flush xgroup-destroy",
+    VerbKind.STOP: "ltrim xtrim zremrangebyscore client-kill debug failover replicaof slaveof acl function-delete",
+    VerbKind.READ: "get mget hget hgetall hmget hkeys keys scan hscan sscan zscan info ping ttl pttl exists type lrange"
+    " llen"
+    " smembers scard sismember zrange zcard strlen dbsize monitor memory client-list client-info config-get slowlog"
+    " latency"
+    " time echo command object xrange xlen xinfo cluster-info cluster-nodes acl-list acl-whoami lastsave role help auth"
+    " select getrange bitcount pubsub subscribe psubscribe srandmember randomkey",
+}
+_REDIS_VERB_KINDS = {word: verb_kind for verb_kind, words in _REDIS_VERBS.items() for word in words.split()}
+_REACHING_COMMANDS = frozenset("config-set module-load replicaof slaveof debug migrate config-rewrite".split())
+"""With these, Redis writes files, loads code, or gives its data to another server."""
+
+_LUA_CALL = lazy_regex(r"redis\.p?call\(\s*['\"](\w+)['\"]", re.IGNORECASE)
+_REDIS_VALUED = "h p s a u n r i d D user pass cacert cert key tls-ciphers pattern eval rdb x-".split()
+
+
+MAX_COMMANDS = 64
+
+
+def _handle_redis(call: Invocation) -> None:
+    options = call.parse_options(_REDIS_VALUED, stops=True)
+    host = options.value("h")
+    for file in options.values("rdb"):
+        call.add_write(file)
+    for file in options.values("eval"):
+        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
+    words = [word.text for word in options.rest]
+    if words:
+        _analyze_redis_command(call, words, host)
+    elif call.stdin.text:
+        for line in call.stdin.text.splitlines()[:MAX_COMMANDS]:
+            _analyze_redis_command(call, line.split(), host)
+    lists = options.has("scan", "bigkeys") or words[:1] in (["keys"], ["KEYS"])
+    keys = options.value("pattern") or (words[1] if len(words) > 1 else "*")
+    call.stdout = Stream(None, frozenset({"names"}), (), (keys,)) if lists else Stream()
+
+
+_KEY_DELETIONS = frozenset("del unlink getdel hdel xdel expire".split())
+"""Harmless as long as the keys are named."""
+
+
+def _classify_lua_calls(calls: set[str]) -> VerbKind:
+    """Classify a Lua script; one that deletes keys which it found by a pattern destroys."""
+    if calls & _KEY_DELETIONS:
+        return VerbKind.DESTROY if calls & {"keys", "scan"} else VerbKind.STOP
+    kinds = [_REDIS_VERB_KINDS.get(name, VerbKind.CHANGE) for name in calls]
+    return min(kinds, key=list(VerbKind).index, default=VerbKind.CHANGE)
+
+
+def _analyze_redis_command(call: Invocation, words: list[str], host: str) -> None:
+    if not words:
+        return
+    first = words[0].lower()
+    pair = f"{first}-{words[1].lower()}" if len(words) > 1 else first
+    verb_kind = _REDIS_VERB_KINDS.get(pair) or _REDIS_VERB_KINDS.get(first) or VerbKind.CHANGE
+    if first in {"eval", "evalsha", "fcall"}:
+        verb_kind = _classify_lua_calls({name.lower() for name in _LUA_CALL.findall(" ".join(words))})
+    elif first in _KEY_DELETIONS and "*" in words:
+        verb_kind = VerbKind.DESTROY
+    elif first in _KEY_DELETIONS and any(UNKNOWN_CHAR in word or "*" in word for word in words):
+        verb_kind = VerbKind.STOP
+    if (first in _REACHING_COMMANDS or pair in _REACHING_COMMANDS) and words[1:2] != ["no"]:
+        call.add_effect("sql", "unsafe-io", target=" ".join(words[:2]), host=host, writes=True)
+        return
+    target = " ".join(words[:1] if first in {"auth", "eval", "hello"} else words[:2])
+    call.add_effect(
+        "data", verb_kind.value, target=target, host=host or call.name, writes=verb_kind is not VerbKind.READ
+    )
+
+
+# MongoDB
+
+_MONGO_CALLS = tuple(
+    (lazy_regex(pattern), verb_kind)
+    for pattern, verb_kind in (
+        (r"\.\s*(?:dropDatabase|drop|dropAllUsersFromDatabase|dropIndexes)\s*\(", VerbKind.DESTROY),
+        (r"\.\s*(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?[,)]", VerbKind.DESTROY),
+        (r"\[\s*['\"](?:dropDatabase|drop|deleteMany)['\"]\s*\]", VerbKind.DESTROY),
+        (r"\bdropDatabase\s*:", VerbKind.DESTROY),
+        (
+            r"\.\s*(?:shutdownServer|dropUser|dropRole|createUser|grantRolesToUser|setProfilingLevel|fsyncLock)\b",
+            VerbKind.STOP,
+        ),
+        (
+            r"\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\(",
+            VerbKind.STOP,
+        ),
+        (
+            r"\.\s*(?:insert|update|replace|save|create|bulkWrite|deleteOne|findOneAnd|findAndModify|aggregate)\w*\s*\(",
+            VerbKind.CHANGE,
+        ),
+    )
+)
+
+
+def _handle_mongo(call: Invocation) -> None:
+    options = call.parse_options("eval host port u username p password authenticationDatabase f file".split())
+    address = next((word.text for word in options.rest[:1]), "").rpartition("@")[2]
+    texts = options.values("eval")
+    for text in texts:
+        _analyze_mongo_script(call, text, address)
+    for file in (*options.values("f", "file"), *options.rest[1:]):
+        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
+    if not texts and call.stdin.text:
+        _analyze_mongo_script(call, call.program._replace(text=call.stdin.text), address)
+    call.stdout = Stream()
+
+
+def _analyze_mongo_script(call: Invocation, arg: Argument, address: str) -> None:
+    verb_kind = next((verb_kind for pattern, verb_kind in _MONGO_CALLS if pattern.search(arg.text)), VerbKind.READ)
+    writes = verb_kind is not VerbKind.READ
+    call.add_effect("data", verb_kind.value, arg, target=address or "the database", host=call.name, writes=writes)
+
+
+def _handle_influx(call: Invocation) -> None:
+    options = call.parse_options("o org t token host b bucket execute database precision c active-config".split())
+    line = " ".join(word.text.lower() for word in (*options.values("execute"), *options.rest))
+    changes = re.search(r"\b(?:write|create|update)\b", line)
+    destroys = re.search(r"\b(?:drop|delete)\b", line)
+    verb_kind = VerbKind.DESTROY if destroys else VerbKind.CHANGE if changes else VerbKind.READ
+    call.add_effect("data", verb_kind.value, target=line[:40], host=call.name, writes=verb_kind is not VerbKind.READ)
+
+
+_CYPHER_CLAUSES = tuple(
+    (lazy_regex(pattern, re.IGNORECASE | re.DOTALL), verb_kind)
+    for pattern, verb_kind in (
+        (r"\b(?:drop\s+(?:composite\s+)?database|drop\s+alias)\b", VerbKind.DESTROY),
+        (r"\b(?:grant|deny|revoke|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:user|role))\b", VerbKind.GRANT),
+        (r"\b(?:create|merge|set|remove|delete|drop|load|call\s+apoc\.)", VerbKind.CHANGE),
+    )
+)
+_MATCH = lazy_regex(r"\bmatch\b", re.IGNORECASE)
+_DELETE_ALL = lazy_regex(r"(?:(?!\bwhere\b|\{|\blimit\b).)*?\bdelete\b", re.IGNORECASE | re.DOTALL)
+"""A MATCH without a property and without a condition selects every node of its kind."""
+
+
+def _handle_cypher(call: Invocation) -> None:
+    options = call.parse_options("a address u username p password d database f file P param format".split())
+    for file in options.values("f", "file"):
+        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
+    texts = [word.text for word in options.rest] or [call.stdin.text or ""]
+    address = options.value("a", "address")
+    for text in texts:
+        deletes_all = any(_DELETE_ALL.match(part) for part in _MATCH.split(text)[1:])
+        verb_kind = next((verb_kind for pattern, verb_kind in _CYPHER_CLAUSES if pattern.search(text)), VerbKind.READ)
+        verb_kind = VerbKind.DESTROY if deletes_all else verb_kind
+        target = options.value("d", "database") or "the graph"
+        call.add_effect(
+            "data", verb_kind.value, target=target, host=address or call.name, writes=verb_kind is not VerbKind.READ
+        )
+    call.stdout = Stream()
+
+
+PROGRAMS: dict[str, Handler] = {
+    **dict.fromkeys(("keydb-cli", "redis-cli", "valkey-cli", "dragonfly-cli"), _handle_redis),
+    **dict.fromkeys(("mongo", "mongosh"), _handle_mongo),
+    "cypher-shell": _handle_cypher,
+    "influx": _handle_influx,
+}

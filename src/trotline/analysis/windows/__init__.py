@@ -1,0 +1,1 @@
+"""PowerShell, cmd and Windows programs."""

@@ -1,0 +1,1 @@
+"""Export formats of audit records."""

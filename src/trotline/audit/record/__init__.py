@@ -1,0 +1,1 @@
+"""Audit records: building, validating and reading them."""

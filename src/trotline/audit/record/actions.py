@@ -1,0 +1,203 @@
+"""Steps of actions: records of the events before and after one action.
+
+An event before an action is paired with one after it of the same family: by the agent's own tool call id, otherwise by
+the input, in order of arrival. Some events also concern a related action: a tool that writes concerns an edit of its
+file, and everything done in a turn concerns the prompt that started it.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from trotline.agents import AGENTS, get_agent
+from trotline.agents.derived_events import list_file_edits
+from trotline.audit.record.record_reader import as_dict, as_list, get_verdict
+from trotline.domain.events import (
+    AfterAgentResponse,
+    AfterFileEdit,
+    AfterShell,
+    BeforeSubmitPrompt,
+    Event,
+    OtherEvent,
+    PostToolUse,
+    SubagentStart,
+    SubagentStop,
+)
+from trotline.scanners.spans import compute_digest
+
+
+class EventSide(NamedTuple):
+    """The family of an event's action, whether the event precedes it, and the fields that identify it."""
+
+    family: str
+    before: bool
+    fields: tuple[str, ...]
+
+
+EVENT_SIDES: dict[str, EventSide] = {
+    "beforeShellExecution": EventSide("shell", before=True, fields=("command",)),
+    "afterShellExecution": EventSide("shell", before=False, fields=("command",)),
+    "beforeMCPExecution": EventSide("mcp", before=True, fields=("tool_name", "tool_input")),
+    "afterMCPExecution": EventSide("mcp", before=False, fields=("tool_name", "tool_input")),
+    "preToolUse": EventSide("tool", before=True, fields=("tool_name", "tool_input")),
+    "postToolUse": EventSide("tool", before=False, fields=("tool_name", "tool_input")),
+}
+"""Events that announce or report an action.
+
+postToolUseFailure is left out: some agents also send it to report that they obeyed a denial.
+"""
+
+EDIT, SUBAGENT, PROMPT = "edit", "subagent", "prompt"
+LOOSE_FAMILIES = frozenset({EDIT, SUBAGENT, PROMPT})
+"""Families of related actions.
+
+Agents may report such an action any number of times, or never. The only thing that counts is that it was denied, never
+permitted, and still done.
+"""
+
+ANNOUNCING_EVENTS = frozenset({"preToolUse", "beforeSubmitPrompt", "subagentStart"})
+CALL_PREFIX = "call"
+"""Prefix of action ids that are derived from the agent's own tool call id."""
+
+REFUSED, PERMITTED, RAN, UNKNOWN, ENDED, FAILED = "refused", "let", "ran", "unknown", "ended", "failed"
+ELSEWHERE = "elsewhere"
+"""Kind of a step done by a tool for which the agent calls our hook at another event, if at all."""
+
+DONE = (RAN, ELSEWHERE)
+STEP_KINDS = (REFUSED, PERMITTED, *DONE, UNKNOWN, ENDED, FAILED)
+
+START_EVENTS = frozenset({"sessionStart", "beforeSubmitPrompt"})
+END_EVENTS = frozenset({"stop", "sessionEnd"})
+FAILURE_EVENT = "postToolUseFailure"
+TURN_EVENTS = START_EVENTS | END_EVENTS | {FAILURE_EVENT}
+"""Events that are a step even if they name no action: they concern all actions under way."""
+
+
+class ActionStep(NamedTuple):
+    """A record's statement about one action, or about the start, end or a failure of a turn."""
+
+    seq: int
+    id: str
+    talk: tuple[str, str]  # agent and conversation
+    event: str
+    kind: str = ""
+    action: str = ""  # for an end: how the turn ended
+    asks: bool = False  # the verdict was to ask the user
+
+    @property
+    def family(self) -> str:
+        prefix = self.action.partition(":")[0]
+        side = FAILURE_SIDE if self.event == FAILURE_EVENT else EVENT_SIDES.get(self.event)
+        return prefix if prefix in LOOSE_FAMILIES else side.family if side else ""
+
+    @property
+    def name(self) -> tuple[str, str]:
+        """Family and digest of the action."""
+        return self.family, self.action.rpartition(":")[2]
+
+    @property
+    def is_named(self) -> bool:
+        """True if the id is derived from the agent's own tool call id."""
+        return self.action.startswith(f"{CALL_PREFIX}:")
+
+
+FAILURE_SIDE = EVENT_SIDES["postToolUse"]
+
+
+def get_action_id(event: Event, key: bytes) -> str:
+    """Return the id of the event's action, or an empty string if it has none.
+
+    The id is a keyed digest, so it does not reveal the action.
+    """
+    side = FAILURE_SIDE if event.wire_name == FAILURE_EVENT else EVENT_SIDES.get(event.wire_name)
+    if side is None or isinstance(event, OtherEvent):  # an unreadable event has only a name
+        return ""
+    named = getattr(event, "tool_use_id", "")
+    what = [named] if named else [getattr(event, field) for field in side.fields]
+    digest = _digest(event, key, side.family, event.generation_id, *what)
+    return f"{CALL_PREFIX}:{digest}" if named else digest
+
+
+def get_related_ids(event: Event, key: bytes) -> list[str]:
+    """Return the ids of related actions: edits, a subagent, and the prompt of the turn."""
+    if isinstance(event, OtherEvent):
+        return []
+    turn = event.generation_id
+    found = [f"{EDIT}:{_digest(event, key, EDIT, turn, path)}" for path in dict.fromkeys(list_file_edits(event))]
+    if isinstance(event, SubagentStart | SubagentStop) and event.subagent_id:
+        works = isinstance(event, SubagentStart) or event.tool_call_count > 0
+        found += [f"{SUBAGENT}:{_digest(event, key, SUBAGENT, event.subagent_id)}"] if works else []
+    if turn and isinstance(event, BeforeSubmitPrompt | AfterAgentResponse | AfterFileEdit | AfterShell | PostToolUse):
+        found.append(f"{PROMPT}:{_digest(event, key, PROMPT, turn)}")
+    return found[:MAX_RELATED_IDS]
+
+
+MAX_RELATED_IDS = 20
+
+
+def _digest(event: Event, key: bytes, family: str, *what: Any) -> str:
+    text = json.dumps([family, event.conversation_id, *what], sort_keys=True, default=str)
+    return compute_digest(text.encode(), key)[:32]
+
+
+def find_step(record: dict[str, Any]) -> tuple[str, str] | None:
+    """Return the kind and the action id of a record's own step, or None if it has none.
+
+    For an end, the second item is how the turn ended.
+    """
+    event, detail = str(record.get("event")), record.get("detail")
+    told: dict[str, Any] = detail if isinstance(detail, dict) else {}
+    if event in END_EVENTS:
+        return _read_end(told)
+    side, action = EVENT_SIDES.get(event), told.get("action")
+    if event == FAILURE_EVENT and isinstance(action, str) and action:
+        return FAILED, action
+    if side is None:
+        return None
+    if not isinstance(action, str) or not action or (side.before and record.get("edited")):
+        return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote runs under another id
+    if not side.before:
+        return RAN if _is_asked_about(record) else ELSEWHERE, action
+    return REFUSED if _is_refused(record) else PERMITTED, action
+
+
+def list_steps(record: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return kind and action id of all steps of a record: its own, and those of related actions."""
+    step = find_step(record)
+    names = [name for name in as_list(as_dict(record.get("detail")).get("also")) if isinstance(name, str)]
+    before = str(record.get("event")) in ANNOUNCING_EVENTS
+    if before and record.get("edited"):
+        names = []  # the rewritten input may concern other actions
+    heard = record.get("sent", "deny") == "deny"  # an agent cannot obey a denial that was not sent
+    kind = (REFUSED if heard and _is_refused(record) else PERMITTED) if before else RAN
+    return [*([step] if step else []), *((kind, name) for name in names)]
+
+
+def _is_refused(record: dict[str, Any]) -> bool:
+    return get_verdict(record) == "deny"
+
+
+def _is_asked_about(record: dict[str, Any]) -> bool:
+    """Check whether our hook runs before this tool: matchers leave out tools that have specific events."""
+    name, tool = str(record.get("agent")), str(record.get("tool") or "")
+    agent = get_agent(name) if name in AGENTS else None
+    if agent is None or agent.wiring is None or record.get("event") != "postToolUse":
+        return True
+    before = [theirs for theirs, ours in agent.events.items() if ours == "preToolUse"]
+    return any(agent.wiring.is_called_for(theirs, tool) for theirs in before)
+
+
+def _read_end(told: dict[str, Any]) -> tuple[str, str] | None:
+    measures = told.get("measures")
+    how = (measures.get("status") or measures.get("reason")) if isinstance(measures, dict) else None
+    return (ENDED, str(how)) if how else None
+
+
+def collect_steps(records: Iterable[dict[str, Any]]) -> Iterator[ActionStep]:
+    """Yield the steps of records in their order."""
+    for record in records:
+        event = str(record.get("event"))
+        for kind, action in list_steps(record) or ([("", "")] if event in TURN_EVENTS else []):
+            talk = str(record.get("agent")), str(record.get("conversation"))
+            asks = get_verdict(record) == "ask"
+            yield ActionStep(int(record.get("seq", 0)), str(record["id"]), talk, event, kind, action, asks)

@@ -1,4 +1,0 @@
--- Made anew from what is in the records: what was decided and only written down has verdicts of its own; deeds that are
--- asked about at another event are told apart; files, commands and servers are counted alike under all hosts; patches are
--- found by their files and not as commands, calls of servers without the line that starts one, effects by all that is known.
--- again: step 6

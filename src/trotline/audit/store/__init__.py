@@ -1,0 +1,1 @@
+"""Storage of audit records: spool, SQLite store and retention."""

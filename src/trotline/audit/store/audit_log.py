@@ -1,0 +1,257 @@
+"""The audit log as a whole: records in the store together with those still in the spool.
+
+Also reads records in order of arrival, for exports that continue where they stopped, and runs the maintenance that
+the settings ask for (retention and anchors) when records come in.
+"""
+
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from trotline.audit.export.export_formats import format_time
+from trotline.audit.export.otlp import get_time
+from trotline.audit.query.query import Query
+from trotline.audit.record.record_repair import repair_record
+from trotline.audit.store.drain import DrainResult, drain
+from trotline.audit.store.spool import Spool, SpoolContents, join_details
+from trotline.audit.store.sqlite_store import DATABASE_NAME, SqliteStore
+from trotline.audit.store.store import ForgetRequest
+from trotline.audit.verify.anchors import append_head, find_lost_head, format_head, read_anchor, save_known_head
+from trotline.audit.verify.chain import ChainHead
+from trotline.config.paths import Roots
+from trotline.config.settings import OFF, Settings, read_settings
+from trotline.domain.errors import TrotlineError
+
+ALL_RECORDS = Query(own=True)
+
+
+def get_spool(state: Path) -> Spool:
+    """Return the spool below the state directory."""
+    return Spool(state / "spool")
+
+
+def open_audit_log(state: Path) -> SqliteStore:
+    """Open the store and drain the spool into it."""
+    store = SqliteStore(state / DATABASE_NAME)
+    try:
+        drain(get_spool(state), store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def drain_if_unlocked(roots: Roots, now_us: int) -> DrainResult | None:
+    """Drain the spool and run maintenance, without waiting for another process that drains.
+
+    Return None if the spool is empty or another process is draining it.
+    """
+    spool = get_spool(roots.state)
+    if not spool.waits:
+        return None
+    with SqliteStore(roots.state / DATABASE_NAME) as store:
+        drained = drain(spool, store, wait=False)
+        if drained and drained.lines:
+            maintain(store, roots, now_us)
+        return drained
+
+
+def maintain(store: SqliteStore, roots: Roots, now_us: int) -> None:
+    """Apply retention and write the anchors, as far as the settings ask for it.
+
+    Anchors are written even if retention fails.
+    """
+    upkeep = read_maintenance_settings(roots)
+    try:
+        apply_retention(store, upkeep, now_us)
+    finally:
+        if upkeep.anchors:
+            write_anchors(store.head(), upkeep, format_time(now_us), roots.state)
+
+
+def read_records(state: Path, query: Query = ALL_RECORDS) -> SpoolContents:
+    """Return the records of the store that match the query and all records of the spool, oldest first.
+
+    Nothing is drained. The spool is read first: a record drained in the meantime is then found in the store, and a
+    record found in both is returned once.
+    """
+    lines = get_spool(state).lines()
+    kept, torn = _read_store(state, query)
+    records = join_details([*kept, *filter(None, lines)])
+    return SpoolContents([repair_record(record) for record in records], torn + lines.count(None))
+
+
+def _read_store(state: Path, query: Query) -> tuple[list[dict[str, Any]], int]:
+    if not (state / DATABASE_NAME).exists():
+        return [], 0
+    with SqliteStore(state / DATABASE_NAME) as store:
+        return list(store.search(query))[::-1], len(store.unread())
+
+
+DETAIL_WAIT_US = 10_000_000
+"""Time to wait for the detail of a record."""
+
+ARRIVAL_BATCH = 500
+"""Number of entries read per query."""
+
+
+class ReadableLog(Protocol):
+    """The part of a store that `read_arrived` needs."""
+
+    def search(self, query: Query) -> Iterable[dict[str, Any]]:
+        """Return the matching records, newest first."""
+        ...
+
+    def head(self) -> ChainHead:
+        """Return the head of the chain."""
+        ...
+
+
+def read_arrived(
+    store: ReadableLog, after_seq: int, now_us: int, *, patience_us: int = DETAIL_WAIT_US, own: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield the records after an entry, oldest first.
+
+    Stop at the first record that still waits for its detail, unless it is older than `patience_us`.
+    """
+    head = store.head().seq
+    for at in range(after_seq, head, ARRIVAL_BATCH):
+        asked = Query(after_seq=at, until_seq=min(at + ARRIVAL_BATCH, head) + 1, own=own)
+        for record in list(store.search(asked))[::-1]:
+            if "detail" not in record and 0 <= now_us - get_time(record) < patience_us:
+                return
+            yield record
+
+
+HOURS = {"h": 1, "d": 24, "w": 7 * 24}
+BYTES = {"MB": 1_000_000, "GB": 1_000_000_000}
+HOUR_US = 3_600_000_000
+
+RETENTION_SLACK_US = 24 * HOUR_US
+SIZE_SLACK = 1.1
+"""Factor by which the log may exceed `keep_size` before records are forgotten.
+
+Forgetting copies the whole file, so it is done once a day's records or a tenth of the size are due, not per record.
+"""
+
+SYSLOG_SOCKETS = {"darwin": "/var/run/syslog", "linux": "/dev/log", "windows": ""}
+AUTH_INFO = 10 * 8 + 6
+SYSLOG_TIMEOUT = 2.0
+
+
+class MaintenanceSettings(NamedTuple):
+    """The settings for retention and anchors, parsed; everything is off by default."""
+
+    keep_us: int = 0
+    keep_bytes: int = 0
+    anchor: Path | None = None
+    syslog: str = ""
+
+    @property
+    def anchors(self) -> bool:
+        """True if the head is to be written anywhere."""
+        return self.anchor is not None or bool(self.syslog)
+
+
+def read_maintenance_settings(roots: Roots) -> MaintenanceSettings:
+    """Read the settings for retention and anchors."""
+    said = read_settings(roots)
+    return MaintenanceSettings(
+        keep_us=_parse_hours(said.keep_for) * HOUR_US,
+        keep_bytes=parse_size(said.keep_size),
+        anchor=Path(said.anchor_file) if said.anchor_file != OFF else None,
+        syslog=_get_syslog_socket(said, roots),
+    )
+
+
+def _parse_hours(text: str) -> int:
+    return 0 if text == OFF else int(text[:-1]) * HOURS[text[-1]]
+
+
+def parse_size(text: str) -> int:
+    """Return a size such as `500MB` in bytes, or 0 if the text is not a size."""
+    found = re.fullmatch(r"([1-9][0-9]{0,6})(MB|GB)", text)
+    return int(found[1]) * BYTES[found[2]] if found else 0
+
+
+def _get_syslog_socket(said: Settings, roots: Roots) -> str:
+    return {OFF: "", "on": SYSLOG_SOCKETS[roots.platform]}.get(said.anchor_syslog, said.anchor_syslog)
+
+
+def apply_retention(store: SqliteStore, upkeep: MaintenanceSettings, now_us: int) -> int:
+    """Forget records that exceed the age or size limit, and return how many were forgotten.
+
+    Raises TrotlineError if the size limit cannot be reached.
+    """
+    count = 0
+    if upkeep.keep_us and 0 < store.oldest_us() < now_us - upkeep.keep_us - RETENTION_SLACK_US:
+        count += store.forget(ForgetRequest(before_us=now_us - upkeep.keep_us), now_us=now_us)
+    if upkeep.keep_bytes and store.size() > upkeep.keep_bytes * SIZE_SLACK:
+        count += store.forget(ForgetRequest(keep_bytes=upkeep.keep_bytes), now_us=now_us)
+        if store.size() > upkeep.keep_bytes * SIZE_SLACK:
+            raise TrotlineError(f"{explain_size(store, now_us)}: `keep_size` cannot be kept", hint="a larger one can")
+    return count
+
+
+def explain_size(store: SqliteStore, now_us: int) -> str:
+    """Return a sentence that says why a size limit cannot be reached."""
+    size, least = (number // 100_000 / 10 for number in (store.size(), store.least(now_us)))
+    kept = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
+    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {kept}"
+
+
+def write_anchors(
+    head: ChainHead, upkeep: MaintenanceSettings, when: str, state: Path, *, anew: bool = False
+) -> list[str]:
+    """Write the head to the anchor file and to syslog, and return where it was written.
+
+    An anchor file that has lost heads is only continued with `anew`, which means that a user asked for it. Otherwise
+    the new end of a truncated log would be anchored as if nothing had happened.
+    """
+    noted, lost = [], ""
+    if upkeep.anchor is not None and head.seq:
+        lost = "" if anew else explain_lost_heads(upkeep.anchor, state)
+        if not lost:
+            _write_anchor(upkeep.anchor, head, when, state)
+            noted.append(str(upkeep.anchor))
+    if upkeep.syslog and head.seq:
+        send_to_syslog(upkeep.syslog, head, when)
+        noted.append(upkeep.syslog)
+    if lost:
+        raise TrotlineError(lost, hint="if that was meant, `trotline log anchor` goes on there")
+    return noted
+
+
+def explain_lost_heads(anchor: Path, state: Path) -> str:
+    """Return a sentence about heads that are missing from an anchor file, or an empty string."""
+    known = read_anchor(anchor)
+    lost = find_lost_head(anchor, known, state)
+    if not lost:
+        return ""
+    what = "has lost heads" if known.heads else "has no head in it any more" if anchor.exists() else "is gone"
+    return f"the anchor `{anchor}` {what}: the one of entry {lost} was noted there"
+
+
+def _write_anchor(anchor: Path, head: ChainHead, when: str, state: Path) -> None:
+    """Append the head, unless it is already the newest one in the file."""
+    newest = max(read_anchor(anchor).heads, default=0)
+    if newest != head.seq:
+        append_head(anchor, head, when)
+    save_known_head(anchor, max(newest, head.seq), state)
+
+
+def send_to_syslog(place: str, head: ChainHead, when: str) -> None:
+    """Send the head to a syslog socket as one datagram; journald and syslog add the sender and the time."""
+    said = f"<{AUTH_INFO}>trotline[{os.getpid()}]: {format_head(head, when)} uid={os.getuid()}"
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
+            telling.settimeout(SYSLOG_TIMEOUT)
+            telling.connect(place)
+            telling.send(said.encode())
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        hint = "whether something listens there: `anchor_syslog` may name another socket"
+        raise TrotlineError(f"the head could not be told to `{place}`: {why}", hint=hint) from None

@@ -1,0 +1,473 @@
+"""The audit log in one SQLite file, which many processes may read while one writes.
+
+The file and the journals beside it are private to their owner. Database errors are turned into messages that say what
+to do about them.
+"""
+
+import contextlib
+import errno
+import os
+import sqlite3
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from trotline.audit.query.alarms import Alarm, add_observed, find_alarms, query_steps, query_steps_around
+from trotline.audit.query.query import Query
+from trotline.audit.query.sql_queries import (
+    build_record_query,
+    query_conversations,
+    query_counts,
+    query_percentiles,
+    query_sums,
+)
+from trotline.audit.record.actions import ActionStep
+from trotline.audit.record.bodies import BODY_KINDS, encode_body, explain_unreadable, is_same_body, join_bodies
+from trotline.audit.record.record_repair import decode_record, repair_record
+from trotline.audit.store import retention
+from trotline.audit.store.log_schema import check_version, prepare_schema
+from trotline.audit.store.record_index import (
+    RecordColumns,
+    build_columns,
+    build_facts,
+    build_search_text,
+    extend_spans,
+    rebuild_spans,
+)
+from trotline.audit.store.store import ForgetRequest, StoredLine, UnreadLine
+from trotline.audit.verify.chain import TOMBSTONE, ChainEntry, ChainHead, build_entry, group_runs
+from trotline.audit.verify.verification import (
+    RECORD_COLUMNS,
+    build_metric_rows,
+    find_misindexed,
+    read_checkpoints,
+    read_entries,
+    read_head,
+)
+from trotline.config.paths import private_directory
+from trotline.domain.errors import TrotlineError, TryAgain
+from trotline.domain.ids import uuid7
+
+DATABASE_NAME = "trail.db"
+TOMBSTONE_SCHEMA = "trotline.forgetting/1"
+
+DATABASE_TIMEOUT = 10.0
+"""Seconds to wait for another process that writes."""
+
+CHECKPOINT_INTERVAL = 1_000
+"""Number of entries between two permanent checkpoints; in addition there is always one for the newest entry."""
+
+SUPERSEDED = (
+    "DELETE FROM checkpoints WHERE seq < ? AND seq % ? != 0"
+    " AND digest = (SELECT digest FROM entries WHERE entries.seq = checkpoints.seq)"
+)
+"""Deletes the temporary checkpoints before an entry that agree with the chain."""
+
+MAX_FORGET_ROUNDS = 5
+MAX_UNREAD_LINE = 64_000_000
+"""Maximum number of bytes kept of an unread line; SQLite limits the length of a value."""
+
+CONFLICTING_BODY = "another body under an id that is there"
+OLDEST_TIME = (
+    "SELECT min(at_us) FROM (SELECT min(at_us) AS at_us FROM records WHERE at_us > 0"
+    " UNION ALL SELECT min(at_us) FROM unread WHERE at_us > 0)"
+)
+
+LAST_CHARACTER = chr(0x10FFFF)
+RECENT_FOR_ALARMS = 10_000
+AGGREGATES = {"conversation": query_conversations, "figure": query_sums, "spread": query_percentiles}
+
+
+class SqliteStore:
+    """A store in an SQLite file, which also gives access to the chain for verification."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._complaints = DatabaseErrors(file)
+        with self._complaints:
+            ensure_private_file(file)
+            self._db = sqlite3.connect(  # threads that share it must take turns
+                file, timeout=DATABASE_TIMEOUT, isolation_level=None, check_same_thread=False
+            )
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute("PRAGMA synchronous = FULL")  # the spool file is deleted after the commit
+                self._db.execute("PRAGMA secure_delete = ON")
+                prepare_schema(self._db, file)
+            except BaseException:
+                self._db.close()
+                raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database connection."""
+        self._db.close()
+
+    def append(self, lines: Iterable[StoredLine | UnreadLine]) -> int:
+        """Store the lines that are new, all or none of them, and return how many were new.
+
+        Raises TrotlineError if the database does not keep the entries.
+        """
+        given = list(lines)
+        with self._writing():
+            begun = self.head()
+            try:
+                added = self._insert_all(given)
+            except Exception as error:
+                if not is_line_error(error):
+                    raise
+                added = sum(map(self._taken_alone, given))
+            head = self.head()
+            kept = self._db.execute("SELECT count(*) FROM entries WHERE seq > ?", (begun.seq,)).fetchone()[0]
+            if not head.seq - begun.seq == kept == added:  # a foreign trigger may drop them
+                hint = "`trotline log verify` looks at it; records wait in the spool until it can be used"
+                raise TrotlineError(f"the trail `{self.file}` does not keep what it is given", hint=hint)
+            extend_spans(self._db, begun.seq)
+            self._checkpoint(head)
+            return added
+
+    def _taken_alone(self, line: StoredLine | UnreadLine) -> int:
+        """Insert one line of a batch that failed; a line that causes the failure is kept as unread, with the reason."""
+        try:
+            return self._insert_all([line])
+        except Exception as error:
+            if isinstance(line, UnreadLine) or not is_line_error(error):
+                raise
+            self._keep_unread(line, f"it cannot be kept: {type(error).__name__}")
+            return 0
+
+    def _insert_all(self, lines: Iterable[StoredLine | UnreadLine]) -> int:
+        """Insert all lines or none, and return how many are new."""
+        self._db.execute("SAVEPOINT lines")
+        try:
+            head = begun = self.head()
+            touched: dict[str, None] = {}
+            for line in lines:
+                text, why = ("", line.why) if isinstance(line, UnreadLine) else self._encode_body(line.body)
+                if why:
+                    self._keep_unread(line, why)
+                elif isinstance(line, StoredLine) and text:
+                    head = self._add(head, BODY_KINDS[line.body["schema"]], line.body["id"], text)
+                    touched[line.body["id"]] = None
+            for id_ in touched:
+                self._index(id_)
+        except BaseException:
+            self._db.execute("ROLLBACK TO lines")
+            raise
+        self._db.execute("RELEASE lines")
+        return head.seq - begun.seq
+
+    def _encode_body(self, body: dict[str, Any]) -> tuple[str, str]:
+        """Return the body as text for the chain, or the reason why it cannot be an entry.
+
+        Both are empty for a body that is already stored or was forgotten.
+        """
+        why = explain_unreadable(body)
+        if why:
+            return "", why
+        kind, text = BODY_KINDS[body["schema"]], encode_body(body)
+        there = "SELECT kind, body FROM entries WHERE id = ? AND kind IN (?, 'record')"
+        found = dict(self._db.execute(there, (body["id"], kind)))
+        if found.get("record", "") is None or found.get(kind, "") is None:
+            return "", ""
+        if kind not in found:
+            return text, ""
+        return "", "" if is_same_body(found[kind], text) else CONFLICTING_BODY
+
+    def search(self, query: Query) -> Iterator[dict[str, Any]]:
+        """Yield the matching records, newest first, or groups of them if the query has `by`."""
+        with self._complaints:
+            yield from AGGREGATES.get(query.by, query_counts)(self._db, query) if query.by else self._records(query)
+
+    def _records(self, query: Query) -> Iterator[dict[str, Any]]:
+        statements, values = build_record_query(query)
+        newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
+        enough = newest and len(newest) == query.limit
+        for row in newest if enough else self._db.execute(statements.whole, values):
+            yield decode_record(*row)
+
+    def fetch(self, id_: str) -> dict[str, Any] | None:
+        """Return the record with an id, repaired and with its detail, or None."""
+        found = self._read_bodies(id_)
+        return None if found is None else repair_record(found)
+
+    def _read_bodies(self, id_: str) -> dict[str, Any] | None:
+        """Return the unrepaired record, because the index is built from what was stored."""
+        with self._complaints:
+            bodies = {
+                kind: (seq, body)
+                for seq, kind, body in self._db.execute("SELECT seq, kind, body FROM entries WHERE id = ?", (id_,))
+            }
+        seq, body = bodies.get("record", (0, None))
+        return None if body is None else join_bodies(seq, body, bodies.get("detail", (0, None))[1])
+
+    def beginning(self, column: Literal["id", "conversation"], with_: str, most: int) -> list[str]:
+        """Return at most `most` ids of records or conversations that begin with a prefix."""
+        statement = f"SELECT DISTINCT {column} FROM records WHERE {column} >= ? AND {column} < ? ORDER BY 1 LIMIT ?"  # noqa: S608 - a fixed column name
+        with self._complaints:
+            return [row[0] for row in self._db.execute(statement, (with_, with_ + LAST_CHARACTER, most))]
+
+    def forget(self, what: ForgetRequest, *, now_us: int) -> int:
+        """Forget what the request selects and return how many records were forgotten.
+
+        By size it is all or nothing: if the size cannot be reached, no record is forgotten. `least` estimates the
+        smallest size. Raises TryAgain if another process still reads the old pages, which then remain in the file.
+        """
+        count = 0
+        # The space that a record takes is only known once it is gone, so forgetting by size takes several rounds.
+        for _ in range(MAX_FORGET_ROUNDS if what.keep_bytes else 1):
+            found = self._forget(what, now_us)
+            count += len(found.records)
+            if not any(found):
+                break
+        with self._complaints:
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise TryAgain(
+                "it is forgotten, but another process still reads the trail as it was: until that ends, words are in"
+                f" pages of `{self.file}`",
+                hint=f"`fuser -v {self.file}` names it; the same again, when it has ended, takes them out",
+            )
+        return count
+
+    def _forget(self, what: ForgetRequest, now_us: int) -> retention.DueEntries:
+        with self._writing():
+            found = retention.find_due(self._db, what, self.size(), now_us)
+            if not any(found):
+                return found
+            gone = retention.erase_entries(self._db, found)
+            for seq in gone:
+                self._unlist(seq)
+            rebuild_spans(self._db)
+            id_ = uuid7(now_us, os.urandom(10))
+            body = {
+                "schema": TOMBSTONE_SCHEMA,
+                "id": id_,
+                "at_us": now_us,
+                "why": what.why,
+                "entries": group_runs(gone),
+            }
+            body |= {"lines": len(found.lines)} if found.lines else {}
+            self._checkpoint(self._add(self.head(), TOMBSTONE, id_, encode_body(body)))
+            self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
+        with self._complaints:
+            self._db.execute("VACUUM")  # removes what was forgotten from all pages of the file
+        return found
+
+    def least(self, now_us: int) -> int:
+        """Estimate the size in bytes after forgetting everything that may be forgotten by size."""
+        with self._complaints:
+            return retention.estimate_minimum_size(self._db, self.size(), now_us)
+
+    def size(self) -> int:
+        """Return the size of the file in bytes, without free pages."""
+        with self._complaints:
+            pages, free, each = (
+                self._db.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count", "page_size")
+            )
+        return int((pages - free) * each)
+
+    def oldest_us(self) -> int:
+        """Return the time of the oldest record or unread line, or 0 if there is none.
+
+        Entries without a time are ignored here; they are forgotten along with the others.
+        """
+        with self._complaints:
+            return int(self._db.execute(OLDEST_TIME).fetchone()[0] or 0)
+
+    def head(self) -> ChainHead:
+        """Return the head of the chain."""
+        with self._complaints:
+            return read_head(self._db)
+
+    def entries(self) -> Iterator[ChainEntry]:
+        """Yield all entries of the chain in order."""
+        with self._complaints:
+            yield from read_entries(self._db)
+
+    def checkpoints(self) -> dict[int, str]:
+        """Return the digests of the checkpoints by entry number."""
+        with self._complaints:
+            return read_checkpoints(self._db)
+
+    @contextlib.contextmanager
+    def looked_over(self) -> Iterator[sqlite3.Connection]:
+        """Provide the database connection for verification."""
+        with self._complaints:
+            yield self._db
+
+    def unread(self) -> list[UnreadLine]:
+        """Return the lines that could not be read, ordered by place."""
+        with self._complaints:
+            return [UnreadLine(*row) for row in self._db.execute("SELECT place, why, line FROM unread ORDER BY place")]
+
+    def steps(self, newest: int) -> Iterator[ActionStep]:
+        """Yield the action steps of the newest entries, oldest first, or of all entries if `newest` is 0."""
+        after = max(0, self.head().seq - newest) if newest else 0
+        with self._complaints:
+            yield from query_steps(self._db, "records.seq > ?", after)
+
+    def alarms(self, newest: int = RECENT_FOR_ALARMS) -> list[Alarm]:
+        """Return the action steps that do not fit together, in the newest entries or, if `newest` is 0, in all."""
+        return find_alarms(self.steps(newest))
+
+    def alarms_about(self, record: dict[str, Any]) -> list[Alarm]:
+        """Return the alarms that a record raised or that are about it."""
+        with self._complaints:
+            steps = query_steps_around(self._db, record)
+        return [alarm for alarm in find_alarms(steps) if record["seq"] in (alarm.seq, alarm.about_seq)]
+
+    def with_observed(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Yield the records; those that announce an action list under `observed` the records that report it as done."""
+        with self._complaints:
+            yield from add_observed(self._db, records)
+
+    def find_index_faults(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and id of each record whose index does not match its body."""
+        with self._complaints:
+            yield from find_misindexed(self._db)
+
+    def _add(self, head: ChainHead, kind: str, id_: str, body: str) -> ChainHead:
+        entry = build_entry(head, kind, id_, os.urandom(16).hex(), body)
+        self._db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
+        if entry.seq % CHECKPOINT_INTERVAL == 0:
+            self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", (entry.seq, entry.digest))
+        return ChainHead(entry.seq, entry.digest)
+
+    def _checkpoint(self, head: ChainHead) -> None:
+        """Set a checkpoint at the head; it replaces the temporary ones before it.
+
+        A checkpoint that contradicts the entries stays for good: it is the only evidence that the end of the log was
+        cut off, and further writes must not hide that.
+        """
+        if head.seq:
+            self._db.execute(SUPERSEDED, (head.seq, CHECKPOINT_INTERVAL))
+            self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", head)
+
+    def _keep_unread(self, line: StoredLine | UnreadLine, why: str) -> None:
+        raw = line.line or encode_body(line.body).encode() if isinstance(line, StoredLine) else line.line
+        self._db.execute(
+            "INSERT OR IGNORE INTO unread (place, why, line, at_us) VALUES (?, ?, ?, ?)",
+            (line.place, why, raw[:MAX_UNREAD_LINE], line.came_us),
+        )
+
+    def _index(self, id_: str) -> None:
+        """Index a record; it is indexed again when its detail comes later.
+
+        Rows left over after the end of the log was cut off must not cause conflicts, hence OR REPLACE; verification
+        reports the cut.
+        """
+        record = self._read_bodies(id_)
+        if record is None:
+            return  # a detail that came before its record
+        seq = record["seq"]
+        marks = ", ".join("?" * (len(RecordColumns._fields) + 1))
+        if self._db.execute("SELECT 1 FROM records WHERE seq = ?", (seq,)).fetchone():
+            self._unlist(seq)
+        insert = f"INSERT OR REPLACE INTO records ({RECORD_COLUMNS}) VALUES ({marks})"  # noqa: S608 - fixed column names
+        self._db.execute(insert, (seq, *build_columns(record)))
+        self._db.executemany(
+            "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in build_facts(record)]
+        )
+        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", build_metric_rows(seq, record))
+        self._db.execute("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)", (seq, build_search_text(record)))
+
+    def _unlist(self, seq: int) -> None:
+        for statement in (
+            "DELETE FROM records WHERE seq = ?",
+            "DELETE FROM facts WHERE seq = ?",
+            "DELETE FROM figures WHERE seq = ?",
+            "DELETE FROM words WHERE rowid = ?",
+        ):
+            self._db.execute(statement, (seq,))
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        with self._complaints:
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                check_version(self._db, self.file)  # another process may have migrated it since then
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+
+def ensure_private_file(file: Path) -> None:
+    """Make sure that the file exists and is private to this user before SQLite opens it.
+
+    An existing file is not opened here: closing it would release the locks that this process holds on it.
+    """
+    private_directory(file.parent)
+    try:
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        status = file.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, "something that is no file is in its place") from None
+        if status.st_uid != os.getuid():
+            raise PermissionError(errno.EACCES, f"it belongs to another user (uid {status.st_uid})") from None
+        if status.st_mode & 0o077:
+            file.chmod(0o600)
+        for beside in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm")):
+            _open_as(beside, status)
+
+
+def _open_as(beside: Path, status: os.stat_result) -> None:
+    """Make a journal writable that was created while the database was read-only, if the database is writable now."""
+    with contextlib.suppress(FileNotFoundError):
+        found = beside.lstat()
+        ours = stat.S_ISREG(found.st_mode) and found.st_uid == status.st_uid
+        if ours and status.st_mode & 0o200 and not found.st_mode & 0o200:
+            beside.chmod(0o600)
+
+
+class DatabaseErrors:
+    """A reusable context manager that turns SQLite and OS errors into TrotlineError."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: TracebackType | None) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise self._of_the_database(error) from None
+        if isinstance(error, OSError):
+            why = (error.strerror or str(error)).lower()
+            raise TrotlineError(f"the trail `{self.file}` cannot be used: {why}", hint="look at its owner") from None
+
+    def _of_the_database(self, error: sqlite3.Error) -> TrotlineError:
+        what = getattr(error, "sqlite_errorname", "")
+        if what.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            return TryAgain(f"another process is writing to `{self.file}`", hint="try again in a moment")
+        step = "look at its owner, its mode, the space on the disk"
+        if what.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            step = (
+                f"`trotline service stop`, then `{_get_move_command(self.file)}` sets it aside, and a new one is begun"
+            )
+        hint = f"{step}; records wait in the spool until it can be used"
+        return TrotlineError(f"the trail `{self.file}` cannot be used: {error}", hint=hint)
+
+
+def _get_move_command(file: Path) -> str:
+    """Return the command that moves all three files: the newest entries may only be in the journal."""
+    return f'for end in "" -wal -shm; do mv "{file}$end" "{file}.broken$end"; done'
+
+
+def is_line_error(error: Exception) -> bool:
+    """Check whether an error is caused by the line itself, not by the file, the disk or another process."""
+    if isinstance(error, sqlite3.Error):
+        return isinstance(error, (sqlite3.DataError, sqlite3.InterfaceError, sqlite3.ProgrammingError))
+    return not isinstance(error, (TrotlineError, OSError, MemoryError))

@@ -1,0 +1,1 @@
+"""Integrity of the audit log: hash chain, anchors and verification."""

@@ -1,0 +1,162 @@
+"""The built-in hook `hold-stop`: keep the agent from stopping until files, commands and required checks allow it."""
+
+import json
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from trotline.builtin.hook_context import INTERRUPTED, HookContext, builtin_command
+from trotline.builtin.workspace import Words, find_workspace_folder, parse_command, run_command
+from trotline.config.hooks_json import lookaround
+from trotline.config.safe_read import beginning
+from trotline.domain.errors import TrotlineError
+from trotline.domain.events import AfterFileEdit, PostToolUse, Stop
+from trotline.domain.hooks import Matcher
+from trotline.domain.verdicts import Verdict
+from trotline.formats import js_regex
+from trotline.hook.sdk import follow_up, on
+
+NAME = "hold-stop"
+POLL_SECONDS = 0.2
+MAX_FILE_BYTES = 1_000_000
+
+HELP = """Do not let the agent stop before somebody says so, or before it has run what it must.
+
+\b
+  "stop": [ { "command": "trotline builtin hold-stop --until-file ~/approved --wait 50" } ]
+  "stop": [ { "command": "trotline builtin hold-stop --until 'ci-status --passed'" } ]
+
+\b
+  "postToolUse":   [ { "command": "trotline builtin hold-stop --require 'make test'", "matcher": "Shell" } ],
+  "afterFileEdit": [ { "command": "trotline builtin hold-stop --require 'make test'" } ],
+  "stop":          [ { "command": "trotline builtin hold-stop --require 'make test'" } ]
+
+All that is asked for must be there: each file exists (and has the words of --containing), each command ends with 0, and
+each required check, a regular expression as in a matcher, was run by the agent, without failing, after its last edit.
+--wait looks again and again for so many seconds before the agent is told. `loop_limit` ends it.
+"""
+
+
+class HoldStop(msgspec.Struct, frozen=True):
+    """The conditions for a stop: files exist, commands succeed, required checks ran after the last edit."""
+
+    context: HookContext
+    files: tuple[str, ...] = ()
+    containing: str = ""
+    commands: tuple[Words, ...] = ()
+    required: tuple[str, ...] = ()
+    message: str = ""
+    wait: float = 0.0
+    seconds: float = 10.0
+
+    def note_check(self, event: PostToolUse) -> None:
+        """Note a required check that succeeded; it counts until the next edit."""
+        line = event.tool_input.get("command") if isinstance(event.tool_input, dict) else event.tool_input
+        if not isinstance(line, str) or _has_failed(event.tool_output):
+            return
+        passed = [pattern for pattern in self.required if Matcher(pattern).fit((line,), lookaround.search).applies]
+        if passed:
+            with self.context.notes(NAME).edit(event.conversation_id) as notes:
+                notes["done"] = sorted({*notes.get("done", []), *passed})
+
+    def note_edit(self, event: AfterFileEdit) -> None:
+        """Reset the checks, because they must run after the last edit."""
+        with self.context.notes(NAME).edit(event.conversation_id) as notes:
+            notes["done"] = []
+
+    def hold(self, event: Stop) -> Verdict | None:
+        """Wait for the conditions; return a follow-up that lists those that are not met."""
+        if event.status in INTERRUPTED:
+            return None
+        deadline = time.monotonic() + self.wait
+        unmet = [*self._find_unmet(event)]
+        while unmet and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+            unmet = [*self._find_unmet(event)]
+        if not unmet:
+            return None
+        heading = self.message or "Not yet. Before you stop:"
+        return follow_up("\n".join([heading, *(f"- {condition}" for condition in unmet)]))
+
+    def _find_unmet(self, event: Stop) -> Iterator[str]:
+        for name in self.files:
+            if not self._file_exists(name, event):
+                content = f" and says `{self.containing}`" if self.containing else ""
+                yield f"wait until `{name}` exists{content}; it is for somebody else to make"
+        yield from (
+            f"`{shlex.join(command)}` has to end with 0" for command in self.commands if self._fails(command, event)
+        )
+        passed = self.context.notes(NAME).read(event.conversation_id).get("done", []) if self.required else []
+        yield from (
+            f"run what `{pattern}` asks for, after your last edit" for pattern in self.required if pattern not in passed
+        )
+
+    def _fails(self, command: Words, event: Stop) -> bool:
+        """Return whether a command fails or cannot be started."""
+        try:
+            result = run_command(command, find_workspace_folder(event), self.context.environ, self.seconds)
+        except TrotlineError as error:
+            print(error.message, file=sys.stderr)
+            return True
+        return result.timed_out or result.exit_code != 0
+
+    def _file_exists(self, name: str, event: Stop) -> bool:
+        path = self.context.roots.home / name[2:] if name.startswith("~/") else Path(name)
+        path = path if path.is_absolute() else find_workspace_folder(event) / path
+        try:
+            return self.containing.encode() in beginning(path, MAX_FILE_BYTES)[0]
+        except (OSError, ValueError):
+            return False
+
+
+def _has_failed(output: str) -> bool:
+    """Return whether a tool's output has a nonzero exit code. Agents without one report failures by another event."""
+    try:
+        body = json.loads(output)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(body, dict) and body.get("exitCode", 0) not in (0, None)
+
+
+def _parse_pattern(text: str) -> str:
+    try:
+        js_regex.parse_js_regex(text)
+    except js_regex.PatternError as error:
+        raise click.BadParameter(f"`{text}` is no regular expression of JavaScript: {error.message}") from None
+    return text
+
+
+@click.command(NAME, help=HELP)
+@click.option("--until-file", "files", multiple=True, metavar="PATH", help="A file that somebody makes.")
+@click.option("--containing", default="", metavar="TEXT", help="What these files have to say.")
+@click.option(
+    "--until", "commands", type=parse_command, multiple=True, metavar="COMMAND", help="What has to end with 0."
+)
+@click.option(
+    "--require", "required", type=_parse_pattern, multiple=True, metavar="PATTERN", help="What the agent has to run."
+)
+@click.option("--message", default="", help="What the agent is told first.")
+@click.option("--wait", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Seconds to look again.")
+@builtin_command
+def command(
+    context: HookContext,
+    *,
+    files: tuple[str, ...],
+    containing: str,
+    commands: tuple[Words, ...],
+    required: tuple[str, ...],
+    message: str,
+    wait: float,
+) -> None:
+    if not (files or commands or required):
+        raise click.UsageError("nothing is waited for: say --until-file, --until or --require")
+    hold = HoldStop(context, files, containing, commands, required, message, wait)
+    on.stop(hold.hold)
+    if required:
+        on.post_tool_use(matching="^Shell$")(hold.note_check)
+        on.after_file_edit(hold.note_edit)

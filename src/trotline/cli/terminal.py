@@ -1,0 +1,299 @@
+"""Tables and records on a terminal, drawn with rich: as wide as the terminal, with colours.
+
+Loaded only if standard output is a terminal, because rich takes longer to load than a query takes. Text of agents is
+never markup, and its control characters are replaced.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Literal, NamedTuple
+
+from rich.console import Console, RenderableType
+from rich.highlighter import JSONHighlighter
+from rich.padding import Padding
+from rich.table import Table as Grid
+from rich.text import Text
+
+from trotline.audit.export.export_formats import to_datetime
+from trotline.audit.query.query import VERDICT_LABELS
+from trotline.audit.query.statistics import ConversationSummary
+from trotline.audit.record.record_reader import WOULD_PREFIX, as_dict, as_list, get_verdict, list_effects
+from trotline.audit.store.record_index import build_columns, get_subject
+from trotline.cli.log_query import MIN_PREFIX
+from trotline.cli.log_view import DIFF_COLOURS, MAX_SUBJECT, describe_missing
+from trotline.cli.output import Table, format_duration, format_json, printable
+
+STYLES = {"deny": "bold red", "ask": "bold yellow", "allow": "green", "none": "dim"}
+TIME = "%m-%d %H:%M:%S"
+SHORT_TIME = "%m-%d %H:%M"
+MIN_WIDE = 110
+"""Characters of a terminal from which on the wide columns are used."""
+
+MAX_AUTHORS = 30
+INDENT = (0, 0, 0, 2)
+
+
+def build_console() -> Console:
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def draw(*parts: RenderableType) -> None:
+    build_console().print(*parts, sep="\n")
+
+
+def build_text(value: Any, style: str = "") -> Text:
+    return Text(printable(str(value)), style=style)
+
+
+def format_time(micros: int, form: str = TIME) -> str:
+    return to_datetime(micros).strftime(form)
+
+
+def build_title(title: str) -> Text:
+    """Return the title of a table. It is no part of the table: rich would fold it to the width of a narrow one."""
+    return Text("\n") + build_text(title, "bold")
+
+
+def build_grid(*, has_header: bool = True, expand: bool = False, gap: int = 2) -> Grid:
+    return Grid(
+        box=None,
+        show_header=has_header,
+        header_style="dim",
+        pad_edge=False,
+        padding=(0, gap, 0, 0),
+        expand=expand,  # the long column gets the space that the others leave, and none of these is cut
+    )
+
+
+def draw_table(table: Table) -> None:
+    grid = build_grid(has_header=any(table.numbers))
+    for name in table.numbers:
+        grid.add_column(name, justify="right", no_wrap=True)
+    grid.add_column(table.of, overflow="fold")
+    for *numbers, name in table.rows:
+        shown = (f"{number:,}" if isinstance(number, int) else str(number) for number in numbers)
+        grid.add_row(*shown, build_text(name))
+    draw(*([build_title(table.title)] if table.title else []), grid)
+
+
+def _build_subject(record: dict[str, Any]) -> Text:
+    about = build_text(" ".join(get_subject(record).split()) or record.get("tool", ""))
+    if missing := describe_missing(record):
+        about.append_text(build_text(f" [{missing}]", "yellow"))
+    return about
+
+
+def _build_authors(record: dict[str, Any]) -> Text:
+    by = build_text(", ".join(name_authors(record, as_list(record.get("deciders")))), "dim")
+    by.truncate(MAX_AUTHORS, overflow="ellipsis")
+    return by
+
+
+def build_verdict(record: dict[str, Any]) -> Text:
+    word = get_verdict(record)
+    return build_text(VERDICT_LABELS.get(word, word), STYLES.get(word.removeprefix(WOULD_PREFIX), ""))
+
+
+def name_authors(record: dict[str, Any], authors: Iterable[Any]) -> list[str]:
+    """Return the names of authors; hooks by their command line."""
+    hooks = as_dict(as_dict(record.get("detail")).get("hooks"))
+    return [str(hooks.get(str(author), author)) for author in authors]
+
+
+class Column(NamedTuple):
+    """A column of a list; a long one gets the space that the others leave."""
+
+    name: str
+    of: Callable[[Any], Text]
+    is_number: bool = False
+    is_long: bool = False
+
+
+class Columns(NamedTuple):
+    """The columns of a list on a wide and on a narrow terminal."""
+
+    wide: tuple[Column, ...]
+    narrow: tuple[Column, ...]
+
+
+def _build_number(name: str, of: Callable[[Any], int]) -> Column:
+    return Column(name, lambda thing: build_text(f"{of(thing):,}"), is_number=True)
+
+
+def _build_denied(talk: ConversationSummary) -> Text:
+    return build_text(talk.denied, STYLES["deny" if talk.denied else "none"])
+
+
+SEQ = Column("number", lambda record: build_text(record["seq"]), is_number=True)
+AGENT = Column("agent", lambda record: build_text(build_columns(record).agent))
+EVENT = Column("event", lambda record: build_text(build_columns(record).event))
+ABOUT = Column("about", _build_subject, is_long=True)
+RECORD_COLUMNS = Columns(
+    wide=(
+        SEQ,
+        Column("time, UTC", lambda record: build_text(format_time(build_columns(record).at_us))),
+        AGENT,
+        EVENT,
+        Column("verdict", build_verdict),
+        ABOUT,
+        Column("by", _build_authors),
+    ),
+    narrow=(
+        SEQ._replace(name="no."),
+        Column("UTC", lambda record: build_text(format_time(build_columns(record).at_us, SHORT_TIME))),
+        AGENT,
+        EVENT,
+        Column("verdict", build_verdict),
+        ABOUT,
+    ),
+)
+
+TALK_AGENT = Column("agent", lambda talk: build_text(talk.agent))
+DURATION = Column("lasted", lambda talk: build_text(format_duration(talk.last_us - talk.first_us)), is_number=True)
+CALLS = _build_number("calls", lambda talk: talk.calls)
+COMMANDS = _build_number("commands", lambda talk: talk.commands)
+EDITS = _build_number("edits", lambda talk: talk.edits)
+DENIED = Column("denied", _build_denied, is_number=True)
+CONVERSATION_COLUMNS = Columns(
+    wide=(
+        Column("begun, UTC", lambda talk: build_text(format_time(talk.first_us))),
+        TALK_AGENT,
+        Column("conversation", lambda talk: build_text(talk.id or "none"), is_long=True),
+        DURATION,
+        CALLS,
+        COMMANDS,
+        EDITS,
+        DENIED,
+        Column("stopped", lambda talk: build_text(talk.status)),
+        Column("ended", lambda talk: build_text(talk.reason)),
+    ),
+    narrow=(
+        Column("begun, UTC", lambda talk: build_text(format_time(talk.first_us, SHORT_TIME))),
+        TALK_AGENT,
+        Column("id", lambda talk: build_text(talk.id[:MIN_PREFIX] or "none")),
+        DURATION,
+        CALLS,
+        COMMANDS._replace(name="cmds"),
+        EDITS,
+        DENIED,
+        Column("ended", lambda talk: build_text(talk.reason or talk.status), is_long=True),
+    ),
+)
+
+
+def draw_list(columns: Columns, things: Iterable[Any]) -> None:
+    """Draw one line for each thing."""
+    is_wide = build_console().width >= MIN_WIDE
+    shown = columns.wide if is_wide else columns.narrow
+    grid = build_grid(expand=True, gap=2 if is_wide else 1)
+    for name, _, is_number, is_long in shown:
+        justify: Literal["left", "right"] = "right" if is_number else "left"
+        grid.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=1 if is_long else None)
+    for thing in things:
+        grid.add_row(*(column.of(thing) for column in shown))
+    draw(grid)
+
+
+# One record
+
+
+def draw_record(record: dict[str, Any], observed: list[int]) -> None:
+    """Draw everything about a record."""
+    draw(*_build_parts(record, as_dict(record.get("detail")), observed))
+
+
+def _build_parts(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) -> Iterator[RenderableType]:
+    yield (
+        build_text(f"{record.get('event')} ", "bold")
+        + build_verdict(record)
+        + build_text(f"  {_format_subject(get_subject(record))}")
+    )
+    yield _build_pairs(_list_facts(record, detail, observed))
+    yield from _build_rows("said by", ("who", "layer", "said", "ms", "exit", "why"), _list_responses(record, detail))
+    yield from _build_rows("would do", ("what", "how", "to", "and"), map(_list_effect, list_effects(record)))
+    yield from _build_rows("found", ("by", "kind", "certainty", "digest", "line"), as_list(record.get("findings")))
+    yield from _build_rows("the agent could not hear", ("what", "why"), as_list(record.get("losses")))
+    yield from _build_rows("not run", ("hook", "line", "why"), as_list(detail.get("not_run")))
+    yield from _build_rows("warnings", ("",), ([warning] for warning in as_list(detail.get("warnings"))))
+    yield from _build_rows("attached", ("type", "path"), as_list(detail.get("attachments")))
+    sizes = as_dict(detail.get("sizes"))
+    yield from _build_rows(
+        "texts", ("name", "characters", "digest"), ([name, *as_list(size)] for name, size in sizes.items())
+    )
+    for path, diff, *_ in filter(_is_pair, as_list(detail.get("diffs"))):
+        yield build_title(path or "a file")
+        yield from (Padding(build_text(line, DIFF_COLOURS.get(line[:1], "")), INDENT) for line in str(diff).split("\n"))
+    if detail.get("payload") is not None:
+        yield build_title("asked with")
+        yield Padding(JSONHighlighter()(format_json(detail["payload"])), INDENT)
+    if detail.get("reply"):
+        yield build_title("answered with")
+        yield Padding(build_text(detail["reply"]), INDENT)
+
+
+def _format_subject(subject: str) -> str:
+    """Return the beginning of a long subject; the payload below has the whole."""
+    line = " ".join(subject.split())
+    return line if len(line) <= MAX_SUBJECT else f"{line[: MAX_SUBJECT - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+def _list_facts(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) -> Iterator[tuple[str, Any]]:
+    yield "number, id", f"{record['seq']}, {record['id']}"
+    yield "time", format_time(build_columns(record).at_us, "%Y-%m-%d %H:%M:%S.%f UTC")
+    yield "agent", f"{record.get('agent')} {detail.get('version', '')}".strip()
+    yield "conversation", record.get("conversation")
+    yield "turn", record.get("generation")
+    yield "tool", record.get("tool")
+    yield "machine, user", ", ".join(str(detail[name]) for name in ("machine", "user") if detail.get(name))
+    yield "asked, sent", f"{record.get('asked')}, {record.get('sent')}"
+    yield "observed", f"done, says {', '.join(map(str, observed))}" if observed else ""
+    yield "took", f"{_format_ms(record.get('micros'))} ms"
+    yield "redacted", ", ".join(map(str, as_list(detail.get("redacted"))))
+    yield "missing", describe_missing(record)
+    for name, measure in as_dict(detail.get("measures")).items():
+        yield str(name).replace("_", " "), measure
+
+
+def _list_responses(record: dict[str, Any], detail: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+    reasons = {str(pair[0]): pair[1] for pair in filter(_is_pair, as_list(detail.get("reasons")))}
+    for response in map(as_dict, as_list(record.get("responses"))):
+        author = response.get("author")
+        said = f"failed, {response['failure']}" if response.get("failure") else response.get("said")
+        why = reasons.get(str(author), "only noted" if response.get("noted") else "")
+        took = _format_ms(response.get("micros"))
+        yield name_authors(record, [author])[0], response.get("layer"), said, took, response.get("exit"), why
+
+
+def _list_effect(effect: dict[str, Any]) -> tuple[Any, ...]:
+    """Return the columns of an effect; the last one has all other fields."""
+    shown = (effect["kind"], effect["verb"], effect["to"])
+    more = (name if value is True else f"{name} {value}" for name, value in effect.items() if value not in shown)
+    return *shown, ", ".join(more)
+
+
+def _format_ms(micros: Any) -> str:
+    return f"{micros / 1000:g}" if isinstance(micros, int) else "?"
+
+
+def _is_pair(found: Any) -> bool:
+    return isinstance(found, list) and len(found) >= 2
+
+
+def _build_pairs(facts: Iterable[tuple[str, Any]]) -> Grid:
+    table = build_grid(has_header=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        if value not in ("", None):
+            table.add_row(build_text(name), build_text(value))
+    return table
+
+
+def _build_rows(name: str, columns: tuple[str, ...], rows: Iterable[Any]) -> Iterator[RenderableType]:
+    table = build_grid(has_header=any(columns))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(build_text("" if cell is None else cell) for cell in list(row)[: len(columns)]))
+    if table.row_count:
+        yield build_title(name)
+        yield table

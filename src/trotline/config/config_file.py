@@ -1,0 +1,248 @@
+"""Read trotline.toml, the configuration file of each layer, into typed values with the position of every problem.
+
+A section is a msgspec Struct: its types and descriptions validate the file, word the problems and generate the schema.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+import msgspec
+
+from trotline.config.config_keys import ALL_KEYS, LAYER_KEYS, OLD_FILES, find_old_files
+from trotline.config.paths import CONFIG_FILE, Roots, config_layers
+from trotline.config.problems import CODES, Problem
+from trotline.config.safe_read import content, unreadable
+from trotline.config.text_report import TextReport
+from trotline.domain.hooks import Place
+from trotline.formats.jsonc import MAX_FILE_BYTES, JsonDocument, JsonNode
+from trotline.formats.toml_text import MAX_NAME, Span, find_excess, find_positions
+
+FILE_CODE, OLD_FILE_CODE = "TL256", "TL259"
+OWN_LAYERS = ("enterprise", "user")
+"""The layers that may have every section."""
+
+MAX_PROBLEMS = 50
+"""The limit of problems reported for one file: readers stop there, and each may search for a suggestion."""
+
+MAX_MESSAGE = 400
+
+_AT = re.compile(r"\(at line (\d+), column (\d+)\)")
+_DURATION = re.compile(r"([1-9][0-9]{0,6})(ms|s|m|h|d)")
+UNITS = {"ms": 1_000, "s": 1_000_000, "m": 60_000_000, "h": 3_600_000_000, "d": 86_400_000_000}
+
+
+class TomlError(NamedTuple):
+    """The reason why a text is not accepted as TOML, and its position."""
+
+    code: str
+    span: Span
+    message: str
+
+
+class ParsedToml(NamedTuple):
+    """A parsed text with its values, or with the error that kept it from being parsed."""
+
+    document: JsonDocument
+    body: dict[str, Any]
+    error: TomlError | None = None
+
+
+@functools.lru_cache(maxsize=64)
+def parse_toml(data: bytes) -> ParsedToml:
+    """Parse a file. The result is cached, because several sections are read from the same bytes."""
+    text = data.decode("utf-8", "replace")
+    document = JsonDocument(text, line_starts=[0, *(newline.end() for newline in re.finditer("\n", text))])
+    if len(text) > MAX_FILE_BYTES:
+        error = TomlError("TL108", (0, 1), f"the file is larger than {MAX_FILE_BYTES:,} bytes")
+        return ParsedToml(document, {}, error)
+    excess = find_excess(text)
+    if excess is not None:
+        message = f"this is no TOML that anybody can read: {excess[1]}"
+        return ParsedToml(document, {}, TomlError(FILE_CODE, excess[0], message))
+    import tomllib  # noqa: PLC0415 - most users have no such file
+
+    try:
+        return ParsedToml(document, tomllib.loads(text))
+    except ValueError as error:  # also raised for numbers that Python refuses
+        message = f"this is no TOML: {_AT.sub('', str(error)).strip()}"
+        return ParsedToml(document, {}, TomlError(FILE_CODE, _find_error(str(error), document), message))
+
+
+def _find_error(message: str, document: JsonDocument) -> Span:
+    match = _AT.search(message)
+    if match is None:
+        return max(0, len(document.text) - 1), len(document.text)
+    start = document.line_starts[int(match[1]) - 1] + int(match[2]) - 1
+    return start, start + 1
+
+
+class ConfigField(NamedTuple):
+    """A key of a section: its type, a description of its values, and whether it is required."""
+
+    type: Any
+    values: str
+    required: bool
+
+
+@functools.cache
+def get_fields(section: type[msgspec.Struct]) -> dict[str, ConfigField]:
+    """Return the keys of a section, by name."""
+    return {
+        field.encode_name: ConfigField(field.type, _describe_values(field.type), field.required)
+        for field in msgspec.structs.fields(section)
+    }
+
+
+def _describe_values(kind: Any) -> str:
+    base = get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+    if get_origin(base) is Literal:
+        return f"one of {', '.join(f'`{value}`' for value in get_args(base))}"
+    if base is bool and not hasattr(kind, "__metadata__"):
+        return "`true` or `false`"
+    return next((meta.description for meta in getattr(kind, "__metadata__", ()) if meta.description), "a text")
+
+
+class ConfigFile(TextReport):
+    """The configuration of one layer and its problems; `code` is the code of the section being read."""
+
+    def __init__(self, layer: str, file: str, data: bytes, code: str = FILE_CODE) -> None:
+        parsed = parse_toml(data)
+        super().__init__(file, parsed.document)
+        self.layer = layer
+        self.code = code
+        self.body = parsed.body
+        self.is_valid = parsed.error is None
+        if parsed.error is not None:
+            self.report(*parsed.error)
+        self._check_keys()
+        self.has_section_problem = False
+
+    @functools.cached_property
+    def positions(self) -> dict[str, Span]:
+        """The spans of all keys by dotted name."""
+        return find_positions(self.document.text)
+
+    def find_position(self, key: str) -> Span:
+        """Return the span of a key, of the first key in it, or of the table around it."""
+        key = key[:MAX_NAME]
+        if key not in self.positions:
+            inside = next((span for name, span in self.positions.items() if name.startswith(f"{key}.")), None)
+            if inside is not None:
+                return inside
+        names = [key.rsplit(".", count)[0] for count in range(key.count(".") + 1)]
+        return next((self.positions[name] for name in names if name in self.positions), (0, 1))
+
+    def find_line(self, key: str) -> int:
+        """Return the line of a key, from 1."""
+        return self.document.position(self.find_position(key)[0])[0]
+
+    def report_key(self, key: str, message: str, hint: str = "", code: str = "") -> None:
+        """Report a problem with the value of a key."""
+        self.report(code or self.code, self.find_position(key), message, hint, entry=_get_entry(key))
+
+    def report_unknown(self, key: str, message: str, known: Iterable[str], code: str = "") -> None:
+        """Report a key or a name that does not exist, with a suggestion."""
+        if len(self.problems) > MAX_PROBLEMS:
+            return
+        from trotline.formats.suggestions import suggest  # noqa: PLC0415 - only needed for a problem
+
+        self.report_key(key, message, suggest(key.rpartition(".")[2], known), code)
+
+    def report(self, code: str, node: JsonNode | Span, message: str, hint: str = "", *, entry: str = "") -> None:
+        """Add a problem, up to MAX_PROBLEMS, and mark the current section as invalid."""
+        self.has_section_problem = True
+        if len(self.problems) > MAX_PROBLEMS:
+            return
+        if len(self.problems) == MAX_PROBLEMS:
+            message, hint, entry = "there is more wrong in this file, from here on", "", ""
+        super().report(code, node, message[:MAX_MESSAGE], hint, entry=entry)
+
+    def convert_table(
+        self, table: object, section: type[msgspec.Struct], prefix: str, what: str = ""
+    ) -> dict[str, Any] | None:
+        """Return the values of a table, without the invalid ones; None if it is no table."""
+        if not isinstance(table, dict):
+            self.report_key(prefix, f"`{prefix.rpartition('.')[2]}` is a table")
+            return None
+        fields, values = get_fields(section), {}
+        for name, value in table.items():
+            key = f"{prefix}.{name}" if prefix else name
+            if name not in fields:
+                self.report_unknown(key, f"{what} has no `{name}`" if what else f"there is no `{name}` here", fields)
+                continue
+            try:
+                values[name] = msgspec.convert(value, fields[name].type)
+            except (msgspec.ValidationError, ValueError):
+                self.report_key(key, f"`{name}` must be {fields[name].values}")
+        return values
+
+    def _check_keys(self) -> None:
+        allowed = LAYER_KEYS[self.layer]
+        for key in self.body:
+            if key not in ALL_KEYS:
+                self.report_unknown(key, f"there is no setting `{key}`", ALL_KEYS, FILE_CODE)
+            elif key not in allowed:
+                hint = f"write it into ~/.config/trotline/{CONFIG_FILE}"
+                self.report_key(key, f"a {self.layer} cannot say this: `{key}` is not in force", hint, FILE_CODE)
+
+
+def _get_entry(key: str) -> str:
+    name, _, rest = key.partition(".")
+    return name if rest else ""
+
+
+class LayerFile(NamedTuple):
+    """The configuration file of one layer; `data` is None if it is missing or cannot be read."""
+
+    layer: str
+    file: str
+    data: bytes | None
+    mode: int = 0
+    problems: tuple[Problem, ...] = ()
+    is_unreadable: bool = False
+    old_files: tuple[str, ...] = ()
+
+
+def find_config_files(roots: Roots, layers: Sequence[tuple[str, str]] | None = None) -> Iterator[LayerFile]:
+    """Yield the files of these layers that exist; by default those of the machine and of the user.
+
+    A leftover file of an earlier version is a problem, because its content is not in force.
+    """
+    own = [(layer, file) for layer, file in config_layers(roots, ()) if layer in OWN_LAYERS]
+    for layer, file in own if layers is None else layers:
+        found = read_layer_file(layer, file)
+        if found.data is not None or found.problems:
+            yield found
+
+
+def read_layer_file(layer: str, file: str) -> LayerFile:
+    """Read the file of one layer, and look for files of earlier versions beside it."""
+    path = Path(file)
+    old = find_old_files(file)
+    problems = tuple(map(_report_old_file, old))
+    try:
+        data, mode = content(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return LayerFile(layer, file, None, problems=problems, old_files=old)
+    except OSError as error:
+        problems = (*problems, unreadable(path, error))
+        return LayerFile(layer, file, None, problems=problems, is_unreadable=True, old_files=old)
+    return LayerFile(layer, file, data, mode, problems, old_files=old)
+
+
+def _report_old_file(file: str) -> Problem:
+    section = OLD_FILES[Path(file).name]
+    target = Path(file).with_name(CONFIG_FILE)
+    message = f"no longer read; move its content to {CONFIG_FILE}: {section}"
+    severity = CODES[OLD_FILE_CODE].severity
+    hint = f"write it into {target}, then remove this file"
+    return Problem(code=OLD_FILE_CODE, severity=severity, place=Place(file, 1, 1), message=message, hint=hint)
+
+
+def parse_duration(text: str) -> int:
+    """Return a length of time such as `90s`, `10m` or `2h` in microseconds; 0 if the text is invalid."""
+    match = _DURATION.fullmatch(text)
+    return int(match[1]) * UNITS[match[2]] if match else 0

@@ -1,0 +1,1 @@
+"""Read the hooks.json and settings files of all layers."""

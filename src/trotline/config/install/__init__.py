@@ -1,0 +1,1 @@
+"""Install Trotline's entries in the configuration of agents."""

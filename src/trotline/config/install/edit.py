@@ -1,0 +1,374 @@
+"""Install, update and remove Trotline's entries in the bytes of an agent's file.
+
+An entry is ours if its command is. Everything else belongs to the user and stays unchanged: comments, order, unknown
+keys, other tools' entries, line endings, indentation, a byte order mark. Rules for cases that the text leaves open:
+
+* Of equal keys the last one counts, so that one is edited. It is never removed, because the one before it would then
+  take effect.
+* A trailing comma stays, and separates what is added after it. We never write one.
+* A list or object that becomes empty when our entries are removed is removed too, unless it has a comment or was in the
+  original file. `hooks` stays in a flat file whose original is unknown; `version` always stays.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from trotline.config.hooks_json.layer_file import MAX_SYNTAX_PROBLEMS, UNPARSABLE_ANYWHERE
+from trotline.config.problems import Problem, Severity, get_severity
+from trotline.config.text_report import TextReport
+from trotline.formats.jsonc import JsonDocument, JsonKind, JsonMember, JsonNode, parse_jsonc
+from trotline.formats.jsonc_edit import JsonEditor, JsonPart, NamedValue, format_json
+
+BOM = b"\xef\xbb\xbf"
+COMMANDS = ("command", "bash", "powershell")
+"""The keys under which agents keep the command of an entry."""
+
+
+class Shape(StrEnum):
+    """The way a file holds entries.
+
+    Flat: each entry has its own matcher in the event's list, in a file only for hooks. Grouped: entries are in groups
+    that have the matcher, in a file that may hold other settings too.
+    """
+
+    FLAT = "flat"
+    GROUPED = "grouped"
+
+
+class EntryEdit(NamedTuple):
+    """A hook that the file should have: the agent's name of the event, and the entry to write."""
+
+    event: str
+    body: dict[str, Any]
+    matcher: str = ""
+
+
+class EditTerms(NamedTuple):
+    """The format of an agent's file, and a test for the commands in it that are ours."""
+
+    shape: Shape
+    ours: Callable[[str], bool]
+    version: int | None = None  # added if the file has none
+    first: bool = False  # put new entries before the others of their event
+    file: str = ""  # the name in problems
+    voids: frozenset[str] = UNPARSABLE_ANYWHERE  # problem codes for which the agent loads nothing
+
+
+class HooksFileEdit(NamedTuple):
+    """The new content of a file. If the edit was refused, the data is unchanged and the problems say why."""
+
+    data: bytes
+    changed: bool = False
+    refused: bool = False
+    problems: tuple[Problem, ...] = ()
+
+
+class _Wanted(NamedTuple):
+    """An entry to install.
+
+    `matcher` and `same` are compared with the file; `item` is written in the event's list, `body` inside a group.
+    """
+
+    matcher: str
+    body: dict[str, Any]
+    item: dict[str, Any]
+    same: str
+
+
+class _Slot(NamedTuple):
+    """The position of an entry of ours. `node` is removed or replaced: the entry, or a group with no other entry."""
+
+    node: JsonNode
+    entry: JsonNode
+    matcher: str | None  # None: equals no wanted entry
+    whole: bool
+
+
+class _Kept(NamedTuple):
+    """The parts that stay even when they are empty."""
+
+    hooks: bool
+    events: frozenset[str] = frozenset()
+
+
+def install_entries(data: bytes | None, entries: Sequence[EntryEdit], terms: EditTerms) -> HooksFileEdit:
+    """Return the file with exactly these entries of ours.
+
+    Entries that are already there stay where they are; changed entries are replaced in position.
+    """
+    wanted: dict[str, list[_Wanted]] = {}
+    for entry in entries:
+        wanted.setdefault(entry.event, []).append(_as_wanted(entry, terms))
+    if data is None or not data.removeprefix(BOM).strip():
+        return _new_file(data or b"", wanted, terms)
+    document = parse_jsonc(data)
+    refusal = _refusal(document, wanted, terms)
+    if refusal:
+        return HooksFileEdit(data, refused=True, problems=refusal)
+    draft = JsonEditor(document)
+    kept = _Kept(bool(wanted) or terms.shape is not Shape.GROUPED, frozenset(wanted))
+    missing = _settle(draft, wanted, kept, terms)
+    if draft.changes:
+        document = parse_jsonc(draft.render())
+        if _unparsable(document):
+            return _finish_edit(data, draft.render(), terms)
+        draft = JsonEditor(document)
+    if wanted:
+        _put(draft, missing, terms)
+    return _finish_edit(data, draft.render(), terms)
+
+
+def remove_entries(data: bytes, terms: EditTerms, original: bytes | None = None) -> HooksFileEdit:
+    """Return the file without our entries.
+
+    `original` is the content before our first edit, if known (empty: there was no file). It tells which of the lists
+    and objects that become empty were there before.
+    """
+    document = parse_jsonc(data)
+    problems = _problems(document, terms)
+    if _unparsable(document):
+        return HooksFileEdit(data, refused=True, problems=problems)
+    kept = _Kept(terms.shape is not Shape.GROUPED) if original is None else _list_held_entries(parse_jsonc(original))
+    draft = JsonEditor(document)
+    _settle(draft, {}, kept, terms)
+    return _finish_edit(data, draft.render(), terms)
+
+
+def holds_nothing(data: bytes) -> bool:
+    """Check whether a file has nothing except its version."""
+    document = parse_jsonc(data)
+    root = document.root
+    bare = root is not None and root.kind is JsonKind.OBJECT and root.members.keys() <= {"version"}
+    return bare and not document.comments and not document.faults
+
+
+def says_the_same(data: bytes, other: bytes) -> bool:
+    """Check whether two files have the same content, apart from comments, layout and version."""
+    one, two = (_plain(root) if root else {} for root in (parse_jsonc(data).root, parse_jsonc(other).root))
+    for value in (one, two):
+        if isinstance(value, dict):
+            value.pop("version", None)
+    return json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+
+
+def _as_wanted(entry: EntryEdit, terms: EditTerms) -> _Wanted:
+    """Build the entry to compare. Its content is parsed first, to compare equal to what is read: 10.0 is 10."""
+    if not any(terms.ours(entry.body[key]) for key in COMMANDS if isinstance(entry.body.get(key), str)):
+        raise ValueError(f"an entry of `{entry.event}` that could not be found again")
+    matcher = {"matcher": entry.matcher} if entry.matcher else {}
+    if terms.shape is Shape.GROUPED:
+        item = {**matcher, "hooks": [entry.body]}
+        return _Wanted(entry.matcher, entry.body, item, _content(parse_jsonc(format_json(entry.body)).root))
+    item = {**entry.body, **matcher}
+    return _Wanted("", item, item, _content(parse_jsonc(format_json(item)).root))
+
+
+def _new_file(data: bytes, wanted: dict[str, list[_Wanted]], terms: EditTerms) -> HooksFileEdit:
+    if not wanted:
+        return HooksFileEdit(data)
+    version = {} if terms.version is None else {"version": terms.version}
+    hooks = {event: [one.item for one in listed] for event, listed in wanted.items()}
+    return _finish_edit(data, format_json({**version, "hooks": hooks}, indent=2) + "\n", terms, anew=True)
+
+
+def _finish_edit(data: bytes, text: str, terms: EditTerms, *, anew: bool = False) -> HooksFileEdit:
+    """Build the result; refuse it if the new text became too large or too deep to be read again."""
+    new = text.encode() if anew or not data.startswith(BOM) else BOM + text.encode()
+    document = parse_jsonc(new)
+    problems = _problems(document, terms)
+    if _unparsable(document):
+        return HooksFileEdit(data, refused=True, problems=problems)
+    return HooksFileEdit(new, new != data, problems=problems)
+
+
+class _Margin(TextReport):
+    """A report of the faults of a text."""
+
+    def __init__(self, document: JsonDocument, terms: EditTerms) -> None:
+        super().__init__(terms.file, document)
+        self.voids = terms.voids
+        lines: set[int] = set()
+        for fault in document.faults:
+            if fault.code == "TL107" and fault.code not in terms.voids:
+                continue  # only Cursor strips comments inside strings
+            line, _ = document.position(fault.start)
+            if fault.code != "TL101" or (line not in lines and len(lines) < MAX_SYNTAX_PROBLEMS):
+                self.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
+            lines |= {line} if fault.code == "TL101" else set()
+
+    def get_severity(self, code: str) -> Severity:
+        return get_severity(code, self.voids)
+
+
+def _problems(document: JsonDocument, terms: EditTerms) -> tuple[Problem, ...]:
+    return tuple(_Margin(document, terms).problems)
+
+
+def _unparsable(document: JsonDocument) -> bool:
+    return document.root is None or any(fault.code in UNPARSABLE_ANYWHERE for fault in document.faults)
+
+
+def _refusal(document: JsonDocument, wanted: dict[str, list[_Wanted]], terms: EditTerms) -> tuple[Problem, ...]:
+    """Return the problems that make it impossible to add entries without destroying something; empty if none."""
+    margin = _Margin(document, terms)
+    root = document.root
+    if root is None or _unparsable(document):
+        return tuple(margin.problems)
+    hooks = root.get("hooks")
+    before = len(margin.problems)
+    if root.kind is not JsonKind.OBJECT:
+        margin.report("TL201", root, f"the file holds {root.kind.value}, not an object")
+    elif hooks is not None and hooks.kind is not JsonKind.OBJECT:
+        margin.report("TL205", hooks, f"`hooks` is {hooks.kind.value}, not an object", "make it `{}`, or remove it")
+    for event in wanted if hooks else ():
+        value = hooks.get(event) if hooks else None
+        if value is not None and value.kind is not JsonKind.ARRAY:
+            margin.report("TL209", value, f"`{event}` is {value.kind.value}, not a list", "put it in a list: `[...]`")
+    return tuple(margin.problems) if len(margin.problems) > before else ()
+
+
+def _list_held_entries(original: JsonDocument) -> _Kept:
+    root = original.root
+    hooks = root.get("hooks") if root else None
+    return _Kept(hooks is not None, frozenset(hooks.members if hooks else ()))
+
+
+def _settle(
+    draft: JsonEditor, wanted: dict[str, list[_Wanted]], kept: _Kept, terms: EditTerms
+) -> dict[str, list[_Wanted]]:
+    """Update the entries in the file, remove those that are not wanted, and return those that are missing."""
+    missing = {event: list(listed) for event, listed in wanted.items()}
+    doomed: set[int] = set()
+    for event, member in _events(draft.root):
+        left = missing.get(event, [])
+        free = []
+        for slot in _slots(draft, member.value, terms):
+            same = _content(slot.entry)
+            fits = next((one for one in left if (one.matcher, one.same) == (slot.matcher, same)), None)
+            if fits is None:
+                free.append(slot)
+            else:
+                left.remove(fits)
+        for slot in free:
+            takes = next((one for one in left if slot.whole or one.matcher == slot.matcher), None)
+            if takes is None:
+                doomed.add(slot.node.start)
+            else:
+                left.remove(takes)
+                draft.replace(slot.node, takes.item if slot.whole else takes.body)
+    _prune(draft, doomed, kept)
+    return {event: left for event, left in missing.items() if left}
+
+
+def _slots(draft: JsonEditor, listed: JsonNode, terms: EditTerms) -> Iterator[_Slot]:
+    """Yield our entries of one event. Those in the wrong shape for this file are included, but equal no entry."""
+    grouped = terms.shape is Shape.GROUPED
+    for item in listed.items:
+        inner = _inner(item)
+        if _is_ours(item, terms):
+            yield _Slot(item, item, None if grouped else "", whole=True)
+        elif inner is not None:
+            mine = [entry for entry in inner.items if _is_ours(entry, terms)]
+            alone = grouped and len(mine) == len(inner.items) == 1 and _is_plain(draft, item, mine)
+            matcher = item.get("matcher")
+            named = "" if matcher is None else matcher.value if matcher.kind is JsonKind.STRING else None
+            for entry in mine:
+                yield _Slot(item if alone else entry, entry, named if grouped else None, whole=alone)
+
+
+def _inner(item: JsonNode) -> JsonNode | None:
+    """Return the list of entries in a group."""
+    inner = item.get("hooks")
+    return inner if inner is not None and inner.kind is JsonKind.ARRAY else None
+
+
+def _is_ours(node: JsonNode, terms: EditTerms) -> bool:
+    found = (node.get(key) for key in COMMANDS)
+    return any(value is not None and value.kind is JsonKind.STRING and terms.ours(value.value) for value in found)
+
+
+def _prune(draft: JsonEditor, doomed: set[int], kept: _Kept) -> None:
+    """Remove the nodes that start at these offsets, and whatever becomes empty without them."""
+    empty: list[JsonPart] = []
+    for event, member in _events(draft.root):
+        gone = [item for item in member.value.items if _goes(draft, item, doomed)]
+        alone = len(gone) == len(member.value.items) and event not in kept.events
+        if gone and alone and _goes_with(draft, member, gone):
+            empty.append(JsonPart(member.key.start, member.value.end, member.value))
+        elif gone:
+            draft.remove(member.value, {item.start for item in gone})
+    hooks = draft.root.members.get("hooks")
+    if hooks is not None and empty:
+        alone = len(empty) == len(hooks.value.members) and not kept.hooks
+        whole = alone and _goes_with(draft, hooks, empty)
+        draft.remove(draft.root if whole else hooks.value, {part.start for part in ([hooks.key] if whole else empty)})
+
+
+def _goes_with(draft: JsonEditor, member: JsonMember, parts: Sequence[JsonNode | JsonPart]) -> bool:
+    """Check whether a member has nothing but these parts: no comment, and no earlier value of the same key."""
+    span = JsonPart(member.key.start, member.value.end, member.value)
+    return not draft.has_comments_beside(span, parts) and not draft.is_repeated(member.key.start, member.key.end)
+
+
+def _goes(draft: JsonEditor, item: JsonNode, doomed: set[int]) -> bool:
+    """Check whether to remove an item of an event's list: it is doomed, or is a group with only doomed entries.
+
+    Doomed entries in a group that stays are removed here.
+    """
+    inner = _inner(item)
+    if item.start in doomed or inner is None:
+        return item.start in doomed
+    gone = [entry for entry in inner.items if entry.start in doomed]
+    if gone and len(gone) == len(inner.items) and _is_plain(draft, item, gone):
+        return True
+    if gone:
+        draft.remove(inner, {entry.start for entry in gone})
+    return False
+
+
+def _is_plain(draft: JsonEditor, group: JsonNode, entries: list[JsonNode]) -> bool:
+    """Check whether a group has only a matcher and these entries, and no comment or repeated key."""
+    plain = group.members.keys() <= {"matcher", "hooks"} and not draft.is_repeated(group.start, group.end)
+    return plain and not draft.has_comments_beside(group, entries)
+
+
+def _put(draft: JsonEditor, missing: dict[str, list[_Wanted]], terms: EditTerms) -> None:
+    """Add the missing entries, and the keys and lists around them."""
+    root = draft.root
+    hooks = root.members.get("hooks")
+    new = {event: [one.item for one in listed] for event, listed in missing.items()}
+    for event, member in _events(root):
+        items: list[NamedValue] = [(None, item) for item in new.pop(event, ())]
+        put = draft.prepend if terms.first else draft.append
+        put(member.value, items, member.key.start)
+    outer: list[NamedValue] = [("hooks", new)] if hooks is None else []
+    version: list[NamedValue] = []
+    if terms.version is not None and "version" not in root.members:
+        version = [("version", terms.version)]
+    if hooks is not None:
+        draft.append(hooks.value, list(new.items()), hooks.key.start)
+    if root.members:
+        draft.prepend(root, version, root.start)
+        draft.append(root, outer, root.start)
+    else:
+        draft.append(root, [*version, *outer], root.start)
+
+
+def _events(root: JsonNode) -> list[tuple[str, JsonMember]]:
+    """Return every event that has a list."""
+    hooks = root.get("hooks")
+    members = hooks.members.items() if hooks else ()
+    return [(event, member) for event, member in members if member.value.kind is JsonKind.ARRAY]
+
+
+def _content(node: JsonNode | None) -> str:
+    """Return the value of a node in a form that does not depend on its layout."""
+    return json.dumps(_plain(node), sort_keys=True) if node else ""
+
+
+def _plain(node: JsonNode) -> Any:
+    if node.kind is JsonKind.OBJECT:
+        return {key: _plain(member.value) for key, member in node.members.items()}
+    return [_plain(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value

@@ -1,0 +1,134 @@
+"""Build Trotline's entries for an agent's file, and locate the file."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trotline.agents import AGENTS, get_agent
+from trotline.agents.agent import Agent, get_known_events
+from trotline.agents.wiring import Wiring
+from trotline.config.install.edit import EditTerms, EntryEdit, Shape
+from trotline.config.install.installation import Installation
+from trotline.config.install.plugin_file import OwnFile, lines_in, own_text
+from trotline.config.paths import Roots
+from trotline.config.safe_read import content
+from trotline.domain.errors import UsageError
+from trotline.domain.events import EVENTS
+from trotline.formats.jsonc import parse_jsonc
+
+EVENT = "{event}"
+
+Line = Callable[[str], str]
+"""A function from an agent's event name to the command line for it."""
+
+
+class Wired(NamedTuple):
+    """An agent, its wiring, one file of one layer, and the events in that file."""
+
+    agent: Agent
+    wiring: Wiring
+    layer: str
+    file: Path
+    root: Path
+    events: tuple[str, ...]
+
+
+def build_entries(agent: Agent, layer: str, roots: Roots, version: str = "") -> list[Wired]:
+    """Return the files for this agent's hooks in this layer: one file, or one for each event."""
+    wiring = agent.wiring
+    if wiring is None:
+        raise UsageError(f"{agent.title} has no hooks file that could be written", hint="see docs/sdk.md")
+    if layer not in wiring.files:
+        raise UsageError(f"{agent.title} has no {layer} layer", hint=f"it has: {', '.join(wiring.files)}")
+    below = {"user": roots.home, "enterprise": roots.system}
+    root = below.get(layer, roots.projects[0] if roots.projects else roots.home)
+    file = wiring.files[layer]
+    known = get_known_events(wiring, version)
+    split = [(event,) for event in known] if EVENT in file else [known]
+    return [Wired(agent, wiring, layer, root / file.replace(EVENT, events[0]), root, events) for events in split]
+
+
+def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool], line: Line) -> Installation:
+    """Return the installation for a file: the whole file if Trotline owns it, otherwise its entries."""
+    terms = EditTerms(
+        shape=Shape.GROUPED if wire.wiring.grouped else Shape.FLAT,
+        ours=ours,
+        version=wire.wiring.version,
+        file=str(wire.file),
+    )
+    if not wire.wiring.own:
+        return Installation(path=wire.file, terms=terms, owner_directory=wire.root, state=roots.state)
+    text = own_text(wire.agent, {event: line(event) for event in wire.events}, wire.wiring.seconds)
+    return OwnFile(
+        path=wire.file,
+        terms=terms,
+        owner_directory=wire.root,
+        state=roots.state,
+        text=text,
+        hint=wire.wiring.taken,
+    )
+
+
+def entries(wire: Wired, line: Line, *, fail_closed: bool) -> list[EntryEdit]:
+    """Return the entries for the file, in order."""
+    return [_entry(wire, event, line(event), fail_closed=fail_closed) for event in wire.events]
+
+
+def _entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> EntryEdit:
+    wiring, contract = wire.wiring, EVENTS[wire.agent.events[event]].contract
+    body: dict[str, Any] = {
+        **wiring.entry,
+        wiring.command_key: command,
+    }
+    if wiring.timeout_key:
+        body[wiring.timeout_key] = wiring.seconds * wiring.timeouts_per_second
+    if fail_closed and contract.refusable:
+        body |= wiring.fail_closed
+    return EntryEdit(event, body, wiring.matchers.get(event, ""))
+
+
+def get_location(wires: Sequence[Wired]) -> Path:
+    """Return the path to show for these files: the file, or the directory of all of them."""
+    return wires[0].file if len(wires) == 1 else wires[0].file.parent
+
+
+def read_hook_lines(wire: Wired) -> Iterator[tuple[str, str]]:
+    """Return every command line that the agent runs because of this file, with its event.
+
+    Returns none if the file cannot be read, or if Trotline should own the file but did not write it.
+    """
+    try:
+        data, _ = content(wire.file)
+    except OSError:
+        return iter(())
+    if wire.wiring.own:
+        return iter(lines_in(data, wire.file, wire.events[0]).items())
+    return _list_entries(wire, data)
+
+
+def _list_entries(wire: Wired, data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the event and command line of every entry, inside or outside of a group."""
+    root = parse_jsonc(data).root
+    hooks = root.get("hooks") if root is not None else None
+    members = hooks.members.items() if hooks is not None else ()
+    listed = [(event, item) for event, member in members for item in member.value.items]
+    for event, item in listed:
+        group = item.get("hooks")
+        found = [entry.get(wire.wiring.command_key) for entry in (group.items if group is not None else [item])]
+        yield from ((event, line.value) for line in found if line is not None and isinstance(line.value, str))
+
+
+def find_agents(roots: Roots) -> Iterator[Agent]:
+    """Yield the agents on this machine, detected by their programs or their directories in the home."""
+    for name in AGENTS:
+        agent = get_agent(name)
+        if agent.wiring is not None and is_here(agent.wiring, roots):
+            yield agent
+
+
+def is_here(wiring: Wiring, roots: Roots) -> bool:
+    """Check whether a program or a home directory of the agent exists on this machine."""
+    path = ":".join(roots.search_path)
+    by_program = any(shutil.which(program, path=path) for program in wiring.programs)
+    return by_program or any((roots.home / directory).is_dir() for directory in wiring.directories)

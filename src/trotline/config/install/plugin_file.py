@@ -1,0 +1,126 @@
+"""Files that Trotline owns as a whole, for agents that take programs and plugins instead of entries in a file.
+
+Such a file contains the digest of what we wrote, so that it can be recognized as ours and unchanged without a record. A
+file of the user is never replaced, and a file of ours that was edited counts as the user's.
+"""
+
+import hashlib
+import json
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from trotline.agents.agent import Agent, Capability
+from trotline.config.install.edit import EntryEdit, HooksFileEdit
+from trotline.config.install.installation import Done, FoundFile, Installation, Installed, InstallRecord
+from trotline.config.problems import CODES, Problem
+from trotline.domain.hooks import Place
+from trotline.domain.verdicts import Permission, Verdict
+
+TEMPLATES = Path(__file__).parent / "own"
+BLANK = re.compile(r"\{\{(\w+)\}\}")
+SEAL = re.compile(rb"^(?:#|//) Written by `trotline install`; sha256 [a-z ]+: ([0-9a-f]{64})$", re.MULTILINE)
+LINES = re.compile(rb"^const LINES = (\{.*\})$", re.MULTILINE)
+ZEROS = "0" * 64
+MAX_HEAD = 1000
+UNHEARD = "Trotline could not be run, so this was refused. `trotline doctor` says what is wrong."
+
+
+class Whose(StrEnum):
+    """The origin of a file, and whether it was edited since we wrote it."""
+
+    OURS = "ours"
+    EDITED = "ours, edited"
+    SOMEBODYS = "somebody else's"
+
+
+class OwnFile(Installation, frozen=True, kw_only=True):
+    """The installation of a whole file."""
+
+    text: str
+    hint: str = ""  # advice for the user if another file has its name
+
+    @property
+    def bits(self) -> int:
+        return 0o111 if self.text.startswith("#!") else 0
+
+    def _with(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:  # noqa: ARG002 - `text` has all entries
+        data = self.text.encode()
+        if found.data is None or whose(found.data) is Whose.OURS:
+            runs = found.status is not None and found.status.st_mode & self.bits == self.bits
+            return HooksFileEdit(data, changed=found.data != data or not runs)
+        return HooksFileEdit(found.data, refused=True, problems=own_problems(self.path, found.data, self.hint))
+
+    def _without(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:  # noqa: ARG002 - needs no record
+        owner = Whose.SOMEBODYS if found.data is None else whose(found.data)
+        if found.data is None or owner is Whose.SOMEBODYS:
+            return Installed(target, Done.NOTHING, found.data, found.data)
+        if owner is Whose.EDITED:
+            problems = own_problems(self.path, found.data, self.hint)
+            return Installed(target, Done.REFUSED, found.data, found.data, problems)
+        return Installed(target, Done.DELETED, found.data, None)
+
+
+def whose(data: bytes) -> Whose:
+    """Return the origin of a file, by the digest in its head."""
+    seal = SEAL.search(data, 0, MAX_HEAD)
+    if seal is None:
+        return Whose.SOMEBODYS
+    unsealed = data[: seal.start(1)] + ZEROS.encode() + data[seal.end(1) :]
+    return Whose.OURS if hashlib.sha256(unsealed).hexdigest().encode() == seal[1] else Whose.EDITED
+
+
+def own_problems(path: Path, data: bytes, hint: str) -> tuple[Problem, ...]:
+    """Return why a file at our path is left alone, empty if it is ours; `hint` is for a file of the user."""
+    owner = whose(data)
+    if owner is Whose.OURS:
+        return ()
+    edited = owner is Whose.EDITED
+    code = "TL521" if edited else "TL520"
+    problem = Problem(
+        code=code,
+        severity=CODES[code].severity,
+        place=Place(file=str(path), line=1, column=1),
+        message="somebody has changed this file of ours" if edited else "this file is somebody else's",
+        hint="keep what you changed elsewhere, remove the file, and do it again" if edited else hint,
+    )
+    return (problem,)
+
+
+def own_text(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
+    """Return the text of the file that passes these events to these command lines."""
+    first = next(iter(lines))
+    plugin = agent.wiring is not None and agent.wiring.plugin
+    template = (
+        "plugin.js" if plugin else "gate.sh" if agent.supports(agent.events[first], Capability.DENY) else "observer.sh"
+    )
+    words = {
+        "seal": ZEROS,
+        "line": lines[first],
+        "lines": json.dumps({event: shlex.split(line) for event, line in lines.items()}),
+        "seconds": str(seconds),
+        "refusal": shlex.quote(_refusal(agent, first)),
+    }
+    blank = (TEMPLATES / f"{template}.txt").read_text("utf-8")
+    text = BLANK.sub(lambda name: words[name[1]], blank)
+    return text.replace(ZEROS, hashlib.sha256(text.encode()).hexdigest(), 1)
+
+
+def lines_in(data: bytes, path: Path, event: str) -> dict[str, str]:
+    """Return the command lines that the agent runs because of this file, by event; empty if it is not ours."""
+    if whose(data) is Whose.SOMEBODYS:
+        return {}
+    listed = LINES.search(data)
+    if listed is None:
+        return {event: shlex.quote(str(path))}
+    try:
+        return {name: shlex.join(words) for name, words in json.loads(listed[1]).items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}  # edited, and no longer readable
+
+
+def _refusal(agent: Agent, event: str) -> str:
+    verdict = Verdict(permission=Permission.DENY, user_message=UNHEARD, agent_message=UNHEARD)
+    return agent.reply_form(agent, event, agent.events[event], verdict).stdout

@@ -1,0 +1,1 @@
+"""State of a conversation: session variables, follow-up counts and handler functions."""

@@ -1,0 +1,188 @@
+"""State of a conversation between events: variables for later hooks, and follow-up counts of stop hooks.
+
+Each conversation has one JSON file, named by a hash, changed under a lock and replaced atomically, so that concurrent
+processes lose no update. An agent's name of a conversation may hold a secret, so the file contains a redacted form. A
+file that cannot be read, or that a newer Trotline wrote, is an alarm, and the stricter answer applies: no variables, no
+further follow-ups.
+"""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from trotline.config.paths import private_directory
+from trotline.domain.history import History
+from trotline.domain.ids import hash_name
+from trotline.formats.lazy_regex import lazy_regex
+
+SCHEMA = "trotline.engine.session/1"
+MAX_SESSION_BYTES = 65_536
+MAX_CLAIMS = 16
+"""The limit of calls whose follow-up is remembered: a call is repeated at once or never."""
+
+
+DIGITS = 16
+ORDINARY = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""UUIDs, which most agents use as names. They can hold no secret, so no scanners need to be loaded."""
+
+CleanName = Callable[[str], str]
+"""A function that returns the redacted form of any other name."""
+
+
+def hide_name(name: str) -> str:
+    """Return the length and digest of a name, for callers without scanners. Equal names have equal results."""
+    return f"[{len(name)} characters, digest {hash_name(name, DIGITS)}]"
+
+
+class Variable(msgspec.Struct, frozen=True):
+    """A value set by a sessionStart hook, and the authority of its layer."""
+
+    value: str
+    authority: int
+
+
+class SessionState(msgspec.Struct, kw_only=True):
+    """The stored state of a conversation."""
+
+    schema: str = SCHEMA
+    conversation: str = ""  # the redacted name, for display; the file is found by the hash of the name
+    env: dict[str, list[Variable]] = {}  # in the order in which they were set, one per authority
+    follow_ups: dict[str, int] = {}  # by hook, and for sub-agents by hook and sub-agent
+    memory: History = History()
+    claims: dict[str, str] = {}  # ID of a call -> the follow-up that it counted; only the last calls
+    updated_us: int = 0
+
+    def set(self, name: str, variable: Variable) -> None:
+        """Set a variable; it replaces an earlier value of the same authority."""
+        others = [one for one in self.env.get(name, []) if one.authority != variable.authority]
+        self.env[name] = [*others, variable]
+
+    def count(self, name: str, call: str) -> None:
+        """Count one follow-up, claimed by this call."""
+        self.follow_ups[name] = self.follow_ups.get(name, 0) + 1
+        if call:
+            self.claims = dict([*self.claims.items(), (call, name)][-MAX_CLAIMS:])
+
+    def take_back(self, call: str) -> None:
+        """Undo the claim of this call, if any: a call is repeated only if its first answer was lost."""
+        name = self.claims.pop(call, None)
+        if name is None:
+            return
+        left = self.follow_ups.pop(name, 0) - 1
+        if left > 0:
+            self.follow_ups[name] = left
+
+
+class StoredSession(msgspec.Struct, frozen=True):
+    """A session, and the problem with its file. With an alarm its content must not be relied on."""
+
+    session: SessionState
+    alarm: str = ""
+
+
+class Sessions:
+    """The sessions of one user, in a private directory."""
+
+    def __init__(self, directory: Path, named: CleanName = hide_name) -> None:
+        self.directory = directory
+        self.named = named
+
+    def read(self, conversation: str) -> StoredSession:
+        """Return the session of a conversation; an empty one if it is unknown or has no name."""
+        if not conversation:
+            return StoredSession(SessionState())
+        path = self._path(conversation)
+        try:
+            return _parse_session(path, path.read_bytes())
+        except FileNotFoundError:
+            return StoredSession(SessionState())
+        except OSError as error:
+            return StoredSession(SessionState(), f"the session {path} cannot be read: {error.strerror}")
+
+    def update(
+        self, conversation: str, change: Callable[[SessionState], None], now_us: int, *, reserve: int = 0
+    ) -> str:
+        """Change a session under its lock. Return an alarm if that was not possible, or "".
+
+        `reserve` is added to the size limit; other callers leave that space free.
+        """
+        if not conversation:
+            return "the event names no conversation, so nothing was remembered for later ones"
+        from trotline.config.atomic_file import put  # noqa: PLC0415 - most calls change nothing
+        from trotline.config.small_files import encode_file  # noqa: PLC0415 - most calls change nothing
+
+        try:
+            with self._lock(conversation) as path:
+                remembered = self.read(conversation)
+                if remembered.alarm:
+                    return remembered.alarm
+                change(remembered.session)
+                remembered.session.conversation = self._clean_name(conversation)
+                remembered.session.updated_us = now_us
+                data = encode_file(remembered.session, path)
+                if len(data) > MAX_SESSION_BYTES + reserve:
+                    return f"the session would grow over {MAX_SESSION_BYTES} bytes; this change was not kept"
+                put(path, data)
+        except OSError as error:
+            return f"the session could not be written: {error.strerror}"
+        except UnicodeEncodeError:
+            return "the session could not be written: a variable in it is no text"
+        return ""
+
+    def all(self) -> list[StoredSession]:
+        """Return all stored sessions."""
+        if not self.directory.is_dir():
+            return []
+        files = sorted(self.directory.glob("*.json"))
+        return [_parse_session(file, file.read_bytes()) for file in files]
+
+    def clear(self, conversation: str | None = None) -> int:
+        """Remove one conversation, given by its name or redacted name, or all. Return how many were removed."""
+        files = list(self.directory.glob("*")) if self.directory.is_dir() else []
+        if conversation is not None:
+            meant = {self._path(conversation).stem, *self._find_files(conversation)}
+            files = [file for file in files if file.stem in meant]
+        for file in files:
+            file.unlink(missing_ok=True)
+        return sum(1 for file in files if file.suffix == ".json")
+
+    def _find_files(self, kept: str) -> Iterator[str]:
+        for file in self.directory.glob("*.json"):
+            if kept and _parse_session(file, file.read_bytes()).session.conversation == kept:
+                yield file.stem
+
+    def _clean_name(self, conversation: str) -> str:
+        if ORDINARY.fullmatch(conversation):
+            return conversation
+        return (
+            self.named(conversation).encode("utf-8", "replace").decode()
+        )  # a lone surrogate cannot be written to disk
+
+    def _path(self, conversation: str) -> Path:
+        return self.directory / f"{hash_name(conversation, 32)}.json"
+
+    @contextlib.contextmanager
+    def _lock(self, conversation: str) -> Iterator[Path]:
+        from trotline.config.atomic_file import lock  # noqa: PLC0415 - most calls change nothing
+
+        private_directory(self.directory)
+        path = self._path(conversation)
+        descriptor = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            lock(descriptor)
+            yield path
+        finally:
+            os.close(descriptor)
+
+
+def _parse_session(path: Path, data: bytes) -> StoredSession:
+    try:
+        session = msgspec.json.decode(data, type=SessionState)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return StoredSession(SessionState(), f"the session {path} is damaged; clear it to go on")
+    if session.schema != SCHEMA:
+        return StoredSession(SessionState(), f"the session {path} was written by a newer version ({session.schema})")
+    return StoredSession(session)

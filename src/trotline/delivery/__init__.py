@@ -1,0 +1,1 @@
+"""Sends alerts and exported records from a child process."""

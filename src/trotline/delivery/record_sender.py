@@ -1,0 +1,217 @@
+"""Records on their way to a collector: from where the last one ended, in bounded batches, each sent until it is taken.
+
+The trail is the queue. What is not taken stays where it is, and nobody waits for it. A batch is noted before it is sent
+and after each signal was taken, so that one who is killed leaves no gap behind, and at most one batch that is sent
+again, with the same id and the same records in it. Ids of records and spans are the same then, too.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from trotline.audit.export import otlp
+from trotline.audit.export.export_progress import (
+    EXPORT_DIRECTORY,
+    DeliveryError,
+    ExportProgress,
+    PendingBatch,
+    compute_pause_us,
+    read_progress,
+    write_progress,
+)
+from trotline.audit.query.query import Query
+from trotline.audit.store.audit_log import ReadableLog, read_arrived
+from trotline.config.export_file import Destination
+from trotline.delivery.request_headers import read_headers, send_request
+from trotline.domain.errors import TrotlineError
+from trotline.system.http_post import Answer, Request, format_url
+
+MAX_BATCH_BYTES = 1_000_000
+"""Of records in one batch; a record that is longer goes without its words."""
+
+TOO_LARGE = 413
+
+Post = Callable[[Request, int], Answer]
+
+
+class SenderContext(NamedTuple):
+    """What the ways in know and nobody else looks at."""
+
+    clock: Callable[[], int]
+    environ: Mapping[str, str]
+    breathe: Callable[[float], None] = lambda _: None  # called before something that may take so many seconds
+
+
+def get_progress_file(state: Path, destination: Destination) -> Path:
+    return state / EXPORT_DIRECTORY / f"{destination.layer}.json"
+
+
+class RecordSender:
+    """One destination and its journal."""
+
+    def __init__(self, state: Path, destination: Destination, world: SenderContext) -> None:
+        self.destination = destination
+        self.file = get_progress_file(state, destination)
+        self.progress = read_progress(self.file, ExportProgress)
+        self._world = world
+        self._headers: dict[str, str] = {}
+
+    def run(self, store: ReadableLog, send: Post = send_request, *, at_once: bool = False) -> ExportProgress:
+        """Everything that is due, until all is taken or something is not."""
+        if not at_once and not self.progress.is_due(self._world.clock()):
+            return self.progress
+        try:
+            self._begin(store)
+            while batch := self._batch(store):
+                if not self._send_batch(batch, store, send):
+                    break
+        except TrotlineError as error:
+            self._record_failure(error.message)
+        return self.progress
+
+    def skip(self, store: ReadableLog) -> None:
+        """Go on behind what is there now, whatever of it was taken."""
+        last = next(iter(store.search(Query(own=True, limit=1))), {"seq": 0, "id": ""})
+        self._note(seq=last["seq"], id=str(last["id"]), pending=None, failures=0, next_us=0)
+
+    def _begin(self, store: ReadableLog) -> None:
+        given = self.destination
+        self._headers = read_headers(given.headers_file, given.headers_env, self._world.environ)
+        seq = self.progress.seq
+        there = next(iter(store.search(Query(after_seq=seq - 1, until_seq=seq + 1, own=True))), None) if seq else None
+        is_other = there is not None and self.progress.id and there["id"] != self.progress.id
+        if store.head().seq < seq or is_other:
+            self._note(seq=0, id="", pending=None)  # another trail in the same place: all of it is new
+
+    def _batch(self, store: ReadableLog) -> list[dict[str, Any]]:
+        """Oldest first: what was begun already, or what comes next."""
+        if self.progress.pending:
+            asked = Query(after_seq=self.progress.seq, until_seq=self.progress.pending.last_seq + 1)
+            again = [_drop_large_detail(record) for record in list(store.search(asked))[::-1]]
+            if again:
+                return again
+            self._note(pending=None, seq=self.progress.pending.last_seq, id="")  # forgotten meanwhile
+        found = self._next(store)
+        if found:
+            last = found[-1]
+            name = otlp.get_batch_id(found[0]["id"], last["id"], len(found))
+            head = store.head()
+            self._note(pending=PendingBatch(name, last["seq"], last["id"], len(found), (head.seq, head.digest)))
+        return found
+
+    def _next(self, store: ReadableLog) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        room = MAX_BATCH_BYTES
+        for record in map(_drop_large_detail, read_arrived(store, self.progress.seq, self._world.clock())):
+            room -= len(json.dumps(record))
+            if len(found) == self.destination.batch or (room < 0 and found):
+                break
+            found.append(record)
+        return found
+
+    def _send_batch(self, batch: list[dict[str, Any]], store: ReadableLog, send: Post) -> bool:
+        """Whether all of it was; else it is noted why not, and when to try again."""
+        pending = self.progress.pending
+        if pending is None:
+            return False
+        for signal in self.destination.signals:
+            if signal in pending.done:
+                continue
+            answer = self._send_signal(signal, batch, store, send)
+            if answer.status == TOO_LARGE:
+                self._make_smaller(batch)
+                return True
+            if not answer.is_good:
+                self._record_failure(answer.complaint, answer.wait_us)
+                return False
+            self._note_refused(otlp.parse_rejection(signal, answer.body, self.destination.protocol))
+            pending = replace(pending, done=(*pending.done, signal))
+            self._note(pending=pending)
+        self._note(
+            seq=pending.last_seq,
+            id=pending.last_id,
+            sent=self.progress.sent + len(batch),
+            last_us=self._world.clock(),
+            failures=0,
+            next_us=0,
+            pending=None,
+        )
+        return True
+
+    def _make_smaller(self, batch: list[dict[str, Any]]) -> None:
+        """Half of it is tried next; what was taken of it already is taken once more. One that is too large alone is
+        counted as refused, so that it does not stand in the way of all others."""
+        half = batch[: len(batch) // 2]
+        if half:
+            name = otlp.get_batch_id(half[0]["id"], half[-1]["id"], len(half))
+            head = self.progress.pending.head if self.progress.pending else (0, "")
+            self._note(pending=PendingBatch(name, half[-1]["seq"], half[-1]["id"], len(half), head))
+        else:
+            self._note_refused(otlp.Rejection(1, f"record {batch[0]['seq']} is too large for it"))
+            self._note(seq=batch[0]["seq"], id=batch[0]["id"], pending=None)
+
+    def _send_signal(self, signal: str, batch: list[dict[str, Any]], store: ReadableLog, send: Post) -> Answer:
+        given, pending = self.destination, self.progress.pending
+        about, part = given.resource, otlp.BatchInfo(pending.id, *pending.head) if pending else otlp.NO_BATCH
+        if signal == "logs":
+            request = otlp.build_logs_request(batch, words=given.words, about=about, batch=part)
+        else:
+            spans = [otlp.build_span(record, words=given.words) for record in batch]
+            spans += [span for record in batch for span in _build_ended_spans(record, store)]
+            request = otlp.build_traces_request(spans, about=about, batch=part)
+        headers = {
+            **self._headers,
+            "content-type": otlp.CONTENT_TYPES[given.protocol],
+            "idempotency-key": f"{part.id}-{signal}",
+        }
+        url = given.endpoint.rstrip("/") + otlp.SIGNAL_PATHS[signal]
+        body = otlp.encode_request(signal, request, given.protocol)
+        self._world.breathe(given.timeout)
+        return send(Request(url, body, headers, given.timeout, given.certificate), self._world.clock())
+
+    def _note_refused(self, refused: otlp.Rejection) -> None:
+        """What a collector took and did not want: sending it again would change nothing, and it is said."""
+        if refused.number:
+            asked = Request(self.destination.endpoint, b"", self._headers, self.destination.timeout)
+            why = f"it refused {refused.number} of a batch: {format_url(refused.why, asked)}"
+            trouble = DeliveryError(self._world.clock(), why)
+            self._note(refused=self.progress.refused + refused.number, trouble=trouble)
+
+    def _record_failure(self, why: str, wanted_us: int = 0) -> None:
+        now, failures = self._world.clock(), self.progress.failures
+        until = now + compute_pause_us(failures, wanted_us)
+        self._note(failures=failures + 1, next_us=until, trouble=DeliveryError(now, why))
+
+    def _note(self, **changed: Any) -> None:
+        self.progress = replace(self.progress, **changed)
+        write_progress(self.file, self.progress)
+
+
+def count_unsent(store: ReadableLog, progress: ExportProgress) -> int:
+    """How many records wait to be sent."""
+    (counted,) = store.search(Query(after_seq=progress.seq, by="all"))
+    return int(counted["count"])
+
+
+def _drop_large_detail(record: dict[str, Any]) -> dict[str, Any]:
+    if len(json.dumps(record)) <= MAX_BATCH_BYTES:
+        return record
+    return {name: value for name, value in record.items() if name != "detail"}
+
+
+def _build_ended_spans(record: dict[str, Any], store: ReadableLog) -> list[dict[str, Any]]:
+    """The span of the turn or of the conversation that is over with this record."""
+    part = otlp.SCOPE_END_EVENTS.get(str(record.get("event")))
+    talks = [talk for talk in otlp.list_scopes(record) if bool(talk[2]) == (part == "generation")] if part else []
+    return [otlp.build_scope_span(talk, _extent(talk, record, store)) for talk in talks]
+
+
+def _extent(talk: otlp.ConversationScope, record: dict[str, Any], store: ReadableLog) -> otlp.TimeRange:
+    extent = otlp.TimeRange(otlp.get_time(record), otlp.get_time(record))
+    for one in store.search(Query(conversation=talk[1], until_seq=record["seq"])):
+        if talk in otlp.list_scopes(one):
+            extent = extent.with_(otlp.get_time(one))
+    return extent

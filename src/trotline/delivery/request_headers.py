@@ -1,0 +1,80 @@
+"""What leaves the trail for somebody else's server: who it is sent by, and the headers that a person gives it."""
+
+import functools
+import os
+import re
+import ssl
+import stat
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from trotline.domain.errors import TrotlineError
+from trotline.system import http_post
+from trotline.system.http_post import Answer, Request
+
+if TYPE_CHECKING:
+    import httpx2
+
+MAX_FILE = 64_000
+GROUP_OTHER_MODE = 0o077
+
+_HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*[:=][ \t]*([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)[ \t]*")
+
+
+def send_request(request: Request, now_us: int) -> Answer:
+    return http_post.post(_client(request.certificate), request, now_us)
+
+
+@functools.lru_cache(maxsize=4)
+def _client(certificate: str) -> "httpx2.Client":
+    """To read the authorities of the system takes longer than to send something, and is done once."""
+    import httpx2  # noqa: PLC0415 - only for those who send
+
+    verify = ssl.create_default_context(cafile=certificate) if certificate else True
+    return httpx2.Client(trust_env=False, follow_redirects=False, verify=verify)
+
+
+def read_headers(file: str, variable: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """What is said in a file that only its owner may read, and in a variable; a TrotlineError if it cannot be."""
+    found: dict[str, str] = {}
+    if file:
+        found |= _headers(_private_text(file).splitlines(), f"`{file}`", "`Name: value`")
+    if variable:
+        if variable not in environ:
+            hint = "the service knows no variables: run `trotline log send` where it is set, or name a `headers_file`"
+            raise TrotlineError(f"the variable {variable} is not set here", hint=hint)
+        lines = [unquote(one.strip()) for one in environ[variable].split(",")]
+        found |= _headers(lines, f"the variable {variable}", "`name=value,name=value`")
+    return found
+
+
+def _headers(lines: list[str], where: str, form: str) -> dict[str, str]:
+    found = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = _HEADER.fullmatch(line)
+        if match is None:
+            raise TrotlineError(f"line {number} of {where} is no header", hint=f"write {form}")
+        found[match[1].lower()] = match[2]
+    return found
+
+
+def read_secret_line(file: str) -> str:
+    """What stands alone in a file that only its owner may read."""
+    return _private_text(file).strip()
+
+
+def _private_text(file: str) -> str:
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            status = os.fstat(descriptor)
+            data = opened.read(MAX_FILE) if stat.S_ISREG(status.st_mode) else b""
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise TrotlineError(f"the file `{file}` cannot be read: {why}") from None
+    if status.st_mode & GROUP_OTHER_MODE and status.st_uid == os.getuid():
+        raise TrotlineError(f"others may read `{file}`", hint=f"chmod 600 {file}")
+    return data.decode("utf-8", "replace")

@@ -1,0 +1,148 @@
+"""Results of checks, and the state of the machine and of one agent that checks share. Each part is read once, and only
+when a check needs it."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from trotline.agents.wiring import Wiring
+from trotline.audit.query.query import Query
+from trotline.audit.record.record_reader import is_self_test, new_test_conversation
+from trotline.audit.store import audit_log
+from trotline.audit.store.spool import Spool, SpoolContents
+from trotline.config.install.hook_entries import Wired, get_location
+from trotline.config.paths import Roots
+from trotline.config.settings import Settings, read_settings
+from trotline.doctor.hook_lines import HookLineState, InstalledLine, compare_lines, find_our_lines, may_run
+from trotline.doctor.installed_agents import InstalledAgent, list_layers
+from trotline.doctor.sample_calls import SampleCall, send_samples
+
+MAX_RECORDS = 10_000
+"""Records that are read, the newest: an audit log of years does not fit into memory."""
+
+
+class CheckState(StrEnum):
+    """How serious the result of a check is; a note needs no action."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class CheckResult(NamedTuple):
+    """What one check found."""
+
+    state: CheckState
+    check: str
+    detail: str
+    next: str = ""  # the command, or step, that fixes it
+
+
+def ok(check: str, detail: str) -> CheckResult:
+    return CheckResult(CheckState.OK, check, detail)
+
+
+def note(check: str, detail: str, step: str = "") -> CheckResult:
+    return CheckResult(CheckState.NOTE, check, detail, step)
+
+
+def warn(check: str, detail: str, step: str = "") -> CheckResult:
+    return CheckResult(CheckState.WARN, check, detail, step)
+
+
+def fail(check: str, detail: str, step: str = "") -> CheckResult:
+    return CheckResult(CheckState.FAIL, check, detail, step)
+
+
+def find_next_step(results: Iterable[CheckResult]) -> str:
+    """Return the step of the most serious result."""
+    listed = list(results)
+    ranks = (CheckState.FAIL, CheckState.WARN, CheckState.NOTE)
+    steps = (result.next for state in ranks for result in listed if result.state is state and result.next)
+    return next(steps, "")
+
+
+class MachineState:
+    """What is the same for all agents."""
+
+    def __init__(self, roots: Roots) -> None:
+        self.roots = roots
+
+    @cached_property
+    def settings(self) -> Settings:
+        return read_settings(self.roots)
+
+    @cached_property
+    def spool(self) -> Spool:
+        return Spool(self.roots.state / "spool")
+
+    @cached_property
+    def records(self) -> SpoolContents:
+        """The newest records that were written before this examination; self-tests are left out."""
+        return self._read(Query(limit=MAX_RECORDS))
+
+    def find_last_call(self, agent: str) -> dict[str, Any] | None:
+        calls = [record for record in self._read(Query(agent=agent, limit=1)).records if record.get("agent") == agent]
+        return calls[-1] if calls else None
+
+    def _read(self, query: Query) -> SpoolContents:
+        read = audit_log.read_records(self.roots.state, query)
+        return SpoolContents([record for record in read.records if not is_self_test(record)], read.torn)
+
+
+class InstalledLayer(NamedTuple):
+    """The files of one layer of an agent that contain our lines."""
+
+    wires: list[Wired]
+    lines: list[InstalledLine]
+    state: HookLineState
+
+    @property
+    def name(self) -> str:
+        return self.wires[0].layer
+
+    @property
+    def wiring(self) -> Wiring:
+        return self.wires[0].wiring
+
+    @property
+    def place(self) -> Path:
+        return get_location(self.wires)
+
+    def list_runnable(self, roots: Roots) -> list[tuple[str, str]]:
+        """Return event and command of each line that may be run."""
+        return [(line.event, line.command) for line in self.lines if may_run(line, roots)]
+
+
+class AgentState:
+    """One agent under examination."""
+
+    def __init__(self, installed: InstalledAgent, machine: MachineState) -> None:
+        self.installed = installed
+        self.agent = installed.agent
+        self.machine = machine
+        self.roots = machine.roots
+        self.conversation = new_test_conversation()
+
+    @cached_property
+    def files(self) -> list[Wired]:
+        """The files of the agent that exist."""
+        wires = [wire for layer in list_layers(self.agent, self.roots, self.installed.version) for wire in layer]
+        return [wire for wire in wires if wire.file.exists() or wire.file.is_symlink()]
+
+    @cached_property
+    def layers(self) -> list[InstalledLayer]:
+        """The layers that have a line of ours."""
+        layers = list_layers(self.agent, self.roots, self.installed.version)
+        found = [(wires, find_our_lines(wires)) for wires in layers]
+        return [InstalledLayer(wires, lines, compare_lines(wires, self.roots)) for wires, lines in found if lines]
+
+    @cached_property
+    def samples(self) -> list[tuple[InstalledLayer, list[SampleCall]]]:
+        return [
+            (layer, send_samples(self.agent, layer.list_runnable(self.roots), self.conversation, self.roots.home))
+            for layer in self.layers
+        ]

@@ -1,0 +1,52 @@
+"""Monitor mode: which recorded calls would have been stopped by enforcing."""
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from trotline.config.paths import Roots
+from trotline.config.settings import read_settings
+
+STOPPING = ("deny", "ask", "follow_up")
+"""Answers that stop an agent, or keep it from ending."""
+
+MAX_EXAMPLES = 3
+
+
+class MonitorSummary(NamedTuple):
+    """The number of calls, counts by event, author and answer, and the last calls."""
+
+    calls: int
+    by: Counter[tuple[str, str, str]]
+    last: list[str]
+
+
+def summarize_monitoring(records: Iterable[dict[str, Any]]) -> MonitorSummary:
+    """Summarize what enforcing would have stopped."""
+    found = [(record, word) for record in records if (word := _get_withheld(record))]
+    by = Counter((str(record["event"]), _name_authors(record), word) for record, word in found)
+    last = [_format_call(record, word) for record, word in found[-MAX_EXAMPLES:]]
+    return MonitorSummary(len(found), Counter(dict(by.most_common())), last)
+
+
+def describe_monitor_mode(roots: Roots) -> str:
+    """Return the warning of commands that report refusals; empty if refusals are enforced."""
+    text = "monitor mode: nothing is refused but the canary; `trotline install --enforce` ends it"
+    return text if read_settings(roots).monitors else ""
+
+
+def _get_withheld(record: dict[str, Any]) -> str:
+    return next((word for word in STOPPING if word in record.get("withheld", ())), "")
+
+
+def _name_authors(record: dict[str, Any]) -> str:
+    return ", ".join(map(str, record.get("deciders", ()))) or "nobody in particular"
+
+
+def _format_call(record: dict[str, Any], word: str) -> str:
+    at = datetime.fromtimestamp(record["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
+    tool = f" {record['tool']}" if record.get("tool") else ""
+    failures = {str(response["failure"]) for response in record.get("responses", ()) if response.get("failure")}
+    broke = f" (failed: {', '.join(sorted(failures))})" if failures else ""
+    return f"{at} {record['agent']} {record['event']}{tool}: {word}, by {_name_authors(record)}{broke}"

@@ -1,0 +1,127 @@
+"""Call installed lines as agents do: through a shell, with a payload and a time limit. A sample of every event shows
+whether the answer is the one that is expected."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from trotline.agents.agent import Agent, AgentReply, fit_verdict
+from trotline.agents.cursor import payloads
+from trotline.agents.translation import write_event
+from trotline.domain.events import EVENTS
+from trotline.domain.outcomes import Call
+from trotline.domain.verdicts import Verdict
+from trotline.hook.answer import answer
+from trotline.hook.process import build_context, parse_arguments
+from trotline.testing.sample_payloads import build_payload
+
+TIMEOUT = 10.0
+PARALLEL_CALLS = 4
+SELF_TEST_ID = "trotline-doctor"
+"""The id of a call that no agent made; it leaves no record."""
+
+
+class LineOutput(NamedTuple):
+    """The output of a line. Without an exit code it timed out or could not be started; `text` says which."""
+
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+
+    @property
+    def text(self) -> str:
+        return (self.stdout + self.stderr).decode("utf-8", "replace").strip()
+
+
+def run_line(command: str, payload: bytes) -> LineOutput:
+    """Run a line as an agent does."""
+    begun = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: S603 - our own line, as the agent runs it
+            ["/bin/sh", "-c", command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return LineOutput(None, b"", str(error).encode(), 0)
+    with process:
+        try:
+            stdout, stderr = process.communicate(payload, TIMEOUT)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # children of the shell hold its pipes
+            return LineOutput(None, b"", f"no answer in {TIMEOUT:g} seconds".encode(), time.monotonic() - begun)
+    return LineOutput(process.returncode, stdout, stderr, time.monotonic() - begun)
+
+
+class SampleCall(NamedTuple):
+    """One call of a line. `wrong` describes an unexpected answer; `objected` means that a policy denied the sample."""
+
+    event: str
+    output: LineOutput
+    wrong: str = ""
+    objected: bool = False
+
+
+def build_sample(agent: Agent, event: str, conversation: str) -> bytes:
+    """Return a payload that this agent might send at this event."""
+    ours = payloads.read_event(json.dumps(build_payload(agent.events[event])))
+    body = json.loads(write_event(agent, msgspec.structs.replace(ours, conversation_id=conversation)))
+    key = agent.event_key.partition("|")[0]
+    return json.dumps({**body, key: event} if key in body else body).encode()
+
+
+def send_samples(agent: Agent, lines: Sequence[tuple[str, str]], conversation: str, home: Path) -> list[SampleCall]:
+    """Call every line once. The first call is made alone: it may start a service that answers the others."""
+    known = [(event, command) for event, command in lines if event in agent.events]
+
+    def send(line: tuple[str, str]) -> SampleCall:
+        event, command = line
+        sample = build_sample(agent, event, conversation)
+        output = run_line(command, sample)
+        wrong = _compare(output, _build_empty_reply(agent, event))
+        objected = bool(wrong) and not _compare(output, _build_expected_reply(agent, event, sample, home))
+        return SampleCall(event, output, "" if objected else wrong, objected)
+
+    with ThreadPoolExecutor(PARALLEL_CALLS) as pool:
+        return [*map(send, known[:1]), *pool.map(send, known[1:])]
+
+
+def _build_empty_reply(agent: Agent, event: str) -> AgentReply:
+    """Return the reply without any opinion."""
+    ours = agent.events[event]
+    verdict, _ = fit_verdict(agent, EVENTS[ours].contract, Verdict())
+    return agent.reply_form(agent, event, ours, verdict)
+
+
+def _build_expected_reply(agent: Agent, event: str, payload: bytes, home: Path) -> AgentReply:
+    """Return the reply by everything that is configured here, evaluated in this process."""
+    argv = ("--agent", agent.name, "--event", event, "--home", str(home))
+    call = Call(id=SELF_TEST_ID, argv=argv, payload=payload)
+    return answer(call, build_context(agent, parse_arguments(argv), (), guarded=True))[0]
+
+
+def _compare(output: LineOutput, expected: AgentReply) -> str:
+    """Return how the output differs from the reply, or nothing."""
+    if output.exit_code is None:
+        return output.text
+    if output.exit_code != expected.exit_code:
+        lines = output.text.splitlines()
+        return f"exit {output.exit_code}{': ' + lines[-1] if lines else ''}"
+    try:
+        is_same = json.loads(output.stdout or b"null") == json.loads(expected.stdout or "null")
+    except ValueError:
+        is_same = False
+    return "" if is_same else f"answered `{output.stdout.decode('utf-8', 'replace').strip()[:200]}`"

@@ -1,0 +1,101 @@
+"""Set up Trotline for agents: plan what would be written, and write it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from trotline.config.install.hook_entries import Wired, build_entries, get_location
+from trotline.config.install.installation import Done, Installed
+from trotline.config.paths import CONFIG_FILE, Roots
+from trotline.config.settings import MONITOR, read_managed_settings
+from trotline.config.settings_edit import put_setting
+from trotline.doctor.canary_call import CanaryResult, send_canary
+from trotline.doctor.hook_lines import install_lines
+from trotline.doctor.installed_agents import InstalledAgent
+from trotline.domain.errors import TrotlineError, UsageError
+
+
+class InstallPlan(NamedTuple):
+    """One agent, and what installing would change in its files."""
+
+    installed: InstalledAgent
+    wires: list[Wired]
+    planned: list[Installed]
+    why: str = ""  # why nothing can be written
+
+    @property
+    def done(self) -> Done:
+        return get_worst(self.planned)
+
+
+class InstallTerms(NamedTuple):
+    """The mode, the fail mode of our line, and the layer to install in."""
+
+    mode: str
+    fail_closed: bool
+    layer: str = "user"
+
+
+class SetupResult(NamedTuple):
+    """What was written for each agent and to the settings, and the canary of each agent."""
+
+    plans: list[InstallPlan]
+    files: list[list[Installed]]
+    canaries: list[CanaryResult | None]
+    settings: Installed
+
+    @property
+    def holds(self) -> bool:
+        """Whether at least one agent was set up, and all that were refuse the canary."""
+        is_written = all(get_worst(files) is not Done.REFUSED for files in self.files)
+        return bool(self.files) and is_written and all(canary is not None and canary.holds for canary in self.canaries)
+
+
+def get_worst(files: Sequence[Installed]) -> Done:
+    """Return the worst result of these files."""
+    done = {one.done for one in files}
+    return next((word for word in (Done.REFUSED, Done.WRITTEN) if word in done), Done.NOTHING)
+
+
+def choose_fail_mode(fail_closed: bool | None, *, mode: str, in_ci: bool) -> bool | None:
+    """Return whether actions are blocked when our line breaks; None if a person should be asked.
+
+    In CI a broken guard must not pass for one without objection. Monitoring must not block anything. The two conflict.
+    """
+    if fail_closed is not None:
+        return fail_closed
+    if in_ci and mode == MONITOR:
+        hint = "in CI a line that breaks blocks the action; --fail-open says that you want it otherwise"
+        raise UsageError("--monitor wants nothing blocked, and CI=true insists on failing closed", hint=hint)
+    return True if in_ci else False if mode == MONITOR else None
+
+
+def check_mode(mode: str, roots: Roots) -> None:
+    """Raise an error if the owner of the machine has set another mode."""
+    managed = read_managed_settings(roots).get("mode", mode)
+    if managed != mode:
+        file = roots.managed_config / CONFIG_FILE
+        raise TrotlineError(f"this machine is set to `{managed}`", hint=f"its owner says so in {file}")
+
+
+def plan_install(installed: InstalledAgent, roots: Roots, terms: InstallTerms) -> InstallPlan:
+    """Return what installing would change; an agent whose file cannot be written does not stop the others."""
+    wires = build_entries(installed.agent, terms.layer, roots, installed.version)
+    try:
+        planned = install_lines(wires, roots, fail_closed=terms.fail_closed, dry_run=True)
+        return InstallPlan(installed, wires, planned)
+    except TrotlineError as error:
+        return InstallPlan(installed, wires, [], error.message)
+
+
+def find_place(installed: InstalledAgent, layer: str, roots: Roots) -> Path:
+    """Return the file or directory of the hooks of an agent."""
+    return get_location(build_entries(installed.agent, layer, roots))
+
+
+def run_install(plans: Sequence[InstallPlan], roots: Roots, terms: InstallTerms, *, dry_run: bool) -> SetupResult:
+    """Write settings and lines, then send the canaries. Settings come first, so that monitor mode never refuses."""
+    settings = put_setting(roots, "mode", terms.mode, dry_run=dry_run)
+    files = [install_lines(plan.wires, roots, fail_closed=terms.fail_closed, dry_run=dry_run) for plan in plans]
+    canaries = [] if dry_run else [send_canary(plan.wires, roots) for plan in plans]
+    return SetupResult([*plans], files, canaries, settings)

@@ -1,0 +1,1 @@
+"""The domain model. It reads no disk, clock or process."""

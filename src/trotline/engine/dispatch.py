@@ -1,0 +1,343 @@
+"""The dispatcher, which acts as the agent: it runs everything that is configured for an event."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
+from trotline.agents.cursor.payloads import write_event
+from trotline.config.hooks_json import lookaround
+from trotline.config.hooks_json.configuration import Configuration
+from trotline.config.paths import Roots
+from trotline.config.trust import Digests, Trust, TrustState, TrustStore, build_coverage
+from trotline.conversation import follow_ups
+from trotline.conversation.functions import EventHandler
+from trotline.conversation.sessions import Sessions, SessionState, StoredSession, Variable
+from trotline.domain.editions import Edition
+from trotline.domain.effects import Effect
+from trotline.domain.errors import UsageError, describe_error
+from trotline.domain.events import Event, PreToolUse
+from trotline.domain.findings import Finding
+from trotline.domain.hooks import Hook, Search, decide_nothing
+from trotline.domain.ids import uuid7
+from trotline.domain.outcomes import (
+    NO_GUARD_RESULT,
+    Call,
+    Failure,
+    FailureKind,
+    GuardPort,
+    Loss,
+    NotRun,
+    Outcome,
+    Response,
+    Run,
+    Sink,
+    decide,
+)
+from trotline.domain.verdicts import Decision, Permission
+from trotline.engine.hook_command import (
+    Shell,
+    build_agent_environment,
+    build_argv,
+    build_base_environment,
+    build_session_environment,
+    build_shell_argv,
+)
+from trotline.engine.hook_output import build_run
+from trotline.engine.model_output import build_prompt_run
+from trotline.engine.processes import Job, ProcessResult, run_all
+from trotline.engine.prompts import PendingAnswer, PromptRunner
+from trotline.engine.reload import LiveConfiguration
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """Options of the engine.
+
+    With an edition it behaves exactly like that version of Cursor. Without one it behaves like the newest, and checks
+    input that a hook rewrote once more.
+    """
+
+    edition_name: str | None = None
+    claude: bool = True
+    shell: Shell = Shell.PLAIN
+    clean_environment: bool = False
+    agent: str = "engine"  # the name of the agent in the audit log
+    trusted_digests: tuple[str, ...] = ()
+
+    @property
+    def edition(self) -> Edition:
+        return get_edition(self.edition_name or NEWEST_EDITION)
+
+    @property
+    def checks_rewrites(self) -> bool:
+        return self.edition_name is None
+
+
+class Snapshot(NamedTuple):
+    """The configuration of one event, and the trust in each workspace root."""
+
+    configuration: Configuration
+    trusted: dict[str, Trust]
+    alarms: list[str]
+
+
+class Collected(NamedTuple):
+    """The responses of guards, functions and hooks to one event, with their losses, effects and findings."""
+
+    responses: list[Response]
+    not_run: list[NotRun]
+    losses: list[Loss]
+    effects: tuple[Effect, ...]
+    findings: tuple[Finding, ...]
+
+
+Clock = Callable[[], int]
+"""Returns microseconds since the epoch."""
+
+
+class Dispatcher:
+    """Dispatches events to all hook layers of some roots. Guards and a sink for records are optional."""
+
+    guards: GuardPort | None = None
+    sink: Sink | None = None
+
+    def __init__(self, roots: Roots, environ: Mapping[str, str], clock: Clock, options: Options | None = None) -> None:
+        self.roots = roots
+        self.clock = clock
+        self.options = options or Options()
+        self.edition = self.options.edition
+        self.current = LiveConfiguration(roots, self.edition, claude=self.options.claude)
+        self.sessions = Sessions(roots.state / "sessions")
+        self.trust_store = TrustStore(roots.state / "trust", self.options.trusted_digests)
+        self._environment = build_base_environment(environ, clean=self.options.clean_environment)
+        self._prompts = PromptRunner(environ, clock)
+        self._digests = Digests()
+        self.functions: list[EventHandler] = []
+
+    def dispatch(self, event: Event, call: Call | None = None) -> Outcome:
+        """Run everything that is configured for an event, write its record, and return the outcome.
+
+        Only a mistake of the caller is raised. A failure of Trotline refuses what can be refused.
+        """
+        call = call or self._build_call()
+        begun = time.monotonic_ns()
+        try:
+            outcome = self._evaluate(event, call)
+        except (TypeError, UsageError):
+            raise  # a mistake of the caller, such as input that is not JSON
+        except Exception as error:  # noqa: BLE001 - a failure of Trotline must not end the loop of the agent
+            failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {describe_error(error)}")
+            response = Response(author="trotline", failure=failure, fail_closed=True)
+            decision = decide(event.contract, [response], self.edition)
+            outcome = Outcome(
+                call=call, event=event, decision=decision, responses=(response,), alarms=(failure.detail,)
+            )
+        if self.sink is None:
+            return outcome
+        try:
+            alarm = self.sink(outcome, (time.monotonic_ns() - begun) // 1000)
+        except Exception as error:  # noqa: BLE001 - the decision stands without its record
+            alarm = f"the record of this call could not be kept: {describe_error(error)}"
+        return msgspec.structs.replace(outcome, alarms=(*outcome.alarms, alarm)) if alarm else outcome
+
+    def _evaluate(self, event: Event, call: Call) -> Outcome:
+        snapshot = self.take_snapshot(event)
+        stored = self.sessions.read(event.conversation_id)
+        stored.session.take_back(call.id)
+        event = follow_ups.add_loop_count(event, stored.session)
+        collected = self._collect(event, call, stored.session, snapshot)
+        responses = [follow_ups.apply_limit(response, event, stored) for response in collected.responses]
+        decision = decide(event.contract, responses, self.edition)
+        effects, findings = collected.effects, collected.findings
+        if self._needs_review(event, decision):
+            review = self._review_rewrite(event, call, stored, responses, decision)
+            responses += review.responses
+            effects, findings = (*effects, *review.effects), (*findings, *review.findings)
+            decision = decide(event.contract, responses, self.edition)
+        alarms = [*snapshot.alarms, stored.alarm, self._store_variables(event, responses, call)]
+        responses, decision, alarm = self._claim_follow_up(event, responses, decision, call)
+        alarms += [alarm, *self._find_changed_files(snapshot, responses)]
+        return Outcome(
+            call=call,
+            event=event,
+            decision=decision,
+            responses=tuple(responses),
+            not_run=tuple(collected.not_run),
+            effects=effects,
+            findings=findings,
+            losses=tuple(collected.losses),
+            alarms=tuple(dict.fromkeys(filter(None, alarms))),
+        )
+
+    def take_snapshot(self, event: Event) -> Snapshot:
+        """Read the configuration and the trust in it together, so that what was checked is what runs."""
+        configuration, alarms = self.current.refresh()
+        roots = {str(root) for root in self.roots.projects}
+        alarms += [f"workspace root {root} is not loaded" for root in event.workspace_roots if root not in roots]
+        trusted = {root: self._get_trust(Path(root), configuration) for root in roots}
+        return Snapshot(configuration, trusted, alarms)
+
+    def trust(self, root: Path) -> Trust:
+        """Return whether the hooks of this workspace may run."""
+        return self._get_trust(root, self.current.configuration)
+
+    def _get_trust(self, root: Path, configuration: Configuration) -> Trust:
+        reads = [*configuration.layers, *self.current.beside]
+        return self.trust_store.judge(build_coverage(root, reads, self.roots, self._digests))
+
+    def _collect(
+        self, event: Event, call: Call, session: SessionState, snapshot: Snapshot, *, without: str = ""
+    ) -> Collected:
+        """Run the hooks of this event, then guards and functions, whose responses come first."""
+        hooks, not_run = select_hooks(snapshot, event, lookaround.search)
+        runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session, snapshot.configuration)
+        guarded = self.guards(event, call) if self.guards is not None else NO_GUARD_RESULT
+        responses = [
+            function.respond(event)
+            for function in self.functions
+            if function.name != without and function.applies(event, lookaround.search)
+        ]
+        return Collected([*guarded.responses, *responses, *runs], not_run, losses, guarded.effects, guarded.findings)
+
+    def _run(
+        self, hooks: list[Hook], event: Event, session: SessionState, configuration: Configuration
+    ) -> tuple[list[Run], list[Loss]]:
+        """Run all hooks at the same time, each as a process or as a question to a model."""
+        payload = write_event(event)  # also without hooks: input that is not JSON is a mistake of the caller
+        if not hooks:
+            return [], []
+        jobs: list[Job] = []
+        losses: list[Loss] = []
+        project = str(self.roots.projects[0]) if self.roots.projects else ""
+        for hook in (hook for hook in hooks if hook.command):
+            variables, lost = build_session_environment(hook, session.env)
+            losses += lost
+            own = build_agent_environment(event, hook, project)
+            jobs.append(self._build_job(hook, {**self._environment, **variables, **own}))
+        answers = iter(self._prompts.begin(hooks, payload, configuration.models))
+        results = zip(run_all(jobs, payload), jobs, strict=True)
+        return [self._build_run(hook, results, answers, event) for hook in hooks], losses
+
+    def _build_run(
+        self,
+        hook: Hook,
+        results: Iterator[tuple[ProcessResult, Job]],
+        answers: Iterator[PendingAnswer],
+        event: Event,
+    ) -> Run:
+        if hook.prompt:
+            return build_prompt_run(hook, next(answers).wait(), event, self._build_call().id)
+        result, job = next(results)
+        return build_run(hook, result, event, self.edition, job.cookie)
+
+    def _build_job(self, hook: Hook, environment: dict[str, str]) -> Job:
+        return Job(
+            argv=build_argv(hook.command, self.options.shell),
+            cwd=hook.layer.cwd,
+            env=environment,
+            seconds=hook.timeout,
+            cookie=uuid7(self.clock(), os.urandom(10)),
+            fallback=build_shell_argv(hook.command, self.options.shell),
+        )
+
+    def _needs_review(self, event: Event, decision: Decision) -> bool:
+        """Return whether a hook rewrote the input of a call that may still happen."""
+        return (
+            self.options.checks_rewrites
+            and isinstance(event, PreToolUse)
+            and decision.verdict.edited_input is not None
+            and decision.permission is not Permission.DENY
+        )
+
+    def _review_rewrite(
+        self, event: Event, call: Call, stored: StoredSession, responses: list[Response], decision: Decision
+    ) -> Collected:
+        """Evaluate rewritten input by all but its author. Return stricter responses; none may rewrite it again."""
+        edited = decision.verdict.edited_input
+        author = next(response.author for response in reversed(responses) if response.verdict.edited_input == edited)
+        rewritten = msgspec.structs.replace(event, tool_input=edited)
+        again = self._collect(rewritten, call, stored.session, self.take_snapshot(event), without=author)
+        before = {response.author: response.verdict.permission for response in responses}
+        stricter = [_remove_edit(response) for response in again.responses if _is_stricter(response, before)]
+        return again._replace(responses=stricter)
+
+    def _store_variables(self, event: Event, responses: list[Response], call: Call) -> str:
+        """Store the variables that sessionStart sets for later hooks. Return why they could not be stored, or ""."""
+        if event.wire_name != "sessionStart" or not any(response.verdict.env for response in responses):
+            return ""
+
+        def change(session: SessionState) -> None:
+            for response in responses:
+                for name, value in response.verdict.env.items():
+                    session.set(name, Variable(value, _get_authority(response)))
+
+        return self.sessions.update(event.conversation_id, change, call.received_us)
+
+    def _claim_follow_up(
+        self, event: Event, responses: list[Response], decision: Decision, call: Call
+    ) -> tuple[list[Response], Decision, str]:
+        """Keep a follow-up only if it could be counted: another process may have used the last one."""
+        while True:
+            winner = follow_ups.find_winner(responses, decision.verdict.follow_up)
+            if winner is None:
+                return responses, decision, ""
+            claim = follow_ups.Claim(winner, event, call.id)
+            alarm = self.sessions.update(event.conversation_id, claim.make, call.received_us)
+            if claim.granted and not alarm:
+                return responses, decision, ""
+            without = follow_ups.remove_follow_up(winner, alarm or claim.why)
+            responses = [without if response is winner else response for response in responses]
+            decision = decide(event.contract, responses, self.edition)
+
+    def _find_changed_files(self, before: Snapshot, responses: list[Response]) -> list[str]:
+        """Return alarms about hooks that changed files which trust covers. The change does not stop them."""
+        if not any(isinstance(response, Run) and response.hook.layer.kind.needs_trust for response in responses):
+            return []
+        return [
+            f"files that trust in {root} covers changed while its hooks ran"
+            for root, trust in before.trusted.items()
+            if self._get_trust(Path(root), before.configuration).coverage.digest != trust.coverage.digest
+        ]
+
+    def _build_call(self) -> Call:
+        now = self.clock()
+        return Call(id=uuid7(now, os.urandom(10)), received_us=now)
+
+
+def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list[Hook], list[NotRun]]:
+    """Return the hooks that run for an event, and those that are off or not trusted."""
+    configuration = snapshot.configuration
+    running: list[Hook] = []
+    kept_out: list[NotRun] = []
+    for read in configuration.layers:
+        for hook in read.hooks:
+            if hook.event != event.wire_name:
+                continue
+            trust = snapshot.trusted[hook.layer.root] if hook.layer.kind.needs_trust else None
+            trusted = trust is None or trust.state is TrustState.TRUSTED
+            if off := configuration.off(read, hook):
+                kept_out.append(NotRun(hook, off))
+            elif not hook.fit(event, search if trusted else decide_nothing).applies:
+                continue  # an untrusted pattern gets no backtracking search
+            elif trust is None or trusted:
+                running.append(hook)
+            else:
+                kept_out.append(NotRun(hook, trust.reason))
+    return running, kept_out
+
+
+def _get_authority(response: Response) -> int:
+    return response.hook.layer.kind.authority if isinstance(response, Run) else 0
+
+
+def _is_stricter(response: Response, before: dict[str, Permission]) -> bool:
+    return response.failure is not None or response.verdict.permission > before.get(response.author, Permission.NONE)
+
+
+def _remove_edit(response: Response) -> Response:
+    verdict = msgspec.structs.replace(response.verdict, edited_input=None)
+    return msgspec.structs.replace(response, verdict=verdict)

@@ -1,0 +1,1 @@
+"""Evaluates guards and policy rules against an event."""

@@ -1,0 +1,117 @@
+"""Evaluate the effects of one action by guards, lists and policy rules, and update what a conversation remembers."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from trotline.analysis.secret_files import classify_secret_file
+from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.effects import Certainty, Effect
+from trotline.domain.history import MAX_REMEMBERED, History, digest_effect, digest_path
+from trotline.domain.verdicts import Permission
+from trotline.guards import load_guards
+from trotline.guards.guard import Guard, GuardContext, GuardLevel, RuleAction, RuleMatch
+from trotline.policy.condition_variables import EventFacts
+from trotline.policy.policy import DEFAULT_POLICY, Policy
+
+NO_HISTORY = History()
+NO_EVENT = EventFacts()
+
+
+class Evaluation(NamedTuple):
+    """All matches of one action, strictest first."""
+
+    matches: tuple[RuleMatch, ...] = ()
+
+    @property
+    def permission(self) -> Permission:
+        return max((match.action.permission for match in self.matches), default=Permission.NONE)
+
+
+def evaluate(
+    effects: Sequence[Effect],
+    environment: Environment,
+    policy: Policy = DEFAULT_POLICY,
+    *,
+    tab: bool = False,
+    about: EventFacts = NO_EVENT,
+    memory: History = NO_HISTORY,
+    named_later: bool = False,
+) -> Evaluation:
+    """Return the matches of guards, lists and policy rules. Lists and rules never weaken a guard."""
+    matches = _run_guards(effects, environment, policy, tab=tab, memory=memory) if effects else []
+    if policy.waivers:
+        from trotline.policy.waivers import apply_waivers  # noqa: PLC0415 - few have any
+
+        matches = [apply_waivers(policy.waivers, match) for match in matches]
+    if policy.lists:
+        from trotline.policy.lists import match_lists  # noqa: PLC0415 - few have any
+
+        matches += match_lists(policy.lists, effects, named_later=named_later)
+    if policy.rules:
+        from trotline.policy.policy_rules import match_rules  # noqa: PLC0415 - few have any, and it loads a library
+
+        matches += match_rules(policy.rules, about, effects)
+    return Evaluation(tuple(sorted(matches, key=lambda match: -match.action.permission)))
+
+
+def _run_guards(
+    effects: Sequence[Effect], environment: Environment, policy: Policy, *, tab: bool, memory: History
+) -> list[RuleMatch]:
+    context = GuardContext(environment, effects, memory)
+    kinds = {effect.kind for effect in effects}
+    matches: list[RuleMatch] = []
+    for guard in _sort_guards():
+        if kinds.isdisjoint(guard.kinds):
+            continue
+        if guard.runs_last:
+            context.stopped = frozenset(match.effect for match in matches if match.action.permission)
+        level = policy.get_setting(guard.name, tab=tab).level
+        limited = [_limit(match, level) for match in guard.find_matches(context, policy.preset)]
+        matches += [match for match in limited if match.action is not RuleAction.PASS]
+    return matches
+
+
+@cache
+def _sort_guards() -> tuple[Guard, ...]:
+    return tuple(sorted(load_guards(), key=lambda guard: guard.runs_last))
+
+
+def _limit(match: RuleMatch, level: GuardLevel) -> RuleMatch:
+    """Reduce the action to what the level of the guard allows; mandatory rules are always enforced."""
+    if level is GuardLevel.ENFORCE or match.rule.mandatory:
+        return match
+    if level is GuardLevel.OFF:
+        return match._replace(action=RuleAction.PASS)
+    if level is GuardLevel.MONITOR:
+        return match._replace(action=RuleAction.NOTE, enforced_action=match.action)
+    return match._replace(action=RuleAction.WARN)
+
+
+def update_memory(
+    memory: History, effects: tuple[Effect, ...], permission: Permission, refused: tuple[Effect, ...]
+) -> History:
+    """Return what the conversation remembers after this action was answered."""
+    if permission is Permission.DENY:
+        new = [key for key in map(digest_effect, refused) if key not in memory.denied]
+        denied = (*memory.denied, *new)[-MAX_REMEMBERED:]
+        return History(memory.secrets, denied, memory.written, memory.injected) if new else memory
+    secrets = memory.secrets + any(_reads_secret(effect) for effect in effects)
+    written = memory.written
+    if memory.denied:
+        files = [digest_path(effect.path) for effect in effects if effect.kind == "write"]
+        written = (*written, *(key for key in files if key not in written))[-MAX_REMEMBERED:]
+    injected = memory.injected + any(_brings_injection(effect) for effect in effects)
+    return History(min(secrets, MAX_REMEMBERED), memory.denied, written, min(injected, MAX_REMEMBERED))
+
+
+def _brings_injection(effect: Effect) -> bool:
+    return effect.kind == "content" and effect.verb == "injection" and effect.source in {"output", "read"}
+
+
+def _reads_secret(effect: Effect) -> bool:
+    if effect.kind == "content":
+        return (effect.verb, effect.source, effect.certainty) == ("secrets", "output", Certainty.KNOWN)
+    if effect.kind != "read" or effect.verb in {"look", "authenticate"}:
+        return False
+    return effect.verb in {"environment", "secret"} or classify_secret_file(effect.path) != ""

@@ -1,0 +1,154 @@
+"""Explain the verdict on an action: find the smallest part of a command line that causes it, and run rule tests."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from trotline.agents.cursor.payloads import build_event
+from trotline.analysis.analyze import Analysis, analyze_command, analyze_event
+from trotline.analysis.shell.invocation import Invocation
+from trotline.analysis.shell.parser import parse_script
+from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.events import EVENTS, BeforeShell, Event
+from trotline.evaluation.evaluate import Evaluation, evaluate
+from trotline.evaluation.panel import NO_IDENTITY, TAB_EVENTS, build_event_facts, scan_event, to_warnings
+from trotline.evaluation.text_findings import NO_FINDINGS, Scanning, TextFindings, scan_command
+from trotline.guards.guard import RuleAction, RuleMatch
+from trotline.policy.condition_variables import EventFacts
+from trotline.policy.policy import Policy
+from trotline.policy.policy_rules import EVENT_KEY, PolicyRule, RuleTest
+
+MAX_TRIES = 60
+
+
+class Explanation(NamedTuple):
+    """The analysis and evaluation of an action, and the smallest part of its command line with the same verdict."""
+
+    analysis: Analysis
+    judgement: Evaluation
+    smallest: str = ""
+    content: TextFindings = NO_FINDINGS
+
+    def mask(self) -> "Explanation":
+        """Return the explanation without found values. Columns stay the same."""
+        found = self.content
+        if not found.values:
+            return self
+        effects = tuple(found.mask_effect(effect) for effect in self.analysis.effects)
+        matches = tuple(match._replace(effect=found.mask_effect(match.effect)) for match in self.judgement.matches)
+        return self._replace(
+            analysis=self.analysis._replace(effects=effects),
+            judgement=Evaluation(matches),
+            smallest=found.mask(self.smallest),
+        )
+
+
+def explain_command(command: str, environment: Environment, policy: Policy, scanning: Scanning) -> Explanation:
+    """Evaluate and explain a command line."""
+
+    def explain(text: str) -> Explanation:
+        analysis, found = analyze_command(text, environment), scan_command(text, scanning)
+        analysis = analysis._replace(effects=(*analysis.effects, *found.effects))
+        facts = build_command_facts(text, analysis.programs)
+        return Explanation(analysis, evaluate(analysis.effects, environment, policy, about=facts), content=found)
+
+    explanation = explain(command)
+    if not explanation.judgement.permission:
+        return explanation
+    decisive = explanation.judgement.matches[0]
+    smallest = _find_smallest(command, explanation.analysis, decisive, lambda text: explain(text).judgement)
+    return explanation._replace(smallest=smallest)
+
+
+def explain_event(event: Event, environment: Environment, policy: Policy, scanning: Scanning) -> Explanation:
+    """Evaluate any event. Matches of an event that cannot be refused are warnings."""
+    analysis = analyze_event(event, environment)
+    found = scan_event(event, analysis.effects, scanning)
+    analysis = analysis._replace(effects=(*analysis.effects, *found.effects))
+    facts = build_event_facts(event, policy, NO_IDENTITY, analysis.programs)
+    evaluation = evaluate(analysis.effects, environment, policy, tab=isinstance(event, TAB_EVENTS), about=facts)
+    return Explanation(analysis, evaluation if event.contract.refusable else to_warnings(evaluation), content=found)
+
+
+def _find_smallest(
+    command: str, analysis: Analysis, decisive: RuleMatch, evaluate_text: Callable[[str], Evaluation]
+) -> str:
+    """Return the shortest part found for which the same guard decides the same."""
+
+    def decides_the_same(text: str) -> bool:
+        if parse_script(text).error:
+            return False  # a part that no shell accepts explains nothing
+        matches = evaluate_text(text).matches
+        return any(match.guard == decisive.guard and match.action is decisive.action for match in matches)
+
+    parts = {command[start:end] for start, end in _find_ranges(analysis.invocations, decisive)}
+    candidates = sorted(filter(None, parts), key=len)[:MAX_TRIES]
+    text = next((part for part in candidates if decides_the_same(part)), command)
+    words = text.split()
+    if " ".join(words) != text or len(words) > MAX_TRIES // 2:
+        return text
+    for word in reversed(words[1:]):
+        at = len(words) - 1 - words[::-1].index(word)
+        fewer = words[:at] + words[at + 1 :]
+        words = fewer if decides_the_same(" ".join(fewer)) else words
+    return " ".join(words)
+
+
+def _find_ranges(invocations: Sequence[Invocation], decisive: RuleMatch) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of programs, and of what they run, that contain the effect."""
+    effect = decisive.effect
+    for invocation in invocations:
+        start, end = invocation.start, invocation.end
+        if start <= effect.column_from and effect.column_to <= end:
+            yield start, end
+        yield from _find_ranges(invocation.children, decisive)
+
+
+class FailedRuleTest(NamedTuple):
+    """A test of a policy rule that failed."""
+
+    rule: str
+    place: str
+    line: str
+    wanted: str
+    got: str
+
+
+def run_rule_tests(rule: PolicyRule, environment: Environment, scanning: Scanning) -> Iterator[FailedRuleTest]:
+    """Run the tests that stand beside a rule, with this rule alone. Yield those that fail."""
+    for wanted, tests in (("it should speak", rule.stop), ("it should be silent", rule.let_pass)):
+        for test in tests:
+            evaluation = _evaluate_test(test, rule, environment, scanning)
+            matches = [match for match in evaluation.matches if match.guard == rule.author]
+            passed = bool(matches) == (wanted == "it should speak") and all(
+                _is_expected(match.action, rule, test) for match in matches
+            )
+            if not passed:
+                got = f"it says {matches[0].action}, {matches[0].reason}" if matches else "it is silent"
+                shown = test if isinstance(test, str) else json.dumps(test, ensure_ascii=False)
+                yield FailedRuleTest(rule.name, f"{rule.file}:{rule.line}", shown, wanted, got)
+
+
+def _evaluate_test(test: RuleTest, rule: PolicyRule, environment: Environment, scanning: Scanning) -> Evaluation:
+    if isinstance(test, str):
+        return evaluate_command(test, environment, Policy(rules=(rule._replace(events=()),)))
+    fields = {name: value for name, value in test.items() if name != EVENT_KEY}
+    event = build_event({"workspace_roots": list(environment.roots), **fields}, str(test[EVENT_KEY]))
+    return explain_event(event, environment, Policy(rules=(rule,)), scanning).judgement
+
+
+def _is_expected(action: RuleAction, rule: PolicyRule, test: RuleTest) -> bool:
+    """Return whether this is the action of the rule; an event that cannot be refused gets a warning."""
+    is_over = not isinstance(test, str) and not EVENTS[str(test[EVENT_KEY])].contract.refusable
+    return action is (RuleAction.WARN if is_over else rule.action)
+
+
+def evaluate_command(command: str, environment: Environment, policy: Policy) -> Evaluation:
+    """Evaluate a command line without scanning its text."""
+    analysis = analyze_command(command, environment)
+    return evaluate(analysis.effects, environment, policy, about=build_command_facts(command, analysis.programs))
+
+
+def build_command_facts(command: str, programs: tuple[str, ...]) -> EventFacts:
+    """Return the facts of a command line, as if it were a shell event."""
+    return EventFacts(name=BeforeShell.contract.name, tool="Shell", command=command, programs=programs)

@@ -1,0 +1,1 @@
+"""Readers and writers of generic formats: JavaScript regexes, JSONC, TOML, HTTP."""

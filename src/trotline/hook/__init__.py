@@ -1,0 +1,1 @@
+"""The hook side: answers one call of an agent."""

@@ -1,0 +1,1 @@
+"""Policy: presets, rules, lists, waivers and conditions."""

@@ -1,0 +1,1 @@
+"""Operating system services: private files, processes and HTTP requests."""

@@ -1,0 +1,84 @@
+"""Files that anybody may have put there: what is too large, or no file, is a refusal that nobody can overlook."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from trotline.agents import get_agent
+from trotline.builtin.git_branch import Repository, _owns_work_tree
+from trotline.builtin.workspace import read_text
+from trotline.cli.new import read_policy_texts
+from trotline.config.install.hook_entries import build_entries, read_hook_lines
+from trotline.config.mcp_files import read_servers
+from trotline.config.paths import Roots
+from trotline.config.policies import FALLBACK_PRESET
+from trotline.config.safe_read import TooLargeError, content
+from trotline.config.settings import read_settings
+from trotline.doctor.hook_lines import find_problems
+from trotline.domain.errors import TrotlineError
+from trotline.formats.jsonc import MAX_FILE_BYTES
+from trotline.replay.candidate import read_candidate_policy
+
+
+@pytest.fixture
+def roots(tmp_path: Path) -> Roots:
+    project = tmp_path / "home" / "project"
+    project.mkdir(parents=True)
+    return Roots(home=tmp_path / "home", system=tmp_path / "system", projects=(project,))
+
+
+def large(file: Path, text: str = "") -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text.ljust(MAX_FILE_BYTES + 1), "utf-8")
+    return file
+
+
+def test_a_file_is_given_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"0123456789")
+    assert content(file, 10)[0] == b"0123456789"
+    with pytest.raises(TooLargeError, match="it is larger than 9 bytes") as caught:
+        content(file, 9)
+    assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(file))
+
+
+def test_settings_over_the_size_are_a_problem_and_the_strictest(roots: Roots) -> None:
+    file = large(roots.config / "trotline.toml", '{"level": "full"}')
+    (problem,) = read_settings(roots).problems
+    assert (problem.code, problem.place.file) == ("TL108", str(file))
+
+
+def test_servers_in_a_file_over_the_size_are_a_problem(roots: Roots) -> None:
+    file = large(roots.home / ".cursor" / "mcp.json", '{"mcpServers": {"a": {"url": "https://example.com"}}}')
+    servers = read_servers(roots)
+    assert servers.configured == ()
+    assert [(problem.code, problem.place.file) for problem in servers.problems] == [("TL108", str(file))]
+
+
+@pytest.mark.parametrize("name", ["claude-code", "gemini-cli", "cline"])
+def test_an_agents_file_over_the_size_has_no_lines_and_is_a_problem(name: str, roots: Roots) -> None:
+    wire = build_entries(get_agent(name), "user", roots)[0]
+    large(wire.file, '{"hooks": {}}')
+    assert [*read_hook_lines(wire)] == []
+    assert [problem.code for problem in find_problems(wire, roots)] == ["TL108"]
+
+
+def test_a_candidate_over_the_size_is_refused(roots: Roots, tmp_path: Path) -> None:
+    file = large(tmp_path / "candidate.toml")
+    with pytest.raises(TrotlineError, match="it is larger than 1,000,000 bytes"):
+        read_candidate_policy(file, None, roots)
+
+
+def test_a_test_from_the_trail_takes_for_a_policy_that_cannot_be_read_what_is_in_force_then(roots: Roots) -> None:
+    large(roots.config / "trotline.toml", "preset = 'standard'")
+    assert read_policy_texts(roots) == {"user": f'preset = "{FALLBACK_PRESET}"\n'}
+
+
+def test_a_pipe_in_a_workspace_holds_no_ready_hook_up(tmp_path: Path) -> None:
+    inner = tmp_path / "elsewhere"
+    inner.mkdir()
+    os.mkfifo(inner / "gitdir")
+    assert read_text(inner / "gitdir") is None
+    assert not _owns_work_tree(Repository(tmp_path, Path(os.devnull), os.environ), inner, tmp_path / "top")

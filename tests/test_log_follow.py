@@ -1,0 +1,117 @@
+"""`trotline log --follow`: nothing that answers is passed over, and an alarm is told when it arises."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from store_behaviour import detail, keep, record
+from trotline.audit.query.query import Query
+from trotline.audit.store.sqlite_store import SqliteStore
+from trotline.cli.log import MAX_DETAIL_WAIT_US, Follower
+
+NOW = 1_800_000_000_000_000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with SqliteStore(tmp_path / "trail.db") as store:
+        yield store
+
+
+def follower(store: SqliteStore, *, as_json: bool = False, **asked: Any) -> Follower:
+    one = Follower(store, Query(**asked), NOW, as_json=as_json)
+    one.begin(store, 20, 5)
+    return one
+
+
+def said(one: Follower, store: SqliteStore, capsys: pytest.CaptureFixture[str], at_us: int = NOW) -> list[str]:
+    one.look(store, at_us)
+    return [line.rpartition(": ")[2] for line in capsys.readouterr().out.splitlines()]
+
+
+@pytest.mark.parametrize("asked", [{}, {"command": "npm *"}, {"text": "npm"}])
+def test_a_call_whose_words_come_later_than_those_of_the_next_is_not_passed_over(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str], asked: dict[str, Any]
+) -> None:
+    one = follower(store, **asked)
+    keep(store, record(1, at_us=NOW), record(2, at_us=NOW), detail(2, command="npm quick"))
+    assert said(one, store, capsys) == []
+    keep(store, detail(1, command="npm late"))
+    assert said(one, store, capsys) == ["npm late", "npm quick"]
+    keep(store, record(3, at_us=NOW), detail(3, command="npm last"))
+    assert said(one, store, capsys) == ["npm last"]
+    assert said(one, store, capsys) == []
+
+
+def test_nobody_waits_for_words_for_ever(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+    one = follower(store)
+    keep(store, record(1, at_us=NOW), record(2, at_us=NOW), detail(2, command="make"))
+    assert said(one, store, capsys, NOW + MAX_DETAIL_WAIT_US - 1) == []
+    assert said(one, store, capsys, NOW + MAX_DETAIL_WAIT_US) == [
+        "[its words have not come]",
+        "make",
+    ]
+
+
+def test_a_call_that_has_no_words_yet_when_one_begins_to_follow_is_not_passed_over(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(store, record(1, at_us=NOW), detail(1, command="npm one"), record(2, at_us=NOW))
+    one = follower(store, command="npm *")
+    assert capsys.readouterr().out.endswith("npm one\n")
+    keep(store, detail(2, command="npm two"))
+    assert said(one, store, capsys) == ["npm two"]
+
+
+def test_a_trail_in_the_place_of_another_is_followed_from_its_beginning(
+    store: SqliteStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(store, record(1), detail(1, command="make one"), record(2), detail(2, command="make two"))
+    one = follower(store)
+    capsys.readouterr()
+    with SqliteStore(tmp_path / "another.db") as another:
+        keep(another, record(1), detail(1, command="make anew"))
+        one.look(another, NOW)
+        told = capsys.readouterr()
+        assert told.out.endswith("make anew\n")
+        assert told.err == "another trail is in its place: from its beginning\n"
+        keep(another, record(2), detail(2, command="make more"))
+        assert said(one, another, capsys) == ["make more"]
+
+
+def test_an_alarm_is_told_when_it_arises_and_once(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+    one = follower(store)
+    keep(store, record(1, asked="deny"), {**detail(1, command="rm x"), "action": "a"})
+    one.look(store, NOW)
+    assert capsys.readouterr().err == ""
+    keep(store, record(2, event="afterShellExecution"))
+    one.look(store, NOW)
+    assert capsys.readouterr().err == ""
+    keep(store, {**detail(2, command="rm x"), "action": "a"})
+    one.look(store, NOW)
+    assert capsys.readouterr().err == "alarm: what 1 says was refused was done all the same, says 3\n"
+    keep(store, record(3), detail(3))
+    one.look(store, NOW)
+    assert capsys.readouterr().err == ""
+
+
+def test_an_alarm_that_was_there_is_told_at_the_beginning_alone(
+    store: SqliteStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    keep(store, record(1, asked="deny"), {**detail(1), "action": "a"})
+    keep(store, record(2, event="afterShellExecution"), {**detail(2), "action": "a"})
+    one = follower(store)
+    assert capsys.readouterr().err.count("alarm: ") == 1
+    keep(store, record(3), detail(3))
+    one.look(store, NOW)
+    assert capsys.readouterr().err == ""
+
+
+def test_programs_get_a_line_of_json_for_each_call(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+    keep(store, record(1), detail(1, command="echo 'a\n  b'"))
+    follower(store, as_json=True)
+    (line,) = capsys.readouterr().out.splitlines()
+    assert json.loads(line)["detail"]["payload"]["command"] == "echo 'a\n  b'"
+    assert line.startswith('{"schema": "trotline.record/1", ')

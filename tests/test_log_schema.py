@@ -1,0 +1,93 @@
+"""Audit logs of older versions: their indexes are rebuilt, or they are refused with a clear message."""
+
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from store_behaviour import HOUR, detail, ids, keep, record
+from trotline.audit.query.query import Query
+from trotline.audit.store.log_schema import VERSION
+from trotline.audit.store.sqlite_store import SqliteStore
+from trotline.audit.store.store import ForgetRequest
+from trotline.audit.verify.verification import find_schema_changes
+from trotline.domain.errors import TrotlineError
+
+OTHERWISE = """
+    UPDATE records SET verdict = 'ask', command = 'another', own = 1, at_us = at_us + 5;
+    DELETE FROM facts;
+    INSERT INTO facts VALUES ('path', '/somewhere', 1);
+    UPDATE figures SET amount = 77;
+    UPDATE words SET text = 'of old';
+    UPDATE spans SET first_us = 1, last_us = 2
+"""
+"""What another version could have made of the same entries."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A trail with all that is odd: texts that no database likes, a record without words, words without a record."""
+    file = tmp_path / "state" / "trail.db"
+    with SqliteStore(file) as store:
+        edited = {**detail(2), "lines": [["/srv/\ud83d.py", 2, 1]], "measures": {"status": "x"}}
+        odd = {**detail(3, command="echo \0 \ud83d 🎣"), "hooks": {"h1": "a\0b"}}
+        responses = [{"author": "h1", "micros": 5, "failure": "timed out"}]
+        keep(store, record(1, asked="deny", deciders=["deletion"]), detail(1, command="rm -rf src"))
+        keep(store, record(2, event="afterFileEdit"), edited, record(3, responses=responses), odd)
+        keep(store, record(4, conversation="trotline-prove"), detail(5), record(6, conversation="gone"))
+        keep(store, *(record(number, event="stop", agent="codex") for number in range(10, 130)))
+        store.forget(ForgetRequest(conversation="gone"), now_us=HOUR)
+    return file
+
+
+def count_all(store: SqliteStore) -> list[list[object]]:
+    return [list(store.search(Query(by=by))) for by in ("verdict", "conversation", "figure", "spread")]
+
+
+def test_an_older_audit_log_gets_its_indexes_rebuilt_from_the_entries(file: Path) -> None:
+    with SqliteStore(file) as store:
+        assert list(store.find_index_faults()) == []
+        before = count_all(store)
+    db = sqlite3.connect(file)
+    db.executescript(f"{OTHERWISE}; PRAGMA user_version = {VERSION - 1}")
+    db.close()
+    with SqliteStore(file) as store:
+        assert list(store.find_index_faults()) == []
+        assert count_all(store) == before
+        assert ids(store, text="src", verdict="deny") == ["id-1"]
+        assert ids(store, effect="write", path="srv/*") == ["id-2"]
+        assert list(find_schema_changes(store._db)) == []
+
+
+def test_a_rebuild_that_fails_changes_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    db = sqlite3.connect(file)
+    db.execute(f"PRAGMA user_version = {VERSION - 1}")
+    before = list(db.execute("SELECT * FROM records"))
+    db.close()
+
+    def broken(_record: object) -> str:
+        raise ValueError
+
+    monkeypatch.setattr("trotline.audit.store.log_schema.INDEX_FUNCTIONS", {"columns_of": broken})
+    with pytest.raises(TrotlineError):
+        SqliteStore(file)
+    db = sqlite3.connect(file)
+    assert list(db.execute("SELECT * FROM records")) == before
+    assert db.execute("PRAGMA user_version").fetchone() == (VERSION - 1,)
+    db.close()
+
+
+def test_an_audit_log_of_a_development_version_is_refused_with_the_command_that_replaces_it(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "trail.db"
+    SqliteStore(file).close()
+    db = sqlite3.connect(file)
+    db.executescript("CREATE TABLE versions (number INTEGER PRIMARY KEY); PRAGMA user_version = 0")
+    db.close()
+    before = file.read_bytes()
+    with pytest.raises(TrotlineError, match="development version") as caught:
+        SqliteStore(file)
+    assert file.read_bytes() == before
+    subprocess.run(["sh", "-c", caught.value.hint.split("`")[3]], check=True)
+    with SqliteStore(file) as store:
+        assert ids(store) == []

@@ -1,0 +1,94 @@
+"""What we say about an action quotes it, and what a person and a model then read holds no secret and nobody's data."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from secret_samples import fill_template
+from trotline.domain.outcomes import Call
+from trotline.hook.process import handle_call
+
+TOKEN, MAIL, CARD = fill_template("ghp_{crc*36}"), "alice.smith@acme-corp.com", "4539148803436467"
+
+
+def sent(home: Path, event: str, **fields: Any) -> str:
+    """All that the agent gets to see."""
+    body = {"hook_event_name": event, "conversation_id": "c", "cwd": "/w/p", "workspace_roots": ["/w/p"], **fields}
+    argv = ("--agent", "cursor", "--event", event, "--home", str(home))
+    answer, _ = handle_call(Call(id="i", argv=argv, payload=json.dumps(body).encode(), received_us=5), [], guarded=True)
+    return answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("value", [TOKEN, MAIL, CARD], ids=["token", "mail", "card"])
+@pytest.mark.parametrize(
+    "event,fields",
+    [
+        ("preToolUse", {"tool_name": "Read", "tool_input": {"file_path": "/root/.ssh/VALUE"}}),
+        ("beforeReadFile", {"file_path": "/root/VALUE/.aws/credentials", "content": ""}),
+        ("beforeShellExecution", {"command": "rm -rf /root/HALF''REST"}),
+        ("beforeShellExecution", {"command": "rm -rf .", "cwd": "/root/VALUE"}),
+        ("beforeShellExecution", {"command": "aws s3 rb s3://VALUE --force"}),
+        ("beforeShellExecution", {"command": "kubectl delete ns VALUE"}),
+        ("beforeMCPExecution", {"tool_name": "delete_file", "tool_input": '{"path": "/root/.ssh/VALUE"}'}),
+    ],
+    ids=str,
+)
+def test_a_refusal_quotes_the_action_without_what_must_not_be_read(
+    tmp_path: Path, value: str, event: str, fields: dict[str, Any]
+) -> None:
+    filled = json.dumps(fields).replace("VALUE", value).replace("HALF", value[:10]).replace("REST", value[10:])
+    said = sent(tmp_path, event, **json.loads(filled))
+    assert "(Trotline, guard " in said
+    assert value not in said
+    assert "[redacted " in said or "*****" in said
+
+
+@pytest.mark.parametrize("value", [TOKEN, MAIL])
+def test_an_event_that_nobody_knows_is_named_without_what_stands_in_its_name(tmp_path: Path, value: str) -> None:
+    said = sent(tmp_path, f"stop {value}")
+    assert "nothing was judged" in said
+    assert value not in said
+
+
+def test_rules_of_ones_own_count_in_what_is_said(tmp_path: Path) -> None:
+    config = tmp_path / ".config" / "trotline"
+    config.mkdir(parents=True)
+    (config / "secrets.toml").write_text(
+        "[[rules]]\nid = 'acme'\nregex = '(?i)(bluefalcon)'\nkeywords = ['bluefalcon']\n"
+    )
+    said = sent(tmp_path, "beforeShellExecution", command="rm -rf /root/Blue''Falcon")
+    assert "[redacted acme " in said
+    assert "BlueFalcon" not in said
+
+
+def test_what_a_person_wrote_into_a_rule_is_said_as_it_is_written(tmp_path: Path) -> None:
+    config = tmp_path / ".config" / "trotline"
+    config.mkdir(parents=True)
+    rule = f"[[rule]]\nname = 'ask'\nwhen = 'event.command.contains(\"deploy\")'\ndeny = 'ask {MAIL} first'\n"
+    (config / "trotline.toml").write_text(rule)
+    assert f"ask {MAIL} first" in sent(tmp_path, "beforeShellExecution", command="make deploy")
+
+
+def test_a_home_without_a_key_is_no_reason_to_quote_more(tmp_path: Path) -> None:
+    (tmp_path / ".local" / "state" / "trotline" / "v1" / "key").mkdir(parents=True)
+    said = sent(tmp_path, "preToolUse", tool_name="Read", tool_input={"file_path": f"/root/.ssh/{TOKEN}"})
+    assert "[redacted github-personal-token " in said
+    assert TOKEN not in said
+
+
+@pytest.mark.parametrize("path,woken", [("/root/data", False), (f"/root/{TOKEN}", True)])
+def test_a_refusal_that_quotes_a_plain_path_wakes_no_scanner(tmp_path: Path, path: str, *, woken: bool) -> None:
+    body = {"hook_event_name": "preToolUse", "tool_name": "Delete", "tool_input": {"file_path": path}}
+    argv = ("--agent", "cursor", "--event", "preToolUse", "--home", str(tmp_path))
+    code = (
+        "import sys\nfrom trotline.domain.outcomes import Call\nfrom trotline.hook.process import handle_call\n"
+        f"call = Call(id='i', argv={argv!r}, payload={json.dumps(body).encode()!r}, received_us=5)\n"
+        "handle_call(call, [], guarded=True)\n"
+        "print('trotline.scanners.redaction' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(woken)

@@ -1,0 +1,219 @@
+"""What agents did, counted: lines, tools, lengths, costs."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kit import (
+    Workspace,
+    age_audit_log,
+    build_edit_payload,
+    build_payload,
+    call_in_process,
+    count_query_steps,
+    read_stats,
+    run_trotline,
+)
+from store_behaviour import detail, keep, record
+from trotline.audit.query.query import Query
+from trotline.audit.query.statistics import parse_costs
+from trotline.audit.record.edit_diffs import build_diffs, list_changes
+from trotline.audit.record.measures import collect_measures
+from trotline.audit.store.sqlite_store import SqliteStore
+from trotline.config.settings import read_settings
+from trotline.domain.event_records import Edit
+from trotline.domain.events import AfterFileEdit, AfterShell, BeforeSubmitPrompt
+
+CURSOR = (
+    build_edit_payload("/srv/a.py", "x\ny\n", "x\nz\nw\ny\n"),
+    build_edit_payload("/srv/a.py", "k\nl\n", "k\n"),
+    build_edit_payload("/srv/a.py", "", "tab\n", "afterTabFileEdit"),
+    build_edit_payload("/srv/b.py", "", "1\n2\n"),
+    build_payload("afterShellExecution", command="ls", output="four", duration=10),
+    build_payload("postToolUse", tool_name="Shell", tool_input={"command": "ls"}, tool_output="four", duration=10),
+    build_payload("afterShellExecution", command="ls", output="seven77", duration=30),
+    build_payload(
+        "postToolUseFailure", tool_name="Shell", tool_input={"command": "x"}, error_message="no", failure_type="error"
+    ),
+    build_payload(
+        "afterMCPExecution", tool_name="find", mcp_server_name="search", tool_input="{}", result_json="{}", duration=5
+    ),
+    build_payload("postToolUse", tool_name="Grep", tool_input={}, tool_output="", duration=1),
+    build_payload("beforeSubmitPrompt", prompt="twelve chars"),
+    build_payload("afterAgentResponse", text="four"),
+)
+
+
+def test_lines_are_counted_by_file_and_by_whom(workspace: Workspace) -> None:
+    for number, payload in enumerate(CURSOR):
+        call_in_process(workspace, payload, number)
+    assert read_stats(workspace)["files"] == [
+        {"file": "/srv/a.py", "agent_added": 2, "agent_removed": 1, "tab_added": 1, "tab_removed": 0},
+        {"file": "/srv/b.py", "agent_added": 2, "agent_removed": 0},
+    ]
+
+
+def test_a_call_is_counted_once_however_often_its_agent_tells_of_it(workspace: Workspace) -> None:
+    for number, payload in enumerate(CURSOR):
+        call_in_process(workspace, payload, number)
+    tools = {one.pop("tool"): one for one in read_stats(workspace)["tools"]}
+    assert tools["Shell"] == {"calls": 3, "failed": 1, "bytes": 13, "p50_ms": 10, "p95_ms": 30}
+    assert tools["MCP:search:find"] == {"calls": 1, "failed": 0, "bytes": 2, "p50_ms": 5, "p95_ms": 5}
+    assert tools["Grep"] == {"calls": 1, "failed": 0, "bytes": 0, "p50_ms": 1, "p95_ms": 1}
+    lengths = read_stats(workspace)["lengths"]
+    assert (lengths["prompt"]["p50"], lengths["response"]["p50"]) == (12, 4)
+
+
+def test_an_agent_with_generic_events_only_is_counted_by_them(workspace: Workspace) -> None:
+    shared = {"session_id": "c", "hook_event_name": "PostToolUse", "cwd": "/srv"}
+    call_in_process(
+        workspace,
+        {**shared, "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": "ok"},
+        1,
+        "claude-code",
+    )
+    given = {"file_path": "/srv/a.py", "old_string": "a", "new_string": "b\nc"}
+    call_in_process(
+        workspace, {**shared, "tool_name": "Edit", "tool_input": given, "tool_response": "ok"}, 2, "claude-code"
+    )
+    found = read_stats(workspace)
+    assert {one["tool"]: one["calls"] for one in found["tools"]} == {"Shell": 1, "Write": 1}
+    assert found["files"] == [{"file": "/srv/a.py", "agent_added": 2, "agent_removed": 1}]
+
+
+def test_costs_are_what_settings_say(workspace: Workspace) -> None:
+    for number, payload in enumerate(CURSOR):
+        call_in_process(workspace, payload, number)
+    assert all("cost" not in one for one in read_stats(workspace)["tools"])
+    settings = workspace.roots().config / "trotline.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('costs = "MCP:=0.5, MCP:search=0.25, Shell=0.01"')
+    tools = {one["tool"]: one.get("cost") for one in read_stats(workspace)["tools"]}
+    assert tools == {"Shell": 0.03, "MCP:search:find": 0.25, "Grep": None}
+    settings.write_text('costs = "MCP:find=0.125"')  # as the documents have it: a tool without its server
+    assert {one["tool"] for one in read_stats(workspace)["tools"] if "cost" in one} == {"MCP:search:find"}
+    settings.write_text('costs = "MCP"')
+    (problem,) = read_settings(workspace.roots()).problems
+    assert "prices of calls" in problem.message
+    done = run_trotline("log", "stats", *workspace.options, cwd=workspace.project)
+    assert (done.returncode, "`costs` must be prices of calls" in done.stderr) == (0, True)
+
+
+def test_prices_are_read_as_they_are_written() -> None:
+    assert parse_costs("MCP:a:b=0.5, Shell=2,x=1") == {"MCP:a:b": 0.5, "Shell": 2.0, "x": 1.0}
+    assert parse_costs("off") == {}
+
+
+@given(st.text(alphabet="ab\n", max_size=20), st.text(alphabet="ab\n", max_size=20))
+def test_lines_added_and_removed_are_the_difference_in_length(old: str, new: str) -> None:
+    edited = AfterFileEdit(file_path="/a", edits=(Edit(old, new),))
+    found = collect_measures(edited, build_diffs(list_changes(edited)))
+    added, removed = found.get("lines_added", 0), found.get("lines_removed", 0)
+    assert added - removed == len(new.splitlines()) - len(old.splitlines())
+    assert (added == removed == 0) is (old.splitlines() == new.splitlines())
+
+
+def test_sizes_are_counted_in_bytes_and_characters() -> None:
+    assert collect_measures(AfterShell(command="x", output="né"))["output_bytes"] == 3
+    assert collect_measures(BeforeSubmitPrompt(prompt="né"))["characters"] == 2
+
+
+# Counted by the database, and by reading every record
+
+AGENTS, TALKS, EVENTS = ("one", "two"), ("a", "b", ""), ("beforeShellExecution", "afterFileEdit", "stop")
+BODIES = st.fixed_dictionaries(
+    {
+        "agent": st.sampled_from(AGENTS),
+        "conversation": st.sampled_from(TALKS),
+        "event": st.sampled_from(EVENTS),
+        "asked": st.sampled_from(("deny", "none")),
+        "micros": st.integers(0, 50),
+    }
+)
+ASKED = st.fixed_dictionaries(
+    {},
+    optional={
+        "agent": st.sampled_from(AGENTS),
+        "event": st.sampled_from(EVENTS),
+        "verdict": st.sampled_from(("deny", "none")),
+        "conversation": st.sampled_from(TALKS),
+    },
+)
+
+
+@given(st.lists(BODIES, min_size=1, max_size=40), ASKED, st.integers(0, 3))
+@settings(max_examples=60)
+def test_what_the_database_counts_is_what_reading_every_record_would(
+    bodies: list[dict[str, Any]], asked: dict[str, Any], limit: int
+) -> None:
+    with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:
+        keep(store, *(record(number, **body) for number, body in enumerate(bodies)))
+        read = list(store.search(Query(**asked)))
+        everything = Counter((one["agent"], one["conversation"]) for one in store.search(Query()))
+        talks = list(dict.fromkeys((one["agent"], one["conversation"]) for one in read))[: limit or None]
+        told = list(store.search(Query(**asked, by="conversation", limit=limit)))
+        assert [((one["agent"], one["what"]), one["count"]) for one in told] == [
+            (one, everything[one]) for one in talks
+        ]
+        times = sorted(one["micros"] for one in read)
+        spread = [
+            (one["count"], one["p50"], one["p95"], one["p99"]) for one in store.search(Query(**asked, by="spread"))
+        ]
+        shares = (_least(times, share) for share in (50, 95, 99) if times)
+        assert spread == ([(len(times), *shares)] if times else [])
+
+
+def _least(times: list[int], share: int) -> int:
+    """The least that so many in a hundred do not exceed, as one would say it."""
+    return next(one for one in times if sum(other <= one for other in times) * 100 >= share * len(times))
+
+
+def test_a_trail_that_has_none_yet_gets_them(store: SqliteStore) -> None:
+    responses = [{"author": "h1", "micros": 5, "failure": "timeout"}]
+    keep(
+        store, record(1, responses=responses, losses=[["ask", ""]]), {**detail(1), "hooks": {"h1": "\ud83d ./check.sh"}}
+    )
+    keep(store, record(2), record(3, conversation="trotline-prove"))
+    before = [list(store.search(Query(by=by))) for by in ("figure", "spread")]
+    store.close()
+    age_audit_log(store.file)
+    with SqliteStore(store.file) as again:
+        assert [list(again.search(Query(by=by))) for by in ("figure", "spread")] == before
+        assert list(again.find_index_faults()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["UPDATE figures SET amount = 1", "DELETE FROM figures", "INSERT INTO figures VALUES ('denied', 'x', 1, 9, 1)"],
+)
+def test_a_figure_that_was_edited_is_found(store: SqliteStore, change: str) -> None:
+    keep(store, record(1))
+    assert list(store.find_index_faults()) == []
+    store._db.execute(change)
+    assert list(store.find_index_faults()) == [(1, "id-1")]
+
+
+def test_for_the_newest_conversations_no_older_ones_are_read(store: SqliteStore) -> None:
+    """By the steps that the database takes."""
+    steps = []
+    for first in range(0, 3000, 1000):
+        keep(store, *(record(number, conversation=f"c{number // 10}") for number in range(first, first + 1000)))
+        steps.append(count_query_steps(store, Query(by="conversation", limit=5)))
+    assert steps[2] <= steps[0] + 100
+
+
+def test_statistics_are_those_of_what_is_asked_for(workspace: Workspace) -> None:
+    for number, payload in enumerate(CURSOR):
+        call_in_process(workspace, payload, number)
+    assert read_stats(workspace, "--event", "afterShellExecution")["tools"] == [
+        {"tool": "Shell", "calls": 2, "failed": 0, "bytes": 11, "p50_ms": 10, "p95_ms": 30}
+    ]
+    assert read_stats(workspace, "--path", "*/b.py")["files"] == [
+        {"file": "/srv/b.py", "agent_added": 2, "agent_removed": 0}
+    ]
+    assert read_stats(workspace, "--agent", "nobody")["calls"] == 0

@@ -1,0 +1,148 @@
+"""What a call is about is shown and found, whatever names its agent has for that."""
+
+from typing import Any
+
+import pytest
+
+from kit import Workspace, call_in_process
+from secret_samples import fill_template
+from trotline.audit.query.query import Query
+from trotline.audit.store.audit_log import open_audit_log
+from trotline.audit.store.record_index import get_subject
+
+SECRET = fill_template("ghp_{crc*36}")
+
+
+def windsurf(event: str, **info: Any) -> dict[str, Any]:
+    return {"agent_action_name": event, "trajectory_id": "t", "execution_id": "e", "tool_info": info}
+
+
+def cline(*commands: str) -> dict[str, Any]:
+    call = {"id": "1", "name": "run_commands", "input": {"commands": [*commands]}}
+    return {"clineVersion": "3", "hookName": "tool_call", "taskId": "t", "workspaceRoots": ["/w"], "tool_call": call}
+
+
+def claude(tool: str, **given: str) -> dict[str, Any]:
+    about = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": "/w", "transcript_path": "/t"}
+    return {**about, "tool_name": tool, "tool_input": given}
+
+
+def kept(workspace: Workspace, agent: str, payload: dict[str, Any]) -> dict[str, Any]:
+    call_in_process(workspace, payload, 1, agent)
+    with open_audit_log(workspace.roots().state) as store:
+        (found,) = store.search(Query())
+    return found
+
+
+@pytest.mark.parametrize(
+    "agent,payload,subject",
+    [
+        ("windsurf", windsurf("pre_run_command", command_line="echo hi", cwd="/"), "echo hi"),
+        ("windsurf", windsurf("post_write_code", file_path="/w/a.py", edits=[]), "/w/a.py"),
+        ("windsurf", windsurf("pre_user_prompt", user_prompt="build it"), "build it"),
+        ("cline", cline("echo hi"), "echo hi"),
+        ("cline", cline("echo hi", "pwd"), "echo hi; pwd"),
+        ("claude-code", claude("Bash", command="echo hi"), "echo hi"),
+    ],
+)
+def test_a_record_tells_what_it_is_about(
+    workspace: Workspace, agent: str, payload: dict[str, Any], subject: str
+) -> None:
+    assert get_subject(kept(workspace, agent, payload)) == subject
+
+
+PATCH = """*** Begin Patch
+*** Update File: src/a.py
+@@
+-one
++two
+*** Delete File: src/b.py
+*** End Patch"""
+
+
+def codex(event: str, **fields: Any) -> dict[str, Any]:
+    return {"hook_event_name": event, "session_id": "s", "turn_id": "t", "cwd": "/w", "model": "m", **fields}
+
+
+def patching(event: str) -> dict[str, Any]:
+    return codex(event, tool_name="apply_patch", tool_input={"command": PATCH}, tool_use_id="u")
+
+
+def cursor(event: str, **fields: Any) -> dict[str, Any]:
+    return {"hook_event_name": event, "conversation_id": "c", "generation_id": "g", "cursor_version": "3.0.0", **fields}
+
+
+ASKS = {"tool_name": "create_issue", "tool_input": '{"title": "x"}', "command": "npx gh-mcp"}
+GEMINI = {"hook_event_name": "AfterAgent", "session_id": "s", "transcript_path": "/t", "cwd": "/w", "timestamp": "1"}
+
+
+@pytest.mark.parametrize(
+    "agent,payload,subject",
+    [
+        ("codex", patching("PreToolUse"), "/w/src/a.py; /w/src/b.py"),
+        ("codex", patching("PostToolUse"), "/w/src/a.py; /w/src/b.py"),
+        ("cursor", cursor("beforeMCPExecution", **ASKS, mcp_server_name="gh"), "gh:create_issue"),
+        ("cursor", cursor("beforeMCPExecution", **ASKS), "create_issue (npx gh-mcp)"),
+        ("cursor", cursor("afterMCPExecution", tool_name="create_issue", result_json="{}"), "create_issue"),
+        ("claude-code", claude("mcp__gh__create_issue", command="x"), "gh:create_issue"),
+        ("cursor", cursor("subagentStart", subagent_type="explore", task="look around"), "look around"),
+        ("cursor", cursor("subagentStart", subagent_type="explore"), "explore"),
+        ("cursor", cursor("subagentStop", subagent_type="explore", status="completed", summary="all fine"), "all fine"),
+        ("cursor", cursor("preCompact", trigger="auto"), "auto"),
+        ("cursor", cursor("sessionStart", composer_mode="agent"), "agent"),
+        ("cursor", cursor("sessionStart", workspace_roots=["/w", "/v"]), "/w; /v"),
+        ("cursor", cursor("stop", status="completed"), "completed"),
+        ("codex", codex("SessionStart", source="resume"), "resume"),
+        ("codex", codex("Stop", last_assistant_message="it is done"), "it is done"),
+        ("gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"}, "it is done"),
+        (
+            "cline",
+            {"clineVersion": "3", "hookName": "agent_end", "taskId": "t", "turn": {"outputText": "done"}},
+            "done",
+        ),
+    ],
+)
+def test_each_event_has_a_subject_of_its_own(
+    workspace: Workspace, agent: str, payload: dict[str, Any], subject: str
+) -> None:
+    assert get_subject(kept(workspace, agent, payload)) == subject
+
+
+def test_last_words_are_kept_once(workspace: Workspace) -> None:
+    found = kept(workspace, "gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"})
+    assert str(found["detail"]).count("it is done") == 1
+
+
+@pytest.mark.parametrize("event", ["PreToolUse", "PostToolUse"])
+def test_a_patch_is_found_by_its_files_and_is_no_command(workspace: Workspace, event: str) -> None:
+    call_in_process(workspace, patching(event), 1, "codex")
+    with open_audit_log(workspace.roots().state) as store:
+        assert [len(list(store.search(Query(path=path)))) for path in ("src/a.py", "src/b.py", "c.py")] == [1, 1, 0]
+        assert not list(store.search(Query(command="*Patch*")))
+
+
+def test_the_line_that_starts_a_server_is_no_command(workspace: Workspace) -> None:
+    call_in_process(workspace, cursor("beforeMCPExecution", **ASKS), 1)
+    with open_audit_log(workspace.roots().state) as store:
+        assert not list(store.search(Query(command="npx *")))
+        assert list(store.search(Query(text="gh-mcp")))
+
+
+def test_a_call_is_found_by_its_command_on_every_agent(workspace: Workspace) -> None:
+    call_in_process(workspace, windsurf("pre_run_command", command_line="echo hi", cwd="/"), 1, "windsurf")
+    call_in_process(workspace, cline("echo hi", "pwd"), 2, "cline")
+    copilot = {"sessionId": "s", "cwd": "/w", "toolName": "bash", "toolArgs": {"command": "echo hi"}}
+    call_in_process(workspace, copilot, 3, "copilot", "preToolUse")
+    call_in_process(workspace, claude("Bash", command="echo hi"), 4, "claude-code")
+    with open_audit_log(workspace.roots().state) as store:
+        assert len(list(store.search(Query(command="echo *")))) == 4
+
+
+def test_a_secret_in_it_is_not_kept(workspace: Workspace) -> None:
+    found = kept(workspace, "windsurf", windsurf("pre_run_command", command_line=f"echo {SECRET}", cwd="/"))
+    assert get_subject(found).startswith("echo [redacted")
+    assert SECRET not in str(found)
+
+
+def test_what_stands_in_the_payload_under_our_name_is_kept_once(workspace: Workspace) -> None:
+    assert kept(workspace, "claude-code", claude("Bash", command="echo hi"))["detail"]["about"] == {}

