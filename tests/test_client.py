@@ -25,8 +25,10 @@ from typing import NamedTuple
 import pytest
 
 from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
+from trotline.agents import get_agent
 from trotline.config.paths import private_directory
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call
+from trotline.domain.verdicts import Permission
 from trotline.hook.process import OLD_LINE, handle_call
 from trotline.service import cold_path, python_client, wire
 
@@ -563,6 +565,15 @@ def test_a_line_of_an_older_version_goes_cold_with_all_its_words(site: Site, hom
     line = ["--host" if word == "--agent" else word for word in stand_in(site, home, client)]
     went = cold(call(line, b"{}"))
     assert (went.finding, went.words[:2]) == ("unfit", ["--host", "cursor"])
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot"])
+def test_a_line_of_an_older_version_protects_an_agent_that_its_payload_does_not_reveal(agent: str, home: Path) -> None:
+    event = next(name for name, ours in get_agent(agent).events.items() if ours == "preToolUse")
+    argv = ("--host", agent, "--event", event, "--home", str(home))
+    reply, outcome = handle_call(Call(id="1", argv=argv, payload=b"{"), [], guarded=True)
+    assert outcome.decision.verdict.permission is Permission.DENY
+    assert OLD_LINE in reply.stderr
 
 
 def test_a_line_of_an_older_version_that_fails_is_reported_too(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_a_damaged_session_is_an_alarm_and_the_stricter_answer(roots: Roots, use
     engine = _engine(roots)
     engine.dispatch(Stop(conversation_id="c", status="completed"))
     (file,) = (roots.state / "sessions").glob("*.json")
-    for damage in (b"{", b'{"schema": "trotline.engine.session/2"}', b"[]"):
+    for damage in (b"{", b'{"schema": "trotline.session/2"}', b"[]"):
         file.write_bytes(damage)
         outcome = engine.dispatch(Stop(conversation_id="c", status="completed"))
         assert outcome.decision.verdict.follow_up == ""

@@ -887,8 +887,8 @@ def test_a_forgotten_session_counts_from_the_start(workspace: Workspace) -> None
         b"{",
         b"[]",
         b"\xff\xfe",
-        b'{"schema": "trotline.engine.session/2"}',
-        b'{"schema": "trotline.engine.session/1", "env": 5}',
+        b'{"schema": "trotline.session/2"}',
+        b'{"schema": "trotline.session/1", "env": 5}',
     ],
     ids=["empty", "cut", "list", "no text", "newer", "type"],
 )

@@ -18,7 +18,7 @@ from trotline.domain.history import History
 from trotline.domain.ids import hash_name
 from trotline.formats.lazy_regex import lazy_regex
 
-SCHEMA = "trotline.engine.session/1"
+SCHEMA = "trotline.session/1"
 MAX_SESSION_BYTES = 65_536
 MAX_CLAIMS = 16
 """The limit of calls whose follow-up is remembered: a call is repeated at once or never."""
@@ -184,5 +184,6 @@ def _parse_session(path: Path, data: bytes) -> StoredSession:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return StoredSession(SessionState(), f"the session {path} is damaged; clear it to go on")
     if session.schema != SCHEMA:
-        return StoredSession(SessionState(), f"the session {path} was written by a newer version ({session.schema})")
+        problem = f"the session {path} was written by another version ({session.schema}); clear it to go on"
+        return StoredSession(SessionState(), problem)
     return StoredSession(session)

@@ -224,8 +224,10 @@ def parse_arguments(argv: Sequence[str]) -> HookArguments:
 @functools.lru_cache(maxsize=64)
 def _parse_arguments(argv: tuple[str, ...]) -> HookArguments:
     options = dict(zip(argv[::2], argv[1::2], strict=False))
-    alarm = OLD_LINE if OLD_AGENT_OPTION in options and "--agent" not in options else ""
-    return HookArguments(options.get("--agent", ""), options.get("--event", ""), options.get("--home", ""), alarm)
+    old_agent = options.get(OLD_AGENT_OPTION, "")
+    alarm = OLD_LINE if old_agent and "--agent" not in options else ""
+    agent = options.get("--agent", old_agent)
+    return HookArguments(agent, options.get("--event", ""), options.get("--home", ""), alarm)
 
 
 def find_agent(call: Call, arguments: HookArguments) -> Agent:
