@@ -6,6 +6,7 @@ import select
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -257,7 +258,7 @@ def count_query_steps(store: SqliteStore, query: Query) -> int:
 
 
 def read_rows(file: str, table: str, *, as_tuples: bool = False) -> list[Any]:
-    """Read the rows of a table in tests/corpus/FILE.json, for parametrize; `as_tuples` also converts lists in rows."""
+    """Read the rows of a table in tests/corpus/FILE, for parametrize; `as_tuples` also converts lists in rows."""
     rows: list[Any] = read_corpus(file)[table]
     convert = convert_lists if as_tuples else lambda value: value
     return [tuple(map(convert, row)) if isinstance(row, list) else row for row in rows]
@@ -265,9 +266,10 @@ def read_rows(file: str, table: str, *, as_tuples: bool = False) -> list[Any]:
 
 @cache
 def read_corpus(file: str) -> dict[str, Any]:
-    """Read tests/corpus/FILE.json: tables by name."""
-    tables: dict[str, Any] = json.loads((CORPUS / f"{file}.json").read_text("utf-8"))
-    return tables
+    """Read tests/corpus/FILE.json and FILE.toml: tables by name."""
+    json_file, toml_file = CORPUS / f"{file}.json", CORPUS / f"{file}.toml"
+    tables: dict[str, Any] = json.loads(json_file.read_text("utf-8")) if json_file.exists() else {}
+    return {**tables, **tomllib.loads(toml_file.read_text("utf-8"))} if toml_file.exists() else tables
 
 
 def convert_lists(value: Any) -> Any:
