@@ -197,7 +197,7 @@ def test_every_make_target_that_the_documents_name_exists() -> None:
 
 def test_the_conversation_in_the_documents_is_the_one_that_is_played() -> None:
     (shown,) = re.findall(
-        r"^```toml\n(.*?)^```", (ROOT / "docs" / "testing.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
+        r"^```toml\n(.*?)^```", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
     assert shown == (ROOT / "examples" / "workspace" / "project" / "talk.toml").read_text("utf-8")
 

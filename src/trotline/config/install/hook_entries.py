@@ -38,7 +38,7 @@ def build_entries(agent: Agent, layer: str, roots: Roots, version: str = "") -> 
     """Return the files for this agent's hooks in this layer: one file, or one for each event."""
     wiring = agent.wiring
     if wiring is None:
-        raise UsageError(f"{agent.title} has no hooks file that could be written", hint="see docs/sdk.md")
+        raise UsageError(f"{agent.title} has no hooks file that could be written", hint="see docs/python.md")
     if layer not in wiring.files:
         raise UsageError(f"{agent.title} has no {layer} layer", hint=f"it has: {', '.join(wiring.files)}")
     below = {"user": roots.home, "enterprise": roots.system}
