@@ -1,4 +1,4 @@
-"""Rules, lists and waivers: what they say, who may say it, and what happens to one that is wrong."""
+"""Policy rules, lists and waivers: verdicts, authority of layers, and reports of invalid ones."""
 
 import itertools
 import json
@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import CORPUS, read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline.analysis.analyze import flatten_arguments
 from trotline.cli import group
@@ -35,7 +36,7 @@ from trotline.domain.events import (
 )
 from trotline.domain.outcomes import Call, GuardResult, Response
 from trotline.domain.verdicts import Permission
-from trotline.evaluation.explain import run_rule_tests
+from trotline.evaluation.explain import FailedRuleTest, run_rule_tests
 from trotline.evaluation.machine_panel import build_environment, build_panel, build_scanning
 from trotline.guards.guard import RuleAction
 from trotline.policy import conditions
@@ -48,14 +49,14 @@ from trotline.policy.policy_rules import NO_EFFECT, PolicyRule, match_rules
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples" / "policy" / "trotline.toml"
 TODAY = "2026-11-16"
-PROD = """
+PROD_RULE = """
 [[rule]]
 name = "production database is read-only"
 when = 'effects.exists(e, e.kind == "sql" && e.writes && e.target.contains("prod"))'
 deny = "production is read-only for agents; use the staging copy"
 tests = { stop = ["psql prod -c 'delete from users'"], pass = ["psql prod -c 'select 1'"] }
 """
-NO_MAKE = """
+MAKE_RULE = """
 [[rule]]
 name = "no make"
 when = 'effects.exists(e, e.kind == "execute") || event.command.startsWith("make")'
@@ -63,7 +64,7 @@ when = 'effects.exists(e, e.kind == "execute") || event.command.startsWith("make
 """
 
 
-class Machine:
+class PolicyMachine:
     """Four layers, and the guards that read them."""
 
     def __init__(self, root: Path) -> None:
@@ -87,67 +88,75 @@ class Machine:
     def read(self, today: str = TODAY) -> Policies:
         return read_policies(self.roots, [self.project], today=today)
 
-    def raised(self, event: Event, agent: str = "cursor") -> GuardResult:
+    def evaluate(self, event: Event, agent: str = "cursor") -> GuardResult:
         guards = build_panel(self.roots, Sessions(self.roots.state / "sessions"), agent=agent)
         return guards(event, Call(id="call", received_us=1))
 
-    def shell(self, line: str) -> GuardResult:
-        return self.raised(BeforeShell(command=line, cwd=str(self.project), workspace_roots=(str(self.project),)))
+    def evaluate_command(self, line: str) -> GuardResult:
+        return self.evaluate(BeforeShell(command=line, cwd=str(self.project), workspace_roots=(str(self.project),)))
+
+    @property
+    def options(self) -> list[str]:
+        return ["--home", str(self.home), "--system", str(self.system), "--project", str(self.project)]
+
+    def failed_tests(self) -> list[FailedRuleTest]:
+        """Run the tests of all rules in force."""
+        environment, scanning = build_environment(self.roots, [str(self.project)]), build_scanning(self.roots)
+        return [failed for rule in self.read().policy.rules for failed in run_rule_tests(rule, environment, scanning)]
 
     def run(self, *words: str) -> tuple[int, str]:
-        where = ["--home", str(self.home), "--system", str(self.system), "--project", str(self.project)]
         self.system.mkdir(exist_ok=True)
-        done = CliRunner().invoke(group, [*words, *where], standalone_mode=False)
+        done = CliRunner().invoke(group, [*words, *self.options], standalone_mode=False)
         if done.exception is not None:
             raise done.exception
         return done.return_value, done.output
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    return Machine(tmp_path)
+def machine(tmp_path: Path) -> PolicyMachine:
+    return PolicyMachine(tmp_path)
 
 
-def response(heard: GuardResult, author: str) -> Response:
-    return next(one for one in heard.responses if one.author == author)
+def get_response(result: GuardResult, author: str) -> Response:
+    return next(one for one in result.responses if one.author == author)
 
 
-def strictest(heard: GuardResult) -> Permission:
-    return max((one.verdict.permission for one in heard.responses), default=Permission.NONE)
+def get_permission(result: GuardResult) -> Permission:
+    return max((one.verdict.permission for one in result.responses), default=Permission.NONE)
 
 
-# What rules say
+def test_a_rule_denies_with_its_message_name_and_layer(machine: PolicyMachine) -> None:
+    machine.write("user", PROD_RULE)
+    matched = get_response(
+        machine.evaluate_command("psql prod -c 'delete from users'"), "rule production database is read-only"
+    )
+    assert (matched.layer, matched.verdict.permission) == ("user", Permission.DENY)
+    assert "use the staging copy" in matched.verdict.user_message
+    assert machine.evaluate_command("psql prod -c 'select 1'").responses == ()
 
 
-def test_a_rule_denies_with_its_message_name_and_layer(machine: Machine) -> None:
-    machine.write("user", PROD)
-    said = response(machine.shell("psql prod -c 'delete from users'"), "rule production database is read-only")
-    assert (said.layer, said.verdict.permission) == ("user", Permission.DENY)
-    assert "use the staging copy" in said.verdict.user_message
-    assert machine.shell("psql prod -c 'select 1'").responses == ()
-
-
-def test_a_rule_sees_the_same_effects_inside_every_wrapper(machine: Machine) -> None:
-    machine.write("user", PROD)
+def test_a_rule_sees_the_same_effects_inside_every_wrapper(machine: PolicyMachine) -> None:
+    machine.write("user", PROD_RULE)
     for line in (
         "sh -c \"psql prod -c 'drop table t'\"",
         "echo 'drop table t' | sudo psql -d prod",
         "psql prod <<< 'drop table t'",
     ):
         assert (
-            response(machine.shell(line), "rule production database is read-only").verdict.permission is Permission.DENY
+            get_response(machine.evaluate_command(line), "rule production database is read-only").verdict.permission
+            is Permission.DENY
         )
-    assert machine.shell("git commit -m \"psql prod -c 'delete from users'\"").responses == ()
+    assert machine.evaluate_command("git commit -m \"psql prod -c 'delete from users'\"").responses == ()
 
 
-def test_the_message_of_a_project_is_marked(machine: Machine) -> None:
-    machine.write("project", NO_MAKE.format(action="deny"))
-    said = response(machine.shell("make"), "rule no make")
-    assert said.layer == "project"
-    assert said.verdict.agent_message.startswith("this project says: make is deny")
+def test_the_message_of_a_project_is_marked(machine: PolicyMachine) -> None:
+    machine.write("project", MAKE_RULE.format(action="deny"))
+    matched = get_response(machine.evaluate_command("make"), "rule no make")
+    assert matched.layer == "project"
+    assert matched.verdict.agent_message.startswith("this project says: make is deny")
 
 
-def test_rules_see_prompts_tab_agents_users_and_models(machine: Machine) -> None:
+def test_rules_see_prompts_tab_agents_users_and_models(machine: PolicyMachine) -> None:
     machine.write(
         "user",
         """
@@ -166,30 +175,30 @@ events = ["beforeTabFileRead"]
 """,
     )
     prompt = BeforeSubmitPrompt(prompt="the heron", user_email="ann@example.org", model="m1", conversation_id="c")
-    assert strictest(machine.raised(prompt, "codex")) is Permission.DENY
-    assert strictest(machine.raised(prompt, "cursor")) is Permission.NONE
-    assert strictest(machine.raised(BeforeTabFileRead(file_path="/x/finance/a.py"))) is Permission.DENY
-    assert strictest(machine.raised(BeforeTabFileRead(file_path="/x/shop/a.py"))) is Permission.NONE
+    assert get_permission(machine.evaluate(prompt, "codex")) is Permission.DENY
+    assert get_permission(machine.evaluate(prompt, "cursor")) is Permission.NONE
+    assert get_permission(machine.evaluate(BeforeTabFileRead(file_path="/x/finance/a.py"))) is Permission.DENY
+    assert get_permission(machine.evaluate(BeforeTabFileRead(file_path="/x/shop/a.py"))) is Permission.NONE
 
 
-def test_a_message_may_contain_braces(machine: Machine) -> None:
-    machine.write("user", NO_MAKE.format(action="ask").replace("make is ask", "use {path} and {0}"))
-    assert "use {path} and {0}" in response(machine.shell("make"), "rule no make").verdict.user_message
+def test_a_message_may_contain_braces(machine: PolicyMachine) -> None:
+    machine.write("user", MAKE_RULE.format(action="ask").replace("make is ask", "use {path} and {0}"))
+    assert "use {path} and {0}" in get_response(machine.evaluate_command("make"), "rule no make").verdict.user_message
 
 
-def test_a_rule_that_cannot_be_evaluated_asks_with_its_name(machine: Machine) -> None:
+def test_a_rule_that_fails_asks_and_names_itself(machine: PolicyMachine) -> None:
     machine.write("user", '[[rule]]\nname = "far"\nwhen = "effects[40].writes"\nwarn = "w"\n')
-    said = response(machine.shell("ls"), "rule far")
-    assert said.verdict.permission is Permission.ASK
-    assert "could not be asked: index error" in said.verdict.user_message
+    matched = get_response(machine.evaluate_command("ls"), "rule far")
+    assert matched.verdict.permission is Permission.ASK
+    assert "could not be asked: index error" in matched.verdict.user_message
 
 
 def test_a_rule_that_would_take_too_long_asks() -> None:
     loops = "effects.all(a, effects.all(b, effects.all(c, a.kind == b.kind && b.kind == c.kind)))"
     rule = PolicyRule("slow", loops, RuleAction.WARN, "w").with_requirements()
-    (said,) = match_rules([rule], EventFacts(), [Effect(kind="read", path=str(number)) for number in range(300)])
-    assert (said.action, said.effect) == (RuleAction.ASK, NO_EFFECT)
-    assert "budget" in said.reason
+    (match,) = match_rules([rule], EventFacts(), [Effect(kind="read", path=str(number)) for number in range(300)])
+    assert (match.action, match.effect) == (RuleAction.ASK, NO_EFFECT)
+    assert "budget" in match.reason
 
 
 def test_many_slow_rules_ask_once_and_do_not_delay_others() -> None:
@@ -199,96 +208,89 @@ def test_many_slow_rules_ask_once_and_do_not_delay_others() -> None:
         for number in range(100)
     ]
     first = PolicyRule("first", "true", RuleAction.DENY, "no", layer="enterprise").with_requirements()
-    said = match_rules([first, *slow], EventFacts(), [Effect(kind="read", path=str(number)) for number in range(90)])
-    assert said[0].action is RuleAction.DENY
-    assert [one.action for one in said if "more rules" in one.reason] == [RuleAction.ASK]
+    matches = match_rules([first, *slow], EventFacts(), [Effect(kind="read", path=str(number)) for number in range(90)])
+    assert matches[0].action is RuleAction.DENY
+    assert [one.action for one in matches if "more rules" in one.reason] == [RuleAction.ASK]
 
 
-def test_without_the_library_rules_ask_and_are_problems(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_rules_ask_and_are_problems(
+    machine: PolicyMachine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def absent() -> None:
         raise ImportError("cel_expr_python")
 
     monkeypatch.setattr(conditions, "_load_library", absent)
-    machine.write("user", PROD + "# another file than any that was read with it\n")
+    machine.write("user", PROD_RULE + "# another file than any that was read with it\n")
     (problem,) = machine.read().problems
     assert "cel-expr-python" in problem.message
-    assert strictest(machine.shell("psql prod -c 'select 1'")) is Permission.ASK
-    assert strictest(machine.shell("ls")) is Permission.NONE
+    assert get_permission(machine.evaluate_command("psql prod -c 'select 1'")) is Permission.ASK
+    assert get_permission(machine.evaluate_command("ls")) is Permission.NONE
 
 
 @pytest.mark.parametrize("text", ["\ud800", "\0", "é" * 10, "'\"\\"])
-def test_no_text_of_an_agent_breaks_a_rule(text: str) -> None:
+def test_odd_texts_do_not_break_a_rule(text: str) -> None:
     rule = PolicyRule(
         "r", 'event.command.contains("zzz") || effects.exists(e, e.path == "zzz")', RuleAction.DENY, "m"
     ).with_requirements()
     assert match_rules([rule], EventFacts(command=text, group=(text,)), [Effect(kind="read", path=text)]) == []
 
 
-FEW = st.sampled_from(["true", "false", "effects[9].writes", "effects.exists(e, e.writes) // why", "surface == 'Tab'"])
+SAMPLE_CONDITIONS = st.sampled_from(
+    ["true", "false", "effects[9].writes", "effects.exists(e, e.writes) // why", "surface == 'Tab'"]
+)
 
 
-@given(st.lists(FEW, max_size=60), st.booleans())
-def test_rules_in_a_batch_match_as_each_does_alone(several: list[str], writes: bool) -> None:
+@given(st.lists(SAMPLE_CONDITIONS, max_size=60), st.booleans())
+def test_rules_in_a_batch_match_as_each_does_alone(conditions: list[str], writes: bool) -> None:
     effects = [Effect(kind="write", writes=writes)]
-    asked = [
-        PolicyRule(str(number), when, RuleAction.DENY, "m").with_requirements() for number, when in enumerate(several)
+    rules = [
+        PolicyRule(str(number), when, RuleAction.DENY, "m").with_requirements()
+        for number, when in enumerate(conditions)
     ]
-    alone = [one for rule in asked for one in match_rules([rule], EventFacts(), effects)]
-    together = match_rules(asked, EventFacts(), effects)
+    alone = [one for rule in rules for one in match_rules([rule], EventFacts(), effects)]
+    together = match_rules(rules, EventFacts(), effects)
     assert [(one.guard, one.action) for one in together] == [(one.guard, one.action) for one in alone]
 
 
-LOOKED_FOR = ("ls", "secret", "staff", "statement", "id")
-ASKS = ["{} == '{}'", "{}.startsWith('{}')", "{}.contains('{}')", "{} in ['{}', 'x']", "{} == '{}' && agent != 'x'"]
-PARTS = st.builds(str.format, st.sampled_from(ASKS), st.just("x"), st.sampled_from(LOOKED_FOR))
-SOMEWHERE = st.sampled_from(["programs", "arguments", "before", "group", "[event.command]", "[agent]", "[surface]"])
+SEARCHED_TEXTS = ("ls", "secret", "staff", "statement", "id")
+COMPARISONS = [
+    "{} == '{}'",
+    "{}.startsWith('{}')",
+    "{}.contains('{}')",
+    "{} in ['{}', 'x']",
+    "{} == '{}' && agent != 'x'",
+]
+PARTS = st.builds(str.format, st.sampled_from(COMPARISONS), st.just("x"), st.sampled_from(SEARCHED_TEXTS))
+COLLECTIONS = st.sampled_from(["programs", "arguments", "before", "group", "[event.command]", "[agent]", "[surface]"])
 
 
-@given(SOMEWHERE, PARTS, st.lists(st.sampled_from(LOOKED_FOR), min_size=8, max_size=8))
-def test_a_rule_is_evaluated_wherever_its_required_texts_occur(where: str, part: str, said: list[str]) -> None:
-    command, agent, surface, program, earlier, group, name, value = said
-    about = EventFacts(
+@given(COLLECTIONS, PARTS, st.lists(st.sampled_from(SEARCHED_TEXTS), min_size=8, max_size=8))
+def test_a_rule_is_evaluated_wherever_its_required_texts_occur(where: str, part: str, values: list[str]) -> None:
+    command, agent, surface, program, earlier, group, name, value = values
+    facts = EventFacts(
         command=command, agent=agent, surface=surface, programs=(program,), before=(earlier,), group=(group,)
     )
     rule = PolicyRule("r", f"{where}.exists(x, {part})", RuleAction.DENY, "m").with_requirements()
-    asked = [
-        match_rules([one], about._replace(arguments={name: value}), [Effect(kind="read", path="a")])
+    matches = [
+        match_rules([one], facts._replace(arguments={name: value}), [Effect(kind="read", path="a")])
         for one in (rule, rule._replace(required_texts=()))
     ]
-    assert len(asked[0]) == len(asked[1])
-
-
-# What is wrong with conditions
+    assert len(matches[0]) == len(matches[1])
 
 
 @pytest.mark.parametrize(
-    "condition, at, says",
-    [
-        ('effects.exists(e, e.knd == "sql")', "knd", "did you mean `kind`"),
-        ('usr == "x"', "usr", "did you mean `user`"),
-        ('event.target == "x"', "target", "an event has no `target`"),
-        ('findings.exists(f, f.verb == "x")', "verb", "a finding has no `verb`"),
-        ("effects.exists(e, e.kind == 3)", "==", "cannot be applied to string and int"),
-        ("effects.exists(e, e.writes.contains('x'))", "contains", "cannot be applied to bool and string"),
-        ("effects.exists(e, e.path.endswith('x'))", "endswith", "did you mean `endsWith`"),
-        ('effects.exists(e, e.kind() == "x")', "kind", "is a field and not a function"),
-        ('effects.exists(e, e["kind"] == "x")', "[", "cannot be applied to"),
-        ('effects.exists(e, e.path.matches("a(b"))', '"a(b"', "no pattern: invalid regular expression"),
-        ("size(effects)", "size", "true or false; this is of type int"),
-        ("effects.exists(e, e.writes", "", "cannot be read"),
-        ("(" * 100 + "true" + ")" * 100, "(", "cannot be read"),
-        ("true ||" * 1000 + "true", "true", "at most"),
-    ],
+    "condition, at, expected_text",
+    [*read_rows("policy_rules", "condition_faults"), ("true ||" * 1000 + "true", "true", "at most")],
 )
-def test_a_fault_in_a_condition_has_its_position(condition: str, at: str, says: str) -> None:
+def test_a_fault_in_a_condition_has_a_position(condition: str, at: str, expected_text: str) -> None:
     fault = check_condition(condition)
     assert fault is not None
-    assert says in f"{fault.message} {fault.hint}"
+    assert expected_text in f"{fault.message} {fault.hint}"
     assert condition.startswith(at, fault.start)
 
 
 @pytest.mark.parametrize("quote", ["'", '"', "'''\n", '"""'])
-def test_a_problem_has_the_position_of_the_token_in_the_file(machine: Machine, quote: str) -> None:
+def test_a_problem_has_the_position_of_the_token_in_the_file(machine: PolicyMachine, quote: str) -> None:
     when = f"when = {quote}effects.exists(e, e.wrtes){quote.strip()}"
     text = f"# one\n\n[[rule]]\nname = 'x'\ndeny = 'no [[rule]]'\n{when}\n"
     file = machine.write("user", text)
@@ -299,15 +301,17 @@ def test_a_problem_has_the_position_of_the_token_in_the_file(machine: Machine, q
     assert problem.hint == "did you mean `writes`?"
 
 
-def test_a_wrong_rule_leaves_the_others_in_force_and_warns_in_the_next_verdict(machine: Machine) -> None:
-    machine.write("user", PROD.replace("e.writes", "e.wrtes").replace("production database", "bad") + PROD)
-    heard = machine.shell("psql prod -c 'delete from users'")
-    assert response(heard, "rule production database is read-only").verdict.permission is Permission.DENY
-    assert any("rule `bad is read-only` is not in force" in warning for warning in response(heard, "policy").warnings)
+def test_an_invalid_rule_is_skipped_and_warned_about(machine: PolicyMachine) -> None:
+    machine.write("user", PROD_RULE.replace("e.writes", "e.wrtes").replace("production database", "bad") + PROD_RULE)
+    result = machine.evaluate_command("psql prod -c 'delete from users'")
+    assert get_response(result, "rule production database is read-only").verdict.permission is Permission.DENY
+    assert any(
+        "rule `bad is read-only` is not in force" in warning for warning in get_response(result, "policy").warnings
+    )
 
 
-def fields_of(condition: str) -> list[tuple[int, int]]:
-    """Where a condition names a variable or a field of a record."""
+def find_fields(condition: str) -> list[tuple[int, int]]:
+    """Return start and end of each variable and record field in a condition."""
     known = {name for its in RECORDS.values() for name in its}
     words = tokenize(condition)
     found = [(word.start, word.end) for word in find_members(words, called=False) if word.text in known]
@@ -321,7 +325,7 @@ CONDITIONS = [rule["when"] for file in EXAMPLES for rule in tomllib.loads(file.r
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_one_wrong_character_in_a_name_is_found_in_every_example_rule(condition: str) -> None:
     assert check_condition(condition) is None
-    places = set(fields_of(condition))
+    places = set(find_fields(condition))
     assert places
     for start, end in places:
         name = condition[start:end]
@@ -334,51 +338,19 @@ def test_one_wrong_character_in_a_name_is_found_in_every_example_rule(condition:
 
 
 @pytest.mark.parametrize(
-    "condition, wanted",
-    [
-        ('effects.exists(e, e.kind == "sql" && e.writes)', {"sql"}),
-        ('effects.exists(e, e.kind in ["send", "fetch"] && (e.writes || e.recursive))', {"send", "fetch"}),
-        ('effects.exists(e, e.kind == "sql") && surface == "Tab"', {"sql"}),
-        ('effects.exists(e, e.kind == "sql" || e.writes)', set()),
-        ('effects.exists(e, e.kind == "sql") || true', set()),
-        ('effects.exists(e, e.kind == "sql") == false', set()),
-        ('effects.exists(e, e.kind == "sql") ? true : false', set()),
-        ('effects.exists(e, (e.kind == "sql" && e.writes))', set()),
-        ('effects.exists(e, e.kind == "s\\x71l")', set()),
-        ('!effects.exists(e, e.kind == "sql")', set()),
-        ('effects.exists(e, e.kind in ["a", user])', set()),
-    ],
+    "condition, expected",
+    read_rows("policy_rules", "required_kinds"),
 )
-def test_required_kinds_are_found_only_if_they_are_certain(condition: str, wanted: set[str]) -> None:
-    assert find_required_kinds(tokenize(condition)) == wanted
+def test_required_kinds_are_found_only_if_they_are_certain(condition: str, expected: list[str]) -> None:
+    assert find_required_kinds(tokenize(condition)) == set(expected)
 
 
 @pytest.mark.parametrize(
-    "condition, wanted",
-    [
-        ('effects.exists(e, e.kind == "sql" && e.target.contains("prod"))', ("sql", "prod")),
-        ('event.command.startsWith("npm ") && surface == "Tab"', ("npm ", "Tab")),
-        ('effects.exists(e, e.kind in ["send", "fetch"] && e.agent.endsWith(".ru"))', (".ru",)),
-        ('effects.exists(e, e.path.matches("^/etc") && e.verb == "rm")', ("rm",)),
-        ('event.command.contains("a") || user == "b"', ()),
-        ('!event.command.contains("a")', ()),
-        ('event.command != "a"', ()),
-        ('event.command.contains("a") == false', ()),
-        ('event.command.contains("a") == event.prompt.contains("b")', ()),
-        ('event.command.contains("a") ? false : true', ()),
-        ('effects.all(e, e.kind == "sql")', ()),
-        ('effects.exists_one(e, e.kind == "sql")', ()),
-        ('effects.filter(e, e.kind == "sql").size() == 0', ()),
-        ('effects.map(e, e.kind == "sql").size() == 0', ()),
-        ("event.command.contains('\\x61')", ()),
-        ("event.command.contains(r'a')", ()),
-        ("'a' == user", ()),
-        ('event.command.contains("a") in [event.prompt.contains("b")]', ()),
-        ('"abc".contains(user) && user.contains("x")', ("x",)),
-    ],
+    "condition, expected",
+    read_rows("policy_rules", "required_texts"),
 )
-def test_required_texts_are_found_only_if_they_are_certain(condition: str, wanted: tuple[str]) -> None:
-    assert find_required_texts(tokenize(condition)) == wanted
+def test_required_texts_are_found_only_if_they_are_certain(condition: str, expected: list[str]) -> None:
+    assert find_required_texts(tokenize(condition)) == tuple(expected)
 
 
 PARTS = st.sampled_from(
@@ -420,9 +392,6 @@ def test_skipping_a_rule_never_changes_its_matches(
     assert [one.action for one in whole] == [one.action for one in quick]
 
 
-# Authority
-
-
 @pytest.mark.parametrize(
     "high, low, first, second",
     [
@@ -432,14 +401,16 @@ def test_skipping_a_rule_never_changes_its_matches(
         if high != low
     ],
 )
-def test_of_two_layers_the_stricter_rule_holds(machine: Machine, high: str, low: str, first: str, second: str) -> None:
-    machine.write(high, NO_MAKE.format(action=first))
-    machine.write(low, NO_MAKE.format(action=second))
-    read, heard = machine.read(), machine.shell("make")
+def test_of_two_layers_the_stricter_rule_holds(
+    machine: PolicyMachine, high: str, low: str, first: str, second: str
+) -> None:
+    machine.write(high, MAKE_RULE.format(action=first))
+    machine.write(low, MAKE_RULE.format(action=second))
+    read, result = machine.read(), machine.evaluate_command("make")
     assert read.problems == ()
     words = {"deny": Permission.DENY, "ask": Permission.ASK, "warn": Permission.NONE}
-    assert strictest(heard) is max(words[first], words[second])
-    assert {one.layer for one in heard.responses} == {high, low}
+    assert get_permission(result) is max(words[first], words[second])
+    assert {one.layer for one in result.responses} == {high, low}
 
 
 LIST = "[lists]\n{name} = ['{value}']\n"
@@ -458,8 +429,8 @@ WAIVER = "[[waiver]]\nguard = '{guard}'\nrule = '{rule}'\nuntil = {until}\nowner
         (WAIVER.format(guard="credentials", rule="by name", until="2030-01-01"), False),
     ],
 )
-def test_a_project_may_only_be_stricter(machine: Machine, layer: str, text: str, only_raises: bool) -> None:
-    row = next(row.name for guard in rules_of("credentials") for row in guard if not row.mandatory)
+def test_a_project_may_only_be_stricter(machine: PolicyMachine, layer: str, text: str, only_raises: bool) -> None:
+    row = next(row.name for guard in get_guard_rules("credentials") for row in guard if not row.mandatory)
     machine.write(layer, text.replace("by name", row))
     read = machine.read()
     in_force = bool(read.policy.lists or read.policy.waivers)
@@ -467,7 +438,7 @@ def test_a_project_may_only_be_stricter(machine: Machine, layer: str, text: str,
     assert bool(read.problems) is not in_force
 
 
-def rules_of(name: str) -> list[Any]:
+def get_guard_rules(name: str) -> list[Any]:
     from trotline.guards import load_guards
 
     return [guard.rules for guard in load_guards() if guard.name == name]
@@ -476,7 +447,7 @@ def rules_of(name: str) -> list[Any]:
 @pytest.mark.parametrize("setter", ["", "preset = 'strict'\n", "[guards]\ndatabases = 'enforce'\n"])
 @pytest.mark.parametrize("higher, waiving", [("enterprise", "team"), ("enterprise", "user"), ("team", "user")])
 def test_a_layer_cannot_waive_what_a_higher_layer_has_set(
-    machine: Machine, setter: str, higher: str, waiving: str
+    machine: PolicyMachine, setter: str, higher: str, waiving: str
 ) -> None:
     waiver = WAIVER.format(guard="databases", rule="gone", until="2026-12-31")
     machine.write(higher, setter)
@@ -491,69 +462,53 @@ def test_a_layer_cannot_waive_what_a_higher_layer_has_set(
     assert machine.read().policy.waivers
 
 
-# Waivers
-
-
-def test_a_waiver_turns_a_stop_into_a_warning_with_owner_and_day(machine: Machine) -> None:
+def test_a_waiver_turns_a_stop_into_a_warning_with_owner_and_day(machine: PolicyMachine) -> None:
     line = "psql shop -c 'delete from users'"
-    assert strictest(machine.shell(line)) is Permission.ASK
+    assert get_permission(machine.evaluate_command(line)) is Permission.ASK
     machine.write("user", WAIVER.format(guard="databases", rule="gone", until="2099-12-31"))
-    heard = machine.shell(line)
-    assert strictest(heard) is Permission.NONE
-    assert any("waived until 2099-12-31 by ann" in warning for warning in response(heard, "databases").warnings)
+    result = machine.evaluate_command(line)
+    assert get_permission(result) is Permission.NONE
+    assert any("waived until 2099-12-31 by ann" in warning for warning in get_response(result, "databases").warnings)
 
 
-def test_a_waiver_holds_on_its_last_day_and_not_after(machine: Machine) -> None:
+def test_a_waiver_holds_on_its_last_day_and_not_after(machine: PolicyMachine) -> None:
     machine.write("user", WAIVER.format(guard="databases", rule="gone", until="2026-11-16"))
     assert len(machine.read("2026-11-16").policy.waivers) == 1
     after = machine.read("2026-11-17")
     assert after.policy.waivers == ()
     assert "has ended" in after.problems[0].message
-    assert read_policies(machine.roots).policy.waivers == (), "who does not know the date has none"
+    assert read_policies(machine.roots).policy.waivers == (), "no waiver applies without a date"
 
 
-def test_a_mandatory_rule_cannot_be_waived(machine: Machine) -> None:
-    mandatory = [rule.name for rules in rules_of("deletion") for rule in rules if rule.mandatory]
+def test_a_mandatory_rule_cannot_be_waived(machine: PolicyMachine) -> None:
+    mandatory = [rule.name for rules in get_guard_rules("deletion") for rule in rules if rule.mandatory]
     for name in mandatory:
         machine.write("user", WAIVER.format(guard="deletion", rule=name, until="2099-12-31"))
         assert "is mandatory" in machine.read().problems[0].message
     assert mandatory
-    assert strictest(machine.shell("rm -rf ~")) is Permission.DENY
-
-
-# Lists
+    assert get_permission(machine.evaluate_command("rm -rf ~")) is Permission.DENY
 
 
 @pytest.mark.parametrize(
-    "lists, line, wanted",
-    [
-        ("deny_packages = ['pkg:npm/left-pad']", "npm install left-pad", Permission.DENY),
-        ("deny_packages = ['pkg:npm/left-pad']", "npm install left-pad@1.3.0", Permission.DENY),
-        ("deny_packages = ['pkg:npm/left-pad']", "npm uninstall left-pad", Permission.NONE),
-        ("deny_packages = ['pkg:npm/left-pad']", "npm install right-pad", Permission.NONE),
-        ("deny_packages = ['pkg:pypi/*-nightly']", "pip install torch-nightly", Permission.DENY),
-        ("deny_hosts = ['*.paste.example']", "curl https://a.paste.example/x", Permission.DENY),
-        ("deny_hosts = ['*.paste.example']", "curl https://paste.example.org/x", Permission.NONE),
-        ("allow_hosts = ['*.example.org']", "curl https://docs.example.org/x", Permission.NONE),
-        ("allow_hosts = ['*.example.org']", "curl https://docs.example.com/x", Permission.DENY),
-        ("allow_hosts = ['*.example.org']", "curl http://localhost:8000/x", Permission.NONE),
-        ("allow_hosts = ['*.example.org']", "curl https://$SOMEWHERE/x", Permission.ASK),
-    ],
+    "lists, line, expected",
+    read_rows("policy_rules", "lists"),
 )
 def test_lists_match_names_and_ask_about_unknown_names(
-    machine: Machine, lists: str, line: str, wanted: Permission
+    machine: PolicyMachine, lists: str, line: str, expected: str
 ) -> None:
     machine.write("user", f"[lists]\n{lists}\n")
-    assert strictest(machine.shell(line)) is wanted
+    assert get_permission(machine.evaluate_command(line)) is Permission[expected]
 
 
-def test_an_mcp_tool_is_listed_by_server_and_tool(machine: Machine) -> None:
+def test_an_mcp_tool_is_listed_by_server_and_tool(machine: PolicyMachine) -> None:
     machine.write("user", "[lists]\nallow_mcp = ['files:*', 'db:query']\ndeny_mcp = ['files:delete']\n")
-    said = {
-        name: strictest(machine.raised(BeforeMCP(mcp_server_name=name.split(":")[0], tool_name=name.split(":")[1])))
+    permissions = {
+        name: get_permission(
+            machine.evaluate(BeforeMCP(mcp_server_name=name.split(":")[0], tool_name=name.split(":")[1]))
+        )
         for name in ("files:read", "db:query", "db:drop", "other:query", "files:delete")
     }
-    assert [name for name, word in said.items() if word is Permission.DENY] == [
+    assert [name for name, word in permissions.items() if word is Permission.DENY] == [
         "db:drop",
         "other:query",
         "files:delete",
@@ -561,67 +516,62 @@ def test_an_mcp_tool_is_listed_by_server_and_tool(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize(
-    "lists, tool, wanted",
-    [
-        ("allow_mcp = ['files:*', 'db:query']", "MCP:query", Permission.NONE),
-        ("allow_mcp = ['db:query']", "MCP:drop", Permission.DENY),
-        ("allow_mcp = ['db:query']", "MCP:other:query", Permission.DENY),
-        ("deny_mcp = ['git*:delete_*']", "MCP:delete_it", Permission.NONE),
-        ("deny_mcp = ['*delete_it']", "MCP:delete_it", Permission.DENY),
-    ],
+    "lists, tool, expected",
+    read_rows("policy_rules", "mcp_lists"),
 )
 def test_before_an_event_names_the_server_only_certain_matches_count(
-    machine: Machine, lists: str, tool: str, wanted: Permission
+    machine: PolicyMachine, lists: str, tool: str, expected: str
 ) -> None:
     machine.write("user", f"[lists]\n{lists}\n")
-    assert strictest(machine.raised(PreToolUse(tool_name=tool, tool_input={}))) is wanted
+    assert get_permission(machine.evaluate(PreToolUse(tool_name=tool, tool_input={}))) is Permission[expected]
 
 
-def test_a_tool_without_a_server_is_denied_by_an_allow_list_and_asked_about_by_a_deny_list(machine: Machine) -> None:
+def test_a_tool_without_a_server_is_denied_by_an_allow_list_and_asks_for_a_deny_list(machine: PolicyMachine) -> None:
     machine.write("user", "[lists]\nallow_mcp = ['db:query']\n")
-    assert strictest(machine.raised(BeforeMCP(tool_name="query"))) is Permission.DENY
+    assert get_permission(machine.evaluate(BeforeMCP(tool_name="query"))) is Permission.DENY
     machine.write("user", "[lists]\ndeny_mcp = ['db:query']\n")
-    assert strictest(machine.raised(BeforeMCP(tool_name="query"))) is Permission.ASK
-    assert strictest(machine.raised(PreToolUse(tool_name="MCP:query"), agent="claude-code")) is Permission.ASK
-    assert strictest(machine.raised(BeforeMCP(tool_name="read"))) is Permission.NONE
+    assert get_permission(machine.evaluate(BeforeMCP(tool_name="query"))) is Permission.ASK
+    assert get_permission(machine.evaluate(PreToolUse(tool_name="MCP:query"), agent="claude-code")) is Permission.ASK
+    assert get_permission(machine.evaluate(BeforeMCP(tool_name="read"))) is Permission.NONE
 
 
-def test_a_tool_whose_server_is_never_named_does_not_pass(machine: Machine) -> None:
+def test_a_tool_without_a_named_server_does_not_pass(machine: PolicyMachine) -> None:
     machine.write("user", "[lists]\nallow_mcp = ['db:query']\n")
     guards = build_panel(machine.roots, Sessions(machine.roots.state / "sessions"), agent="cursor")
     shared: Any = {"conversation_id": "c", "generation_id": "g", "tool_input": {}}
     before = guards(PreToolUse(tool_name="MCP:query", **shared), Call(id="1", received_us=1))
     then = guards(BeforeMCP(tool_name="query", **shared), Call(id="2", received_us=2))
-    assert (strictest(before), strictest(then)) == (Permission.NONE, Permission.DENY)
+    assert (get_permission(before), get_permission(then)) == (Permission.NONE, Permission.DENY)
 
 
-def test_sub_agents_are_listed_by_their_type(machine: Machine) -> None:
+def test_sub_agents_are_listed_by_their_type(machine: PolicyMachine) -> None:
     machine.write("user", "[lists]\nallow_subagents = ['explore', 'general*']\ndeny_subagents = ['generalShell']\n")
-    kinds_of = ("explore", "generalPurpose", "generalShell", "shell")
-    said = [strictest(machine.raised(SubagentStart(subagent_type=kind))) for kind in kinds_of]
-    assert said == [Permission.NONE, Permission.NONE, Permission.DENY, Permission.DENY]
+    kinds = ("explore", "generalPurpose", "generalShell", "shell")
+    permissions = [get_permission(machine.evaluate(SubagentStart(subagent_type=kind))) for kind in kinds]
+    assert permissions == [Permission.NONE, Permission.NONE, Permission.DENY, Permission.DENY]
 
 
-# Programs and arguments
-
-
-def test_a_rule_sees_every_program_of_a_command_and_no_tool_of_the_agent(machine: Machine) -> None:
+def test_a_rule_sees_every_program_of_a_command_and_no_tool_of_the_agent(machine: PolicyMachine) -> None:
     machine.write("user", "[[rule]]\nname = 'p'\nwhen = '\"jq\" in programs || \"…\" in programs'\nask = 'p'\n")
     asks = ["jq . a", "xargs jq < a", "bash -c 'echo $(jq . a)'", "$X . a", "sudo env A=1 /usr/bin/jq ."]
-    assert [strictest(machine.shell(line)) for line in asks] == [Permission.ASK] * 5
-    assert strictest(machine.shell("echo jq")) is Permission.NONE
-    assert strictest(machine.raised(BeforeMCP(tool_name="jq"))) is Permission.NONE
-    assert strictest(machine.raised(BeforeMCP(tool_name="run", tool_input={"command": "jq ."}))) is Permission.ASK
+    assert [get_permission(machine.evaluate_command(line)) for line in asks] == [Permission.ASK] * 5
+    assert get_permission(machine.evaluate_command("echo jq")) is Permission.NONE
+    assert get_permission(machine.evaluate(BeforeMCP(tool_name="jq"))) is Permission.NONE
+    assert (
+        get_permission(machine.evaluate(BeforeMCP(tool_name="run", tool_input={"command": "jq ."}))) is Permission.ASK
+    )
 
 
-@pytest.mark.parametrize("given_as", [lambda given: given, json.dumps])
-def test_a_rule_sees_arguments_by_their_names(machine: Machine, given_as: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("convert", [lambda given: given, json.dumps])
+def test_a_rule_sees_arguments_by_their_names(machine: PolicyMachine, convert: Callable[[Any], Any]) -> None:
     condition = '"filter.labels.1" in arguments && arguments["filter.labels.1"] == "2" && arguments["all"] == "true"'
     machine.write("user", f"[[rule]]\nname = 'a'\nwhen = '{condition}'\ndeny = 'a'\n")
-    asked = {"filter": {"labels": ["x", 2]}, "all": True, "none": None}
-    assert strictest(machine.raised(BeforeMCP(tool_name="list", tool_input=given_as(asked)))) is Permission.DENY
-    assert strictest(machine.raised(PreToolUse(tool_name="MCP:list", tool_input=asked))) is Permission.DENY
-    assert strictest(machine.raised(BeforeMCP(tool_name="list", tool_input={"all": True}))) is Permission.NONE
+    tool_input = {"filter": {"labels": ["x", 2]}, "all": True, "none": None}
+    assert (
+        get_permission(machine.evaluate(BeforeMCP(tool_name="list", tool_input=convert(tool_input)))) is Permission.DENY
+    )
+    assert get_permission(machine.evaluate(PreToolUse(tool_name="MCP:list", tool_input=tool_input))) is Permission.DENY
+    assert get_permission(machine.evaluate(BeforeMCP(tool_name="list", tool_input={"all": True}))) is Permission.NONE
 
 
 def test_arguments_without_a_name_get_one() -> None:
@@ -635,115 +585,59 @@ def test_arguments_without_a_name_get_one() -> None:
 
 @given(st.text(alphabet="ab*", min_size=1, max_size=8), st.text(alphabet="ab", max_size=8))
 def test_only_a_star_is_special_in_a_pattern(pattern: str, name: str) -> None:
-    wanted = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
-    assert (name in build_list("deny_mcp", "user", [pattern])) is wanted
-
-
-# Files
+    expected = re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), name) is not None
+    assert (name in build_list("deny_mcp", "user", [pattern])) is expected
 
 
 @pytest.mark.parametrize(
-    "text, says",
-    [
-        ("rule = 3", "a list of tables"),
-        ("[[rule]]\nname = 'a'\nwhen = 'true'", "says one of deny, ask, warn"),
-        ("[[rule]]\nname = 'a'\nwhen = 'true'\ndeny = 'x'\nask = 'y'", "says one of"),
-        ("[[rule]]\nwhen = 'true'\ndeny = 'x'", "needs `name`"),
-        ("[[rule]]\nname = 'a'\ndeny = 'x'", "needs `when`"),
-        ("[[rule]]\nname = 'a'\nwen = 'true'\ndeny = 'x'", "did you mean `when`"),
-        ("[[rule]]\nname = 'a'\nwhen = 'true'\ndeny = 'x'\nevents = ['beforeShell']", "beforeShellExecution"),
-        ("[[rule]]\nname = 'a'\nwhen = 'true'\ndeny = 'x'\ntests = { stops = [] }", "did you mean `stop`"),
-        (
-            "[[rule]]\nname = 'a'\nwhen = 'true'\ndeny = 'x'\ntests = { stop = 'ls' }",
-            "a list of command lines and events",
-        ),
-        ("[lists]\ndeny_host = ['x']", "did you mean `deny_hosts`"),
-        ("[lists]\ndeny_hosts = 'x'", "a list of texts"),
-        (WAIVER.format(guard="deletoin", rule="x", until="2030-01-01"), "did you mean `deletion`"),
-        (WAIVER.format(guard="databases", rule="gon", until="2030-01-01"), "did you mean `gone`"),
-        (WAIVER.format(guard="databases", rule="gone", until="'soon'"), "its last day"),
-        (WAIVER.format(guard="databases", rule="gone", until="2030-01-01").replace("owner", "own"), "has no `own`"),
-    ],
+    "text, expected_text",
+    read_rows("policy_rules", "invalid_parts"),
 )
-def test_an_invalid_part_is_a_problem_and_not_in_force(machine: Machine, text: str, says: str) -> None:
+def test_an_invalid_part_is_a_problem_and_not_in_force(machine: PolicyMachine, text: str, expected_text: str) -> None:
     machine.write("user", text)
     read = machine.read()
-    assert says in " ".join(f"{problem.message} {problem.hint}" for problem in read.problems)
+    assert expected_text in " ".join(f"{problem.message} {problem.hint}" for problem in read.problems)
     assert (read.policy.rules, read.policy.lists, read.policy.waivers) == ((), (), ())
     assert all(problem.place.line for problem in read.problems)
 
 
 @given(st.text(alphabet=string.printable, max_size=80))
-def test_no_text_breaks_the_reading_of_a_condition(text: str) -> None:
+def test_any_text_can_be_checked_as_a_condition(text: str) -> None:
     fault = check_condition(text)
     assert fault is None or fault.message
 
 
-def test_the_example_is_valid_and_passes_its_own_tests(machine: Machine) -> None:
+def test_the_example_is_valid_and_passes_its_own_tests(machine: PolicyMachine) -> None:
     machine.write("user", EXAMPLE.read_text("utf-8"))
     read = machine.read()
     assert read.problems == ()
     assert len(read.policy.rules) >= 8
-    workspace = build_environment(machine.roots, [str(machine.project)])
-    scanning = build_scanning(machine.roots)
-    assert [failed for rule in read.policy.rules for failed in run_rule_tests(rule, workspace, scanning)] == []
+    assert machine.failed_tests() == []
     assert sum(len(rule.stop) for rule in read.policy.rules) >= 6
 
 
 GITHUB = fill_template(SECRET_TEMPLATES["github-personal-token"], "policy")
-EVENT_TESTS = """[[rule]]
-name = "no code names"
-when = 'event.prompt.contains("Falcon")'
-deny = "that name stays here"
-events = ["beforeSubmitPrompt"]
-[rule.tests]
-stop = [{ event = "beforeSubmitPrompt", prompt = "what is Falcon" }]
-pass = [{ event = "beforeSubmitPrompt", prompt = "what is a falcon" }, "echo Falcon"]
-
-[[rule]]
-name = "no secrets to that server"
-when = 'event.tool == "post" && findings.exists(f, f.scanner == "secrets")'
-ask = "a secret would be sent"
-[rule.tests]
-stop = [{ event = "beforeMCPExecution", tool_name = "post", tool_input = { text = "SECRET" } }]
-pass = [{ event = "beforeMCPExecution", tool_name = "post", tool_input = { text = "hello" } }]
-
-[[rule]]
-name = "outputs"
-when = 'findings.exists(f, f.scanner == "secrets")'
-deny = "a secret came back"
-events = ["postToolUse"]
-[rule.tests]
-stop = [{ event = "postToolUse", tool_name = "MCP:a:b", tool_output = "SECRET" }]
-""".replace("SECRET", GITHUB)
+EVENT_TESTS = (CORPUS / "policy" / "event_tests.toml").read_text("utf-8").replace("SECRET", GITHUB)
 
 
-def test_tests_of_rules_may_be_events(machine: Machine) -> None:
+def test_tests_of_rules_may_be_events(machine: PolicyMachine) -> None:
     machine.write("user", EVENT_TESTS)
-    read = machine.read()
-    assert read.problems == ()
-    workspace, scanning = build_environment(machine.roots, [str(machine.project)]), build_scanning(machine.roots)
-    assert [one for rule in read.policy.rules for one in run_rule_tests(rule, workspace, scanning)] == []
+    assert machine.read().problems == ()
+    assert machine.failed_tests() == []
     machine.write("user", EVENT_TESTS.replace('Falcon")', 'Eagle")'))
-    (failed,) = [one for rule in machine.read().policy.rules for one in run_rule_tests(rule, workspace, scanning)]
+    (failed,) = machine.failed_tests()
     assert (failed.rule, failed.wanted, failed.got) == ("no code names", "it should speak", "it is silent")
     assert "what is Falcon" in failed.line
 
 
 @pytest.mark.parametrize(
-    "test, says",
-    [
-        ('{ event = "beforePrompt", prompt = "x" }', "rules are not asked about `beforePrompt`"),
-        ('{ prompt = "x" }', "it needs `event`"),
-        ('{ event = "beforeSubmitPrompt", prompt = 2026-01-01 }', "texts, numbers, lists and objects only"),
-        ('{ event = "beforeSubmitPrompt", prompt = 5 }', "a test is no event"),
-        ("5", "must be a list of command lines and events"),
-    ],
+    "test, expected_text",
+    read_rows("policy_rules", "invalid_tests"),
 )
-def test_a_test_that_is_no_event_is_a_problem(machine: Machine, test: str, says: str) -> None:
+def test_an_invalid_test_is_a_problem(machine: PolicyMachine, test: str, expected_text: str) -> None:
     file = machine.write("user", f'[[rule]]\nname = "n"\nwhen = "true"\ndeny = "d"\ntests = {{ stop = [{test}] }}\n')
     (problem,) = machine.read().problems
-    assert says in problem.message
+    assert expected_text in problem.message
     assert (problem.place.file, problem.place.line) == (str(file), 5)
 
 
@@ -757,13 +651,10 @@ def test_the_schema_accepts_the_example_and_rejects_a_rule_without_action() -> N
     assert not checker.is_valid({"lists": {"deny_host": []}})
 
 
-# The command
-
-
-def test_check_lists_the_problems_of_all_layers(machine: Machine) -> None:
+def test_check_lists_the_problems_of_all_layers(machine: PolicyMachine) -> None:
     assert machine.run("check")[0] == 0
-    machine.write("user", PROD)
-    machine.write("project", PROD.replace("e.writes", "e.write"))
+    machine.write("user", PROD_RULE)
+    machine.write("project", PROD_RULE.replace("e.writes", "e.write"))
     code, text = machine.run("check")
     assert code == 1
     assert f"{machine.files['project']}  (configuration)\n" in text
@@ -773,28 +664,28 @@ def test_check_lists_the_problems_of_all_layers(machine: Machine) -> None:
     assert (body["ok"], len(body["problems"]), len(body["data"]["config_files"])) == (False, 1, 2)
 
 
-def test_check_reads_a_policy_that_is_named(machine: Machine, tmp_path: Path) -> None:
+def test_check_reads_a_policy_that_is_named(machine: PolicyMachine, tmp_path: Path) -> None:
     file = tmp_path / "new.toml"
-    file.write_text(PROD.replace("e.writes", "e.write"))
+    file.write_text(PROD_RULE.replace("e.writes", "e.write"))
     code, text = machine.run("check", str(file))
     assert (code, "hint: did you mean `writes`?" in text) == (1, True)
-    file.write_text(PROD)
+    file.write_text(PROD_RULE)
     assert machine.run("check", str(file))[0] == 0
 
 
-def test_policy_test_names_the_failing_line(machine: Machine) -> None:
-    machine.write("user", PROD.replace("select 1", "drop table t"))
+def test_policy_test_names_the_failing_line(machine: PolicyMachine) -> None:
+    machine.write("user", PROD_RULE.replace("select 1", "drop table t"))
     code, text = machine.run("check", "--test")
     assert code == 1
     assert "it should be silent, but it says deny" in text
     assert "psql prod -c 'drop table t'" in text
-    machine.write("user", PROD)
+    machine.write("user", PROD_RULE)
     assert machine.run("check", "--test") == (0, "2 tests of 1 rule, 0 failed\n")
     assert json.loads(machine.run("check", "--test", "--json")[1])["data"] == {"tests": 2, "failed": [], "untested": []}
 
 
-def test_explain_names_the_rules_that_match(machine: Machine) -> None:
-    machine.write("user", PROD)
+def test_explain_names_the_rules_that_match(machine: PolicyMachine) -> None:
+    machine.write("user", PROD_RULE)
     code, text = machine.run("explain", "psql prod -c 'drop table t'")
     assert code == 20
     assert "deny rule production database is read-only, " in text
@@ -803,45 +694,34 @@ def test_explain_names_the_rules_that_match(machine: Machine) -> None:
     assert (code, found["permission"], found["matches"]) == (0, "none", [])
 
 
-def test_schema_prints_what_is_in_the_repository(machine: Machine) -> None:
+def test_schema_prints_the_generated_file(machine: PolicyMachine) -> None:
     _, text = machine.run("schema", "config")
     assert json.loads(text) == json.loads((ROOT / "schemas" / "trotline.schema.json").read_text("utf-8"))
 
 
-def test_an_agent_hears_a_rule_and_a_person_reads_of_the_one_that_is_wrong(machine: Machine) -> None:
-    machine.write("user", PROD + PROD.replace("e.writes", "e.wrtes").replace("production database", "bad"))
+def test_a_hook_replies_with_the_rule_and_warns_about_the_invalid_rule(machine: PolicyMachine) -> None:
+    machine.write("user", PROD_RULE + PROD_RULE.replace("e.writes", "e.wrtes").replace("production database", "bad"))
     line = "psql prod -c 'delete from users where id = 1'"
     payload = {"hook_event_name": "beforeShellExecution", "command": line, "workspace_roots": [str(machine.project)]}
-    argv = [
-        "-m",
-        "trotline",
-        "hook",
-        "cursor",
-        "--event",
-        "beforeShellExecution",
-        "--home",
-        str(machine.home),
-    ]
-    done = subprocess.run(
-        [sys.executable, *argv], input=json.dumps(payload), capture_output=True, text=True, check=False
-    )
+    argv = [sys.executable, "-m", "trotline", "hook", "cursor", "--home", str(machine.home)]
+    argv += ["--event", "beforeShellExecution"]
+    done = subprocess.run(argv, input=json.dumps(payload), capture_output=True, text=True, check=False)
     answer = json.loads(done.stdout)
     assert answer["permission"] == "deny"
     assert "rule production database is read-only, user" in answer["user_message"]
     assert "rule `bad is read-only` is not in force" in done.stderr
 
 
-def test_check_of_everything_reads_policies_too(machine: Machine) -> None:
-    file = machine.write("project", PROD.replace("e.writes", "e.wrtes"))
+def test_check_reads_policies(machine: PolicyMachine) -> None:
+    file = machine.write("project", PROD_RULE.replace("e.writes", "e.wrtes"))
     machine.system.mkdir()
-    where = ["--home", str(machine.home), "--system", str(machine.system), "--project", str(machine.project)]
-    argv = [sys.executable, "-m", "trotline", "check", "--json", *where]
+    argv = [sys.executable, "-m", "trotline", "check", "--json", *machine.options]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     (problem,) = json.loads(done.stdout)["problems"]
     assert (done.returncode, problem["code"], problem["place"]["file"]) == (1, "TL258", str(file))
 
 
-def test_without_rules_the_library_is_not_imported(machine: Machine) -> None:
+def test_without_rules_the_library_is_not_imported(machine: PolicyMachine) -> None:
     machine.write("user", "preset = 'strict'\n")
     code = (
         "import sys, pathlib\nfrom trotline.config.paths import Roots\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -22,6 +22,8 @@ from kit import (
     find_mark,
     locate_problems,
     make_workspace,
+    read_corpus,
+    read_rows,
     remove_mark,
 )
 from strategies import file_contents
@@ -65,125 +67,29 @@ def hooks(text: str) -> str:
 
 DEEP = '"$deep": ' + "[" * (MAX_JSON_DEPTH - 1) + MARK + "[1]"
 
+
+def build_case(code: str, form: str, text: str, options: dict[str, Any] | None = None) -> Case:
+    """Build a case from a row of tests/corpus/problems.toml."""
+    kind, _, event = form.partition(":")
+    build = {"file": str, "entry": lambda text: entry(text, event), "keys": top, "hooks": hooks}[kind]
+    fields = dict(options or {})
+    if "surface" in fields:
+        fields["surface"] = Surface(fields["surface"])
+    return Case(code, build(text), **{**fields, "also": tuple(fields.get("also", ()))})
+
+
 IN_TEXT = (
-    Case("TL101", entry('{"command": "x"‸ "timeout": 5}')),
-    Case("TL101", entry("{\"command\": ‸'x'}")),
-    Case("TL101", "‸"),
-    Case("TL101", entry('{"command": ‸hook}')),
-    Case("TL102", entry('{"command": "x"‸,}')),
+    *(build_case(*row) for row in read_rows("problems", "cases")),
     Case("TL102", top('"version": 1,').replace("]}", "]‸,}")),
     Case("TL103", MARK + top('"version": 1,'), encoding="utf-8-sig"),
-    Case("TL104", entry('{"command": "caf‸é"}'), encoding="latin-1"),
     Case("TL104", MARK + entry('{"command": "x"}'), encoding="utf-16"),
-    Case("TL105", entry('{"command": "x", ‸"command": "y"}')),
-    Case("TL106", top('"version": 1, ‸// the only one')),
     Case("TL106", "‸/* ours */ " + top('"version": 1,')),
-    Case("TL107", entry('{"command": "curl http:‸//localhost"}')),
-    Case("TL107", top('"$schema": "https:‸//example.test/hooks.json", "version": 1,')),
     Case("TL108", MARK + top('"version": 1,') + " " * MAX_FILE_BYTES),
     Case("TL110", '{"version": 1, "hooks": {"stop": [{"command": "x"}]},\n' + DEEP),
-    Case("TL201", '‸["version", 1]'),
-    Case("TL201", "  ‸1"),
     Case("TL202", "\n" + MARK + top("")),
-    Case("TL203", top('"version": ‸"1",')),
-    Case("TL203", top('"version": ‸0,')),
-    Case("TL203", top('"version": ‸1.5,')),
-    Case("TL203", top('"version": ‸-1,')),
-    Case("TL203", top('"version": ‸true,')),
-    Case("TL203", top('"version": ‸null,')),
-    Case("TL204", top('"version": ‸2,')),
-    Case("TL205", '\n ‸{"version": 1}'),
-    Case("TL205", hooks("‸[]")),
-    Case("TL205", hooks("‸null")),
-    Case("TL206", hooks('{‸"beforeShellExec": []}')),
-    Case("TL206", hooks('{‸"beforeFileEdit": []}')),
-    Case("TL206", hooks('{‸"zzz": []}')),
-    Case("TL206", hooks('{‸"": []}')),
-    Case("TL206", hooks('{‸"beforeshellexecution": []}')),
-    Case("TL206", hooks('{‸"workspaceOpen": [{"command": "x"}]}'), edition="2026-02"),
-    Case("TL206", '{"hooks": {‸"Nonsense": []}}', layer="claude-user"),
-    Case("TL207", hooks('{‸"PreToolUse": []}')),
-    Case("TL207", hooks('{‸"BeforeTool": []}')),
-    Case("TL207", hooks('{‸"errorOccurred": []}')),
-    Case("TL208", entry('{"matcher": "Stop", ‸"hooks": [{"type": "command", "command": "x"}]}')),
-    Case("TL209", hooks('{"stop": ‸{"command": "x"}}')),
-    Case("TL209", hooks('{"stop": ‸"x"}')),
-    Case("TL209", '{"hooks": {"Stop": ‸{}}}', layer="claude-user"),
-    Case("TL210", entry('‸"x"')),
-    Case("TL210", entry('‸[{"command": "x"}]')),
-    Case("TL210", '{"hooks": {"Stop": [‸{"command": "x"}]}}', layer="claude-user"),
-    Case("TL211", entry("‸{}")),
-    Case("TL211", entry('‸{"type": "prompt"}')),
-    Case("TL211", entry('{"command": ‸" "}')),
-    Case("TL211", entry('{"type": "prompt", "prompt": ‸""}')),
-    Case("TL211", '{"hooks": {"Stop": [{"hooks": [‸{"type": "command"}]}]}}', layer="claude-user"),
-    Case("TL212", entry('{"command": "x", ‸"prompt": "is it done?"}')),
-    Case("TL212", entry('{"type": "prompt", ‸"command": "x", "prompt": "is it done?"}'), also=("TL411",)),
-    Case("TL213", entry('{"command": ‸["x", "y"]}')),
-    Case("TL213", entry('{"command": "x", "timeout": ‸"30"}')),
-    Case("TL213", entry('{"command": "x", "failClosed": ‸"true"}', "preToolUse")),
-    Case("TL213", entry('{"command": "x", "matcher": ‸["Shell"]}', "preToolUse")),
-    Case("TL213", entry('{"command": "x", "loop_limit": ‸"3"}')),
-    Case("TL213", entry('{"type": "prompt", "prompt": "x", "model": ‸5}'), also=("TL411",)),
-    Case("TL213", entry('{"type": ‸null, "command": "x"}')),
-    Case("TL213", '{"hooks": {"Stop": [{"matcher": ‸5, "hooks": []}]}}', layer="claude-user"),
-    Case("TL214", entry('{"command": "x", ‸"async": true}')),
-    Case("TL214", entry('{"command": "x", ‸"fail_closed": true}')),
-    Case("TL215", top('"version": 1, ‸"name": "ours",')),
-    Case("TL215", entry('{"command": "x", ‸"description": "says so"}')),
-    Case("TL216", entry('{"command": "x", "timeout": ‸0}')),
-    Case("TL216", entry('{"command": "x", "timeout": ‸-0.5}')),
-    Case("TL217", entry('{"command": "x", "timeout": ‸5000}')),
-    Case("TL217", entry('{"command": "x", "timeout": ‸1000}')),
-    Case("TL218", entry('{"command": "x", "loop_limit": ‸0}')),
-    Case("TL218", entry('{"command": "x", "loop_limit": ‸2.5}')),
-    Case("TL219", entry('{"type": ‸"http", "command": "x"}')),
-    Case("TL220", entry('{"command": "x", ‸"failClosed": true}', "afterFileEdit")),
-    Case("TL221", entry('{"command": "x", ‸"loop_limit": 3}', "preToolUse")),
-    Case("TL221", entry('{"command": "x", ‸"model": "fast"}')),
-    Case("TL222", entry('{"command": "x", ‸"failClosed": true}', "preToolUse"), edition="2026-02"),
-    Case("TL222", entry('{"command": "x", ‸"timeout": 5}'), edition="2025-11"),
-    Case("TL223", hooks("‸{}")),
-    Case("TL301", entry('{"command": "x", "matcher": "‸(Shell"}', "preToolUse")),
-    Case("TL301", entry('{"command": "x", "matcher": "Shell|‸+"}', "preToolUse")),
-    Case("TL265", entry('{"command": ‸"trotline builtin formt"}')),
-    Case("TL265", entry('{"command": ‸"A=1 trotline builtin"}')),
-    Case("TL266", entry('{"command": ‸"trotline builtin format --on x y"}', "stop")),
-    Case("TL266", entry('{"command": ‸"trotline builtin forward --send diffs --run x"}', "stop")),
-    Case("TL301", entry(r'{"command": "x", "matcher": "\\s\\s‸("}', "preToolUse")),
-    Case("TL301", '{"hooks": {"PreToolUse": [{"matcher": "‸(", "hooks": [{"command": "x"}]}]}}', layer="claude-user"),
-    Case("TL302", entry('{"command": "x", "matcher": ‸"startup"}', "sessionStart")),
-    Case("TL303", entry('{"command": "x", "matcher": ‸"Bash"}', "preToolUse")),
-    Case("TL303", entry('{"command": "x", "matcher": ‸"^Never$"}', "preToolUse")),
-    Case("TL303", entry('{"command": "x", "matcher": ‸"hello"}', "beforeSubmitPrompt")),
-    Case("TL304", entry('{"command": "x", "matcher": ‸"curl(?!.*safe)"}', "beforeShellExecution")),
-    Case("TL401", entry('{"command": ‸"./missing.sh"}')),
-    Case("TL405", entry('{"command": ‸"echo /home/anna/x"}'), layer="project", also=("TL506",)),
-    Case("TL405", entry(r'{"command": ‸"type C:\\Users\\anna\\x"}'), layer="project", also=("TL506",)),
-    Case("TL407", entry('{"command": ‸"echo \'{}\'"}')),
-    Case("TL409", entry('{"command": ‸"prettier --write $FILE"}', "afterFileEdit")),
-    Case("TL410", entry('{"command": ‸"say \'hello"}')),
-    Case("TL411", entry('‸{"type": "prompt", "prompt": "x"}')),
-    Case("TL411", entry('‸{"type": "prompt", "prompt": "x", "model": "some-model"}')),
-    Case("TL501", hooks('{"preToolUse": [{"command": "x"}],\n"beforeShellExecution": [‸{"command": "x"}]}')),
     Case("TL506", MARK + top('"version": 1,'), layer="project"),
     Case("TL506", MARK + '{"hooks": {}}', layer="claude-project"),
     Case("TL507", build_hooks_file('{"command": "x"}', '{"command": "y"}', '‸{"command": "x"}')),
-    Case("TL508", '{‸"disableAllHooks": true, "hooks": {"Stop": []}}', layer="claude-user"),
-    Case("TL509", '{"hooks": {‸"Notification": []}}', layer="claude-user"),
-    Case("TL510", '{"hooks": {"PreToolUse": [{"matcher": ‸"Glob|Bash", "hooks": []}]}}', layer="claude-user"),
-    Case("TL512", '{"hooks": {"Stop": [{"hooks": [{"type": ‸"agent", "prompt": "x"}]}]}}', layer="claude-user"),
-    Case("TL601", entry('‸{"command": "x"}', "beforeTabFileRead"), surface=Surface.CLI),
-    Case("TL601", entry('‸{"command": "x"}', "sessionStart"), layer="enterprise", surface=Surface.CLOUD),
-    Case(
-        "TL602",
-        entry('‸{"type": "prompt", "prompt": "x"}'),
-        layer="enterprise",
-        surface=Surface.CLOUD,
-        also=("TL411",),
-    ),
-    Case("TL603", entry('‸{"command": "x"}'), surface=Surface.CLOUD),
-    Case("TL604", entry('‸{"command": "x"}', "afterFileEdit"), surface=Surface.CLI),
 )
 
 
@@ -523,45 +429,7 @@ def test_codes_have_a_title_a_text_and_the_hundred_they_belong_to() -> None:
 
 
 GOOD = [f'{{"command": "hook-{number}", "timeout": 5}}' for number in range(10)]
-SPOILT = {
-    "a number": "7",
-    "a string": '"hook"',
-    "null": "null",
-    "a list": '[{"command": "hook"}]',
-    "an empty object": "{}",
-    "a group of Claude Code's": '{"matcher": "x", "hooks": [{"command": "hook"}]}',
-    "a command that is a list": '{"command": ["hook"]}',
-    "a timeout of zero": '{"command": "hook", "timeout": 0}',
-    "an unknown type": '{"type": "http", "command": "hook"}',
-    "a matcher that is no pattern": '{"command": "hook", "matcher": "("}',
-    "a trailing comma": '{"command": "hook", "timeout": 5,}',
-    "a missing comma": '{"command": "hook" "timeout": 5}',
-    "a missing colon": '{"command" "hook", "timeout": 5}',
-    "a key without quotes": '{command: "hook", "timeout": 5}',
-    "single quotes": "{'command': 'hook', 'timeout': 5}",
-    "a Windows path": '{"command": "C:\\hook", "timeout": 5}',
-    "a tab in a string": '{"command": "a\tb"}',
-    "an address": '{"command": "curl http://x"}',
-    "a word for a value": '{"command": hook}',
-    "a Python word": '{"command": "hook", "failClosed": True}',
-    "a number that is none": '{"command": "hook", "timeout": NaN}',
-    "a comment": "// nothing",
-    "equal keys": '{"command": "hook", "command": "hook"}',
-    "nothing at all": "",
-    "a brace that never closes": '{"command": "hook", "timeout": 5',
-    "a brace too many": '{"command": "hook", "timeout": 5}}',
-    "a bracket that closes a brace": '{"command": "hook", "timeout": 5]',
-    "a brace that never opens": '"command": "hook", "timeout": 5}',
-    "a string that never ends": '{"timeout": 5, "command": "hook}',
-    "a string that ends with the next": '{"command": "hook, "timeout": 5}',
-    "a string on two lines": '{"command": "hook\n more", "timeout": 5}',
-    "a semicolon for a comma": '{"command": "hook"; "timeout": 5}',
-    "an equals sign for a colon": '{"command" = "hook"}',
-    "backquotes": '{"command": `hook`}',
-    "curly quotes": "{“command”: “hook”}",
-    "a comment of a shell's": '# {"command": "hook"}',
-    "a stray character": "@",
-}
+SPOILT = read_corpus("problems")["invalid_entries"]
 
 
 @pytest.mark.parametrize("spoilt", SPOILT)
