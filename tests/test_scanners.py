@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from injection_samples import DISGUISED_INJECTIONS, HARMLESS_TEXTS, INJECTIONS
+from kit import read_corpus, read_rows
 from secret_samples import LOOK_ALIKES, SECRET_TEMPLATES, fill_template, list_secret_values
 from trotline.domain.effects import Certainty
 from trotline.domain.findings import Finding
@@ -401,11 +401,14 @@ def test_personal_data_is_found_by_check_digits_and_format(text: str, kind: str)
 # Markers
 
 
-@pytest.mark.parametrize("text", INJECTIONS)
+@pytest.mark.parametrize("text", read_rows("injection_samples", "injections"))
 def test_injection_is_found_and_never_certain(text: str) -> None:
     found = scan(f"Some page.\n\n{text}\n", KEY, [InjectionScanner()]).findings
     assert found
     assert {finding.certainty for finding in found} == {Certainty.GUESSED}
+
+
+DISGUISED_INJECTIONS = read_corpus("injection_samples")["disguised_injections"]
 
 
 @pytest.mark.parametrize("name", DISGUISED_INJECTIONS)
@@ -413,7 +416,7 @@ def test_disguised_injection_is_found(name: str) -> None:
     assert scan_kinds(f"note: {DISGUISED_INJECTIONS[name]} .", InjectionScanner())
 
 
-@pytest.mark.parametrize("text", HARMLESS_TEXTS)
+@pytest.mark.parametrize("text", read_rows("injection_samples", "harmless_texts"))
 def test_texts_about_injection_are_not_injection(text: str) -> None:
     assert scan_kinds(text, InjectionScanner()) == []
 
