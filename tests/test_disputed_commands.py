@@ -32,7 +32,7 @@ def decide(line: str) -> Decided:
 
 def read_table() -> dict[str, tuple[Decided, str]]:
     """Return the decision and the reason for each command in the table."""
-    section = PAGE.read_text("utf-8").partition("## Where projects disagree")[2].partition("\n## ")[0]
+    section = PAGE.read_text("utf-8").partition("## Disputed commands")[2].partition("\n## ")[0]
     found = {}
     for text in section.splitlines():
         if text.startswith("| `") and not text.startswith("| line"):
