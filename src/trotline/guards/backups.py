@@ -1,28 +1,20 @@
 """Guard: backups and snapshots that are deleted, which makes every other mistake final."""
 
-from trotline.analysis.service_verbs import VerbKind
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
 
-GUARD = Guard(
-    name="backups",
-    danger="backups and snapshots are deleted",
-    kinds={"backup"},
-    rules=(
-        GuardRule(
-            "deletes",
-            Filter(verbs={VerbKind.DESTROY}),
+GUARD = build_guard(
+    "backups",
+    "backups and snapshots are deleted",
+    {
+        "deletes": GuardRule(
+            Filter("backup: destroy"),
             (ASK, DENY, DENY),
             "`{target}` deletes backups or breaks into their store; what they held is gone",
             "try it with a dry run, and let a person do it",
         ),
-        GuardRule(
-            "stops", Filter(verbs={VerbKind.STOP}), (PASS, ASK, DENY), "`{target}` stops backups from being made"
+        "stops": GuardRule(Filter("backup: stop"), (PASS, ASK, DENY), "`{target}` stops backups from being made"),
+        "changes": GuardRule(
+            Filter("backup: change"), (PASS, PASS, ASK), "`{target}` changes backups or writes what they hold"
         ),
-        GuardRule(
-            "changes",
-            Filter(verbs={VerbKind.CHANGE}),
-            (PASS, PASS, ASK),
-            "`{target}` changes backups or writes what they hold",
-        ),
-    ),
+    },
 )

@@ -5,7 +5,7 @@ from trotline.analysis.secret_files import classify_secret_file, is_secret_direc
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _DATABASE_DIRECTORY = lazy_regex(
     r"(?:^|\s)(?:/var/lib/[\w.-]*(?:sql|mongo|redis|elastic|kafka|rabbit|influx|etcd|cassandra|minio|neo4j)"
@@ -31,108 +31,77 @@ def _is_database_directory(effect: Effect, _: GuardContext) -> bool:
     return _DATABASE_DIRECTORY.search(effect.target) is not None
 
 
-GUARD = Guard(
-    name="containers",
-    danger="a container is let out, or takes data with it when it goes",
-    kinds={"container"},
-    rules=(
-        GuardRule(
-            "let out",
-            Filter(verbs={"privileged", "socket"}),
+GUARD = build_guard(
+    "containers",
+    "a container is let out, or takes data with it when it goes",
+    {
+        "let out": GuardRule(
+            Filter("container: privileged|socket"),
             (ASK, DENY, DENY),
             "with {target} the container has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
-        GuardRule(
-            "written",
-            Filter(verbs={"manifest"}),
+        "written": GuardRule(
+            Filter("container: manifest"),
             (PASS, ASK, DENY),
             "{target}: a container that is started from this file has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
-        GuardRule(
-            "machine inside",
-            Filter(verbs={"mount"}, when=_mounts_machine),
+        "machine inside": GuardRule(
+            Filter("container: mount", when=_mounts_machine),
             (ASK, DENY, DENY),
             "{path} of this machine would be open to the container",
         ),
-        GuardRule(
-            "host network",
-            Filter(verbs={"host network"}),
+        "host network": GuardRule(
+            Filter("container: host network"),
             (PASS, ASK, DENY),
             "the container would share the network of this machine",
         ),
-        GuardRule(
-            "volumes",
-            Filter(verbs={"remove volume"}),
+        "volumes": GuardRule(
+            Filter("container: remove volume"),
             (ASK, DENY, DENY),
             "{target}: volumes hold data, and nobody gets it back",
         ),
-        GuardRule(
-            "services", Filter(verbs={"remove service"}), (ASK, DENY, DENY), "{target}: services of the swarm would go"
+        "services": GuardRule(
+            Filter("container: remove service"), (ASK, DENY, DENY), "{target}: services of the swarm would go"
         ),
-        GuardRule(
-            "nothing left",
-            Filter(verbs={"scale to nothing"}),
-            (PASS, ASK, DENY),
-            "{target}: nothing of the service would run",
+        "nothing left": GuardRule(
+            Filter("container: scale to nothing"), (PASS, ASK, DENY), "{target}: nothing of the service would run"
         ),
-        GuardRule(
-            "machine",
-            Filter(verbs={"remove machine"}),
-            (PASS, ASK, DENY),
-            "{target}: all that is in the machine would go",
+        "machine": GuardRule(
+            Filter("container: remove machine"), (PASS, ASK, DENY), "{target}: all that is in the machine would go"
         ),
-        GuardRule(
-            "all removed",
-            Filter(verbs={"remove"}, recursive=True, when=_has_no_names),
+        "all removed": GuardRule(
+            Filter("container: remove", recursive=True, when=_has_no_names),
             (ASK, DENY, DENY),
             "{target}: containers that nobody has named would go, running or not, with what is in them",
             "name the containers; docker compose down takes those of one project",
         ),
-        GuardRule(
-            "data inside",
-            Filter(verbs={"delete inside"}, recursive=True, when=_is_database_directory),
+        "data inside": GuardRule(
+            Filter("container: delete inside", recursive=True, when=_is_database_directory),
             (ASK, DENY, DENY),
             "{target} is where a database in a container keeps its data",
         ),
-        GuardRule(
-            "forced",
-            Filter(verbs={"remove", "remove image", "prune", "down", "delete inside", "stop"}, recursive=True),
+        "forced": GuardRule(
+            Filter("container: delete inside|down|prune|remove|remove image|stop", recursive=True),
             (PASS, ASK, DENY),
             "{verb} {target}: running or used things would go, with what is in them",
         ),
-        GuardRule(
-            "secret in image",
-            Filter(verbs={"secret in image"}),
+        "secret in image": GuardRule(
+            Filter("container: secret in image"),
             (PASS, ASK, DENY),
             "{target} would stand in the image for everybody who gets it",
             "give it with `--secret`, which is gone after the step that needs it",
         ),
-        GuardRule("prune", Filter(verbs={"prune"}), (PASS, ASK, DENY), "{target}: what is not used now would go"),
-        GuardRule("push", Filter(verbs={"push"}), (PASS, ASK, DENY), "{target} would be published"),
-        GuardRule(
-            "inside",
-            Filter(verbs={"delete inside"}),
-            (PASS, ASK, DENY),
-            "{target} would be deleted in a running container",
+        "prune": GuardRule(Filter("container: prune"), (PASS, ASK, DENY), "{target}: what is not used now would go"),
+        "push": GuardRule(Filter("container: push"), (PASS, ASK, DENY), "{target} would be published"),
+        "inside": GuardRule(
+            Filter("container: delete inside"), (PASS, ASK, DENY), "{target} would be deleted in a running container"
         ),
-        GuardRule(
-            "other",
-            Filter(
-                verbs={
-                    "remove",
-                    "remove image",
-                    "remove network",
-                    "prune cache",
-                    "down",
-                    "stop",
-                    "exec",
-                    "write inside",
-                }
-            ),
+        "other": GuardRule(
+            Filter("container: down|exec|prune cache|remove|remove image|remove network|stop|write inside"),
             (PASS, PASS, ASK),
             "{verb} {target} changes what runs in containers",
         ),
-    ),
+    },
 )

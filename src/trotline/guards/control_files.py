@@ -5,17 +5,14 @@ from trotline.analysis.locations import Location
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, Predicate
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, Predicate, build_guard
 
-_CHANGES = frozenset({"write", "delete", "permissions"})
 _LATER_STEPS = lazy_regex(r"\$GITHUB_(?:ENV|PATH)\b")
 _PACKAGES = frozenset({"pkg:pypi/trotline", "pkg:brew/trotline"})
 
 
 def _get_control(effect: Effect) -> str:
     """Return which kind of control file the effect changes, or ""."""
-    if effect.kind not in _CHANGES:
-        return ""
     return classify_control_file(effect.path) or (
         classify_control_file(effect.target) if effect.target.startswith("/") else ""
     )
@@ -54,136 +51,119 @@ def _is_named_like_option(effect: Effect, _: GuardContext) -> bool:
     return name.startswith("-") and name != "-"  # for most programs `-` is standard input or output
 
 
-GUARD = Guard(
-    name="control_files",
-    danger="files that decide what agents, editors, git and shells run next",
-    kinds={"agent", "control", "delete", "install", "link", "permissions", "process", "system", "write"},
-    rules=(
-        GuardRule(
-            "guard's own",
-            Filter(kinds=_CHANGES | {"link"}, locations={Location.OWN}),
+GUARD = build_guard(
+    "control_files",
+    "files that decide what agents, editors, git and shells run next",
+    {
+        "guard's own": GuardRule(
+            Filter("delete|link|permissions|write: *", locations={Location.OWN}),
             (DENY, DENY, DENY),
             "{path} belongs to Trotline",
             "ask the person",
             mandatory=True,
         ),
-        GuardRule(
-            "guard's service",
-            Filter(when=_stops_service),
+        "guard's service": GuardRule(
+            Filter("process|system: *", when=_stops_service),
             (DENY, DENY, DENY),
             "Trotline's service would be stopped",
             mandatory=True,
         ),
-        GuardRule(
-            "guard's program",
-            Filter(kinds={"install"}, verbs={"remove"}, when=_is_trotline_package),
+        "guard's program": GuardRule(
+            Filter("install: remove", when=_is_trotline_package),
             (DENY, DENY, DENY),
             "Trotline would be removed",
             "ask the person",
             mandatory=True,
         ),
-        GuardRule(
-            "guard's command",
-            Filter(kinds={"control"}),
-            (DENY, DENY, DENY),
-            "an agent does not change its own guard: {target}",
-            mandatory=True,
+        "guard's command": GuardRule(
+            Filter("control: *"), (DENY, DENY, DENY), "an agent does not change its own guard: {target}", mandatory=True
         ),
-        GuardRule(
-            "agent",
-            Filter(when=_controls("agent", "guard")),
+        "agent": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("agent", "guard")),
             (DENY, DENY, DENY),
             "{path} decides what the agent may do and what runs when it does",
             "show the person what you would change, and let them do it",
         ),
-        GuardRule(
-            "git",
-            Filter(when=_controls("git")),
+        "git": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("git")),
             (ASK, DENY, DENY),
             "{path} can make git run other programs",
             "use git config for one key",
         ),
-        GuardRule(
-            "editor", Filter(when=_controls("editor")), (ASK, DENY, DENY), "{path} can make the editor run programs"
+        "editor": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("editor")),
+            (ASK, DENY, DENY),
+            "{path} can make the editor run programs",
         ),
-        GuardRule(
-            "shell", Filter(when=_controls("shell")), (ASK, DENY, DENY), "{path} is read by every shell that is opened"
+        "shell": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("shell")),
+            (ASK, DENY, DENY),
+            "{path} is read by every shell that is opened",
         ),
-        GuardRule(
-            "start",
-            Filter(when=_controls("start")),
+        "start": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("start")),
             (DENY, DENY, DENY),
             "{path} decides who may enter or what is started",
         ),
         # Many teams let agents write these files every day.
-        GuardRule(
-            "instructions",
-            Filter(when=_controls("instructions")),
+        "instructions": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("instructions")),
             (PASS, ASK, ASK),
             "{path} tells agents what to do, or what to leave alone",
             "show the person what you would write",
         ),
-        GuardRule(
-            "unwatched agent",
-            Filter(kinds={"agent"}, verbs={"unwatched"}),
+        "unwatched agent": GuardRule(
+            Filter("agent: unwatched"),
             (ASK, DENY, DENY),
             "{target} would act without asking anybody",
             "start it without that option",
         ),
-        GuardRule(
-            "agent's settings",
-            Filter(kinds={"agent"}, verbs={"settings"}),
+        "agent's settings": GuardRule(
+            Filter("agent: settings"),
             (ASK, DENY, DENY),
             "`{target}` decides what an agent may use and what runs when it does",
             "show the person the line, and let them run it",
         ),
         # `known_hosts` gets new entries every day.
-        GuardRule(
-            "trust",
-            Filter(when=_controls("trust")),
+        "trust": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("trust")),
             (PASS, ASK, DENY),
             "{path} decides whom this machine believes, or which program it asks for credentials",
         ),
-        GuardRule(
-            "pipeline",
-            Filter(when=_controls("pipeline")),
+        "pipeline": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("pipeline")),
             (PASS, ASK, DENY),
             "{path} decides what runs on the build machines, with their secrets",
         ),
-        GuardRule(
-            "later steps",
-            Filter(when=_changes_later_steps),
+        "later steps": GuardRule(
+            Filter("delete|permissions|write: *", when=_changes_later_steps),
             (PASS, ASK, DENY),
             "what later steps of the pipeline find and run would change",
             "set it for the one command that needs it",
         ),
         # In any directory, because an agent may be configured to read it there.
-        GuardRule(
-            "servers",
-            Filter(when=_controls("servers")),
+        "servers": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("servers")),
             (PASS, ASK, DENY),
             "{path} names programs that an agent starts as its servers",
             "show the person what you would change",
         ),
-        GuardRule(
-            "programs",
-            Filter(when=_controls("programs")),
+        "programs": GuardRule(
+            Filter("delete|permissions|write: *", when=_controls("programs")),
             (PASS, ASK, DENY),
             "{path} is obeyed by every program of its kind that starts from now on",
             "give the option on the one line that needs it",
         ),
-        GuardRule(
-            "directory",
-            Filter(kinds=_CHANGES, when=_replaces_control_directory),
+        "directory": GuardRule(
+            Filter("delete|permissions|write: *", when=_replaces_control_directory),
             (ASK, DENY, DENY),
             "{path} holds settings that decide what runs",
         ),
-        GuardRule(
-            "name of an option",
-            Filter(kinds={"write"}, when=_is_named_like_option),
+        "name of an option": GuardRule(
+            Filter("write: *", when=_is_named_like_option),
             (PASS, ASK, ASK),
             "{path} is called like an option: a later `*` hands it to a program, which obeys it",
             "give it a name that begins with a letter",
         ),
-    ),
+    },
 )

@@ -11,9 +11,8 @@ from trotline.analysis.secret_files import (
     is_secret_directory,
 )
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
-_READS = frozenset({"read", "link"})
 _SHOWS_NO_CONTENT = frozenset({"look", "authenticate"})
 """Verbs that list names and sizes, or use a key without showing it."""
 
@@ -64,66 +63,55 @@ def _is_new(path: str, context: GuardContext) -> bool:
     return names is not None and name not in names
 
 
-GUARD = Guard(
-    name="credentials",
-    danger="secrets that the agent, and with it a model's provider, would read",
-    kinds={"read", "link", "write"},
-    rules=(
-        GuardRule(
-            "key or password",
-            Filter(kinds=_READS, when=_shows_key),
+GUARD = build_guard(
+    "credentials",
+    "secrets that the agent, and with it a model's provider, would read",
+    {
+        "key or password": GuardRule(
+            Filter("link|read: *", when=_shows_key),
             (DENY, DENY, DENY),
             "{path} holds secrets; what an agent reads goes to a model",
             "ask the person to do what needs the secret, or use a program that reads it itself",
         ),
-        GuardRule(
-            "directory of keys",
-            Filter(kinds=_READS, when=_shows_key_directory),
+        "directory of keys": GuardRule(
+            Filter("link|read: *", when=_shows_key_directory),
             (DENY, DENY, DENY),
             "{path} is full of secrets",
             "name the one file that you need, if it is no secret",
         ),
         # Teams keep example values in these files as often as real ones; the scanner inspects the content.
-        GuardRule(
-            "environment file",
-            Filter(kinds=_READS, when=_shows_dotenv),
+        "environment file": GuardRule(
+            Filter("link|read: *", when=_shows_dotenv),
             (PASS, DENY, DENY),
             "{path} often holds secrets",
             "read the example file beside it, or ask for the names only",
         ),
-        GuardRule(
-            "the machine's own",
-            Filter(verbs={"secret"}, when=_asks_metadata_service),
+        "the machine's own": GuardRule(
+            Filter("read: secret", when=_asks_metadata_service),
             (ASK, DENY, DENY),
             "{host} gives this machine's own credentials to whoever asks",
             "let the cloud's own program ask, which shows no credentials",
         ),
-        GuardRule(
-            "stolen",
-            Filter(verbs={"secret"}, sources={MEMORY_SOURCE}),
+        "stolen": GuardRule(
+            Filter("read: secret", sources={MEMORY_SOURCE}),
             (DENY, DENY, DENY),
             "{target} would be taken out of the memory of this machine",
         ),
-        GuardRule(
-            "all secrets",
-            Filter(verbs={"secret"}, recursive=True),
+        "all secrets": GuardRule(
+            Filter("read: secret", recursive=True),
             (ASK, DENY, DENY),
             "all of {target} would be shown, not one secret that is needed",
             "let the program that needs one fetch it by its name",
         ),
         # Fetching one secret by name is the purpose of these programs.
-        GuardRule(
-            "secret manager",
-            Filter(kinds=_READS, verbs={"secret"}, when=_is_not_in_secret_manager),
+        "secret manager": GuardRule(
+            Filter("read: secret", when=_is_not_in_secret_manager),
             (PASS, ASK, DENY),
             "a secret would be shown: {target}",
             "let the program that needs it fetch it",
         ),
-        GuardRule(
-            "key replaced",
-            Filter(kinds={"write"}, when=_replaces_key),
-            (ASK, DENY, DENY),
-            "{path} holds secrets, and would be written over",
+        "key replaced": GuardRule(
+            Filter("write: *", when=_replaces_key), (ASK, DENY, DENY), "{path} holds secrets, and would be written over"
         ),
-    ),
+    },
 )

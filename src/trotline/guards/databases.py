@@ -3,7 +3,7 @@
 from trotline.analysis.service_verbs import VerbKind
 from trotline.domain.effects import Certainty, Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _TEST_NAME = lazy_regex(
     r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
@@ -51,90 +51,73 @@ def _is_remote(effect: Effect, _: GuardContext) -> bool:
     return effect.host not in _LOCAL_HOSTS
 
 
-GUARD = Guard(
-    name="databases",
-    danger="data is dropped or emptied, or a database is used to reach its machine",
-    kinds={"sql", "data"},
-    rules=(
-        GuardRule(
-            "reaches out",
-            Filter(kinds={"sql"}, verbs={"unsafe-io"}),
+GUARD = build_guard(
+    "databases",
+    "data is dropped or emptied, or a database is used to reach its machine",
+    {
+        "reaches out": GuardRule(
+            Filter("sql: unsafe-io"),
             (DENY, DENY, DENY),
             "this statement makes the database read or write files, run programs or call other machines",
             "move data with the client's own means, from and to this machine",
         ),
-        GuardRule(
-            "in memory",
-            Filter(kinds={"sql"}, when=_is_in_memory),
-            (PASS, PASS, PASS),
-            "{target} is gone with the program anyway",
+        "in memory": GuardRule(
+            Filter("sql: *", when=_is_in_memory), (PASS, PASS, PASS), "{target} is gone with the program anyway"
         ),
-        GuardRule(
-            "gone",
-            Filter(when=_loses_all_data),
+        "gone": GuardRule(
+            Filter("data|sql: *", when=_loses_all_data),
             (ASK, DENY, DENY),
             "all of {target} would be gone; a database has no way back from that",
             "make a backup first, or name the rows with a WHERE; a person should do this",
         ),
-        GuardRule(
-            "overwritten",
-            Filter(kinds={"sql"}, verbs={"modify"}, recursive=True, when=_holds_real_data),
+        "overwritten": GuardRule(
+            Filter("sql: modify", recursive=True, when=_holds_real_data),
             (ASK, DENY, DENY),
             "every row of {target} would be changed, and a database does not keep what stood there",
             "name the rows with a WHERE",
         ),
-        GuardRule(
-            "shut down",
-            Filter(kinds={"sql"}, verbs={"stop"}, recursive=True),
+        "shut down": GuardRule(
+            Filter("sql: stop", recursive=True),
             (ASK, DENY, DENY),
             "the database would be stopped for everybody who uses it",
             "a person should do this",
         ),
-        GuardRule(
-            "ends",
-            Filter(kinds={"sql"}, verbs={"stop"}),
+        "ends": GuardRule(
+            Filter("sql: stop"),
             (PASS, ASK, DENY),
             "what others do with this database would be ended",
             "ask whose work it is",
         ),
-        GuardRule(
-            "leaves",
-            Filter(kinds={"sql"}, verbs={"send"}),
+        "leaves": GuardRule(
+            Filter("sql: send"),
             (PASS, ASK, DENY),
             "the database would copy its data to another service",
             "write it to a file of the workspace",
         ),
-        GuardRule(
-            "all rows",
-            Filter(kinds={"sql"}, recursive=True, when=_changes_all_rows),
+        "all rows": GuardRule(
+            Filter("sql: *", recursive=True, when=_changes_all_rows),
             (PASS, ASK, DENY),
             "every row of {target} would be changed",
             "name the rows with a WHERE",
         ),
-        GuardRule(
-            "structure",
-            Filter(kinds={"sql"}, verbs={"ddl-drop", "ddl-alter", "privilege"}, when=_is_not_comment),
+        "structure": GuardRule(
+            Filter("sql: ddl-alter|ddl-drop|privilege", when=_is_not_comment),
             (PASS, ASK, DENY),
             "this changes the structure of {target}, or who may use it",
         ),
-        GuardRule(
-            "stops",
-            Filter(kinds={"data"}, verbs={VerbKind.STOP, VerbKind.GRANT}),
+        "stops": GuardRule(
+            Filter("data: grant|stop"),
             (PASS, ASK, DENY),
             "`{target}` takes data away, stops {host} or changes who may use it",
         ),
-        GuardRule(
-            "unseen",
-            Filter(kinds={"sql"}, writes=True, certainty=Certainty.OPAQUE),
+        "unseen": GuardRule(
+            Filter("sql: *", writes=True, certainty=Certainty.OPAQUE),
             (PASS, ASK, DENY),
             "what would be done to the database cannot be seen: {why}",
         ),
-        GuardRule(
-            "far",
-            Filter(kinds={"sql"}, writes=True, when=_is_remote),
-            (PASS, ASK, DENY),
-            "this writes to a database on {host}",
+        "far": GuardRule(
+            Filter("sql: *", writes=True, when=_is_remote), (PASS, ASK, DENY), "this writes to a database on {host}"
         ),
-        GuardRule("writes", Filter(writes=True), (PASS, PASS, ASK), "this writes to {target}"),
-    ),
+        "writes": GuardRule(Filter("data|sql: *", writes=True), (PASS, PASS, ASK), "this writes to {target}"),
+    },
 )

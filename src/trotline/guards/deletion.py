@@ -4,7 +4,7 @@ from trotline.analysis.locations import Location, strip_wildcards
 from trotline.analysis.secret_files import classify_secret_file
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _OUTSIDE = frozenset({Location.PERSONAL, Location.ELSEWHERE})
 _CACHES = (
@@ -65,113 +65,99 @@ def _is_unknown_path(effect: Effect, _: GuardContext) -> bool:
     return effect.path == UNKNOWN_TEXT
 
 
-GUARD = Guard(
-    name="deletion",
-    danger="files that nobody gets back",
-    kinds={"delete"},
-    rules=(
-        GuardRule(
-            "temporary directory itself",
-            Filter(recursive=True, when=_is_temporary_root),
+GUARD = build_guard(
+    "deletion",
+    "files that nobody gets back",
+    {
+        "temporary directory itself": GuardRule(
+            Filter("delete: *", recursive=True, when=_is_temporary_root),
             (PASS, PASS, DENY),
             "{path} is everybody's: programs that run now keep files there",
             "delete the directory that you made in it",
         ),
-        GuardRule(
-            "everything",
-            Filter(when=_deletes_everything),
+        "everything": GuardRule(
+            Filter("delete: *", when=_deletes_everything),
             (DENY, DENY, DENY),
             "{path} would be deleted, and nobody gets it back",
             "name the files or the directory inside the workspace that you mean",
             mandatory=True,
         ),
-        GuardRule(
-            "maybe everything",
-            Filter(recursive=True, when=_starts_with_unknown),
+        "maybe everything": GuardRule(
+            Filter("delete: *", recursive=True, when=_starts_with_unknown),
             (ASK, DENY, DENY),
             "the path begins with something that is not known ({why}); if it is empty, this is the whole file system",
         ),
-        GuardRule(
-            "history",
-            Filter(locations={Location.GIT}),
+        "history": GuardRule(
+            Filter("delete: *", locations={Location.GIT}),
             (DENY, DENY, DENY),
             "{path} is the repository's history",
             "use git to undo what you did",
         ),
-        GuardRule(
-            "workspace",
-            Filter(recursive=True, locations={Location.WORKSPACE}),
+        "workspace": GuardRule(
+            Filter("delete: *", recursive=True, locations={Location.WORKSPACE}),
             (ASK, DENY, DENY),
             "{path} is the whole workspace",
             "name what you mean in it",
         ),
-        GuardRule(
-            "cache",
-            Filter(recursive=True, locations={Location.PERSONAL}, when=_is_cache),
+        "cache": GuardRule(
+            Filter("delete: *", recursive=True, locations={Location.PERSONAL}, when=_is_cache),
             (PASS, ASK, DENY),
             "{path} is outside the workspace; programs have to fetch it again",
         ),
-        GuardRule(
-            "outside",
-            Filter(recursive=True, locations=_OUTSIDE),
+        "outside": GuardRule(
+            Filter("delete: *", recursive=True, locations=_OUTSIDE),
             (ASK, DENY, DENY),
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
-        GuardRule(
-            "all in a directory",
-            Filter(locations=_OUTSIDE, when=_takes_all_files),
+        "all in a directory": GuardRule(
+            Filter("delete: *", locations=_OUTSIDE, when=_takes_all_files),
             (ASK, DENY, DENY),
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
-        GuardRule(
-            "overwritten first",
-            Filter(verbs={"shred", "wipe", "srm"}, locations=_OUTSIDE),
+        "overwritten first": GuardRule(
+            Filter("delete: shred|srm|wipe", locations=_OUTSIDE),
             (ASK, DENY, DENY),
             "{path} is outside the workspace, and no program finds again what {verb} has deleted",
         ),
-        GuardRule(
-            "key",
-            Filter(locations=_OUTSIDE, when=_deletes_key),
+        "key": GuardRule(
+            Filter("delete: *", locations=_OUTSIDE, when=_deletes_key),
             (ASK, DENY, DENY),
             "{path} holds secrets, of which there may be no other copy",
             "move it to another name, and let the person delete it",
         ),
-        GuardRule(
-            "state of Terraform",
-            Filter(when=_deletes_terraform_state),
+        "state of Terraform": GuardRule(
+            Filter("delete: *", when=_deletes_terraform_state),
             (ASK, DENY, DENY),
             "{path} is all that Terraform knows about what it has made; without it nobody can change or destroy that",
             "terraform state rm takes out one thing; move the file if it is in the way",
         ),
-        GuardRule(
-            "by a pattern",
-            Filter(locations=_OUTSIDE, when=_has_wildcard),
+        "by a pattern": GuardRule(
+            Filter("delete: *", locations=_OUTSIDE, when=_has_wildcard),
             (PASS, ASK, DENY),
             "{path} is outside the workspace",
             "name the files",
         ),
-        GuardRule(
-            "found by a search",
-            Filter(when=_is_selected_by_search),
+        "found by a search": GuardRule(
+            Filter("delete: *", when=_is_selected_by_search),
             (PASS, ASK, DENY),
             "everything that a search finds would be deleted",
             "list it first",
         ),
-        GuardRule(
-            "anything",
-            Filter(recursive=True, when=_is_unknown_path),
+        "anything": GuardRule(
+            Filter("delete: *", recursive=True, when=_is_unknown_path),
             (PASS, DENY, DENY),
             "what would be deleted is not known at all: {why}",
             "name the files",
         ),
-        GuardRule(
-            "unknown",
-            Filter(recursive=True, locations={Location.UNKNOWN}),
+        "unknown": GuardRule(
+            Filter("delete: *", recursive=True, locations={Location.UNKNOWN}),
             (PASS, ASK, DENY),
             "what would be deleted is not known: {why}",
         ),
-        GuardRule("one file outside", Filter(locations=_OUTSIDE), (PASS, PASS, ASK), "{path} is outside the workspace"),
-    ),
+        "one file outside": GuardRule(
+            Filter("delete: *", locations=_OUTSIDE), (PASS, PASS, ASK), "{path} is outside the workspace"
+        ),
+    },
 )

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 
 def _is_in_memory(effect: Effect, _: GuardContext) -> bool:
@@ -13,24 +13,23 @@ def _reads_file(effect: Effect, _: GuardContext) -> bool:
     return "file" in effect.source.split(",")
 
 
-GUARD = Guard(
-    name="execution",
-    danger="programs that lie where anybody may have put them",
-    kinds={"execute"},
-    rules=(
-        GuardRule("memory", Filter(when=_is_in_memory), (ASK, DENY, DENY), "{path} is a program that no disk holds"),
-        GuardRule(
-            "temporary",
-            Filter(sources={"file", "written"}, locations={Location.TEMPORARY}),
+GUARD = build_guard(
+    "execution",
+    "programs that lie where anybody may have put them",
+    {
+        "memory": GuardRule(
+            Filter("execute: *", when=_is_in_memory), (ASK, DENY, DENY), "{path} is a program that no disk holds"
+        ),
+        "temporary": GuardRule(
+            Filter("execute: *", sources={"file", "written"}, locations={Location.TEMPORARY}),
             (PASS, ASK, DENY),
             "{path} lies where anybody may have put it",
             "run it from the workspace",
         ),
-        GuardRule(
-            "through a pipe",
-            Filter(verbs={"pipe"}, when=_reads_file),
+        "through a pipe": GuardRule(
+            Filter("execute: pipe", when=_reads_file),
             (PASS, PASS, ASK),
             "a shell would obey a file that nobody read first",
         ),
-    ),
+    },
 )

@@ -5,7 +5,7 @@ from trotline.analysis.network_addresses import get_url_path, is_drop_site
 from trotline.analysis.secret_files import classify_secret_file, is_secret_directory
 from trotline.analysis.service_verbs import VerbKind, classify_request
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, is_remote
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard, is_remote
 
 _PRIVATE = {Location.SYSTEM, Location.HOME, Location.PERSONAL, Location.ROOT, Location.GIT}
 _SECRET_VALUES = frozenset({"variable", "clipboard", "screen"})
@@ -70,114 +70,90 @@ def _stops_service(effect: Effect, _: GuardContext) -> bool:
     return classify_request(effect.verb, effect.target) is VerbKind.STOP
 
 
-GUARD = Guard(
-    name="exfiltration",
-    danger="secrets and files that leave the machine, and changes made elsewhere",
-    kinds={"send"},
-    rules=(
-        GuardRule(
-            "secret",
-            Filter(when=_sends_secret),
+GUARD = build_guard(
+    "exfiltration",
+    "secrets and files that leave the machine, and changes made elsewhere",
+    {
+        "secret": GuardRule(
+            Filter("send: *", when=_sends_secret),
             (DENY, DENY, DENY),
             "secrets would be sent to {host}: {source}",
             "let the person send what has to be sent",
             mandatory=True,
         ),
-        GuardRule(
-            "environment",
-            Filter(when=_sends_environment),
+        "environment": GuardRule(
+            Filter("send: *", when=_sends_environment),
             (DENY, DENY, DENY),
             "all variables, secrets among them, would be sent to {host}",
             "send the one value that is needed",
             mandatory=True,
         ),
-        GuardRule(
-            "in a name",
-            Filter(verbs={"name"}),
-            (ASK, DENY, DENY),
-            "the output of a command would leave in a name that is looked up",
+        "in a name": GuardRule(
+            Filter("send: name"), (ASK, DENY, DENY), "the output of a command would leave in a name that is looked up"
         ),
-        GuardRule(
-            "secret variable",
-            Filter(when=_sends_secret_value),
-            (ASK, DENY, DENY),
-            "a secret would be sent to {host} as data",
+        "secret variable": GuardRule(
+            Filter("send: *", when=_sends_secret_value), (ASK, DENY, DENY), "a secret would be sent to {host} as data"
         ),
-        GuardRule(
-            "system elsewhere",
-            Filter(verbs={"scp", "rsync"}, when=_writes_remote_system),
+        "system elsewhere": GuardRule(
+            Filter("send: rsync|scp", when=_writes_remote_system),
             (PASS, DENY, DENY),
             "{target} on {host} would be written over",
             "copy it to a home directory there",
         ),
-        GuardRule(
-            "own machine",
-            Filter(verbs={"scp", "rsync", "ssh"}),
-            (PASS, PASS, ASK),
-            "{source} would be copied to {host}",
+        "own machine": GuardRule(
+            Filter("send: rsync|scp|ssh"), (PASS, PASS, ASK), "{source} would be copied to {host}"
         ),
-        GuardRule(
-            "private file",
-            Filter(when=_sends_private_file),
+        "private file": GuardRule(
+            Filter("send: *", when=_sends_private_file),
             (ASK, DENY, DENY),
             "{source} would be sent to {host}",
             "send files of the workspace",
         ),
-        GuardRule(
-            "drop",
-            Filter(when=_sends_to_drop),
+        "drop": GuardRule(
+            Filter("send: *", when=_sends_to_drop),
             (ASK, DENY, DENY),
             "what is sent to {host} can be fetched by others",
             "keep it on this machine",
         ),
-        GuardRule(
-            "mail",
-            Filter(verbs={"mail"}),
+        "mail": GuardRule(
+            Filter("send: mail"),
             (ASK, DENY, DENY),
             "a message would be sent to {target}",
             "write it, and let the person send it",
         ),
-        GuardRule(
-            "file",
-            Filter(when=_sends_file),
+        "file": GuardRule(
+            Filter("send: *", when=_sends_file),
             (PASS, ASK, DENY),
             "{source} would be sent to {host}",
             "ask the person whether it may leave",
         ),
         # The same actions as for the command line program of the service.
-        GuardRule(
-            "deletes elsewhere",
-            Filter(writes=True, when=_deletes_elsewhere),
+        "deletes elsewhere": GuardRule(
+            Filter("send: *", writes=True, when=_deletes_elsewhere),
             (ASK, DENY, DENY),
             "{target} would be deleted, and this machine cannot bring it back",
             "look at it first; a person should delete it",
         ),
-        GuardRule(
-            "deletes all here",
-            Filter(writes=True, when=_deletes_all),
+        "deletes all here": GuardRule(
+            Filter("send: *", writes=True, when=_deletes_all),
             (ASK, DENY, DENY),
             "{target}: all that the service holds would be deleted",
             "name the one thing that you mean",
         ),
         # A service on this machine is usually one under development.
-        GuardRule(
-            "deletes here",
-            Filter(writes=True, when=_deletes),
+        "deletes here": GuardRule(
+            Filter("send: *", writes=True, when=_deletes),
             (PASS, ASK, DENY),
             "{target} would be deleted",
             "ask for it first, and show it",
         ),
-        GuardRule(
-            "stops",
-            Filter(writes=True, when=_stops_service),
+        "stops": GuardRule(
+            Filter("send: *", writes=True, when=_stops_service),
             (PASS, DENY, DENY),
             "{target} steers a service that others may use",
         ),
-        GuardRule(
-            "changes elsewhere",
-            Filter(writes=True, when=is_remote),
-            (PASS, ASK, DENY),
-            "something would be changed on {host}",
+        "changes elsewhere": GuardRule(
+            Filter("send: *", writes=True, when=is_remote), (PASS, ASK, DENY), "something would be changed on {host}"
         ),
-    ),
+    },
 )

@@ -2,7 +2,7 @@
 
 from trotline.analysis.network_addresses import CONTAINER_SOCKETS
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, is_remote
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard, is_remote
 
 _ALL_INTERFACES = frozenset({"", "*", "::", "0.0.0.0"})  # noqa: S104 - names to recognise
 
@@ -28,90 +28,58 @@ def _has_remote_host(effect: Effect, context: GuardContext) -> bool:
     return effect.host != "" and is_remote(effect, context)
 
 
-GUARD = Guard(
-    name="exposure",
-    danger="ways into the machine that were shut, and what is seen on it",
-    kinds={"connect", "system", "read", "fetch", "send"},
-    rules=(
-        GuardRule(
-            "tunnel",
-            Filter(kinds={"connect"}, verbs={"tunnel"}),
+GUARD = build_guard(
+    "exposure",
+    "ways into the machine that were shut, and what is seen on it",
+    {
+        "tunnel": GuardRule(
+            Filter("connect: tunnel"),
             (ASK, DENY, DENY),
             "{target} opens a way into this machine from everywhere",
             "serve on localhost, and let the person share it",
         ),
-        GuardRule(
-            "daemon's socket",
-            Filter(kinds={"connect"}, verbs={"socket"}, when=_is_daemon_socket),
+        "daemon's socket": GuardRule(
+            Filter("connect: socket", when=_is_daemon_socket),
             (ASK, DENY, DENY),
             "{path} obeys everybody who reaches it, as root",
         ),
-        GuardRule(
-            "daemon's port",
-            Filter(kinds={"fetch", "send"}, when=_is_daemon_port),
+        "daemon's port": GuardRule(
+            Filter("fetch|send: *", when=_is_daemon_port),
             (ASK, DENY, DENY),
             "a container daemon obeys everybody who reaches it, as root",
         ),
-        GuardRule(
-            "firewall",
-            Filter(kinds={"system"}, verbs={"firewall"}),
-            (ASK, DENY, DENY),
-            "the firewall would be changed: {target}",
-        ),
-        GuardRule(
-            "raw connection",
-            Filter(kinds={"connect"}, verbs={"socket"}, when=_is_raw_connection),
+        "firewall": GuardRule(Filter("system: firewall"), (ASK, DENY, DENY), "the firewall would be changed: {target}"),
+        "raw connection": GuardRule(
+            Filter("connect: socket", when=_is_raw_connection),
             (ASK, DENY, DENY),
             "the shell itself would connect to {host}",
             "use curl",
         ),
-        GuardRule(
-            "way back",
-            Filter(kinds={"connect"}, verbs={"way back"}),
-            (PASS, ASK, DENY),
-            "{host} would get a way into this network",
+        "way back": GuardRule(
+            Filter("connect: way back"), (PASS, ASK, DENY), "{host} would get a way into this network"
         ),
-        GuardRule(
-            "listening",
-            Filter(kinds={"connect"}, verbs={"listen"}, when=_listens_everywhere),
+        "listening": GuardRule(
+            Filter("connect: listen", when=_listens_everywhere),
             (PASS, ASK, DENY),
             "everybody who reaches port {target} talks to this machine",
         ),
-        GuardRule(
-            "plain connection",
-            Filter(kinds={"connect"}, verbs={"nc", "ncat", "netcat", "telnet", "socat", "rlogin"}, when=is_remote),
+        "plain connection": GuardRule(
+            Filter("connect: nc|ncat|netcat|rlogin|socat|telnet", when=is_remote),
             (PASS, ASK, DENY),
             "a connection to {host} that nobody can read along",
         ),
-        GuardRule(
-            "scan",
-            Filter(kinds={"connect"}, verbs={"scan"}, when=is_remote),
+        "scan": GuardRule(
+            Filter("connect: scan", when=is_remote),
             (ASK, DENY, DENY),
             "machines of others would be tried out: {target}",
         ),
-        GuardRule(
-            "traffic",
-            Filter(kinds={"read"}, verbs={"traffic"}),
-            (ASK, DENY, DENY),
-            "traffic of others would be read: {target}",
-        ),
-        GuardRule(
-            "screen",
-            Filter(kinds={"read"}, verbs={"screen"}),
-            (ASK, DENY, DENY),
-            "what is on the person's screen would be read",
-        ),
-        GuardRule(
-            "fetched",
-            Filter(kinds={"fetch"}, when=_has_remote_host),
+        "traffic": GuardRule(Filter("read: traffic"), (ASK, DENY, DENY), "traffic of others would be read: {target}"),
+        "screen": GuardRule(Filter("read: screen"), (ASK, DENY, DENY), "what is on the person's screen would be read"),
+        "fetched": GuardRule(
+            Filter("fetch: *", when=_has_remote_host),
             (PASS, PASS, ASK),
             "{host} would be asked, and a model reads what it answers",
         ),
-        GuardRule(
-            "clipboard",
-            Filter(kinds={"read"}, verbs={"clipboard"}),
-            (PASS, ASK, DENY),
-            "the person's clipboard would be read",
-        ),
-    ),
+        "clipboard": GuardRule(Filter("read: clipboard"), (PASS, ASK, DENY), "the person's clipboard would be read"),
+    },
 )

@@ -1,55 +1,47 @@
 """Guard: git settings that run code: aliases, hooks, helpers, filters."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
 
 
 def _is_credential_setting(effect: Effect, _: GuardContext) -> bool:
     return effect.target.startswith("credential.")
 
 
-GUARD = Guard(
-    name="git_settings",
-    danger="code that git runs by itself from now on",
-    kinds={"git"},
-    rules=(
-        GuardRule(
-            "command",
-            Filter(verbs={"configure-command"}),
+GUARD = build_guard(
+    "git_settings",
+    "code that git runs by itself from now on",
+    {
+        "command": GuardRule(
+            Filter("git: configure-command"),
             (ASK, DENY, DENY),
             "git would run this by itself from now on ({target}): {source}",
             "run the command itself, once, where it can be seen",
         ),
-        GuardRule(
-            "hooks",
-            Filter(verbs={"configure-hooks"}),
+        "hooks": GuardRule(
+            Filter("git: configure-hooks"),
             (ASK, DENY, DENY),
             "git would run the programs in {path} by itself from now on ({target})",
             "leave the hooks of the repository where they are",
         ),
-        GuardRule(
-            "once",
-            Filter(verbs={"run-setting"}),
+        "once": GuardRule(
+            Filter("git: run-setting"),
             (PASS, ASK, DENY),
             "git would run this because of {target}: {source}",
             "run the command itself",
         ),
-        GuardRule(
-            "passwords",
-            Filter(verbs={"configure"}, when=_is_credential_setting),
+        "passwords": GuardRule(
+            Filter("git: configure", when=_is_credential_setting),
             (PASS, ASK, DENY),
             "how git keeps passwords would change: {source}",
             "leave this to the person",
         ),
-        GuardRule(
-            "checks",
-            Filter(verbs={"skip-hooks"}),
+        "checks": GuardRule(
+            Filter("git: skip-hooks"),
             (PASS, ASK, DENY),
             "the checks that the repository runs before a {target} would be left out",
             "run them, and mend what they find",
         ),
-        GuardRule(
-            "setting", Filter(verbs={"configure"}), (PASS, PASS, WARN), "git's setting {target} would be changed"
-        ),
-    ),
+        "setting": GuardRule(Filter("git: configure"), (PASS, PASS, WARN), "git's setting {target} would be changed"),
+    },
 )

@@ -3,9 +3,10 @@
 The cases of each guard are in the TOML file beside it. Tests, docs and `trotline guards` read them; a hook never does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -74,13 +75,12 @@ Predicate = Callable[[Effect, GuardContext], bool]
 
 
 class Filter(NamedTuple):
-    """Selects effects. Each field that is given lists the values that an effect may have.
+    """Selects effects by kind and verb, as in `disk: format|wipe` or `read|link: *`, and by further fields.
 
     `when` is for what the fields cannot express.
     """
 
-    kinds: AbstractSet[str] = _ANY
-    verbs: AbstractSet[str] = _ANY
+    effects: str = "*: *"
     sources: AbstractSet[str] = _ANY
     targets: AbstractSet[str] = _ANY
     recursive: bool = False  # only recursive effects
@@ -91,9 +91,10 @@ class Filter(NamedTuple):
 
     def accepts(self, effect: Effect, context: GuardContext) -> bool:
         """Return whether the filter selects the effect."""
+        kinds, verbs = parse_effects(self.effects)
         return (
-            (not self.verbs or effect.verb in self.verbs)
-            and (not self.kinds or effect.kind in self.kinds)
+            (not verbs or effect.verb in verbs)
+            and (not kinds or effect.kind in kinds)
             and (not self.sources or effect.source in self.sources)
             and (not self.targets or effect.target in self.targets)
             and (effect.recursive or not self.recursive)
@@ -104,18 +105,25 @@ class Filter(NamedTuple):
         )
 
 
+@cache
+def parse_effects(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the kinds and the verbs of `kind|kind: verb|verb`; empty for `*`, which is any."""
+    kinds, _, verbs = text.partition(": ")
+    return frozenset(kinds.split("|")) - {"*"}, frozenset(verbs.split("|")) - {"*"}
+
+
 class GuardRule(NamedTuple):
     """A rule of a guard. It has one action for each preset.
 
     `reason` may name fields of the effect in braces; `instead` is advice. No policy can weaken a mandatory rule.
     """
 
-    name: str
     filter: Filter
     actions: tuple[RuleAction, RuleAction, RuleAction]
     reason: str
     instead: str = ""
     mandatory: bool = False
+    name: str = ""  # the key of the rule in its guard
 
     def get_action(self, preset: str) -> RuleAction:
         """Return what the rule does in a preset."""
@@ -141,6 +149,12 @@ class Guard(NamedTuple):
             if rule is not None and (action := rule.get_action(preset)) is not RuleAction.PASS:
                 found.append(RuleMatch(self.name, rule, action, effect))
         return found
+
+
+def build_guard(name: str, danger: str, rules: Mapping[str, GuardRule], *, runs_last: bool = False) -> Guard:
+    """Return the guard of a danger. The kinds of effects that it looks at are those of its rules."""
+    kinds = frozenset(kind for rule in rules.values() for kind in parse_effects(rule.filter.effects)[0])
+    return Guard(name, danger, kinds, tuple(rule._replace(name=name) for name, rule in rules.items()), runs_last)
 
 
 class RuleMatch(NamedTuple):

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _MAIN_BRANCHES = frozenset("main master trunk develop production release".split())
 _OUTSIDE_WORK = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.PERSONAL}
@@ -18,141 +18,119 @@ def _names_main_branch(effect: Effect, _: GuardContext) -> bool:
     return any(map(is_main_branch, effect.target.split(" ")))
 
 
-GUARD = Guard(
-    name="history",
-    danger="work that git cannot bring back",
-    kinds={"git"},
-    rules=(
-        GuardRule(
-            "outside",
-            Filter(verbs={"clean", "discard"}, sources={"all"}, locations=_OUTSIDE_WORK),
+GUARD = build_guard(
+    "history",
+    "work that git cannot bring back",
+    {
+        "outside": GuardRule(
+            Filter("git: clean|discard", sources={"all"}, locations=_OUTSIDE_WORK),
             (DENY, DENY, DENY),
             "{path} is outside the workspace, and {target} there would be lost",
             "run git inside the workspace",
         ),
-        GuardRule(
-            "abort",
-            Filter(verbs={"discard"}, sources={"abort"}),
+        "abort": GuardRule(
+            Filter("git: discard", sources={"abort"}),
             (PASS, ASK, DENY),
             "{target} would be lost",
             "finish it, or keep a copy of the files that you resolved",
         ),
-        GuardRule(
-            "one side of a conflict",
-            Filter(verbs={"discard"}, sources={"conflict"}),
+        "one side of a conflict": GuardRule(
+            Filter("git: discard", sources={"conflict"}),
             (PASS, ASK, DENY),
             "git would take one side of {target}, and drop what was merged by hand",
             "resolve the marks in the file",
         ),
         # Some tools let a reset, a forced checkout or a restore pass, but each loses the same work.
-        GuardRule(
-            "changes",
-            Filter(verbs={"discard"}),
+        "changes": GuardRule(
+            Filter("git: discard"),
             (ASK, DENY, DENY),
             "git would throw away {target}; what was never committed cannot be brought back",
             "git stash keeps the changes and gives the same clean tree",
         ),
         # A dry run has no effect: in git, -n wins over -f.
-        GuardRule(
-            "untracked files",
-            Filter(verbs={"clean"}, sources={"all"}),
+        "untracked files": GuardRule(
+            Filter("git: clean", sources={"all"}),
             (ASK, DENY, DENY),
             "git would delete {target}, and has no copy of them",
             "git clean -n shows them; git stash -u keeps them",
         ),
         # In standard, `rm -r` of the same directory passes too.
-        GuardRule(
-            "some untracked files",
-            Filter(verbs={"clean"}),
+        "some untracked files": GuardRule(
+            Filter("git: clean"),
             (PASS, ASK, ASK),
             "git would delete {target} in {path}, and has no copy of them",
             "git clean -n shows them",
         ),
         # All tools agree about dropping one stash, and clearing all is not milder.
-        GuardRule(
-            "stashes",
-            Filter(verbs={"drop-stash"}),
+        "stashes": GuardRule(
+            Filter("git: drop-stash"),
             (ASK, DENY, DENY),
             "{target} would be dropped",
             "git stash branch NAME makes a branch of a stash",
         ),
-        GuardRule(
-            "the way back",
-            Filter(verbs={"lose-history"}, sources={"all"}),
+        "the way back": GuardRule(
+            Filter("git: lose-history", sources={"all"}),
             (ASK, DENY, DENY),
             "{target} would be deleted: it is what undoes a reset, a rebase or a deleted branch",
             "git gc alone keeps what is younger than two weeks",
         ),
         # Deleting a reflog entry keeps the commits for weeks.
-        GuardRule(
-            "a step of the way back",
-            Filter(verbs={"lose-history"}, sources={"some"}),
-            (PASS, ASK, DENY),
-            "{target} would be forgotten",
+        "a step of the way back": GuardRule(
+            Filter("git: lose-history", sources={"some"}), (PASS, ASK, DENY), "{target} would be forgotten"
         ),
-        GuardRule("old objects", Filter(verbs={"lose-history"}), (PASS, PASS, ASK), "{target} would be deleted"),
-        GuardRule(
-            "every commit",
-            Filter(verbs={"rewrite"}, sources={"filter"}),
+        "old objects": GuardRule(Filter("git: lose-history"), (PASS, PASS, ASK), "{target} would be deleted"),
+        "every commit": GuardRule(
+            Filter("git: rewrite", sources={"filter"}),
             (ASK, DENY, DENY),
             "{target} would be written anew; all other clones then disagree with this one",
             "make a fresh clone and rewrite that",
         ),
-        GuardRule(
-            "every commit, with a copy",
-            Filter(verbs={"rewrite"}, sources={"filter with a copy"}),
+        "every commit, with a copy": GuardRule(
+            Filter("git: rewrite", sources={"filter with a copy"}),
             (PASS, ASK, DENY),
             "{target} would be written anew; all other clones then disagree with this one",
             "make a fresh clone and rewrite that",
         ),
-        GuardRule("rewritten", Filter(verbs={"rewrite"}), (PASS, PASS, ASK), "git would write {target} anew"),
-        GuardRule(
-            "main branch",
-            Filter(verbs={"delete-branch"}, sources={"forced"}, when=_names_main_branch),
+        "rewritten": GuardRule(Filter("git: rewrite"), (PASS, PASS, ASK), "git would write {target} anew"),
+        "main branch": GuardRule(
+            Filter("git: delete-branch", sources={"forced"}, when=_names_main_branch),
             (ASK, DENY, DENY),
             "{target} would be deleted, merged or not, and other work stands on it",
             "git branch -m gives it another name",
         ),
-        GuardRule(
-            "unmerged branch",
-            Filter(verbs={"delete-branch"}, sources={"forced"}),
+        "unmerged branch": GuardRule(
+            Filter("git: delete-branch", sources={"forced"}),
             (PASS, ASK, DENY),
             "{target} would be deleted, merged or not",
             "git branch -d deletes only what is merged",
         ),
-        GuardRule("merged branch", Filter(verbs={"delete-branch"}), (PASS, PASS, ASK), "{target} would be deleted"),
-        GuardRule(
-            "tag",
-            Filter(verbs={"delete-tag"}),
+        "merged branch": GuardRule(Filter("git: delete-branch"), (PASS, PASS, ASK), "{target} would be deleted"),
+        "tag": GuardRule(
+            Filter("git: delete-tag"),
             (ASK, DENY, DENY),
             "the tag {target} would be deleted, and nothing remembers what it pointed to",
             "git tag NEW OLD keeps the commit under another name",
         ),
-        GuardRule(
-            "moved tag", Filter(verbs={"move-tag"}), (PASS, ASK, DENY), "the tag {target} would point to something else"
+        "moved tag": GuardRule(
+            Filter("git: move-tag"), (PASS, ASK, DENY), "the tag {target} would point to something else"
         ),
-        GuardRule(
-            "moved branch",
-            Filter(verbs={"move-branch"}, sources={"forced", "reset"}),
+        "moved branch": GuardRule(
+            Filter("git: move-branch", sources={"forced", "reset"}),
             (PASS, ASK, DENY),
             "{target} would point elsewhere, and its commits may hang in the air",
             "make another branch",
         ),
-        GuardRule(
-            "perhaps moved branch",
-            Filter(verbs={"move-branch"}),
-            (PASS, PASS, ASK),
-            "{target} may be moved away from its commits",
+        "perhaps moved branch": GuardRule(
+            Filter("git: move-branch"), (PASS, PASS, ASK), "{target} may be moved away from its commits"
         ),
-        GuardRule(
-            "worktree",
-            Filter(verbs={"remove-worktree"}),
+        "worktree": GuardRule(
+            Filter("git: remove-worktree"),
             (PASS, ASK, DENY),
             "the worktree {target} would be removed with what is not committed in it",
             "git worktree remove without --force",
         ),
-        GuardRule(
-            "unknown", Filter(certainty=Certainty.OPAQUE), (PASS, PASS, ASK), "what git would do is not known: {why}"
+        "unknown": GuardRule(
+            Filter("git: *", certainty=Certainty.OPAQUE), (PASS, PASS, ASK), "what git would do is not known: {why}"
         ),
-    ),
+    },
 )

@@ -1,26 +1,22 @@
 """Guard: infrastructure as code that is applied or destroyed: real machines and data."""
 
-from trotline.analysis.service_verbs import VerbKind
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
 
-GUARD = Guard(
-    name="infrastructure",
-    danger="machines and data that a description stands for are destroyed or changed",
-    kinds={"infra"},
-    rules=(
-        GuardRule(
-            "destroys",
-            Filter(verbs={VerbKind.DESTROY}),
+GUARD = build_guard(
+    "infrastructure",
+    "machines and data that a description stands for are destroyed or changed",
+    {
+        "destroys": GuardRule(
+            Filter("infra: destroy"),
             (ASK, DENY, DENY),
             "`{target}` destroys what is described, or forgets that it exists",
             "show the plan to a person (`plan -destroy`, `preview`) and let them apply it",
         ),
-        GuardRule(
-            "changes",
-            Filter(verbs={VerbKind.CHANGE, VerbKind.GRANT, VerbKind.STOP}),
+        "changes": GuardRule(
+            Filter("infra: change|grant|stop"),
             (PASS, ASK, DENY),
             "`{target}` changes real machines",
             "make a plan first, and have it read",
         ),
-    ),
+    },
 )

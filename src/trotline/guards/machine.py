@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _PROTECTORS = (
     "audit syslog journald falco apparmor selinux firewall ufw clamav clamd crowdstrike sentinel osquery fail2ban"
@@ -41,145 +41,83 @@ def _reads_content(effect: Effect, _: GuardContext) -> bool:
     return effect.verb != "look"
 
 
-GUARD = Guard(
-    name="machine",
-    danger="the machine itself: power, services, users, kernel, protection",
-    kinds={"system", "read"},
-    rules=(
-        GuardRule(
-            "power",
-            Filter(kinds={"system"}, verbs={"power"}),
-            (ASK, DENY, DENY),
-            "the machine would be stopped or started otherwise: {target}",
+GUARD = build_guard(
+    "machine",
+    "the machine itself: power, services, users, kernel, protection",
+    {
+        "power": GuardRule(
+            Filter("system: power"), (ASK, DENY, DENY), "the machine would be stopped or started otherwise: {target}"
         ),
-        GuardRule(
-            "protection off",
-            Filter(kinds={"system"}, verbs={"protection off"}),
+        "protection off": GuardRule(
+            Filter("system: protection off"),
             (DENY, DENY, DENY),
             "what protects this machine would be switched off: {target}",
             "ask the person to decide that",
         ),
-        GuardRule(
-            "signatures off",
-            Filter(kinds={"system"}, verbs={"signatures off"}),
+        "signatures off": GuardRule(
+            Filter("system: signatures off"),
             (ASK, DENY, DENY),
             "scripts that nobody has signed would run on this machine from now on",
             "lift it for one process: `-Scope Process`",
         ),
-        GuardRule(
-            "protector stopped",
-            Filter(kinds={"system"}, verbs={"stop service"}, when=_targets_protector),
+        "protector stopped": GuardRule(
+            Filter("system: stop service", when=_targets_protector),
             (DENY, DENY, DENY),
             "{target} watches over this machine",
         ),
-        GuardRule(
-            "users",
-            Filter(kinds={"system"}, verbs={"users"}),
-            (ASK, DENY, DENY),
-            "who may use this machine would change: {target}",
+        "users": GuardRule(
+            Filter("system: users"), (ASK, DENY, DENY), "who may use this machine would change: {target}"
         ),
-        GuardRule(
-            "kernel",
-            Filter(kinds={"system"}, verbs={"kernel"}),
-            (ASK, DENY, DENY),
-            "code would be loaded into the kernel: {target}",
+        "kernel": GuardRule(
+            Filter("system: kernel"), (ASK, DENY, DENY), "code would be loaded into the kernel: {target}"
         ),
-        GuardRule(
-            "kernel weakened",
-            Filter(verbs={"kernel setting"}, when=_weakens_kernel),
-            (ASK, DENY, DENY),
-            "{target} protects this machine",
+        "kernel weakened": GuardRule(
+            Filter("system: kernel setting", when=_weakens_kernel), (ASK, DENY, DENY), "{target} protects this machine"
         ),
-        GuardRule(
-            "kernel setting",
-            Filter(kinds={"system"}, verbs={"kernel setting"}),
-            (PASS, DENY, DENY),
-            "a setting of the kernel would change: {target}",
+        "kernel setting": GuardRule(
+            Filter("system: kernel setting"), (PASS, DENY, DENY), "a setting of the kernel would change: {target}"
         ),
-        GuardRule(
-            "capabilities",
-            Filter(kinds={"system"}, verbs={"capabilities"}),
-            (ASK, DENY, DENY),
-            "a program would get rights of root: {target}",
+        "capabilities": GuardRule(
+            Filter("system: capabilities"), (ASK, DENY, DENY), "a program would get rights of root: {target}"
         ),
-        GuardRule(
-            "mounted over",
-            Filter(kinds={"system"}, verbs={"mount over"}),
-            (ASK, DENY, DENY),
-            "{path} would show something else",
-        ),
-        GuardRule(
-            "taken away",
-            Filter(verbs={"unmount"}, locations={Location.ROOT, Location.SYSTEM, Location.HOME}),
+        "mounted over": GuardRule(Filter("system: mount over"), (ASK, DENY, DENY), "{path} would show something else"),
+        "taken away": GuardRule(
+            Filter("system: unmount", locations={Location.ROOT, Location.SYSTEM, Location.HOME}),
             (ASK, DENY, DENY),
             "programs that run now need {path}, and would lose it",
         ),
-        GuardRule(
-            "mount",
-            Filter(kinds={"system"}, verbs={"mount", "unmount"}),
-            (PASS, ASK, DENY),
-            "{target} would be mounted or unmounted",
+        "mount": GuardRule(
+            Filter("system: mount|unmount"), (PASS, ASK, DENY), "{target} would be mounted or unmounted"
         ),
-        GuardRule(
-            "key removed",
-            Filter(kinds={"system"}, verbs={"remove key"}),
-            (ASK, DENY, DENY),
-            "{target} would be removed, and nobody gets it back",
+        "key removed": GuardRule(
+            Filter("system: remove key"), (ASK, DENY, DENY), "{target} would be removed, and nobody gets it back"
         ),
-        GuardRule(
-            "network",
-            Filter(kinds={"system"}, verbs={"network"}),
-            (ASK, DENY, DENY),
-            "how this machine reaches others would change: {target}",
+        "network": GuardRule(
+            Filter("system: network"), (ASK, DENY, DENY), "how this machine reaches others would change: {target}"
         ),
-        GuardRule(
-            "service stopped",
-            Filter(kinds={"system"}, verbs={"stop service"}),
-            (PASS, DENY, DENY),
-            "{target} would be stopped",
-            "ask who uses it",
+        "service stopped": GuardRule(
+            Filter("system: stop service"), (PASS, DENY, DENY), "{target} would be stopped", "ask who uses it"
         ),
-        GuardRule(
-            "bus",
-            Filter(kinds={"system"}, verbs={"bus"}),
-            (PASS, ASK, DENY),
-            "a service of the system would be told to act: {target}",
+        "bus": GuardRule(
+            Filter("system: bus"), (PASS, ASK, DENY), "a service of the system would be told to act: {target}"
         ),
-        GuardRule(
-            "clock",
-            Filter(kinds={"system"}, verbs={"clock"}),
-            (PASS, ASK, DENY),
-            "the clock of this machine would change",
+        "clock": GuardRule(Filter("system: clock"), (PASS, ASK, DENY), "the clock of this machine would change"),
+        "settings": GuardRule(
+            Filter("system: settings"), (PASS, ASK, DENY), "settings of this machine would change: {target}"
         ),
-        GuardRule(
-            "settings",
-            Filter(kinds={"system"}, verbs={"settings"}),
-            (PASS, ASK, DENY),
-            "settings of this machine would change: {target}",
+        "service started": GuardRule(
+            Filter("system: start service"), (PASS, PASS, ASK), "{target} would be started anew"
         ),
-        GuardRule(
-            "service started",
-            Filter(kinds={"system"}, verbs={"start service"}),
-            (PASS, PASS, ASK),
-            "{target} would be started anew",
+        "raw memory": GuardRule(
+            Filter("read: *", when=_is_raw_memory), (ASK, DENY, DENY), "{path} shows what other programs keep in memory"
         ),
-        GuardRule(
-            "raw memory",
-            Filter(kinds={"read"}, when=_is_raw_memory),
-            (ASK, DENY, DENY),
-            "{path} shows what other programs keep in memory",
-        ),
-        GuardRule(
-            "raw disk",
-            Filter(kinds={"read"}, locations={Location.DEVICE}, when=_reads_content),
+        "raw disk": GuardRule(
+            Filter("read: *", locations={Location.DEVICE}, when=_reads_content),
             (PASS, ASK, DENY),
             "{path} shows every file of every user",
         ),
-        GuardRule(
-            "memory",
-            Filter(kinds={"read"}, verbs={"memory"}),
-            (PASS, ASK, DENY),
-            "the memory of process {target} would be read, secrets among it",
+        "memory": GuardRule(
+            Filter("read: memory"), (PASS, ASK, DENY), "the memory of process {target} would be read, secrets among it"
         ),
-    ),
+    },
 )

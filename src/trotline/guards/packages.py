@@ -2,7 +2,7 @@
 
 from trotline.analysis.packages.malware_reports import MALICIOUS, PERHAPS, UNREADABLE
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, Guard, GuardContext, GuardRule, Predicate
+from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardContext, GuardRule, Predicate, build_guard
 
 _LANGUAGES = ("pkg:pypi/", "pkg:npm/", "pkg:gem/", "pkg:cargo/")
 _LOCK_FILES = frozenset(
@@ -51,142 +51,103 @@ def _is_installed_as_root(effect: Effect, context: GuardContext) -> bool:
     return privileged and effect.package.startswith(_LANGUAGES)
 
 
-GUARD = Guard(
-    name="packages",
-    danger="code of strangers that is installed or run unseen, and packages that others need",
-    kinds={"install", "write"},
-    rules=(
-        GuardRule(
-            "lock file",
-            Filter(kinds={"write"}, when=_is_lock_file),
+GUARD = build_guard(
+    "packages",
+    "code of strangers that is installed or run unseen, and packages that others need",
+    {
+        "lock file": GuardRule(
+            Filter("write: *", when=_is_lock_file),
             (PASS, ASK, DENY),
             "{path} says which code an install brings, and by which hash it is known",
             "let the package manager write it",
         ),
-        GuardRule(
-            "malicious",
-            Filter(kinds={"install"}, when=_is_reported_as(MALICIOUS)),
+        "malicious": GuardRule(
+            Filter("install: *", when=_is_reported_as(MALICIOUS)),
             (DENY, DENY, DENY),
             "{package} must not be installed: {why}",
             "look for the package that was meant; if it is in the project already, tell the person at once",
         ),
-        GuardRule(
-            "malicious versions",
-            Filter(kinds={"install"}, when=_is_reported_as(PERHAPS)),
+        "malicious versions": GuardRule(
+            Filter("install: *", when=_is_reported_as(PERHAPS)),
             (WARN, ASK, DENY),
             "{package}: {why}",
             "name a version that is not among them",
         ),
-        GuardRule(
-            "list damaged",
-            Filter(kinds={"install"}, when=_is_reported_as(UNREADABLE)),
+        "list damaged": GuardRule(
+            Filter("install: *", when=_is_reported_as(UNREADABLE)),
             (ASK, DENY, DENY),
             "{package} cannot be looked up: {why}",
         ),
-        GuardRule(
-            "mistaken name",
-            Filter(kinds={"install"}, verbs=_INSTALLS, when=_resembles_another),
+        "mistaken name": GuardRule(
+            Filter("install: fetch-and-run|install", when=_resembles_another),
             (ASK, DENY, DENY),
             "{package} is perhaps not what was meant: {why}",
             "look the name up, and spell it as the registry does",
         ),
-        GuardRule(
-            "unverified",
-            Filter(kinds={"install"}, verbs={"unverified"}),
+        "unverified": GuardRule(
+            Filter("install: unverified"),
             (ASK, DENY, DENY),
             "nobody would check any more who made the packages ({target})",
             "leave the checks on",
         ),
-        GuardRule(
-            "other source",
-            Filter(kinds={"install"}, verbs={"source"}, when=_has_host),
+        "other source": GuardRule(
+            Filter("install: source", when=_has_host),
             (ASK, DENY, DENY),
             "packages would come from {host} from now on",
             "give the address once, for the package that needs it",
         ),
-        GuardRule(
-            "another tap",
-            Filter(kinds={"install"}, verbs={"source"}),
-            (WARN, ASK, DENY),
-            "{target} would be a source of packages from now on",
+        "another tap": GuardRule(
+            Filter("install: source"), (WARN, ASK, DENY), "{target} would be a source of packages from now on"
         ),
-        GuardRule(
-            "address",
-            Filter(kinds={"install"}, verbs={"install", "fetch-and-run"}, sources={"url"}),
+        "address": GuardRule(
+            Filter("install: fetch-and-run|install", sources={"url"}),
             (ASK, DENY, DENY),
             "a package would be installed straight from {host}: no registry has seen it",
             "install it from the registry by its name and version",
         ),
-        GuardRule(
-            "repository",
-            Filter(kinds={"install"}, verbs={"install", "fetch-and-run"}, sources={"git"}),
+        "repository": GuardRule(
+            Filter("install: fetch-and-run|install", sources={"git"}),
             (PASS, ASK, DENY),
             "code would be installed straight from a repository: {package}",
             "install a release from the registry, or name the commit in the project's files",
         ),
-        GuardRule(
-            "other index",
-            Filter(kinds={"install"}, verbs=_INSTALLS, sources={"index", "manifest"}, when=_has_host),
+        "other index": GuardRule(
+            Filter("install: fetch-and-run|install", sources={"index", "manifest"}, when=_has_host),
             (WARN, ASK, DENY),
             "packages would come from {host}",
         ),
-        GuardRule(
-            "system package removed",
-            Filter(kinds={"install"}, verbs={"remove"}, targets={"system"}),
+        "system package removed": GuardRule(
+            Filter("install: remove", targets={"system"}),
             (ASK, DENY, DENY),
             "{package} would be removed from the machine, with what needs it",
         ),
-        GuardRule(
-            "removed", Filter(kinds={"install"}, verbs={"remove"}), (PASS, ASK, DENY), "{package} would be removed"
-        ),
-        GuardRule(
-            "as root",
-            Filter(verbs={"install"}, when=_is_installed_as_root),
+        "removed": GuardRule(Filter("install: remove"), (PASS, ASK, DENY), "{package} would be removed"),
+        "as root": GuardRule(
+            Filter("install: install", when=_is_installed_as_root),
             (PASS, ASK, DENY),
             "{package} would be installed with the rights of root",
         ),
-        GuardRule(
-            "system package",
-            Filter(kinds={"install"}, verbs={"install"}, targets={"system"}),
-            (PASS, ASK, DENY),
-            "this machine would get {package}",
+        "system package": GuardRule(
+            Filter("install: install", targets={"system"}), (PASS, ASK, DENY), "this machine would get {package}"
         ),
-        GuardRule(
-            "extension from a file",
-            Filter(kinds={"install"}, verbs={"install"}, sources={"path"}, targets={"user"}, when=_is_extension),
+        "extension from a file": GuardRule(
+            Filter("install: install", sources={"path"}, targets={"user"}, when=_is_extension),
             (PASS, ASK, DENY),
             "{path} is code that the editor would run; no registry has seen it",
             "install it from the registry by its name",
         ),
-        GuardRule(
-            "forced versions",
-            Filter(kinds={"install"}, verbs={"unlock"}),
-            (PASS, ASK, DENY),
-            "versions would change beyond what the project allows",
+        "forced versions": GuardRule(
+            Filter("install: unlock"), (PASS, ASK, DENY), "versions would change beyond what the project allows"
         ),
-        GuardRule(
-            "for the person",
-            Filter(kinds={"install"}, verbs={"install"}, targets={"user"}),
-            (PASS, PASS, ASK),
-            "{package} would be there in all projects",
+        "for the person": GuardRule(
+            Filter("install: install", targets={"user"}), (PASS, PASS, ASK), "{package} would be there in all projects"
         ),
-        GuardRule(
-            "unknown package",
-            Filter(kinds={"install"}, when=_is_unknown),
-            (PASS, PASS, ASK),
-            "what would be installed is not known: {why}",
+        "unknown package": GuardRule(
+            Filter("install: *", when=_is_unknown), (PASS, PASS, ASK), "what would be installed is not known: {why}"
         ),
-        GuardRule(
-            "new package",
-            Filter(kinds={"install"}, verbs=_INSTALLS, when=_has_name),
-            (PASS, PASS, ASK),
-            "{package} would be installed",
+        "new package": GuardRule(
+            Filter("install: fetch-and-run|install", when=_has_name), (PASS, PASS, ASK), "{package} would be installed"
         ),
-        GuardRule(
-            "setting",
-            Filter(kinds={"install"}, verbs={"setting", "clean-cache"}),
-            (PASS, PASS, WARN),
-            "{target} would be changed",
-        ),
-    ),
+        "setting": GuardRule(Filter("install: clean-cache|setting"), (PASS, PASS, WARN), "{target} would be changed"),
+    },
 )

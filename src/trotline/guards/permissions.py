@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _MACHINE = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.DEVICE}
 
@@ -25,43 +25,39 @@ def _opens_to_everybody(effect: Effect, _context: GuardContext) -> bool:
     return octal or ("w" in added and who in {"a", "o", "ugo", "go", "uo"})
 
 
-GUARD = Guard(
-    name="permissions",
-    danger="modes and owners that open or lock what others rely on",
-    kinds={"permissions"},
-    rules=(
-        GuardRule(
-            "system",
-            Filter(locations=_MACHINE, when=_changes_machine),
+GUARD = build_guard(
+    "permissions",
+    "modes and owners that open or lock what others rely on",
+    {
+        "system": GuardRule(
+            Filter("permissions: *", locations=_MACHINE, when=_changes_machine),
             (DENY, DENY, DENY),
             "{path} would get another mode or owner",
             "name one file in the workspace",
         ),
-        GuardRule(
-            "set user id",
-            Filter(verbs={"chmod"}, when=_sets_user_id),
+        "set user id": GuardRule(
+            Filter("permissions: chmod", when=_sets_user_id),
             (DENY, DENY, DENY),
             "{path} would run with the rights of its owner",
         ),
-        GuardRule(
-            "everybody, everywhere",
-            Filter(verbs={"chmod"}, recursive=True, when=_opens_to_everybody),
+        "everybody, everywhere": GuardRule(
+            Filter("permissions: chmod", recursive=True, when=_opens_to_everybody),
             (ASK, DENY, DENY),
             "everybody could write below {path}",
             "give u+rw",
         ),
-        GuardRule(
-            "everybody",
-            Filter(verbs={"chmod"}, when=_opens_to_everybody),
+        "everybody": GuardRule(
+            Filter("permissions: chmod", when=_opens_to_everybody),
             (PASS, DENY, DENY),
             "everybody could write {path}",
             "give u+w, or u+x to run it",
         ),
-        GuardRule(
-            "outside",
-            Filter(recursive=True, locations={Location.PERSONAL, Location.ELSEWHERE, Location.UNKNOWN}),
+        "outside": GuardRule(
+            Filter(
+                "permissions: *", recursive=True, locations={Location.PERSONAL, Location.ELSEWHERE, Location.UNKNOWN}
+            ),
             (PASS, ASK, DENY),
             "everything below {path} would get another mode or owner",
         ),
-    ),
+    },
 )

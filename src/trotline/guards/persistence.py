@@ -1,27 +1,24 @@
 """Guard: commands that start again later, without the agent and without a question."""
 
-from trotline.guards.guard import ASK, DENY, Filter, Guard, GuardRule
+from trotline.guards.guard import ASK, DENY, Filter, GuardRule, build_guard
 
-GUARD = Guard(
-    name="persistence",
-    danger="what is started again later, without anybody asking",
-    kinds={"persist"},
-    rules=(
-        GuardRule(
-            "removed",
-            Filter(verbs={"remove"}),
+GUARD = build_guard(
+    "persistence",
+    "what is started again later, without anybody asking",
+    {
+        "removed": GuardRule(
+            Filter("persist: remove"),
             (ASK, DENY, DENY),
             "all that is scheduled would be removed: {target}",
             "change one line",
         ),
-        GuardRule("key", Filter(verbs={"ssh key"}), (ASK, DENY, DENY), "{target} would let in whoever has the key"),
-        GuardRule(
-            "scheduled",
-            Filter(verbs={"crontab", "at", "batch", "schtasks", "start entry", "timer"}),
+        "key": GuardRule(Filter("persist: ssh key"), (ASK, DENY, DENY), "{target} would let in whoever has the key"),
+        "scheduled": GuardRule(
+            Filter("persist: at|batch|crontab|schtasks|start entry|timer"),
             (ASK, DENY, DENY),
             "something would be run later, when nobody looks ({verb})",
             "run it now, or show the person the line",
         ),
-        GuardRule("service", Filter(), (ASK, DENY, DENY), "{target} would be started with the machine"),
-    ),
+        "service": GuardRule(Filter("persist: *"), (ASK, DENY, DENY), "{target} would be started with the machine"),
+    },
 )

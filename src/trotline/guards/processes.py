@@ -1,7 +1,7 @@
 """Guard: processes that are ended all at once, and fork bombs."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 from trotline.guards.machine import is_protector
 
 _FORCED_SIGNALS = frozenset({"9", "KILL", "STOP", "19", "TSTP", "20", "17", "CONT", "18"})
@@ -23,52 +23,47 @@ def _is_not_job(effect: Effect, _: GuardContext) -> bool:
     return not effect.target.startswith("%")
 
 
-GUARD = Guard(
-    name="processes",
-    danger="processes of others ended, or the machine filled with new ones",
-    kinds={"process"},
-    rules=(
-        GuardRule(
-            "fork bomb",
-            Filter(verbs={"fork bomb"}),
+GUARD = build_guard(
+    "processes",
+    "processes of others ended, or the machine filled with new ones",
+    {
+        "fork bomb": GuardRule(
+            Filter("process: fork bomb"),
             (DENY, DENY, DENY),
             "{target} starts itself again and again until the machine stops",
             mandatory=True,
         ),
-        GuardRule("endless", Filter(verbs={"endless"}), (PASS, ASK, DENY), "{target} calls itself without end"),
-        GuardRule(
-            "everything",
-            Filter(when=_ends_everything),
+        "endless": GuardRule(Filter("process: endless"), (PASS, ASK, DENY), "{target} calls itself without end"),
+        "everything": GuardRule(
+            Filter("process: *", when=_ends_everything),
             (DENY, DENY, DENY),
             "every process would be ended: {target}",
             "name the one process that you started",
             mandatory=True,
         ),
-        GuardRule(
-            "by a pattern that fits all",
-            Filter(verbs={"kill by name"}, when=_matches_every_process),
+        "by a pattern that fits all": GuardRule(
+            Filter("process: kill by name", when=_matches_every_process),
             (DENY, DENY, DENY),
             "{target} fits every process",
         ),
-        GuardRule("protector", Filter(when=_ends_protector), (DENY, DENY, DENY), "{target} watches over this machine"),
-        GuardRule(
-            "elsewhere",
-            Filter(verbs={"start elsewhere", "processes"}),
+        "protector": GuardRule(
+            Filter("process: *", when=_ends_protector), (DENY, DENY, DENY), "{target} watches over this machine"
+        ),
+        "elsewhere": GuardRule(
+            Filter("process: processes|start elsewhere"),
             (ASK, DENY, DENY),
             "a process would be started or ended by the system: {target}",
         ),
-        GuardRule(
-            "by name",
-            Filter(verbs={"kill by name"}),
+        "by name": GuardRule(
+            Filter("process: kill by name"),
             (PASS, ASK, DENY),
             "every process named {target} would be ended",
             "end it by its number",
         ),
-        GuardRule(
-            "by force",
-            Filter(verbs={"kill"}, sources=_FORCED_SIGNALS, when=_is_not_job),
+        "by force": GuardRule(
+            Filter("process: kill", sources=_FORCED_SIGNALS, when=_is_not_job),
             (PASS, ASK, DENY),
             "process {target} would be stopped without a chance to clean up",
         ),
-    ),
+    },
 )

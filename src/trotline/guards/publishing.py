@@ -1,26 +1,23 @@
 """Guard: releases that everybody gets and that cannot be withdrawn completely."""
 
-from trotline.guards.guard import ASK, DENY, WARN, Filter, Guard, GuardRule
+from trotline.guards.guard import ASK, DENY, WARN, Filter, GuardRule, build_guard
 
-GUARD = Guard(
-    name="publishing",
-    danger="releases that go out to everybody, or are taken away from them",
-    kinds={"publish"},
-    rules=(
-        GuardRule(
-            "withdrawn",
-            Filter(verbs={"unpublish"}),
+GUARD = build_guard(
+    "publishing",
+    "releases that go out to everybody, or are taken away from them",
+    {
+        "withdrawn": GuardRule(
+            Filter("publish: unpublish"),
             (ASK, DENY, DENY),
             "what others already use would change or go away: {target} ({source})",
             "leave this to the person who releases",
         ),
         # Many projects release from a developer's machine, so standard only warns.
-        GuardRule(
-            "published",
-            Filter(verbs={"publish"}),
+        "published": GuardRule(
+            Filter("publish: publish"),
             (WARN, ASK, DENY),
             "{target} would be published; a version that is out cannot be taken back",
             "a dry run shows what would be in it",
         ),
-    ),
+    },
 )

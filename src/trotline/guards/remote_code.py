@@ -2,7 +2,7 @@
 
 from trotline.analysis.service_verbs import INDIRECT_DOWNLOAD
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, Predicate
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, Predicate, build_guard
 
 _NETWORK_KINDS = frozenset({"connect", "send", "fetch"})
 _PROGRAM_SUFFIXES = (".bat", ".cmd", ".dll", ".exe", ".hta", ".msi", ".ps1", ".scr", ".vbs")
@@ -23,53 +23,46 @@ def _is_program(effect: Effect, _: GuardContext) -> bool:
     return effect.path.lower().endswith(_PROGRAM_SUFFIXES)
 
 
-GUARD = Guard(
-    name="remote_code",
-    danger="code from elsewhere that nobody has seen",
-    kinds={"execute", "write"},
-    rules=(
-        GuardRule(
-            "from the network",
-            Filter(kinds={"execute"}, when=_comes_from("network")),
+GUARD = build_guard(
+    "remote_code",
+    "code from elsewhere that nobody has seen",
+    {
+        "from the network": GuardRule(
+            Filter("execute: *", when=_comes_from("network")),
             (DENY, DENY, DENY),
             "what comes from another machine would be run unseen",
             "save it to a file, read it, and ask the person to run it; or install a named version from a registry",
             mandatory=True,
         ),
-        GuardRule(
-            "from another machine, through a pipe",
-            Filter(kinds={"execute"}, when=_reads_network_pipe),
+        "from another machine, through a pipe": GuardRule(
+            Filter("execute: *", when=_reads_network_pipe),
             (DENY, DENY, DENY),
             "a shell would obey what another machine writes into {path}",
             mandatory=True,
         ),
-        GuardRule(
-            "decoded",
-            Filter(kinds={"execute"}, when=_comes_from("decoded")),
+        "decoded": GuardRule(
+            Filter("execute: *", when=_comes_from("decoded")),
             (DENY, DENY, DENY),
             "text that was hidden by an encoding would be run",
             "write the command itself",
         ),
-        GuardRule(
-            "unpacked",
-            Filter(kinds={"execute"}, when=_comes_from("unpacked")),
+        "unpacked": GuardRule(
+            Filter("execute: *", when=_comes_from("unpacked")),
             (PASS, ASK, DENY),
             "{path} was fetched and unpacked just now, and nobody has seen it",
             "look at what was unpacked before it is run",
         ),
-        GuardRule(
-            "from the clipboard",
-            Filter(kinds={"execute"}, when=_comes_from("clipboard")),
+        "from the clipboard": GuardRule(
+            Filter("execute: *", when=_comes_from("clipboard")),
             (ASK, DENY, DENY),
             "whatever is in the clipboard would be run",
         ),
         # Legitimate downloads use a download program.
-        GuardRule(
-            "by the side door",
-            Filter(kinds={"write"}, verbs={INDIRECT_DOWNLOAD}, when=_is_program),
+        "by the side door": GuardRule(
+            Filter(f"write: {INDIRECT_DOWNLOAD}", when=_is_program),
             (PASS, ASK, DENY),
             "{path} would be fetched by a program that is not there for that, as those do who hide it",
             "fetch it with curl, and show the person where it comes from",
         ),
-    ),
+    },
 )

@@ -4,7 +4,7 @@ import posixpath
 
 from trotline.analysis.secret_files import classify_secret_file, is_dotenv
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
 
 _TEST_DIRECTORIES = frozenset(
     "test tests testing testdata __tests__ spec specs fixture fixtures __fixtures__ example examples sample samples"
@@ -30,124 +30,104 @@ def _is_dotenv_file(effect: Effect, _: GuardContext) -> bool:
     return is_dotenv(classify_secret_file(effect.path))
 
 
-GUARD = Guard(
-    name="secrets_in_text",
-    danger="secrets in prompts, in files that are read or written, in commands, calls and outputs",
-    kinds={"content"},
-    rules=(
-        GuardRule(
-            "prompt",
-            Filter(verbs={"secrets"}, sources={"prompt"}, certainty=Certainty.KNOWN),
+GUARD = build_guard(
+    "secrets_in_text",
+    "secrets in prompts, in files that are read or written, in commands, calls and outputs",
+    {
+        "prompt": GuardRule(
+            Filter("content: secrets", sources={"prompt"}, certainty=Certainty.KNOWN),
             (DENY, DENY, DENY),
             "the prompt holds a secret: {target} ({why})",
             _REDACT,
         ),
-        GuardRule(
-            "perhaps in a prompt",
-            Filter(verbs={"secrets"}, sources={"prompt"}),
+        "perhaps in a prompt": GuardRule(
+            Filter("content: secrets", sources={"prompt"}),
             (WARN, ASK, DENY),
             "the prompt may hold a secret: {target} ({why})",
             _REDACT,
         ),
-        GuardRule(
-            "tests and examples",
-            Filter(verbs={"secrets"}, sources={"read", "write"}, when=_is_test_or_example),
+        "tests and examples": GuardRule(
+            Filter("content: secrets", sources={"read", "write"}, when=_is_test_or_example),
             (PASS, WARN, ASK),
             "{path} holds what looks like a secret: {target} ({why})",
             "use a value that says that it is an example",
         ),
-        GuardRule(
-            "file that is read",
-            Filter(verbs={"secrets"}, sources={"read"}, certainty=Certainty.KNOWN),
+        "file that is read": GuardRule(
+            Filter("content: secrets", sources={"read"}, certainty=Certainty.KNOWN),
             (DENY, DENY, DENY),
             "{path} holds a secret: {target} ({why}); what an agent reads goes to a model",
             "ask the person to put the value somewhere else, or to tell you what you need to know about the file",
         ),
-        GuardRule(
-            "perhaps in a file that is read",
-            Filter(verbs={"secrets"}, sources={"read"}),
+        "perhaps in a file that is read": GuardRule(
+            Filter("content: secrets", sources={"read"}),
             (WARN, ASK, DENY),
             "{path} may hold a secret: {target} ({why})",
             "ask the person",
         ),
-        GuardRule(
-            "environment file",
-            Filter(verbs={"secrets"}, sources={"write"}, when=_is_dotenv_file),
+        "environment file": GuardRule(
+            Filter("content: secrets", sources={"write"}, when=_is_dotenv_file),
             (PASS, WARN, ASK),
             "a secret would be written into {path}: {target}",
             "let the person write it there",
         ),
-        GuardRule(
-            "file that is written",
-            Filter(verbs={"secrets"}, sources={"write"}, certainty=Certainty.KNOWN),
+        "file that is written": GuardRule(
+            Filter("content: secrets", sources={"write"}, certainty=Certainty.KNOWN),
             (WARN, DENY, DENY),
             "a secret would be written into {path}: {target} ({why})",
             "read it from the environment or from a secret manager when the program runs",
         ),
-        GuardRule(
-            "perhaps in a file that is written",
-            Filter(verbs={"secrets"}, sources={"write"}),
+        "perhaps in a file that is written": GuardRule(
+            Filter("content: secrets", sources={"write"}),
             (PASS, WARN, ASK),
             "perhaps a secret would be written into {path}: {target} ({why})",
             "read it from the environment or from a secret manager when the program runs",
         ),
-        GuardRule(
-            "call of a server",
-            Filter(verbs={"secrets"}, sources={"arguments"}, certainty=Certainty.KNOWN),
+        "call of a server": GuardRule(
+            Filter("content: secrets", sources={"arguments"}, certainty=Certainty.KNOWN),
             (ASK, DENY, DENY),
             "a secret would be given to a tool: {target}",
             "let the server read it where it is kept",
         ),
-        GuardRule(
-            "perhaps in a call",
-            Filter(verbs={"secrets"}, sources={"arguments"}),
+        "perhaps in a call": GuardRule(
+            Filter("content: secrets", sources={"arguments"}),
             (PASS, WARN, ASK),
             "perhaps a secret would be given to a tool: {target}",
         ),
-        GuardRule(
-            "command",
-            Filter(verbs={"secrets"}, sources={"command"}, certainty=Certainty.KNOWN),
+        "command": GuardRule(
+            Filter("content: secrets", sources={"command"}, certainty=Certainty.KNOWN),
             (WARN, ASK, DENY),
             "the command holds a secret, which then stands in its history and in the list of processes: {target}",
             "put it into a variable or a file that only its program reads",
         ),
-        GuardRule(
-            "perhaps in a command",
-            Filter(verbs={"secrets"}, sources={"command"}),
+        "perhaps in a command": GuardRule(
+            Filter("content: secrets", sources={"command"}),
             (PASS, WARN, ASK),
             "the command may hold a secret: {target}",
         ),
-        GuardRule(
-            "output",
-            Filter(verbs={"secrets"}, sources={"output"}, certainty=Certainty.KNOWN),
+        "output": GuardRule(
+            Filter("content: secrets", sources={"output"}, certainty=Certainty.KNOWN),
             (DENY, DENY, DENY),
             "what the tool gave back holds a secret: {target}",
             "Do not repeat it, do not write it anywhere, and tell the person that it was shown",
         ),
-        GuardRule(
-            "perhaps in an output",
-            Filter(verbs={"secrets"}, sources={"output"}),
-            (WARN, WARN, ASK),
-            "an output may hold a secret: {target}",
+        "perhaps in an output": GuardRule(
+            Filter("content: secrets", sources={"output"}), (WARN, WARN, ASK), "an output may hold a secret: {target}"
         ),
-        GuardRule(
-            "answer",
-            Filter(verbs={"secrets"}, sources={"response"}, certainty=Certainty.KNOWN),
+        "answer": GuardRule(
+            Filter("content: secrets", sources={"response"}, certainty=Certainty.KNOWN),
             (WARN, WARN, WARN),
             "the answer holds a secret: {target}",
         ),
-        GuardRule(
-            "perhaps in an answer",
-            Filter(verbs={"secrets"}, sources={"response"}),
+        "perhaps in an answer": GuardRule(
+            Filter("content: secrets", sources={"response"}),
             (PASS, WARN, WARN),
             "the answer may hold a secret: {target}",
         ),
-        GuardRule(
-            "rest of a long file",
-            Filter(verbs={"rest"}),
+        "rest of a long file": GuardRule(
+            Filter("content: rest"),
             (WARN, ASK, DENY),
             "{path} is too long to be looked at whole before it is read",
             "read the part of it that you need with a command",
         ),
-    ),
+    },
 )

@@ -1,7 +1,7 @@
 """Guard: actions that are harmless alone, but not after earlier ones of the same conversation."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, WARN, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, WARN, Filter, GuardContext, GuardRule, build_guard
 
 _LOCAL = ("localhost", "127.", "[::1]", "::1", "0.0.0.0")  # noqa: S104 - an address to recognise
 
@@ -23,41 +23,37 @@ def _was_written_after_refusal(effect: Effect, context: GuardContext) -> bool:
     return effect.path != "" and context.history.was_written(effect.path)
 
 
-GUARD = Guard(
-    name="sequences",
-    danger="what is harmless alone, after what came before it",
-    kinds=frozenset(
-        "delete write read send execute install sql git kube cloud infra container process disk permissions persist"
-        " system link publish".split()
-    ),
-    runs_last=True,
-    rules=(
-        GuardRule(
-            "again in other words",
-            Filter(when=_was_refused),
+GUARD = build_guard(
+    "sequences",
+    "what is harmless alone, after what came before it",
+    {
+        "again in other words": GuardRule(
+            Filter(
+                "cloud|container|delete|disk|execute|git|infra|install|kube|link|permissions|persist|process|publish|read"
+                "|send|sql|system|write: *",
+                when=_was_refused,
+            ),
             (DENY, DENY, DENY),
             "this was refused before in this conversation",
             "ask the person",
         ),
-        GuardRule(
-            "secret, then send",
-            Filter(kinds={"send"}, when=_follows_secret),
+        "secret, then send": GuardRule(
+            Filter("send: *", when=_follows_secret),
             (ASK, DENY, DENY),
             "a secret was read in this conversation, and now something is sent to {host}",
         ),
-        GuardRule(
-            "injection, then send",
-            Filter(kinds={"send"}, when=_follows_injection),
+        "injection, then send": GuardRule(
+            Filter("send: *", when=_follows_injection),
             (WARN, ASK, DENY),
             "a text in this conversation spoke to the model like an attacker, and now something is sent to {host}",
             "show the person what is sent, and why",
         ),
-        GuardRule(
-            "written after a refusal, then run",
-            Filter(kinds={"execute"}, when=_was_written_after_refusal),
+        "written after a refusal, then run": GuardRule(
+            Filter("execute: *", when=_was_written_after_refusal),
             (ASK, DENY, DENY),
             "{path} was written after something had been refused, and nobody has looked into it",
             "show the person what the file does",
         ),
-    ),
+    },
+    runs_last=True,
 )

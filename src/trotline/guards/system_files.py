@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _KERNEL = ("/proc/", "/sys/", "/boot/")
 _HARMLESS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/std", "/dev/fd/", "/dev/shm/", "/dev/pts/")  # noqa: S108 - names to recognise
@@ -16,27 +16,26 @@ def _is_harmful(effect: Effect, _: GuardContext) -> bool:
     return not effect.path.startswith(_HARMLESS)
 
 
-GUARD = Guard(
-    name="system_files",
-    danger="files of the system and of others, written by an agent",
-    kinds={"write", "link"},
-    rules=(
-        GuardRule(
-            "kernel", Filter(when=_is_kernel_file), (DENY, DENY, DENY), "{path} changes the machine while it runs"
+GUARD = build_guard(
+    "system_files",
+    "files of the system and of others, written by an agent",
+    {
+        "kernel": GuardRule(
+            Filter("link|write: *", when=_is_kernel_file),
+            (DENY, DENY, DENY),
+            "{path} changes the machine while it runs",
         ),
-        GuardRule(
-            "system",
-            Filter(locations={Location.SYSTEM, Location.ROOT}, when=_is_harmful),
+        "system": GuardRule(
+            Filter("link|write: *", locations={Location.SYSTEM, Location.ROOT}, when=_is_harmful),
             (ASK, DENY, DENY),
             "{path} belongs to the system",
             "write into the workspace",
         ),
-        GuardRule(
-            "outside",
-            Filter(locations={Location.ELSEWHERE}),
+        "outside": GuardRule(
+            Filter("link|write: *", locations={Location.ELSEWHERE}),
             (PASS, PASS, ASK),
             "{path} is outside the workspace",
             "write into the workspace",
         ),
-    ),
+    },
 )

@@ -3,7 +3,7 @@
 import posixpath
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _HISTORY_FILES = frozenset(
     ".bash_history .zsh_history .history .sh_history .python_history .node_repl_history .mysql_history .psql_history"
@@ -32,38 +32,28 @@ def _reads_history(effect: Effect, context: GuardContext) -> bool:
     return (effect.verb == "history" or _is_shell_history(effect, context)) and effect.verb != "look"
 
 
-GUARD = Guard(
-    name="traces",
-    danger="histories and logs that tell what was done",
-    kinds={"system", "delete", "write", "link", "environment", "read"},
-    rules=(
-        GuardRule(
-            "erased",
-            Filter(kinds={"system"}, verbs={"erase log"}),
+GUARD = build_guard(
+    "traces",
+    "histories and logs that tell what was done",
+    {
+        "erased": GuardRule(
+            Filter("system: erase log"), (DENY, DENY, DENY), "{target} would be erased", "leave it to the person"
+        ),
+        "history changed": GuardRule(
+            Filter("delete|link|write: *", when=_is_shell_history), (DENY, DENY, DENY), "{path} tells what was done"
+        ),
+        "log deleted": GuardRule(
+            Filter("delete|write: *", when=_deletes_log),
             (DENY, DENY, DENY),
-            "{target} would be erased",
-            "leave it to the person",
+            "{path} tells what was done on this machine",
         ),
-        GuardRule(
-            "history changed",
-            Filter(kinds={"delete", "write", "link"}, when=_is_shell_history),
-            (DENY, DENY, DENY),
-            "{path} tells what was done",
-        ),
-        GuardRule(
-            "log deleted", Filter(when=_deletes_log), (DENY, DENY, DENY), "{path} tells what was done on this machine"
-        ),
-        GuardRule(
-            "switched off",
-            Filter(kinds={"environment"}, targets=_SWITCHES, when=_disables_history),
+        "switched off": GuardRule(
+            Filter("environment: *", targets=_SWITCHES, when=_disables_history),
             (ASK, DENY, DENY),
             "{target} decides whether the shell remembers what was done",
         ),
-        GuardRule(
-            "history read",
-            Filter(kinds={"read"}, when=_reads_history),
-            (PASS, ASK, DENY),
-            "what people typed often holds secrets",
+        "history read": GuardRule(
+            Filter("read: *", when=_reads_history), (PASS, ASK, DENY), "what people typed often holds secrets"
         ),
-    ),
+    },
 )

@@ -5,7 +5,7 @@ from trotline.analysis.programs.environment_variables import PROMPT_VARIABLES
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, Guard, GuardContext, GuardRule, Predicate
+from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, Predicate, build_guard
 
 _SECRET_NAME = lazy_regex(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
 _SETTINGS_LOCATIONS = frozenset(
@@ -81,81 +81,69 @@ def _disables_verification(effect: Effect, _: GuardContext) -> bool:
     return bool(_UNVERIFIED.fullmatch(f"{effect.target}={effect.source.lower()}"))
 
 
-GUARD = Guard(
-    name="variables",
-    danger="the environment shown, or set so that other code runs",
-    kinds={"read", "environment"},
-    rules=(
-        GuardRule(
-            "all shown",
-            Filter(kinds={"read"}, verbs={"environment"}),
+GUARD = build_guard(
+    "variables",
+    "the environment shown, or set so that other code runs",
+    {
+        "all shown": GuardRule(
+            Filter("read: environment"),
             (PASS, DENY, DENY),
             "all variables would be shown, secrets among them",
             "name the variable",
         ),
-        GuardRule(
-            "secret shown",
-            Filter(kinds={"read"}, verbs={"variable"}, when=_has_secret_name),
+        "secret shown": GuardRule(
+            Filter("read: variable", when=_has_secret_name),
             (PASS, DENY, DENY),
             "{target} is a secret by its name",
             "test whether it is set instead",
         ),
-        GuardRule(
-            "code loaded",
-            Filter(verbs={"loader"}, when=_loads_code),
+        "code loaded": GuardRule(
+            Filter("environment: loader", when=_loads_code),
             (ASK, DENY, DENY),
             "{target} loads code into every program that is started",
         ),
-        GuardRule(
-            "guard's",
-            Filter(kinds={"environment"}, when=_starts_with("TROTLINE_")),
+        "guard's": GuardRule(
+            Filter("environment: *", when=_starts_with("TROTLINE_")),
             (DENY, DENY, DENY),
             "{target} is a variable of the guard, which obeys none",
             mandatory=True,
         ),
-        GuardRule(
-            "another guard's",
-            Filter(kinds={"environment"}, when=_starts_with(*_OTHER_GUARDS)),
+        "another guard's": GuardRule(
+            Filter("environment: *", when=_starts_with(*_OTHER_GUARDS)),
             (PASS, ASK, DENY),
             "{target} is a variable of another guard that people run beside this one",
             "leave it alone",
         ),
-        GuardRule(
-            "place moved",
-            Filter(kinds={"environment"}, verbs={"set", "unset"}, targets=_SETTINGS_LOCATIONS),
+        "place moved": GuardRule(
+            Filter("environment: set|unset", targets=_SETTINGS_LOCATIONS),
             (PASS, ASK, DENY),
             "{target} decides where programs look for their settings",
         ),
-        GuardRule(
-            "start of shells",
-            Filter(kinds={"environment"}, targets=_SHELL_START, when=_runs_at_shell_start),
+        "start of shells": GuardRule(
+            Filter("environment: *", targets=_SHELL_START, when=_runs_at_shell_start),
             (ASK, DENY, DENY),
             "{target} is run by every shell that starts",
         ),
-        GuardRule(
-            "search path",
-            Filter(kinds={"environment"}, when=_changes_search_path),
+        "search path": GuardRule(
+            Filter("environment: *", when=_changes_search_path),
             (PASS, ASK, DENY),
             "{target} would be {source}: what is run or loaded then may be anybody's",
         ),
-        GuardRule(
-            "command in a variable",
-            Filter(kinds={"environment"}, verbs={"command"}, when=_names_other_command),
+        "command in a variable": GuardRule(
+            Filter("environment: command", when=_names_other_command),
             (PASS, DENY, DENY),
             "{target} is a command that another program runs",
         ),
-        GuardRule(
-            "agent's",
-            Filter(kinds={"environment"}, when=_starts_with(*_AGENTS)),
+        "agent's": GuardRule(
+            Filter("environment: *", when=_starts_with(*_AGENTS)),
             (PASS, ASK, DENY),
             "{target} tells programs that an agent runs them",
             "leave it alone",
         ),
-        GuardRule(
-            "no verification",
-            Filter(kinds={"environment"}, when=_disables_verification),
+        "no verification": GuardRule(
+            Filter("environment: *", when=_disables_verification),
             (PASS, ASK, DENY),
             "{target} switches off the check of who answers, or of what comes",
         ),
-    ),
+    },
 )

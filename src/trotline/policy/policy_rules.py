@@ -125,7 +125,7 @@ def build_match(
 ) -> RuleMatch:
     """Return a match of a policy rule or list. The reason of a project is marked, because a model will read it."""
     marked = f"this project says: {reason}" if layer == PROJECT else reason
-    rule = GuardRule(layer, Filter(), (action, action, action), escape_braces(marked), instead)
+    rule = GuardRule(Filter(), (action, action, action), escape_braces(marked), instead, name=layer)
     return RuleMatch(author, rule, action, effect, layer)
 
 
