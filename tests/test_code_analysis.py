@@ -2,15 +2,19 @@
 
 import base64
 import sys
+import tomllib
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from trotline.analysis.analyze import analyze_command
+from trotline.analysis.code.languages import load_languages
 from trotline.analysis.shell.shell_state import Environment
 from trotline.domain.effects import Certainty, Effect
 
+ROOT = Path(__file__).parent.parent
 ENVIRONMENT = Environment("/home/ann/app", ("/home/ann/app",), "/home/ann", "ann")
 
 
@@ -210,3 +214,12 @@ def test_code_is_analysed_in_parallel_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(_effects, lines)) == [[f"delete /srv/\\d{number}"] for number in range(40)]
     assert warnings.showwarning is shown
+
+
+def test_every_function_of_a_language_has_one_existing_action() -> None:
+    for language in load_languages().values():
+        assert all(language.find_action(function) for function in language.functions)
+    tables = tomllib.loads((ROOT / "src/trotline/analysis/code/languages.toml").read_text("utf-8"))
+    for table in tables.values():
+        functions = [function for names in table["functions"].values() for function in names.split()]
+        assert sorted(functions) == sorted(set(functions))

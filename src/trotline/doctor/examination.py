@@ -28,9 +28,7 @@ def check_machine(machine: MachineState) -> list[CheckResult]:
 
 def describe_manual_setup(agent: Agent) -> str:
     """Return how to set up an agent without a hooks file."""
-    return (
-        f"{agent.title} has no hooks file that we could write: have it run `trotline hook {agent.name}` (docs/python.md)"
-    )
+    return f"{agent.title} has no hooks file that we could write: have it run `trotline hook {agent.name}` (docs/python.md)"
 
 
 def _run_checks(checks: Iterable[Callable[[Subject], Iterator[CheckResult]]], subject: Subject) -> list[CheckResult]:

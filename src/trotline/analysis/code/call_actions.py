@@ -1,10 +1,10 @@
-"""Actions that calls perform, by name. The tables of languages map functions to these."""
+"""Actions that calls perform, by name. `languages.toml` maps the functions of each language to them."""
 
 import base64
 import binascii
 import codecs
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from trotline.analysis.code.code_effects import (
     MAX_TEXT,
@@ -14,6 +14,7 @@ from trotline.analysis.code.code_effects import (
     CodeValue,
     concatenate,
     flatten_values,
+    make_list,
     make_text,
     mix_values,
 )
@@ -86,21 +87,12 @@ def _decompress(_effects: CodeEffects, call: CodeCall) -> CodeValue:
 # Files
 
 
-def _delete(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    for value in call.get_first().flatten():
-        effects.add_delete(value, call.method, recursive=call.is_true("recursive", "force_recursive"))
-    return UNKNOWN_VALUE
-
-
-def _delete_all(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    for value in flatten_values(call.args):
-        effects.add_delete(value, call.method, recursive=call.is_true("recursive"))
-    return UNKNOWN_VALUE
-
-
-def _delete_tree(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    for value in call.get_first().flatten():
-        effects.add_delete(value, call.method, recursive=True)
+def _delete_values(
+    effects: CodeEffects, call: CodeCall, values: Iterable[CodeValue], *, is_tree: bool = False
+) -> CodeValue:
+    recursive = is_tree or call.is_true("recursive", "force_recursive")
+    for value in values:
+        effects.add_delete(value, call.method, recursive=recursive)
     return UNKNOWN_VALUE
 
 
@@ -310,63 +302,151 @@ def _reverse_text(_effects: CodeEffects, call: CodeCall) -> CodeValue:
     return value.with_text(value.text[::-1])
 
 
+def _make_characters(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Return the text of character codes."""
+    numbers = [value.text for value in call.args if value.text.isascii() and value.text.isdigit()]
+    if len(numbers) != len(call.args) or not numbers:
+        return UNKNOWN_VALUE
+    return make_text("".join(chr(min(int(number[:7]), 0x10FFFF)) for number in numbers))
+
+
+# Functions of single languages
+
+
+def _perl_open(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Handle `open(F, ">x")`, `open(F, "<", "x")`, `open(F, "cmd |")` and `open(F, "-|", "cmd")`."""
+    if len(call.args) < 2:
+        return UNKNOWN_VALUE
+    mode, rest = call.args[1].text.strip(), list(call.args[2:])
+    if mode in {"|-", "-|"}:
+        return _run_words(effects, call._replace(args=tuple(rest)))
+    if not rest and (mode.startswith("|") or mode.endswith("|")):
+        return effects.analyze_script(call.args[1].with_text(mode.strip("|")))
+    sign = mode.lstrip("+")[:1]
+    target = rest[0] if rest else call.args[1].with_text(mode.lstrip("+<> "))
+    if sign == ">" or mode.startswith("+"):
+        effects.add_write(target, "open")
+        return UNKNOWN_VALUE
+    return effects.add_read(target, "open")
+
+
+def _perl_sysopen(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    target = call.args[1] if len(call.args) > 1 else UNKNOWN_VALUE
+    flags = " ".join(value.name for value in call.args[2:])
+    reads = flags == "O_RDONLY"
+    return effects.add_read(target, "open") if reads else _write_opened(effects, target)
+
+
+def _write_opened(effects: CodeEffects, target: CodeValue) -> CodeValue:
+    effects.add_write(target, "open")
+    return UNKNOWN_VALUE
+
+
+def _perl_pack(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Decode `pack("H*", digits)`."""
+    how = call.get_first().text
+    if how[:1] in {"H", "h"} and len(call.args) > 1:
+        return _decode_hex(effects, call._replace(args=call.args[1:]))
+    return _make_characters(effects, call._replace(args=call.args[1:])) if how[:1] in {"C", "c", "U"} else UNKNOWN_VALUE
+
+
+def _join_parts(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Join the parts of `join(separator, parts...)` and `implode`."""
+    parts = [inner for value in call.args[1:] for inner in value.flatten()]
+    return concatenate(parts, call.get_first().text) if parts else UNKNOWN_VALUE
+
+
+def _set_timer(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Analyze `setTimeout("code", 1)`. A function argument is analyzed in place."""
+    return effects.analyze_code(call.get_first()) if call.get_first().is_known else UNKNOWN_VALUE
+
+
+def _start_worker(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Run `new Worker("code", {eval: true})` or a file."""
+    return ACTIONS["run_code" if call.is_true("eval") else "load_code"](effects, call)
+
+
+def _spawn_process(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Start a process that may get input later."""
+    return _run_with_list(effects, call)._replace(name="<process>", body=call)
+
+
+def _ruby_read(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Read a file, or run a command for `IO.read("|command")`."""
+    value = call.get_first()
+    return (
+        effects.analyze_script(value.with_text(value.text[1:])) if value.text.startswith("|") else _read(effects, call)
+    )
+
+
+def _make_vector(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Return the items of `c(...)` or `list(...)` in R."""
+    return make_list([inner for value in call.args for inner in value.flatten()])
+
+
 ACTIONS: dict[str, CallAction] = {
-    "decode_base64": _decode_base64,
+    "build_glob": lambda _, call: CodeValue(call.get_first().text, name="<glob>"),
     "change_mode": _change_mode,
     "change_modes": _change_modes,
-    "decode": _decode_with_codec,
+    "concatenate_arguments": lambda _, call: concatenate(list(call.args)),
     "connect": _connect,
+    "connect_stdin": lambda effects, _: effects.connect_stdin(),
     "copy": _copy,
-    "delete": _delete,
-    "delete_all": _delete_all,
+    "create": lambda effects, call: effects.add_write(call.get_first(), "touch"),
+    "decode": _decode_with_codec,
+    "decode_base64": _decode_base64,
+    "decode_hex": _decode_hex,
+    "decompress": _decompress,
+    "delete": lambda effects, call: _delete_values(effects, call, call.get_first().flatten()),
+    "delete_all": lambda effects, call: _delete_values(effects, call, flatten_values(call.args)),
+    "delete_tree": lambda effects, call: _delete_values(effects, call, call.get_first().flatten(), is_tree=True),
     "download": _download,
-    "truncate": lambda effects, call: effects.add_write(call.get_first(), "empty"),
-    "run_code": lambda effects, call: effects.analyze_code(call.get_arg(0, "source", "text") or UNKNOWN_VALUE),
-    "replace_process": _replace_process,
     "expand_tilde": _expand_tilde,
     "fetch": _fetch,
-    "build_glob": lambda _, call: CodeValue(call.get_first().text, name="<glob>"),
-    "decode_hex": _decode_hex,
     "get_home": lambda effects, _: CodeValue(effects.call.state.environment.home),
-    "decompress": _decompress,
+    "get_variable": lambda effects, call: (
+        effects.get_variable(call.get_first()) if call.args else effects.get_environment()
+    ),
+    "join_parts": _join_parts,
     "join_paths": _join_paths,
     "kill": _kill,
     "link": _link,
     "load_code": _load,
-    "create": lambda effects, call: effects.add_write(call.get_first(), "touch"),
-    "move": _move,
-    "run_named": lambda effects, call: effects.analyze_command([make_text(call.method), *flatten_values(call.args)]),
-    "open": _open,
-    "run_program": _run_program,
+    "make_characters": _make_characters,
+    "make_vector": _make_vector,
     "mix_arguments": lambda _, call: mix_values(call.get_all()),
+    "move": _move,
+    "open": _open,
+    "perl_open": _perl_open,
+    "perl_pack": _perl_pack,
+    "perl_sysopen": _perl_sysopen,
+    "print": _print,
     "read": _read,
+    "replace_process": _replace_process,
     "request": _request,
+    "return_first": lambda _, call: call.get_first(),
     "reverse_text": _reverse_text,
     "rmdir": _rmdir,
-    "return_first": lambda _, call: call.get_first(),
-    "print": _print,
-    "send": _send,
-    "run_words": _run_words,
+    "ruby_read": _ruby_read,
+    "run_code": lambda effects, call: effects.analyze_code(call.get_arg(0, "source", "text") or UNKNOWN_VALUE),
+    "run_list": _run_with_list,
+    "run_named": lambda effects, call: effects.analyze_command([make_text(call.method), *flatten_values(call.args)]),
+    "run_program": _run_program,
     "run_script": lambda effects, call: effects.analyze_script(
         call.get_arg(0, "command", "args", "cmd") or UNKNOWN_VALUE, call.kwargs.get("input")
     ),
-    "run_list": _run_with_list,
-    "delete_tree": _delete_tree,
+    "run_words": _run_words,
+    "send": _send,
+    "set_timer": _set_timer,
+    "spawn_process": _spawn_process,
+    "start_worker": _start_worker,
+    "truncate": lambda effects, call: effects.add_write(call.get_first(), "empty"),
     "unpickle": _unpickle,
-    "get_variable": lambda effects, call: (
-        effects.get_variable(call.get_first()) if call.args else effects.get_environment()
-    ),
-    "connect_stdin": lambda effects, _: effects.connect_stdin(),
     "write": lambda effects, call: effects.add_write(call.get_first(), call.method, call.get_arg(1, "data", "content")),
     "write_to": lambda effects, call: effects.add_write(
         call.get_arg(1, "con", "file", "path") or UNKNOWN_VALUE, call.method, call.get_arg(0)
     ),  # the content is the first argument
 }
-
-
-def build_actions(**rows: str) -> dict[str, CallAction]:
-    """Map function names to actions: `delete="os.remove os.unlink"`."""
-    return {name: ACTIONS[action] for action, names in rows.items() for name in names.split()}
 
 
 FindAction = Callable[[CodeValue], CallAction | None]

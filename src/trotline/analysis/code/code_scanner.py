@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from trotline.analysis.code.call_actions import CallAction, find_passed_function, get_passed_arguments, is_function
+from trotline.analysis.code.call_actions import (
+    ACTIONS,
+    CallAction,
+    find_passed_function,
+    get_passed_arguments,
+    is_function,
+)
 from trotline.analysis.code.code_effects import (
     UNKNOWN_VALUE,
     CodeCall,
@@ -15,7 +21,7 @@ from trotline.analysis.code.code_effects import (
     mix_values,
 )
 from trotline.analysis.code.code_tokens import CodeToken, tokenize
-from trotline.analysis.code.languages import METHODS, CodeLanguage
+from trotline.analysis.code.languages import CodeLanguage
 
 MAX_DEPTH = 40
 _END = CodeToken("end", "")
@@ -215,7 +221,7 @@ class CodeScanner:
         module = self.language.canonicalize(self.peek().text)
         for name in names:
             inner = f"{module}.{name}"
-            self.names[name] = CodeValue(name=inner if inner in self.language.actions else module)
+            self.names[name] = CodeValue(name=inner if inner in self.language.functions else module)
 
     def bind(self, names: dict[str, CodeValue], value: CodeValue) -> None:
         """Bind the names of `const {a, b: c} = module`."""
@@ -256,7 +262,7 @@ class CodeScanner:
                 return self._finish_name(value)
 
     def _names_function(self, value: CodeValue) -> bool:
-        return self.language.calls_by_string and value.is_known and value.text in self.language.actions
+        return self.language.calls_by_string and value.is_known and value.text in self.language.functions
 
     def _finish_name(self, value: CodeValue) -> CodeValue:
         """Handle a name without suffix, which is a call in some languages."""
@@ -347,9 +353,10 @@ class CodeScanner:
             return action(self.effects, call) if action else CodeValue(name=call.name, owner=call.owner)
         if owner is not None and method in METHODS:
             return METHODS[method](self.effects, call)
-        if owner is not None and f"?.{method}" in self.language.actions:
+        action = self.language.find_action(f"?.{method}")
+        if owner is not None and action is not None:
             values = [owner._replace(name="", owner=None), *values]
-            return self.language.actions[f"?.{method}"](self.effects, call._replace(args=tuple(values)))
+            return action(self.effects, call._replace(args=tuple(values)))
         found = mix_values([*([owner] if owner is not None else []), *values, *named.values()])
         return found._replace(name=name if method[:1].isupper() or method == "new" else "")
 
@@ -372,5 +379,106 @@ class CodeScanner:
         return find_passed_function(call, find)
 
     def _find_action(self, name: str) -> CallAction | None:
-        actions = self.language.actions
-        return actions.get(name) or actions.get(self.language.canonicalize(name))
+        return self.language.find_action(name) or self.language.find_action(self.language.canonicalize(name))
+
+
+# Methods of strings and lists
+
+
+def _return_owner(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    return call.owner or UNKNOWN_VALUE
+
+
+def _return_text(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Return the owner as text: a decoded buffer already is text, and `toString("base64")` only names a format."""
+    return (call.owner or UNKNOWN_VALUE)._replace(name="")
+
+
+def _join_items(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    owner = call.owner or UNKNOWN_VALUE
+    if owner.items is None:
+        return ACTIONS["join_paths"](effects, call)
+    return concatenate(list(owner.items), call.get_first().text if call.args else "")
+
+
+def _split_text(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    owner = call.owner or UNKNOWN_VALUE
+    if not owner.is_known:
+        return owner
+    sign = call.get_first().text if call.args else ""
+    return make_list([owner.with_text(part) for part in (owner.text.split(sign) if sign else owner.text)])
+
+
+def _reverse_owner(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    owner = call.owner or UNKNOWN_VALUE
+    if owner.items is not None:
+        return owner._replace(items=owner.items[::-1])
+    return owner.with_text(owner.text[::-1])
+
+
+def _replace_text(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    owner = call.owner or UNKNOWN_VALUE
+    if len(call.args) > 1 and call.args[0].text not in {"", "/"} and call.args[0].is_known:
+        return owner.with_text(owner.text.replace(call.args[0].text, call.args[1].text))
+    return owner
+
+
+def _concatenate_owner(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+    return concatenate([call.owner or UNKNOWN_VALUE, *call.args])
+
+
+def _unpack(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Decode Ruby's `"...".unpack1("m")` and `["..."].pack("H*")`."""
+    owner, how = (call.owner or UNKNOWN_VALUE).flatten()[:1], call.get_first().text
+    value = owner[0] if owner else UNKNOWN_VALUE
+    action = (
+        ACTIONS["decode_base64"]
+        if how.startswith("m") and "unpack" in call.name
+        else ACTIONS["decode_hex"]
+        if how[:1] in "Hh"
+        else None
+    )
+    return action(effects, call._replace(args=(value,))) if action is not None else value
+
+
+def _write_to_owner(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Send the text that `request(...).end(text)` writes, or pass it to a process as input."""
+    owner = call.owner or UNKNOWN_VALUE
+    process_call = owner.owner.body if owner.name == "?.stdin" and owner.owner is not None else None
+    if isinstance(process_call, CodeCall) and call.args:
+        return ACTIONS["run_list"](
+            effects, process_call._replace(kwargs={**process_call.kwargs, "input": call.args[0]})
+        )
+    url = owner.body
+    content = mix_values(list(call.args))
+    if owner.name == "<response>" and isinstance(url, CodeValue) and (content.paths or content.origins):
+        effects.add_send(url, "write", list(call.args))
+    return owner
+
+
+def _run_constructor(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Analyze `f.constructor("code")`, which compiles code."""
+    return effects.analyze_code(call.args[-1]) if call.args and call.args[-1].is_known else UNKNOWN_VALUE
+
+
+METHODS: dict[str, CallAction] = {
+    **dict.fromkeys(
+        "trim strip chomp to_s to_str toString each forEach map select filter first freeze call".split(), _return_owner
+    ),
+    "body": _return_owner,
+    "concat": _concatenate_owner,
+    "constructor": _run_constructor,
+    "decode": _return_text,
+    "end": _write_to_owner,
+    "gsub": _replace_text,
+    "join": _join_items,
+    "pack": _unpack,
+    "replace": _replace_text,
+    "reverse": _reverse_owner,
+    "split": _split_text,
+    "sub": _replace_text,
+    "text": _return_owner,
+    "unpack": _unpack,
+    "unpack1": _unpack,
+    "write": _write_to_owner,
+}

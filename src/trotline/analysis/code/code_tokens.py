@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+import msgspec
+
 from trotline.analysis.shell.shell_escapes import decode_escapes
 
 MAX_TOKENS = 20_000
 _SPACE = re.compile(r"[ \t\r\f\v]+")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-DOLLAR_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
-"""A name in JavaScript, where a dollar sign counts as a letter."""
+_DOLLAR_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 _NUMBER = re.compile(r"[0-9][0-9A-Za-z_.]*")
 _SIGN = re.compile(r"=>|->|::|\?\.|&\.|\+=|\.=|==+|!=+|<=>?|>=|&&|\|\||\*\*|\.\.+|//|.", re.DOTALL)
 _INTERPOLATION = re.compile(
@@ -42,7 +43,7 @@ class CodeToken(NamedTuple):
         return self.kind == "sign" and self.text in signs
 
 
-class LanguageSyntax(NamedTuple):
+class LanguageSyntax(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The comment and string syntax of a language."""
 
     comments: tuple[tuple[str, str], ...] = (("#", "\n"),)
@@ -52,21 +53,21 @@ class LanguageSyntax(NamedTuple):
     command_quotes: str = ""  # quotes of a shell command, with interpolation
     interpolation: str = ""  # `#{` and `${` end at a brace; `$` starts a variable
     sigils: str = ""
-    name_pattern: re.Pattern[str] = _NAME
+    dollar_names: bool = False  # a dollar sign counts as a letter, as in JavaScript
     quote_words: str = ""  # quote operators with any delimiter: `q`, `qx`, `%w`
     has_regex_literals: bool = False  # `/.../` may be a regular expression
     decimal_escapes: bool = False  # `\\046` is decimal
     newline_ends_statement: bool = True  # a newline may end a statement
 
 
-def tokenize(text: str, spelling: LanguageSyntax) -> list[CodeToken]:
+def tokenize(text: str, syntax: LanguageSyntax) -> list[CodeToken]:
     """Split code into tokens."""
-    return _Tokenizer(text, spelling).tokenize()
+    return _Tokenizer(text, syntax).tokenize()
 
 
 class _Tokenizer:
-    def __init__(self, text: str, spelling: LanguageSyntax) -> None:
-        self.text, self.spelling, self.i = text, spelling, 0
+    def __init__(self, text: str, syntax: LanguageSyntax) -> None:
+        self.text, self.syntax, self.i = text, syntax, 0
         self.tokens: list[CodeToken] = []
 
     def tokenize(self) -> list[CodeToken]:
@@ -76,7 +77,7 @@ class _Tokenizer:
         return self.tokens
 
     def _skip_comment(self) -> bool:
-        for opener, closer in self.spelling.comments:
+        for opener, closer in self.syntax.comments:
             if not self.text.startswith(opener, self.i):
                 continue
             if opener.startswith("=") and self.i and self.text[self.i - 1] != "\n":
@@ -88,19 +89,19 @@ class _Tokenizer:
 
     def _read_token(self) -> None:
         text, char = self.text, self.text[self.i]
-        spelling = self.spelling
+        syntax = self.syntax
         match = _SPACE.match(text, self.i)
         if match is not None:
             self.i = match.end()
         elif char == "\n":
             self._add("line", char, 1)
-        elif char in spelling.raw + spelling.escaped + spelling.interpolated + spelling.command_quotes:
+        elif char in syntax.raw + syntax.escaped + syntax.interpolated + syntax.command_quotes:
             self._read_quote(char)
-        elif spelling.quote_words and self._read_quote_word():
+        elif syntax.quote_words and self._read_quote_word():
             pass
-        elif char in spelling.sigils and (match := _NAME.match(text, self.i + 1)):
+        elif char in syntax.sigils and (match := _NAME.match(text, self.i + 1)):
             self._add("name", char + match.group(), 1 + len(match.group()))
-        elif match := spelling.name_pattern.match(text, self.i):
+        elif match := (_DOLLAR_NAME if syntax.dollar_names else _NAME).match(text, self.i):
             self._add("name", match.group(), len(match.group()))
         elif match := _NUMBER.match(text, self.i):
             self._add("number", match.group(), len(match.group()))
@@ -108,13 +109,13 @@ class _Tokenizer:
             self._read_sign(char)
 
     def _read_sign(self, char: str) -> None:
-        if char == "/" and self.spelling.has_regex_literals and not self._follows_value():
+        if char == "/" and self.syntax.has_regex_literals and not self._follows_value():
             end = self._find_end("/", self.i + 1)
             line = self.text.find("\n", self.i)
             if end < len(self.text) and (line < 0 or end < line):
                 self._add("number", "/", end + 1 - self.i)
                 return
-        if char == "<" and self.spelling.sigils and not self._follows_value():
+        if char == "<" and self.syntax.sigils and not self._follows_value():
             match = _GLOB.match(self.text, self.i)
             if match is not None:
                 self._add("glob", match.group()[1:-1], len(match.group()))
@@ -155,14 +156,14 @@ class _Tokenizer:
         if width == 3:
             end = self.text.find(char * 3, begin)
             end = len(self.text) if end < 0 else end
-        spelling = self.spelling
-        kind = "command" if char in spelling.command_quotes else "text"
-        how = "raw" if char in spelling.raw else "escaped" if char in spelling.escaped else "filled"
+        syntax = self.syntax
+        kind = "command" if char in syntax.command_quotes else "text"
+        how = "raw" if char in syntax.raw else "escaped" if char in syntax.escaped else "filled"
         if width == 1:
             end = self._find_end(
                 char,
                 begin,
-                hole=spelling.interpolation if how == "filled" and spelling.interpolation.endswith("{") else "",
+                hole=syntax.interpolation if how == "filled" and syntax.interpolation.endswith("{") else "",
             )
         self.tokens.append(self._build_token(kind, self.text[begin:end], how))
         self.i = end + width
@@ -170,18 +171,18 @@ class _Tokenizer:
     def _build_token(self, kind: str, body: str, how: str) -> CodeToken:
         if how == "raw":
             return CodeToken(kind, body, (StringPart(body.replace("\\\\", "\\").replace("\\'", "'")),))
-        if how == "escaped" or not self.spelling.interpolation:
-            plain = _DECIMAL.sub(_decode_decimal, body) if self.spelling.decimal_escapes else _unescape(body)
+        if how == "escaped" or not self.syntax.interpolation:
+            plain = _DECIMAL.sub(_decode_decimal, body) if self.syntax.decimal_escapes else _unescape(body)
             return CodeToken(kind, body, (StringPart(decode_escapes(plain)),))
         return CodeToken(kind, body, tuple(self._split_interpolated(body)))
 
     def _split_interpolated(self, body: str) -> list[StringPart]:
-        hole = self.spelling.interpolation
+        hole = self.syntax.interpolation
         return _split_variables(body) if hole == "$" else _split_braces(body, hole)
 
     def _read_quote_word(self) -> bool:
         """Read `qx{...}`, `%w[...]` or `s/a/b/`."""
-        for word in self.spelling.quote_words.split():
+        for word in self.syntax.quote_words.split():
             if not self.text.startswith(word, self.i):
                 continue
             at = self.i + len(word)

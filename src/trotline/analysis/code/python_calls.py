@@ -2,7 +2,7 @@
 
 import posixpath
 
-from trotline.analysis.code.call_actions import ACTIONS, CallAction, build_actions
+from trotline.analysis.code.call_actions import ACTIONS, CallAction
 from trotline.analysis.code.code_effects import (
     UNKNOWN_VALUE,
     CodeCall,
@@ -15,8 +15,6 @@ from trotline.analysis.code.code_effects import (
 )
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR
 from trotline.formats.lazy_regex import lazy_regex
-
-_HTTP = ("requests", "httpx", "requests.Session", "httpx.Client", "aiohttp.ClientSession", "session")
 
 
 def _make_path(_effects: CodeEffects, call: CodeCall) -> CodeValue:
@@ -49,12 +47,12 @@ def _derive_path(_effects: CodeEffects, call: CodeCall) -> CodeValue:
     return owner
 
 
-def _expanduser(effects: CodeEffects, call: CodeCall) -> CodeValue:
+def _expand_user(effects: CodeEffects, call: CodeCall) -> CodeValue:
     owner = call.args[0] if call.args else call.owner or UNKNOWN_VALUE
     return ACTIONS["expand_tilde"](effects, call._replace(args=(owner,)))._replace(name=owner.name)
 
 
-def _expandvars(effects: CodeEffects, call: CodeCall) -> CodeValue:
+def _expand_variables(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Expand `$NAME` and `${NAME}`."""
     value = call.get_first()
     return value.with_text(
@@ -81,7 +79,7 @@ def _get_cwd(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return CodeValue(effects.call.state.cwd, name="Path" if call.name.startswith("pathlib") else "")
 
 
-def _chdir(effects: CodeEffects, call: CodeCall) -> CodeValue:
+def _change_directory(effects: CodeEffects, call: CodeCall) -> CodeValue:
     if call.args:
         effects.call.state.cwd = effects.resolve(call.args[0])
     return UNKNOWN_VALUE
@@ -128,7 +126,7 @@ def _decode(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return ACTIONS["decode"](effects, call._replace(args=(owner, *call.args))) if call.args else owner
 
 
-def _make_characters(_effects: CodeEffects, call: CodeCall) -> CodeValue:
+def _make_bytes(_effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Return the text of character codes: `chr(114)`, `bytes([114, 109])`."""
     values = call.args[0].flatten() if call.args else ()
     if values and all(value.text.isascii() and value.text.isdigit() and len(value.text) < 7 for value in values):
@@ -181,81 +179,22 @@ def _make_temporary(effects: CodeEffects, _call: CodeCall) -> CodeValue:
     return CodeValue(f"{effects.call.state.environment.temporary[0]}/scratch", name="<file>")
 
 
-PYTHON_ACTIONS = build_actions(
-    decode_base64="base64.b64decode base64.urlsafe_b64decode base64.standard_b64decode base64.decodebytes"
-    " binascii.a2b_base64",
-    change_mode="os.chmod os.chown os.lchown os.fchmod shutil.chown",
-    decode="codecs.decode",
-    connect="socket.create_connection socket.connect paramiko.SSHClient.connect ftplib.FTP telnetlib.Telnet"
-    " http.client.HTTPSConnection http.client.HTTPConnection smtplib.SMTP socket.connect_ex",
-    copy="shutil.copy shutil.copy2 shutil.copyfile shutil.copytree",
-    delete="os.remove os.unlink Path.unlink send2trash.send2trash",
-    download="urllib.request.urlretrieve urllib.urlretrieve wget.download",
-    truncate="os.truncate",
-    run_code="exec eval compile runpy.run_string execfile code.InteractiveInterpreter.runsource types.FunctionType"
-    " timeit.timeit timeit.repeat cProfile.run profile.run trace.Trace.run",
-    replace_process="os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.spawnl"
-    " os.spawnle os.spawnlp os.spawnv os.spawnve os.spawnvp os.spawnvpe os.posix_spawn os.posix_spawnp",
-    expand_tilde="os.path.expanduser",
-    fetch="urllib.request.urlopen urllib.urlopen urllib2.urlopen urllib.request.Request "
-    + " ".join(f"{client}.{verb}" for client in _HTTP for verb in ("get", "head", "options", "stream")),
-    build_glob="glob.glob glob.iglob",
-    decode_hex="bytes.fromhex bytearray.fromhex binascii.unhexlify binascii.a2b_hex",
-    decompress="zlib.decompress gzip.decompress bz2.decompress lzma.decompress",
-    join_paths="os.path.join",
-    kill="os.kill os.killpg",
-    link="os.link os.symlink",
-    load_code="ctypes.CDLL ctypes.cdll.LoadLibrary ctypes.PyDLL runpy.run_path torch.hub.load",
-    create="os.mkdir os.makedirs os.mkfifo os.mknod",
-    move="os.rename os.renames os.replace shutil.move",
-    open="open io.open codecs.open os.open os.fdopen",
-    run_program="subprocess.run subprocess.call subprocess.check_call subprocess.check_output pty.spawn"
-    " subprocess.getoutput subprocess.getstatusoutput asyncio.create_subprocess_shell",
-    mix_arguments="repr",
-    read="os.listxattr numpy.load pandas.read_csv pandas.read_json dotenv.load_dotenv dotenv.dotenv_values",
-    request=" ".join(f"{client}.request" for client in _HTTP),
-    reverse_text="reversed",
-    rmdir="os.rmdir os.removedirs",
-    return_first="str bytes bytearray os.fspath os.path.abspath os.path.realpath os.path.normpath os.fsencode"
-    " os.fsdecode shlex.quote textwrap.dedent sorted list tuple set iter open_text bytes.decode io.StringIO io.BytesIO",
-    print="print sys.stdout.write sys.stdout.buffer.write",
-    send=" ".join(f"{client}.{verb}" for client in _HTTP for verb in ("post", "put", "patch", "delete")),
-    run_words="asyncio.create_subprocess_exec sh.Command",
-    run_script="os.system os.popen os.startfile commands.getoutput popen2.popen2 platform.popen pexpect.run"
-    " pexpect.spawn pexpect.runu invoke.run invoke.Context.run fabric.api.local fabric.api.run fabric.api.sudo"
-    " fabric.Connection.run fabric.Connection.local fabric.Connection.sudo paramiko.SSHClient.exec_command"
-    " delegator.run envoy.run",
-    delete_tree="shutil.rmtree distutils.dir_util.remove_tree setuptools._distutils.dir_util.remove_tree",
-    unpickle="pickle.load pickle.loads cPickle.load cPickle.loads _pickle.load _pickle.loads marshal.load"
-    " marshal.loads dill.load dill.loads cloudpickle.load cloudpickle.loads joblib.load torch.load yaml.unsafe_load"
-    " shelve.open",
-    get_variable="os.getenv os.environ.get os.environ.copy os.environ.items os.getenvb os.environ.values",
-    connect_stdin="os.dup2",
-)
-PYTHON_ACTIONS |= {
-    "?.system": _call_c_system,
-    "subprocess.Popen": _start_process,
-    "bytes.decode": _decode,
-    "chr": _make_characters,
-    "bytes": _make_characters,
-    "os.chdir": _chdir,
-    "os.getcwd": _get_cwd,
-    "os.listdir": _list_directory,
-    "os.path.expanduser": _expanduser,
-    "os.path.expandvars": _expandvars,
-    "os.scandir": _list_directory,
-    "os.walk": _walk,
-    "os.write": _write_descriptor,
-    "os.fwalk": _walk,
-    "pathlib.Path": _make_path,
-    "pathlib.Path.cwd": _get_cwd,
-    "pathlib.Path.home": _get_home,
-    "pathlib.PosixPath": _make_path,
-    "pathlib.PurePath": _make_path,
-    "tempfile.NamedTemporaryFile": _make_temporary,
-    "tempfile.mkdtemp": _make_temporary,
-    "tempfile.TemporaryDirectory": _make_temporary,
-    **dict.fromkeys((f"{client}.connect" for client in _CLIENTS), _connect_database),
+PYTHON_ACTIONS: dict[str, CallAction] = {
+    "call_c_system": _call_c_system,
+    "change_directory": _change_directory,
+    "connect_database": _connect_database,
+    "decode_owner": _decode,
+    "expand_user": _expand_user,
+    "expand_variables": _expand_variables,
+    "get_cwd": _get_cwd,
+    "get_home_path": _get_home,
+    "list_directory": _list_directory,
+    "make_bytes": _make_bytes,
+    "make_path": _make_path,
+    "make_temporary": _make_temporary,
+    "start_process": _start_process,
+    "walk": _walk,
+    "write_descriptor": _write_descriptor,
 }
 
 PATH_METHODS = {
@@ -268,7 +207,7 @@ PATH_METHODS = {
     **dict.fromkeys("joinpath with_name with_stem resolve absolute as_posix glob rglob iterdir".split(), _derive_path),
     "chmod": _bind_to_owner("change_mode"),
     "copy": _bind_to_owner("copy"),
-    "expanduser": _expanduser,
+    "expanduser": _expand_user,
     "open": _bind_to_owner("open"),
     "rmdir": _bind_to_owner("rmdir"),
     "rmtree": _bind_to_owner("delete_tree"),

@@ -18,10 +18,10 @@ from trotline.analysis.code.code_effects import (
     add_values,
     mix_values,
 )
+from trotline.analysis.code.languages import load_languages
 from trotline.analysis.code.python_calls import (
     PATH_METHODS,
     PROCESS,
-    PYTHON_ACTIONS,
     TEXT_METHODS,
     run_query,
     write_to_process,
@@ -46,13 +46,14 @@ def _analyze(effects: CodeEffects, source: str, words: tuple[Argument, ...]) -> 
     try:
         tree = _parse(source.replace(UNKNOWN_CHAR, UNKNOWN_MARK).strip())
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        from trotline.analysis.code import code_scanner, languages  # noqa: PLC0415 - only for code that Python's parser rejects
+        from trotline.analysis.code.code_scanner import scan_code  # noqa: PLC0415 - only for code that Python's parser rejects
 
-        code_scanner.scan_code(effects, source, languages.PYTHON)
+        scan_code(effects, source, _PYTHON)
         return
     PythonAnalyzer(effects, words).execute_block(tree.body)
 
 
+_PYTHON = load_languages()["python"]
 _FILE_NAME = "<read by Trotline>"
 _WARNING_FILTER = ("ignore", None, Warning, re.compile(_FILE_NAME), 0)
 
@@ -115,7 +116,7 @@ class PythonAnalyzer(PythonExpressions):
         for alias in node.names:
             if alias.name == "*":
                 prefix = f"{node.module}."
-                found = [name[len(prefix) :] for name in PYTHON_ACTIONS if name.startswith(prefix)]
+                found = [name[len(prefix) :] for name in _PYTHON.functions if name.startswith(prefix)]
                 self.names |= {name: CodeValue(name=prefix + name) for name in found if "." not in name}
             else:
                 self.names[alias.asname or alias.name] = CodeValue(name=f"{node.module}.{alias.name}")
@@ -225,7 +226,7 @@ class PythonAnalyzer(PythonExpressions):
         special = _SPECIAL_CALLS.get(call.name)
         if special is not None:
             return special(self, call)
-        action = PYTHON_ACTIONS.get(call.name)
+        action = _PYTHON.find_action(call.name)
         if action is not None:
             return action(self.effects, self._limit_wildcards(call))
         if call.name.startswith(_PROGRAM_MODULES):
@@ -246,7 +247,7 @@ class PythonAnalyzer(PythonExpressions):
         return mix_values(call.get_all())._replace(name=call.name if method[:1].isupper() else "")
 
     def _find_action(self, value: CodeValue) -> CallAction | None:
-        return PYTHON_ACTIONS.get(value.name) if is_function(value.name) else None
+        return _PYTHON.find_action(value.name) if is_function(value.name) else None
 
     def _call_method(self, owner: CodeValue, method: str, call: CodeCall) -> CodeValue:
         if owner.name.startswith(PROCESS) and method in {"communicate", "write"}:
@@ -256,7 +257,7 @@ class PythonAnalyzer(PythonExpressions):
         if owner.name in {"Path", "<glob>"} and method in PATH_METHODS:
             return PATH_METHODS[method](self.effects, self._limit_wildcards(call))
         if owner.name in {"socket", "socket.socket"} and method in {"connect", "send", "sendall", "sendto"}:
-            action = PYTHON_ACTIONS["socket.connect"] if method == "connect" else _send_to_socket
+            action = ACTIONS["connect"] if method == "connect" else _send_to_socket
             return action(self.effects, call)
         if method in {"write", "writelines"} and owner.name == "<file>":
             for path in owner.paths:
@@ -316,11 +317,11 @@ class PythonAnalyzer(PythonExpressions):
         """Analyze a text as code with the current names. Texts from elsewhere also get the effect of `eval`."""
         source = call.get_arg(0, "source") or UNKNOWN_VALUE
         if not source.is_known or source.origins or self.effects.depth >= MAX_NESTING:
-            return PYTHON_ACTIONS["eval"](self.effects, call)
+            return ACTIONS["run_code"](self.effects, call)
         try:
             body = _parse(source.text.strip()).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return PYTHON_ACTIONS["eval"](self.effects, call)
+            return ACTIONS["run_code"](self.effects, call)
         self.effects.depth += 1
         value = self.evaluate(body[0].value) if len(body) == 1 and isinstance(body[0], ast.Expr) else None
         if value is None:

@@ -65,9 +65,9 @@ def _analyze_code(call: Invocation, arg: Argument, language: str, words: tuple[A
         return
     from trotline.analysis.code.code_effects import CodeEffects  # noqa: PLC0415 - only for lines with code
     from trotline.analysis.code.code_scanner import scan_code  # noqa: PLC0415 - only for lines with code
-    from trotline.analysis.code.languages import LANGUAGES  # noqa: PLC0415 - only for lines with code
+    from trotline.analysis.code.languages import load_languages  # noqa: PLC0415 - only for lines with code
 
-    row = LANGUAGES[language]
+    row = load_languages()[language]
     effects = CodeEffects(call, arg, lambda inner, text: scan_code(inner, text, row))
     scan_code(effects, arg.text, row)
     call.stdout = effects.get_output()
