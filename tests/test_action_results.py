@@ -1,4 +1,4 @@
-"""Whether an action was done is known later than it was asked about; who reads its record is told all the same."""
+"""Observed executions of an action are joined to the record of its question when it is read."""
 
 import json
 from typing import Any
@@ -11,68 +11,68 @@ from trotline.audit.query.query import Query
 from trotline.audit.store.audit_log import open_audit_log
 
 
-def play(workspace: Workspace, *steps: tuple[str, str]) -> None:
-    """Commands by their event; each call is a record and its words, so the numbers are odd."""
+def record_calls(workspace: Workspace, *steps: tuple[str, str]) -> None:
+    """Record calls about commands; each call is a record and its detail, so the record numbers are odd."""
     for number, (event, command) in enumerate(steps, 1):
         call_in_process(workspace, build_payload(event, command=command), number)
 
 
-def log(workspace: Workspace, *words: str) -> str:
+def run_log(workspace: Workspace, *words: str) -> str:
     return str(run_trotline("log", *words, *workspace.options, cwd=workspace.project).stdout)
 
 
 DONE = [("beforeShellExecution", "ls"), ("afterShellExecution", "ls"), ("beforeShellExecution", "pwd")]
 
 
-def test_who_asks_as_a_program_hears_what_was_observed(workspace: Workspace) -> None:
-    play(workspace, *DONE)
-    found = json.loads(log(workspace, "--json"))["data"]["records"]
-    assert [one.get("observed") for one in found] == [[], None, [3]]  # nothing yet, not announced, done
+def test_json_output_contains_observed_executions(workspace: Workspace) -> None:
+    record_calls(workspace, *DONE)
+    found = json.loads(run_log(workspace, "--json"))["data"]["records"]
+    assert [record.get("observed") for record in found] == [[], None, [3]]  # nothing yet, not announced, done
 
 
 @pytest.mark.parametrize("words", [[], ["--no-words"]])
-def test_an_export_tells_what_was_observed(workspace: Workspace, words: list[str]) -> None:
-    play(workspace, *DONE)
-    lines = log(workspace, "export", "--format", "jsonl", *words).splitlines()
+def test_export_contains_observed_executions(workspace: Workspace, words: list[str]) -> None:
+    record_calls(workspace, *DONE)
+    lines = run_log(workspace, "export", "--format", "jsonl", *words).splitlines()
     assert [json.loads(line).get("observed") for line in lines] == [[], None, [3]]
 
 
-def test_a_command_that_is_repeated_all_day_does_not_make_its_record_long(workspace: Workspace) -> None:
-    play(workspace, ("beforeShellExecution", "ls"), *[("afterShellExecution", "ls")] * (MAX_OBSERVED + 5))
+def test_number_of_observed_executions_in_a_record_is_limited(workspace: Workspace) -> None:
+    record_calls(workspace, ("beforeShellExecution", "ls"), *[("afterShellExecution", "ls")] * (MAX_OBSERVED + 5))
     with open_audit_log(workspace.roots().state) as store:
         (first,) = store.with_observed(store.search(Query(event="beforeShellExecution")))
     assert first["observed"] == list(range(3, 3 + 2 * MAX_OBSERVED, 2))
 
 
-def test_many_records_are_joined_with_few_questions(workspace: Workspace) -> None:
-    play(workspace, *DONE)
+def test_many_records_are_joined_with_few_queries(workspace: Workspace) -> None:
+    record_calls(workspace, *DONE)
     with open_audit_log(workspace.roots().state) as store:
         some = [record for record in store.search(Query()) if record["event"] != "afterShellExecution"]
-        asked: list[str] = []
-        store._db.set_trace_callback(asked.append)
+        statements: list[str] = []
+        store._db.set_trace_callback(statements.append)
         found = list(store.with_observed(some * OBSERVATION_BATCH))
-    assert [one["observed"] for one in found] == [[], [3]] * OBSERVATION_BATCH
-    assert len(asked) == 2
+    assert [record["observed"] for record in found] == [[], [3]] * OBSERVATION_BATCH
+    assert len(statements) == 2
 
 
-def shown(workspace: Workspace, number: int) -> tuple[list[Any], list[str]]:
-    told = json.loads(log(workspace, "show", str(number), "--json"))["data"]["alarms_about"]
-    plain = [line for line in log(workspace, "show", str(number)).splitlines() if line.startswith("alarm: ")]
-    return [(alarm["kind"], alarm["about_seq"], alarm["seq"]) for alarm in told], plain
+def show_alarms(workspace: Workspace, number: int) -> tuple[list[Any], list[str]]:
+    alarms = json.loads(run_log(workspace, "show", str(number), "--json"))["data"]["alarms_about"]
+    plain = [line for line in run_log(workspace, "show", str(number)).splitlines() if line.startswith("alarm: ")]
+    return [(alarm["kind"], alarm["about_seq"], alarm["seq"]) for alarm in alarms], plain
 
 
-def test_a_record_that_an_alarm_is_about_says_so(workspace: Workspace) -> None:
-    play(workspace, *DONE, ("beforeShellExecution", "rm -rf /"), ("afterShellExecution", "rm -rf /"))
-    said = "alarm: what 7 says was refused was done all the same, says 9"
-    assert shown(workspace, 7) == shown(workspace, 9) == ([("done all the same", 7, 9)], [said])
-    assert shown(workspace, 1) == ([], [])
+def test_record_shows_the_alarms_about_it(workspace: Workspace) -> None:
+    record_calls(workspace, *DONE, ("beforeShellExecution", "rm -rf /"), ("afterShellExecution", "rm -rf /"))
+    line = "alarm: what 7 says was refused was done all the same, says 9"
+    assert show_alarms(workspace, 7) == show_alarms(workspace, 9) == ([("done all the same", 7, 9)], [line])
+    assert show_alarms(workspace, 1) == ([], [])
 
 
-def test_an_alarm_that_takes_another_conversation_to_see_is_told_with_its_record(workspace: Workspace) -> None:
+def test_alarm_that_depends_on_another_conversation_is_shown_with_its_record(workspace: Workspace) -> None:
     call_in_process(workspace, build_payload("beforeShellExecution", command="ls", conversation_id="earlier"), 1)
     call_in_process(workspace, build_payload("sessionStart"), 2)
     call_in_process(workspace, build_payload("afterShellExecution", command="pwd"), 3)
     with open_audit_log(workspace.roots().state) as store:
         (alarm,) = store.alarms(0)
     assert alarm.seq == 5
-    assert shown(workspace, 5)[0] == [("unasked", 0, 5)]
+    assert show_alarms(workspace, 5)[0] == [("unasked", 0, 5)]

@@ -1,4 +1,4 @@
-"""Actions in two events: when a deed is an alarm, and when it can be explained."""
+"""Actions reported by two events: which executions raise an alarm."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import read_rows
 from trotline.audit.query.alarms import DONE_DESPITE_DENIAL, NEVER_DONE, NOT_ASKED, Alarm, find_alarms
 from trotline.audit.record.actions import (
     ENDED,
@@ -36,37 +37,39 @@ from trotline.domain.events import (
 )
 
 KEY = b"k" * 32
-TALK = ("somebody", "c1")
+CONVERSATION = ("somebody", "c1")
 
 
-BEGUN, FAILED, ABORTED, ASKED, OTHER = "begun", "failed", "aborted", "asked", "other"
+STARTED, FAILED, ABORTED, ASKED, OTHER = "begun", "failed", "aborted", "asked", "other"
 EVENTS = {
-    BEGUN: "sessionStart",
+    STARTED: "sessionStart",
     FAILED: "postToolUseFailure",
     ENDED: "stop",
     ABORTED: "stop",
     RAN: "afterShellExecution",
 }
-"""What stands for an event that speaks of no action; the others are before one."""
+"""Events that are not before an action."""
 
 
-def steps(*kinds: str, action: str = "a", talk: tuple[str, str] = TALK) -> list[ActionStep]:
-    """A kind with a letter behind it is about that action."""
-    return [_step(seq, *kind.split(), action=action, talk=talk) for seq, kind in enumerate(kinds, 1)]
+def build_steps(*kinds: str, action: str = "a", conversation: tuple[str, str] = CONVERSATION) -> list[ActionStep]:
+    """Build one step for each kind; a letter after a kind names its action."""
+    return [
+        build_step(seq, *kind.split(), action=action, conversation=conversation) for seq, kind in enumerate(kinds, 1)
+    ]
 
 
-def _step(seq: int, kind: str, named: str = "", *, action: str, talk: tuple[str, str]) -> ActionStep:
+def build_step(seq: int, kind: str, named: str = "", *, action: str, conversation: tuple[str, str]) -> ActionStep:
     event = EVENTS.get(kind, "beforeShellExecution")
-    if kind in {BEGUN, FAILED}:
-        return ActionStep(seq, f"id-{seq}", talk, event)
+    if kind in {STARTED, FAILED}:
+        return ActionStep(seq, f"id-{seq}", conversation, event)
     if kind in {ENDED, ABORTED}:
-        return ActionStep(seq, f"id-{seq}", talk, event, ENDED, "completed" if kind == ENDED else "aborted")
+        return ActionStep(seq, f"id-{seq}", conversation, event, ENDED, "completed" if kind == ENDED else "aborted")
     return ActionStep(
-        seq, f"id-{seq}", talk, event, PERMITTED if kind == ASKED else kind, named or action, kind == ASKED
+        seq, f"id-{seq}", conversation, event, PERMITTED if kind == ASKED else kind, named or action, kind == ASKED
     )
 
 
-def kinds_of(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
+def select_alarms(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
     return [(alarm.seq, alarm.about_seq) for alarm in alarms if alarm.kind == kind]
 
 
@@ -84,46 +87,35 @@ def kinds_of(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
         ([REFUSED, REFUSED, RAN], [(3, 2)]),
         ([REFUSED, UNKNOWN, RAN], []),
         ([REFUSED, UNKNOWN, RAN, RAN], [(4, 1)]),
-        ([PERMITTED, BEGUN, REFUSED, RAN], [(4, 3)]),
-        ([PERMITTED, BEGUN, REFUSED, PERMITTED, RAN], []),
-        ([PERMITTED, BEGUN, PERMITTED, REFUSED, RAN, RAN], [(6, 4)]),
-        ([PERMITTED, BEGUN, RAN, PERMITTED, REFUSED, RAN], []),
+        ([PERMITTED, STARTED, REFUSED, RAN], [(4, 3)]),
+        ([PERMITTED, STARTED, REFUSED, PERMITTED, RAN], []),
+        ([PERMITTED, STARTED, PERMITTED, REFUSED, RAN, RAN], [(6, 4)]),
+        ([PERMITTED, STARTED, RAN, PERMITTED, REFUSED, RAN], []),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )
-def test_a_deed_is_an_alarm_if_only_refusals_can_be_meant(kinds: list[str], alarms: list[tuple[int, int]]) -> None:
-    assert kinds_of(find_alarms(steps(*kinds)), DONE_DESPITE_DENIAL) == alarms
+def test_execution_raises_an_alarm_if_only_denials_match_it(kinds: list[str], alarms: list[tuple[int, int]]) -> None:
+    assert select_alarms(find_alarms(build_steps(*kinds)), DONE_DESPITE_DENIAL) == alarms
 
 
 @pytest.mark.parametrize(
     "kinds,alarms",
-    [
-        ([BEGUN, PERMITTED, RAN, RAN], [4]),
-        ([BEGUN, PERMITTED, RAN, "ran b", "ran c"], [4]),
-        ([BEGUN, "refused x", RAN], [3]),
-        ([BEGUN, UNKNOWN, RAN, RAN], []),
-        ([BEGUN, PERMITTED, "ran b"], []),
-        ([BEGUN, PERMITTED, PERMITTED, RAN, "ran b", "ran c"], [6]),
-        ([BEGUN, RAN], []),
-        ([PERMITTED, RAN, RAN], []),
-        ([BEGUN, PERMITTED, FAILED, "ran b"], [4]),
-        ([BEGUN, PERMITTED, BEGUN, "ran b"], [4]),
-        ([BEGUN, PERMITTED, "let b", FAILED, "ran b"], []),
-        ([BEGUN, PERMITTED, BEGUN, RAN], []),
-    ],
+    read_rows("actions", "execution_without_a_question_raises_an_alarm_if_the_agent_asks"),
     ids=lambda value: " ".join(map(str, value)),
 )
-def test_a_deed_that_nobody_asked_about_is_an_alarm_where_an_agent_asks(kinds: list[str], alarms: list[int]) -> None:
-    found = find_alarms(steps(*kinds))
-    assert [seq for seq, _ in kinds_of(found, NOT_ASKED)] == alarms
-    assert kinds_of(found, DONE_DESPITE_DENIAL) == []
+def test_execution_without_a_question_raises_an_alarm_if_the_agent_asks(kinds: list[str], alarms: list[int]) -> None:
+    found = find_alarms(build_steps(*kinds))
+    assert [seq for seq, _ in select_alarms(found, NOT_ASKED)] == alarms
+    assert select_alarms(found, DONE_DESPITE_DENIAL) == []
 
 
-def test_a_session_with_deeds_and_no_question_is_an_alarm_if_others_had_them() -> None:
-    first = steps(BEGUN, PERMITTED, RAN)
-    second = [step._replace(seq=step.seq + 9) for step in steps(BEGUN, RAN, RAN, talk=("somebody", "c2"))]
-    assert kinds_of(find_alarms([*first, *second]), NOT_ASKED) == [(11, 0)]
-    elsewhere = [step._replace(talk=("another", "c2")) for step in second]
+def test_session_without_questions_raises_an_alarm_if_other_sessions_had_them() -> None:
+    first = build_steps(STARTED, PERMITTED, RAN)
+    second = [
+        step._replace(seq=step.seq + 9) for step in build_steps(STARTED, RAN, RAN, conversation=("somebody", "c2"))
+    ]
+    assert select_alarms(find_alarms([*first, *second]), NOT_ASKED) == [(11, 0)]
+    elsewhere = [step._replace(conversation=("another", "c2")) for step in second]
     assert find_alarms([*first, *elsewhere]) == []
 
 
@@ -139,73 +131,58 @@ def test_a_session_with_deeds_and_no_question_is_an_alarm_if_others_had_them() -
         ([PERMITTED, RAN, "asked b", ENDED], []),
         ([PERMITTED, RAN, "refused b", ENDED], []),
         ([PERMITTED, RAN, UNKNOWN, ENDED], []),
-        ([PERMITTED, RAN, "let b", BEGUN, ENDED], []),
+        ([PERMITTED, RAN, "let b", STARTED, ENDED], []),
         ([PERMITTED, RAN, "let b", "ran c", ENDED], []),
         ([PERMITTED, RAN, "let b", ENDED, ENDED], [(4, 3)]),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )
-def test_leave_that_nobody_used_is_an_alarm_in_a_turn_that_went_well(
-    kinds: list[str], alarms: list[tuple[int, int]]
-) -> None:
-    assert kinds_of(find_alarms(steps(*kinds)), NEVER_DONE) == alarms
+def test_unused_permission_raises_an_alarm_in_a_completed_turn(kinds: list[str], alarms: list[tuple[int, int]]) -> None:
+    assert select_alarms(find_alarms(build_steps(*kinds)), NEVER_DONE) == alarms
 
 
-def test_input_that_a_hook_rewrote_is_done_under_another_name_and_accuses_nobody() -> None:
-    before = {
-        "id": "1",
-        "agent": "h",
-        "event": "preToolUse",
-        "asked": "none",
-        "edited": True,
-        "detail": {"action": "a"},
-    }
-    after = {"id": "2", "agent": "h", "event": "postToolUse", "asked": "none", "detail": {"action": "b"}}
-    begun = {"id": "0", "agent": "h", "event": "sessionStart", "asked": "none", "detail": {}}
-    ended = {
-        "id": "3",
-        "agent": "h",
-        "event": "stop",
-        "asked": "none",
-        "detail": {"measures": {"status": "completed"}},
-    }
-    assert find_alarms(collect_steps([begun, before, after, ended])) == []
-    assert (
-        len(find_alarms(collect_steps([begun, {**before, "edited": False, "event": "beforeShellExecution"}, after])))
-        == 0
-    )
+def test_execution_of_rewritten_input_raises_no_alarm() -> None:
+    shared = {"agent": "h", "asked": "none"}
+    before = {**shared, "id": "1", "event": "preToolUse", "edited": True, "detail": {"action": "a"}}
+    after = {**shared, "id": "2", "event": "postToolUse", "detail": {"action": "b"}}
+    started = {**shared, "id": "0", "event": "sessionStart", "detail": {}}
+    ended = {**shared, "id": "3", "event": "stop", "detail": {"measures": {"status": "completed"}}}
+    assert find_alarms(collect_steps([started, before, after, ended])) == []
+    unchanged = {**before, "edited": False, "event": "beforeShellExecution"}
+    assert find_alarms(collect_steps([started, unchanged, after])) == []
 
 
-def test_another_action_and_another_conversation_explain_nothing_and_accuse_nobody() -> None:
-    refused, ran = steps(REFUSED, RAN)
+def test_other_actions_and_conversations_do_not_explain_an_execution() -> None:
+    refused, ran = build_steps(REFUSED, RAN)
     assert find_alarms([refused, ran._replace(action="b")]) == []
-    assert find_alarms([refused, ran._replace(talk=("somebody", "c2"))]) == []
-    other = refused._replace(kind=PERMITTED, talk=("another", "c1"))
+    assert find_alarms([refused, ran._replace(conversation=("somebody", "c2"))]) == []
+    other = refused._replace(kind=PERMITTED, conversation=("another", "c1"))
     assert len(find_alarms([refused, other, ran])) == 1
 
 
 @given(st.lists(st.sampled_from([REFUSED, PERMITTED, RAN, UNKNOWN]), max_size=30))
-def test_there_are_never_more_alarms_than_deeds_without_leave(kinds: list[str]) -> None:
-    found = len(kinds_of(find_alarms(steps(*kinds)), DONE_DESPITE_DENIAL))
+def test_there_are_never_more_alarms_than_executions(kinds: list[str]) -> None:
+    found = len(select_alarms(find_alarms(build_steps(*kinds)), DONE_DESPITE_DENIAL))
     assert found <= kinds.count(RAN)
     assert REFUSED in kinds or not found
 
 
 @given(
     st.lists(
-        st.sampled_from([BEGUN, REFUSED, PERMITTED, ASKED, "let b", "ran b", RAN, UNKNOWN, FAILED, ENDED]), max_size=30
+        st.sampled_from([STARTED, REFUSED, PERMITTED, ASKED, "let b", "ran b", RAN, UNKNOWN, FAILED, ENDED]),
+        max_size=30,
     )
 )
-def test_no_record_is_accused_twice_of_the_same(kinds: list[str]) -> None:
-    found = find_alarms(steps(*kinds))
+def test_no_record_gets_the_same_alarm_twice(kinds: list[str]) -> None:
+    found = find_alarms(build_steps(*kinds))
     assert len(set(found)) == len(found)
-    assert len(kinds_of(found, NOT_ASKED)) <= 1  # of one family in one conversation
-    assert not {about for _, about in kinds_of(found, NEVER_DONE)} & {
-        about for _, about in kinds_of(found, DONE_DESPITE_DENIAL)
+    assert len(select_alarms(found, NOT_ASKED)) <= 1  # of one family in one conversation
+    assert not {about for _, about in select_alarms(found, NEVER_DONE)} & {
+        about for _, about in select_alarms(found, DONE_DESPITE_DENIAL)
     }
 
 
-def test_before_and_after_of_one_action_have_one_name() -> None:
+def test_before_and_after_events_of_an_action_share_an_id() -> None:
     shared: dict[str, Any] = {"conversation_id": "c", "generation_id": "g"}
     before, after = BeforeShell(command="make", cwd="/w", **shared), AfterShell(command="make", **shared)
     assert get_action_id(before, KEY) == get_action_id(after, KEY) != ""
@@ -214,17 +191,16 @@ def test_before_and_after_of_one_action_have_one_name() -> None:
     assert get_action_id(Stop(**shared), KEY) == ""
 
 
-def test_the_agents_own_id_counts_more_than_what_is_done() -> None:
-    one = PreToolUse(tool_name="Shell", tool_input={"command": "a"}, tool_use_id="t1", conversation_id="c")
-    assert get_action_id(one, KEY) == get_action_id(
-        PostToolUse(tool_name="Shell", tool_input={"command": "rewritten"}, tool_use_id="t1", conversation_id="c"), KEY
-    )
-    assert get_action_id(one, KEY) != get_action_id(
-        PreToolUse(tool_name="Shell", tool_input={"command": "a"}, tool_use_id="t2", conversation_id="c"), KEY
-    )
+def test_tool_use_id_takes_precedence_over_the_tool_input() -> None:
+    shared: dict[str, Any] = {"tool_name": "Shell", "conversation_id": "c"}
+    first = PreToolUse(tool_input={"command": "a"}, tool_use_id="t1", **shared)
+    rewritten = PostToolUse(tool_input={"command": "rewritten"}, tool_use_id="t1", **shared)
+    second = PreToolUse(tool_input={"command": "a"}, tool_use_id="t2", **shared)
+    assert get_action_id(first, KEY) == get_action_id(rewritten, KEY)
+    assert get_action_id(first, KEY) != get_action_id(second, KEY)
 
 
-def test_what_was_only_monitored_was_not_refused() -> None:
+def test_withheld_denial_raises_no_alarm() -> None:
     def record(number: int, event: str, **fields: Any) -> dict[str, Any]:
         return {"id": str(number), "agent": "h", "event": event, "detail": {"action": "a"}, **fields}
 
@@ -235,32 +211,38 @@ def test_what_was_only_monitored_was_not_refused() -> None:
     assert find_alarms(collect_steps([refused, {**after, "detail": {}}])) == []
 
 
-SAME: dict[str, Any] = {"conversation_id": "c", "generation_id": "g"}
-START, PROMPT, END = SessionStart(**SAME), BeforeSubmitPrompt(prompt="go", **SAME), Stop(status="completed", **SAME)
+SHARED: dict[str, Any] = {"conversation_id": "c", "generation_id": "g"}
+START, PROMPT, END = (
+    SessionStart(**SHARED),
+    BeforeSubmitPrompt(prompt="go", **SHARED),
+    Stop(status="completed", **SHARED),
+)
 
 
-def tool(kind: type[ToolEvent], id_: str, **fields: Any) -> Event:
-    return kind(tool_name="Shell", tool_input={"command": id_}, tool_use_id=id_, **SAME, **fields)
+def build_tool_event(kind: type[ToolEvent], id_: str, **fields: Any) -> Event:
+    return kind(tool_name="Shell", tool_input={"command": id_}, tool_use_id=id_, **SHARED, **fields)
 
 
 def before(id_: str) -> Event:
-    return tool(PreToolUse, id_)
+    return build_tool_event(PreToolUse, id_)
 
 
 def after(id_: str) -> Event:
-    return tool(PostToolUse, id_)
+    return build_tool_event(PostToolUse, id_)
 
 
-def writes(path: str) -> Event:
-    return PreToolUse(tool_name="Write", tool_input={"file_path": path}, cwd="/w", **SAME)
+def build_write(path: str) -> Event:
+    return PreToolUse(tool_name="Write", tool_input={"file_path": path}, cwd="/w", **SHARED)
 
 
-def written(path: str) -> Event:
-    return AfterFileEdit(file_path=path, **SAME)
+def build_edit(path: str) -> Event:
+    return AfterFileEdit(file_path=path, **SHARED)
 
 
-def told(*events: Event, agent: str = "cursor", refused: tuple[int, ...] = (), **fields: Any) -> list[tuple[str, int]]:
-    """The alarms of a conversation, each with the place of the event that it is about or that shows it."""
+def find_alarm_positions(
+    *events: Event, agent: str = "cursor", refused: tuple[int, ...] = (), **fields: Any
+) -> list[tuple[str, int]]:
+    """Return the alarms of a conversation, each with the position of the event that it is about or that shows it."""
     records = [
         {
             "seq": at,
@@ -281,61 +263,81 @@ def told(*events: Event, agent: str = "cursor", refused: tuple[int, ...] = (), *
     return [(alarm.kind, alarm.about_seq or alarm.seq) for alarm in find_alarms(collect_steps(records))]
 
 
-def test_an_edit_that_was_refused_and_is_told_of_is_an_alarm() -> None:
-    assert told(START, writes("/w/a"), written("/w/a"), refused=(1,)) == [(DONE_DESPITE_DENIAL, 1)]
-    assert told(START, writes("a"), written("/w/a"), written("/w/a"), refused=(1,)) == [(DONE_DESPITE_DENIAL, 1)]
-    assert told(START, writes("/w/a"), written("/w/b"), refused=(1,)) == []
-    assert told(START, writes("/w/a"), written("/w/a"), refused=(1,), withheld=["deny"]) == []
-    assert told(START, writes("/w/a"), written("/w/a"), refused=(1,), sent="none") == []
+def test_denied_edit_that_was_done_raises_an_alarm() -> None:
+    assert find_alarm_positions(START, build_write("/w/a"), build_edit("/w/a"), refused=(1,)) == [
+        (DONE_DESPITE_DENIAL, 1)
+    ]
+    assert find_alarm_positions(START, build_write("a"), build_edit("/w/a"), build_edit("/w/a"), refused=(1,)) == [
+        (DONE_DESPITE_DENIAL, 1)
+    ]
+    assert find_alarm_positions(START, build_write("/w/a"), build_edit("/w/b"), refused=(1,)) == []
+    assert find_alarm_positions(START, build_write("/w/a"), build_edit("/w/a"), refused=(1,), withheld=["deny"]) == []
+    assert find_alarm_positions(START, build_write("/w/a"), build_edit("/w/a"), refused=(1,), sent="none") == []
 
 
 @pytest.mark.parametrize("order", [(1,), (2,)])
-def test_an_edit_of_a_file_that_was_refused_and_let_through_accuses_nobody(order: tuple[int, ...]) -> None:
-    assert told(START, writes("/w/a"), writes("/w/a"), written("/w/a"), written("/w/a"), refused=order) == []
+def test_edit_that_was_denied_once_and_permitted_once_raises_no_alarm(order: tuple[int, ...]) -> None:
+    assert (
+        find_alarm_positions(
+            START, build_write("/w/a"), build_write("/w/a"), build_edit("/w/a"), build_edit("/w/a"), refused=order
+        )
+        == []
+    )
 
 
-def test_a_subagent_that_was_refused_and_worked_is_an_alarm() -> None:
-    started = SubagentStart(subagent_type="shell", subagent_id="s", **SAME)
-    stopped = SubagentStop(subagent_type="shell", subagent_id="s", tool_call_count=3, **SAME)
-    idle = SubagentStop(subagent_type="shell", subagent_id="s", **SAME)
-    nameless = SubagentStop(subagent_type="shell", tool_call_count=3, **SAME)
-    assert told(START, started, stopped, refused=(1,)) == [(DONE_DESPITE_DENIAL, 1)]
-    assert told(START, started, idle, nameless, refused=(1,)) == []
-    assert told(START, started, stopped) == []
+def test_denied_subagent_that_worked_raises_an_alarm() -> None:
+    started = SubagentStart(subagent_type="shell", subagent_id="s", **SHARED)
+    stopped = SubagentStop(subagent_type="shell", subagent_id="s", tool_call_count=3, **SHARED)
+    idle = SubagentStop(subagent_type="shell", subagent_id="s", **SHARED)
+    nameless = SubagentStop(subagent_type="shell", tool_call_count=3, **SHARED)
+    assert find_alarm_positions(START, started, stopped, refused=(1,)) == [(DONE_DESPITE_DENIAL, 1)]
+    assert find_alarm_positions(START, started, idle, nameless, refused=(1,)) == []
+    assert find_alarm_positions(START, started, stopped) == []
 
 
-def test_a_prompt_that_was_refused_and_answered_is_an_alarm() -> None:
-    said = AfterAgentResponse(text="done", **SAME)
-    assert told(START, PROMPT, before("t"), after("t"), said, refused=(1,)) == [(DONE_DESPITE_DENIAL, 1)]
-    assert told(START, PROMPT, PROMPT, said, refused=(2,)) == [], "the first of this turn was let through"
+def test_denied_prompt_that_was_answered_raises_an_alarm() -> None:
+    response = AfterAgentResponse(text="done", **SHARED)
+    assert find_alarm_positions(START, PROMPT, before("t"), after("t"), response, refused=(1,)) == [
+        (DONE_DESPITE_DENIAL, 1)
+    ]
+    assert find_alarm_positions(START, PROMPT, PROMPT, response, refused=(2,)) == [], (
+        "the first prompt of this turn was permitted"
+    )
     later = AfterAgentResponse(text="done", conversation_id="c", generation_id="g2")
-    assert told(START, PROMPT, later, refused=(1,)) == []
+    assert find_alarm_positions(START, PROMPT, later, refused=(1,)) == []
 
 
-def test_a_refusal_of_which_two_events_tell_is_one_alarm() -> None:
-    done = PostToolUse(tool_name="Write", tool_input={"file_path": "/w/a"}, cwd="/w", **SAME)
-    assert told(START, writes("/w/a"), written("/w/a"), done, refused=(1,)) == [(DONE_DESPITE_DENIAL, 1)]
+def test_paired_events_of_an_execution_raise_one_alarm() -> None:
+    done = PostToolUse(tool_name="Write", tool_input={"file_path": "/w/a"}, cwd="/w", **SHARED)
+    assert find_alarm_positions(START, build_write("/w/a"), build_edit("/w/a"), done, refused=(1,)) == [
+        (DONE_DESPITE_DENIAL, 1)
+    ]
 
 
-def test_neither_a_failure_nor_a_persons_no_hides_what_nobody_asked_about() -> None:
-    failed = tool(PostToolUseFailure, "t1")
+def test_failures_and_rejections_do_not_hide_an_execution_without_a_question() -> None:
+    failed = build_tool_event(PostToolUseFailure, "t1")
     first = (START, PROMPT, before("t0"), after("t0"), before("t1"))
-    assert told(*first, failed, after("t2"), END) == [(NOT_ASKED, 6)]
-    assert told(*first, PROMPT, after("t2"), END) == [(NOT_ASKED, 6)]
-    assert told(*first, after("t2")) == [(NOT_ASKED, 5)], "who has names for calls has no other name for one"
-    assert told(*first, failed, before("t3"), after("t3"), END) == []
+    assert find_alarm_positions(*first, failed, after("t2"), END) == [(NOT_ASKED, 6)]
+    assert find_alarm_positions(*first, PROMPT, after("t2"), END) == [(NOT_ASKED, 6)]
+    assert find_alarm_positions(*first, after("t2")) == [(NOT_ASKED, 5)], (
+        "an agent that sends tool use IDs uses no other ID"
+    )
+    assert find_alarm_positions(*first, failed, before("t3"), after("t3"), END) == []
 
 
-def test_a_prompt_that_comes_while_something_runs_takes_no_leave_away() -> None:
-    assert told(START, PROMPT, before("t1"), PROMPT, after("t1"), END) == []
+def test_prompt_during_an_execution_keeps_its_permission() -> None:
+    assert find_alarm_positions(START, PROMPT, before("t1"), PROMPT, after("t1"), END) == []
 
 
 @pytest.mark.parametrize("agent,alarms", [("codex", []), ("factory-droid", []), ("claude-code", [(NEVER_DONE, 3)])])
-def test_an_agent_that_does_not_tell_of_everything_is_not_suspected(agent: str, alarms: list[tuple[str, int]]) -> None:
-    assert told(START, before("t0"), after("t0"), before("t1"), END, agent=agent) == alarms
-    assert told(START, before("t0"), after("t0"), after("t1"), END, agent=agent) == [(NOT_ASKED, 3)]
+def test_agent_that_does_not_report_everything_raises_no_alarm(agent: str, alarms: list[tuple[str, int]]) -> None:
+    assert find_alarm_positions(START, before("t0"), after("t0"), before("t1"), END, agent=agent) == alarms
+    assert find_alarm_positions(START, before("t0"), after("t0"), after("t1"), END, agent=agent) == [(NOT_ASKED, 3)]
 
 
-def test_windsurf_asks_before_it_writes_and_tells_after_it_reads() -> None:
-    read = PostToolUse(tool_name="Read", tool_input={"file_path": "/w/a"}, **SAME)
-    assert told(START, writes("/w/a"), written("/w/a"), read, read, read, END, agent="windsurf") == []
+def test_windsurf_reports_writes_before_and_reads_after() -> None:
+    read = PostToolUse(tool_name="Read", tool_input={"file_path": "/w/a"}, **SHARED)
+    assert (
+        find_alarm_positions(START, build_write("/w/a"), build_edit("/w/a"), read, read, read, END, agent="windsurf")
+        == []
+    )

@@ -28,11 +28,11 @@ def list_wired_files() -> list[tuple[str, str]]:
 
 def list_directories() -> list[tuple[str, str]]:
     """Return each agent with each directory in which it keeps hooks."""
-    found = {(name, str(Path(file).parent)) for name, file in list_wired_files() if not file.startswith("/etc/")}
+    directories = {(name, str(Path(file).parent)) for name, file in list_wired_files() if not file.startswith("/etc/")}
     for name in AGENTS:
         wiring = get_agent(name).wiring
-        found |= {(name, f"/home/dev/{directory}") for directory in (wiring.directories if wiring else ())}
-    return sorted(found)
+        directories |= {(name, f"/home/dev/{directory}") for directory in (wiring.directories if wiring else ())}
+    return sorted(directories)
 
 
 def get_permission(command: str) -> Permission:
@@ -41,28 +41,28 @@ def get_permission(command: str) -> Permission:
 
 @pytest.mark.parametrize("verb", ["rm", "truncate -s 0", "chmod 000", "cp /tmp/x"])
 @pytest.mark.parametrize("name, path", list_wired_files())
-def test_a_hook_file_of_any_agent_is_not_changed_unasked(name: str, path: str, verb: str) -> None:
+def test_change_of_a_hook_file_of_any_agent_asks(name: str, path: str, verb: str) -> None:
     assert get_permission(f"{verb} '{path}'") >= Permission.ASK
 
 
 @pytest.mark.parametrize("name, path", list_directories())
-def test_a_hook_directory_of_any_agent_is_not_removed_unasked(name: str, path: str) -> None:
+def test_removal_of_a_hook_directory_of_any_agent_asks(name: str, path: str) -> None:
     assert get_permission(f"rm -rf '{path}'") >= Permission.ASK
     assert get_permission(f"mv '{path}' /tmp/away") >= Permission.ASK
 
 
 @pytest.mark.parametrize("name", [".openhands", ".opencode", ".windsurf"])
-def test_a_directory_of_an_agent_inside_a_project_is_not_removed_unasked(name: str) -> None:
+def test_removal_of_an_agent_directory_in_a_project_asks(name: str) -> None:
     assert get_permission(f"rm -rf {name}") >= Permission.ASK
 
 
 @pytest.mark.parametrize("name, path", list_wired_files())
-def test_a_hook_file_of_any_agent_is_scanned_as_a_control_file(name: str, path: str) -> None:
+def test_hook_file_of_any_agent_is_a_control_file(name: str, path: str) -> None:
     assert is_control_file(path)
 
 
 @pytest.mark.parametrize("name", [name for name in AGENTS if get_agent(name).command_line])
-def test_an_agent_started_without_confirmations_asks(name: str) -> None:
+def test_start_of_an_agent_without_confirmations_asks(name: str) -> None:
     row = get_agent(name).command_line
     assert row is not None
     option = row.unattended.split(";")[0].lstrip("+").split("|")[0]

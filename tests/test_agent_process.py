@@ -1,6 +1,6 @@
-"""Our process under every agent, for real: whatever goes into it and breaks in it, the agent does what was meant.
+"""Real hook processes under every agent: replies of handlers, failing handlers and unreadable payloads.
 
-What the agent makes of the exit code and of what was printed is asked of the models in test_agent_models.
+The models in test_agent_models interpret exit code and output as the agent does.
 """
 
 import json
@@ -61,45 +61,45 @@ run()
 """
 
 
-def command_of(agent: str, command: str) -> tuple[str, Event]:
-    """The name of the event before a command under this agent, and the event."""
+def build_command_event(agent: str, command: str) -> tuple[str, Event]:
+    """Return the agent's name of the event before a command, and the event."""
     events = get_agent(agent).events
     ours = "beforeShellExecution" if "beforeShellExecution" in events.values() else "preToolUse"
-    theirs = next(theirs for theirs, meant in events.items() if meant == ours)
+    theirs = next(theirs for theirs, name in events.items() if name == ours)
     shared: dict[str, Any] = {"conversation_id": "c", "workspace_roots": ("/w",), "cwd": "/w"}
     if ours == "preToolUse":
         return theirs, PreToolUse(tool_name="Shell", tool_input={"command": command}, **shared)
     return theirs, BeforeShell(command=command, **shared)
 
 
-def ended(argv: list[str], payload: bytes, home: Path) -> Given:
+def run_hook(argv: list[str], payload: bytes, home: Path) -> Given:
     home.mkdir(exist_ok=True)
     line = [sys.executable, "-I", *argv, "--home", str(home)]
-    done = subprocess.run(line, input=payload, capture_output=True, env={"PATH": "/usr/bin:/bin"}, check=False)
-    return Given(done.returncode, done.stdout.decode(), done.stderr.decode())
+    process = subprocess.run(line, input=payload, capture_output=True, env={"PATH": "/usr/bin:/bin"}, check=False)
+    return Given(process.returncode, process.stdout.decode(), process.stderr.decode())
 
 
-def heard(agent: str, theirs: str, given: Given) -> Effect:
-    """What comes of it; no agent may see a traceback, or an exit code that means something else to another."""
-    assert given.exit in {0, 2}, given
-    assert "Traceback" not in given.stderr
-    return MODELS[agent](theirs, given)
+def get_effect(agent: str, theirs: str, result: Given) -> Effect:
+    """Return the effect; no agent may see a traceback, or an exit code that means something else to another."""
+    assert result.exit in {0, 2}, result
+    assert "Traceback" not in result.stderr
+    return MODELS[agent](theirs, result)
 
 
-def play(tmp_path: Path, agent: str, command: str) -> Effect:
-    """A hook program under this agent, asked about a command."""
-    theirs, event = command_of(agent, command)
+def run_program(tmp_path: Path, agent: str, command: str) -> Effect:
+    """Run a hook program before a command of this agent."""
+    theirs, event = build_command_event(agent, command)
     file = tmp_path / "hook.py"
     file.write_text(textwrap.dedent(PROGRAM))
     payload = write_event(get_agent(agent), event)
-    given = ended([str(file), "--agent", agent, "--event", theirs], payload, tmp_path / "home")
-    return heard(agent, theirs, given)
+    result = run_hook([str(file), "--agent", agent, "--event", theirs], payload, tmp_path / "home")
+    return get_effect(agent, theirs, result)
 
 
-def installed(tmp_path: Path, agent: str, payload: bytes, theirs: str) -> Effect:
-    """The line that an installation writes, with this on its standard input."""
-    given = ended(["-m", "trotline", "hook", agent, "--event", theirs], payload, tmp_path / "home")
-    return heard(agent, theirs, given)
+def run_installed_line(tmp_path: Path, agent: str, payload: bytes, theirs: str) -> Effect:
+    """Run the hook line that `install` writes with this payload."""
+    result = run_hook(["-m", "trotline", "hook", agent, "--event", theirs], payload, tmp_path / "home")
+    return get_effect(agent, theirs, result)
 
 
 COMMANDS = [
@@ -109,28 +109,28 @@ COMMANDS = [
     pytest.param("closed", True, id="a handler that raises and fails closed"),
     pytest.param("deny raises prints", True, id="a refusal beside a handler that raises and one that prints an allow"),
 ]
-RUDE = [
+INTERFERING_COMMANDS = [
     pytest.param("deny exits", id="a refusal beside a handler that exits"),
     pytest.param("leaves", id="a handler that exits and fails closed"),
     pytest.param("ask shuts", id="a question beside a handler that closes standard output"),
 ]
-SAMPLE = ("cursor", "codex", "gemini-cli", "copilot", "windsurf", "cline")
-"""One of each way of answering."""
+SAMPLE_AGENTS = ("cursor", "codex", "gemini-cli", "copilot", "windsurf", "cline")
+"""One agent for each form of reply."""
 
 
 @pytest.mark.parametrize("command,refused", COMMANDS)
-@pytest.mark.parametrize("agent", SAMPLE)
-def test_what_a_handler_does_comes_out_as_it_was_meant(agent: str, command: str, refused: bool, tmp_path: Path) -> None:
-    effect = play(tmp_path, agent, command)
+@pytest.mark.parametrize("agent", SAMPLE_AGENTS)
+def test_response_of_a_handler_reaches_the_agent(agent: str, command: str, refused: bool, tmp_path: Path) -> None:
+    effect = run_program(tmp_path, agent, command)
     assert (effect.blocked or effect.asked) == refused
     if command == "deny":
         assert "another way" in effect.reason or agent == "cursor"
 
 
-@pytest.mark.parametrize("command", RUDE)
+@pytest.mark.parametrize("command", INTERFERING_COMMANDS)
 @pytest.mark.parametrize("agent", ["cursor", "codex", "windsurf"])
-def test_no_handler_takes_the_answer_of_another_away(agent: str, command: str, tmp_path: Path) -> None:
-    assert play(tmp_path, agent, command).blocked
+def test_handler_cannot_suppress_the_denial_of_another(agent: str, command: str, tmp_path: Path) -> None:
+    assert run_program(tmp_path, agent, command).blocked
 
 
 UNREADABLE = [
@@ -142,25 +142,25 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize("agent,payload", UNREADABLE)
-def test_a_call_that_nobody_can_read_is_refused(agent: str, payload: bytes, tmp_path: Path) -> None:
-    theirs, _ = command_of(agent, "")
+def test_unreadable_call_is_refused(agent: str, payload: bytes, tmp_path: Path) -> None:
+    theirs, _ = build_command_event(agent, "")
     if payload == b"foreign":
         other = "windsurf" if agent != "windsurf" else "openhands"
-        payload = write_event(get_agent(other), command_of(other, "deny")[1])
-    effect = installed(tmp_path, agent, payload, theirs)
+        payload = write_event(get_agent(other), build_command_event(other, "deny")[1])
+    effect = run_installed_line(tmp_path, agent, payload, theirs)
     assert effect.blocked
     assert effect.reason
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_the_installed_line_refuses_the_canary(agent: str, tmp_path: Path) -> None:
-    theirs, event = command_of(agent, "echo trotline-canary")
-    assert installed(tmp_path, agent, write_event(get_agent(agent), event), theirs).blocked
+def test_installed_line_refuses_the_canary(agent: str, tmp_path: Path) -> None:
+    theirs, event = build_command_event(agent, "echo trotline-canary")
+    assert run_installed_line(tmp_path, agent, write_event(get_agent(agent), event), theirs).blocked
 
 
 @pytest.mark.parametrize("agent", ["codex", "windsurf"])
-def test_five_megabytes_are_judged_like_any_other_call(agent: str, tmp_path: Path) -> None:
-    assert play(tmp_path, agent, "deny " + "x" * 5_000_000).blocked
+def test_payload_of_five_megabytes_is_evaluated(agent: str, tmp_path: Path) -> None:
+    assert run_program(tmp_path, agent, "deny " + "x" * 5_000_000).blocked
 
 
 OBSERVED = {
@@ -173,13 +173,11 @@ OBSERVED = {
 }
 
 
-@pytest.mark.parametrize("agent", SAMPLE)
-def test_a_call_that_nobody_can_read_about_something_that_has_happened_stops_nothing(
-    agent: str, tmp_path: Path
-) -> None:
-    given = ended(["-m", "trotline", "hook", agent, "--event", OBSERVED[agent]], b"{", tmp_path / "home")
-    effect = heard(agent, OBSERVED[agent], given)
+@pytest.mark.parametrize("agent", SAMPLE_AGENTS)
+def test_unreadable_call_of_an_observing_event_blocks_nothing(agent: str, tmp_path: Path) -> None:
+    result = run_hook(["-m", "trotline", "hook", agent, "--event", OBSERVED[agent]], b"{", tmp_path / "home")
+    effect = get_effect(agent, OBSERVED[agent], result)
     assert not effect.blocked
     assert not effect.goes_on
-    assert given.stdout == "" if agent == "windsurf" else json.loads(given.stdout) == {}
-    assert "could not read this call" in given.stderr
+    assert result.stdout == "" if agent == "windsurf" else json.loads(result.stdout) == {}
+    assert "could not read this call" in result.stderr
