@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from kit import Workspace, make_workspace
 from soak_service import Site, end, install
+from trotline import Engine
 from trotline.audit.store.sqlite_store import SqliteStore
 
 os.environ.pop("CI", None)  # `trotline install` proposes other things in CI
@@ -21,6 +22,11 @@ settings.load_profile("laws")
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     return make_workspace(tmp_path)
+
+
+@pytest.fixture
+def engine(workspace: Workspace) -> Engine:
+    return Engine.load(project=workspace.project, home=workspace.home, system=workspace.system)
 
 
 @pytest.fixture(scope="module")

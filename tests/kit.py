@@ -69,6 +69,14 @@ class Workspace(NamedTuple):
         path.chmod(mode)
         return path
 
+    def configure_hooks(self, hooks: dict[str, list[dict[str, Any]]]) -> None:
+        """Write the user's hooks file with these entries by event."""
+        self.write("user", json.dumps({"version": 1, "hooks": hooks}))
+
+    def configure_event(self, event: str, *entries: dict[str, Any]) -> None:
+        """Write the user's hooks file with these entries of one event."""
+        self.configure_hooks({event: list(entries)})
+
     def script(self, name: str, text: str = "#!/bin/sh\n") -> Path:
         return self.write(name, text, 0o755)
 
@@ -116,6 +124,11 @@ def build_hooks_file(*entries: str, event: str = "stop") -> str:
     """Build a hooks.json with these entries, one per line from line 5 on, at column 7."""
     listed = ",\n".join(f"      {entry}" for entry in entries)
     return f'{{\n  "version": 1,\n  "hooks": {{\n    "{event}": [\n{listed}\n    ]\n  }}\n}}\n'
+
+
+def reply_with(**reply: Any) -> dict[str, Any]:
+    """Build a hook entry whose command prints this reply."""
+    return {"command": f"cat >/dev/null; echo '{json.dumps(reply)}'"}
 
 
 def remove_mark(text: str) -> str:
