@@ -76,9 +76,9 @@ def test_a_disk_that_takes_only_a_part_is_said(tmp_path: Path, monkeypatch: pyte
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(TrotlineError, match="cannot be read: it is no file"):
+    with pytest.raises(TrotlineError, match="cannot be read: not a regular file"):
         read_anchor(tmp_path / "pipe")
-    with pytest.raises(TrotlineError, match="cannot be written: it is no file"):
+    with pytest.raises(TrotlineError, match="cannot be written: not a regular file"):
         append_head(tmp_path / "pipe", HEAD, "now")
     with pytest.raises(OSError, match="is no file"):
         independent_verifier.heads_in(tmp_path / "pipe")

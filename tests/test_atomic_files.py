@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trotline.config import atomic_file
-from trotline.config.atomic_file import lock, put
 from trotline.config.trust import TrustCoverage, TrustStore
+from trotline.system.files import LOCK_POLL_INTERVAL, LockedError, acquire_lock, lock_file, replace_file
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +26,7 @@ def test_a_file_has_the_new_bytes_and_the_mode_that_was_asked_for(
     file = tmp_path / "file.json"
     if old is not None:
         file.write_bytes(old)
-    put(file, b"new", mode=mode, lasting=mode == 0o600)
+    replace_file(file, b"new", mode=mode, sync=mode == 0o600)
     assert (file.read_bytes(), file.stat().st_mode & 0o777, [*tmp_path.iterdir()]) == (b"new", has, [file])
 
 
@@ -42,29 +41,31 @@ def test_what_fails_leaves_the_old_bytes_and_nothing_beside_them(
     file.write_bytes(b"old")
     monkeypatch.setattr(os, step, fails)
     with pytest.raises(KeyboardInterrupt):
-        put(file, b"new", mode=0o640, lasting=True)
+        replace_file(file, b"new", mode=0o640, sync=True)
     assert (file.read_bytes(), [*tmp_path.iterdir()]) == (b"old", [file])
 
 
 def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"theirs")
     (tmp_path / "file").symlink_to("elsewhere")
-    put(tmp_path / "file", b"ours")
+    replace_file(tmp_path / "file", b"ours")
     assert ((tmp_path / "elsewhere").read_bytes(), (tmp_path / "file").is_symlink()) == (b"theirs", False)
 
 
-def test_a_lock_that_somebody_holds_is_not_waited_for_forever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lock_of_another_holder_is_waited_for_until_the_timeout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waited: list[float] = []
     monkeypatch.setattr(time, "sleep", waited.append)
-    held, wanted = (os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR) for _ in range(2))
-    try:
-        lock(held)
-        with pytest.raises(BlockingIOError):
-            lock(wanted, 10 * atomic_file.PAUSE)
-        assert waited == [atomic_file.PAUSE] * 10
-    finally:
-        os.close(held)
-        os.close(wanted)
+    with lock_file(tmp_path / "lock"):
+        with pytest.raises(LockedError):
+            acquire_lock(tmp_path / "lock", 10 * LOCK_POLL_INTERVAL)
+        assert waited == [LOCK_POLL_INTERVAL] * 10
+        with pytest.raises(LockedError), lock_file(tmp_path / "lock", timeout=0):
+            pass
+    assert len(waited) == 10
+    with lock_file(tmp_path / "lock", timeout=0):
+        pass
 
 
 def test_grants_of_trust_are_their_owners_alone_whatever_is_usual(tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ import pytest
 
 from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
 from trotline.agents import get_agent
-from trotline.config.paths import private_directory
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call
 from trotline.domain.verdicts import Permission
 from trotline.hook.process import OLD_LINE, handle_call
 from trotline.service import cold_path, python_client, wire
+from trotline.system.files import ensure_private_directory
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 BARE = sys.platform == "linux" and os.uname().machine in {"x86_64", "aarch64"}
@@ -96,7 +96,7 @@ Behaviour = Callable[[socket.socket], None]
 def pretended(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[list[bytes]]:
     """Something that listens where the service should; what it read is in the list."""
     run = state_of(home) / "run"
-    private_directory(run)
+    ensure_private_directory(run)
     heard: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(run / "s"))
@@ -259,14 +259,14 @@ def test_nothing_listens(site: Site, home: Path, client: str) -> None:
         "PATH=/usr/bin:/bin",
         digest(data),
     )
-    private_directory(state_of(home) / "run")
+    ensure_private_directory(state_of(home) / "run")
     assert cold(call(stand_in(site, home, client), data)).finding == "absent"
 
 
 @each_compiled
 def test_a_socket_that_somebody_left_behind_is_nobody(site: Site, home: Path, client: str) -> None:
     run = state_of(home) / "run"
-    private_directory(run)
+    ensure_private_directory(run)
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(run / "s"))
     assert cold(call(stand_in(site, home, client), b"{}")).finding == "absent"
@@ -275,7 +275,7 @@ def test_a_socket_that_somebody_left_behind_is_nobody(site: Site, home: Path, cl
 @each_compiled
 def test_a_queue_that_is_full_is_busy(site: Site, home: Path, client: str) -> None:
     run = state_of(home) / "run"
-    private_directory(run)
+    ensure_private_directory(run)
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
         listener.bind(str(run / "s"))

@@ -22,7 +22,6 @@ from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.config.install.hook_entries import build_entries
 from trotline.config.install.install_key import install_key
 from trotline.config.install.plugin_file import own_text
-from trotline.config.paths import private_directory
 from trotline.doctor import call_checks, machine_checks, sample_calls
 from trotline.doctor.checks import AgentState, CheckState, MachineState
 from trotline.doctor.examination import check_machine
@@ -31,6 +30,7 @@ from trotline.doctor.installed_agents import InstalledAgent
 from trotline.machine import read_clock
 from trotline.service.directory import WENT_COLD, RunDirectory
 from trotline.service.line import CLIENT, is_hook_line
+from trotline.system.files import ensure_private_directory
 from trotline.testing.sample_payloads import build_payload
 
 WIRED = [name for name in AGENTS if get_agent(name).wiring is not None]
@@ -516,7 +516,7 @@ def looked(workspace: Workspace) -> dict[str, Any]:
 def used(workspace: Workspace) -> Workspace:
     """A workspace in which somebody has called once."""
     Spool(workspace.roots().state / "spool").append({"id": "1", "at_us": 1, "agent": FEW, "event": "stop"})
-    private_directory(workspace.roots().state / "run")
+    ensure_private_directory(workspace.roots().state / "run")
     assert bad(looked(workspace)) == set()
     return workspace
 

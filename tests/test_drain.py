@@ -27,6 +27,7 @@ from trotline.service.directory import RunDirectory, get_service_roots
 from trotline.service.maintenance import Maintenance
 from trotline.service.server import Service, listen
 from trotline.service.watch import CodeWatch
+from trotline.system.files import lock_file
 
 WRITERS, EACH = 16, 40
 
@@ -87,7 +88,7 @@ def test_torn_lines_are_counted_kept_and_in_nobodys_way(spool: Spool, store: Sql
 def test_something_that_is_no_file_is_not_drained(spool: Spool, store: SqliteStore) -> None:
     spool.directory.mkdir(parents=True)
     os.mkfifo(spool.file)
-    with pytest.raises(TrotlineError, match="something that is no file"):
+    with pytest.raises(TrotlineError, match="not a regular file"):
         drain(spool, store)
 
 
@@ -108,24 +109,25 @@ def test_nobody_waits_for_ever_for_one_that_drains_and_hangs(
 ) -> None:
     spool.append(record(1))
     monkeypatch.setattr(drain_module, "LOCK_TIMEOUT", 0.1)
-    with drain_module._alone(spool.directory / "drain.lock", wait=False) as is_alone:
-        assert is_alone
+    with lock_file(spool.directory / "drain.lock") as descriptor:
+        os.write(descriptor, b"%d\n" % os.getpid())
         with pytest.raises(TryAgain, match=f"process {os.getpid()} is draining the spool") as caught:
             drain(spool, store)
         assert str(spool.directory / "drain.lock") in caught.value.hint
     assert drain(spool, store) == DrainResult(lines=1, files=1)
 
 
-@pytest.mark.parametrize("moment", ["_check_file", "_is_in_its_place"], ids=["before it writes", "after it wrote"])
+@pytest.mark.parametrize("moment", ["_open_file", "_is_in_its_place"], ids=["before it writes", "after it wrote"])
 def test_a_writer_whose_file_is_drained_under_its_hands_writes_to_the_next(
     spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     meant = getattr(Spool, moment)
 
-    def slow(self: Spool, given: Any) -> Any:
+    def slow(self: Spool, *arguments: Any) -> Any:
         monkeypatch.undo()
+        opened = meant(self) if moment == "_open_file" else None
         assert drain(spool, store) is not None
-        return meant(self, given)
+        return opened or meant(self, *arguments)
 
     spool.append(record(1))
     monkeypatch.setattr(Spool, moment, slow)

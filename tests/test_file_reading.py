@@ -14,12 +14,12 @@ from trotline.config.install.hook_entries import build_entries, read_hook_lines
 from trotline.config.mcp_files import read_servers
 from trotline.config.paths import Roots
 from trotline.config.policies import FALLBACK_PRESET
-from trotline.config.safe_read import TooLargeError, content
 from trotline.config.settings import read_settings
 from trotline.doctor.hook_lines import find_problems
 from trotline.domain.errors import TrotlineError
 from trotline.formats.jsonc import MAX_FILE_BYTES
 from trotline.replay.candidate import read_candidate_policy
+from trotline.system.files import TooLargeError, read_file, read_file_and_mode
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ def large(file: Path, text: str = "") -> Path:
 def test_a_file_is_given_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"0123456789")
-    assert content(file, 10)[0] == b"0123456789"
+    assert read_file(file, 10) == b"0123456789"
     with pytest.raises(TooLargeError, match="it is larger than 9 bytes") as caught:
-        content(file, 9)
+        read_file_and_mode(file, 9)
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(file))
 
 

@@ -316,7 +316,7 @@ def test_what_cannot_be_remembered_is_a_question(machine: Machine, monkeypatch: 
         raise OSError(errno.ENOSPC, "no space left on device")
 
     assert strictest(machine.shell("cat .env")) is Permission.NONE
-    monkeypatch.setattr("trotline.config.atomic_file.put", full)
+    monkeypatch.setattr("trotline.conversation.sessions.replace_file", full)
     heard = machine.shell("cat .env", conversation="two")
     assert strictest(heard) is Permission.ASK
     assert "cannot be remembered (secret)" in reasons(heard)

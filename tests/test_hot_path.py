@@ -255,7 +255,7 @@ OURS = set(
     domain.editions domain.effects domain.errors domain.event_records domain.event_texts domain.events
     domain.findings domain.history domain.hooks domain.ids domain.outcomes domain.verdicts evaluation
     evaluation.canary formats formats.lazy_regex hook hook.answer hook.process machine service service.bootstrap
-    service.cold_path
+    service.cold_path system system.files
     """.split()
 )
 """The files of ours that a cold call of Cursor reads when there is nothing to judge; a new one belongs here only if

@@ -44,7 +44,7 @@ def test_a_file_of_another_user_is_not_written(spool: Spool, *, used: bool) -> N
     spool.directory.mkdir(parents=True, exist_ok=True)
     spool.file.write_bytes(b"")
     os.chown(spool.file, 65_534, 65_534)
-    assert spool.append(RECORD) == f"{UNWRITTEN}its file belongs to another user (uid 65534)"
+    assert spool.append(RECORD) == f"{UNWRITTEN}belongs to another user (uid 65534)"
     assert spool.file.read_bytes() == b""
 
 
@@ -85,7 +85,7 @@ def test_a_pipe_in_the_place_of_the_file_is_not_waited_for(spool: Spool) -> None
     os.mkfifo(spool.file, 0o600)
     assert spool.append(RECORD).startswith(UNWRITTEN)
     reader = os.open(spool.file, os.O_RDONLY | os.O_NONBLOCK)
-    assert spool.append(RECORD) == f"{UNWRITTEN}something that is no file is in its place"
+    assert spool.append(RECORD) == f"{UNWRITTEN}not a regular file"
     assert os.read(reader, 10) == b""
     os.close(reader)
 

@@ -60,7 +60,7 @@ def test_a_file_of_another_user_is_not_used(file: Path) -> None:
 def test_a_link_in_the_place_of_the_file_is_not_followed(file: Path, tmp_path: Path) -> None:
     file.parent.mkdir()
     file.symlink_to(tmp_path / "target")
-    with pytest.raises(TrotlineError, match="something that is no file"):
+    with pytest.raises(TrotlineError, match="not a regular file"):
         SqliteStore(file)
     assert not (tmp_path / "target").exists()
 

@@ -16,6 +16,7 @@ from trotline.domain.effects import Certainty
 from trotline.domain.errors import TrotlineError
 from trotline.domain.events import AfterFileEdit, BeforeSubmitPrompt, PostToolUse, Stop
 from trotline.hook.sdk import on
+from trotline.system.files import open_regular
 
 NAME = "agent-branch"
 MAX_FILE_BYTES = 20_000_000
@@ -126,9 +127,8 @@ def _read_commit_file(path: Path, top: Path) -> CommitFile | None:
     name = path.relative_to(top).as_posix()
     if not path.exists():
         return CommitFile(name)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        data, is_executable = file.read(MAX_FILE_BYTES + 1), bool(os.fstat(descriptor).st_mode & 0o100)
+    with os.fdopen(open_regular(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        data, is_executable = file.read(MAX_FILE_BYTES + 1), bool(os.fstat(file.fileno()).st_mode & 0o100)
     has_secret = any(span.certainty is Certainty.KNOWN for span in find_spans(data, (get_builtin_scanner(),)))
     if has_secret or len(data) > MAX_FILE_BYTES:
         reason = "holds what looks like a secret" if has_secret else f"has more than {MAX_FILE_BYTES} bytes"

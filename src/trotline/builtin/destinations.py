@@ -15,13 +15,12 @@ import msgspec
 
 from trotline.builtin.hook_context import HookContext, hash_name, lock_directory
 from trotline.builtin.workspace import Words, find_workspace_folder, list_workspace_folders, run_command, tail
-from trotline.config.atomic_file import put
 from trotline.config.export_file import find_address_fault
-from trotline.config.paths import private_directory
 from trotline.domain.errors import TrotlineError, UsageError
 from trotline.domain.events import Event
 from trotline.domain.ids import uuid7
 from trotline.machine import read_clock
+from trotline.system.files import APPEND_FLAGS, OWNER_ONLY, ensure_private_directory, replace_file
 
 MAX_WAITING = 200
 MAX_FILE_BYTES = 10_000_000
@@ -55,11 +54,11 @@ class Outbox:
 
     def put(self, body: dict[str, Any]) -> None:
         """Store a report until it is sent. If too many wait, the oldest are dropped."""
-        private_directory(self.directory)
+        ensure_private_directory(self.directory)
         now = read_clock()
         name = uuid7(now, os.urandom(10))
         file = self.directory / f"{now:020}-{name}.json"  # IDs of the same millisecond are not ordered
-        put(file, json.dumps({"id": name, "at_us": now, **body}).encode())
+        replace_file(file, json.dumps({"id": name, "at_us": now, **body}).encode())
         waiting = self._list_waiting()
         for file in waiting[: max(0, len(waiting) - MAX_WAITING)]:
             file.unlink(missing_ok=True)
@@ -80,7 +79,7 @@ class Outbox:
         with lock_directory(self.directory):
             problem = self._send_waiting()
             if problem:
-                put(self.directory / PROBLEM_FILE, problem.encode("utf-8", "replace"))
+                replace_file(self.directory / PROBLEM_FILE, problem.encode("utf-8", "replace"))
             else:
                 (self.directory / PROBLEM_FILE).unlink(missing_ok=True)
         if problem:
@@ -144,12 +143,11 @@ class Destinations(msgspec.Struct, frozen=True):
         if any(file.resolve().is_relative_to(folder) for folder in list_workspace_folders(event)):
             raise TrotlineError(f"`{file}` is in the workspace, where an agent could change it; name another file")
         if not file.parent.exists():
-            private_directory(file.parent)
+            ensure_private_directory(file.parent)
         with lock_directory(self.directory):
             if file.is_file() and file.stat().st_size + len(data) > MAX_FILE_BYTES:
                 file.replace(file.with_name(f"{file.name}.1"))
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-            with os.fdopen(os.open(file, flags, 0o600), "ab") as opened:
+            with os.fdopen(os.open(file, APPEND_FLAGS, OWNER_ONLY), "ab") as opened:
                 opened.write(data)
 
     def _run(self, command: Words, folder: Path, data: bytes) -> str:

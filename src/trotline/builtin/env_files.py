@@ -13,12 +13,12 @@ import msgspec
 
 from trotline.builtin.hook_context import HookContext, builtin_command
 from trotline.builtin.workspace import find_workspace_folder
-from trotline.config.safe_read import content
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 from trotline.domain.events import BeforeShell
 from trotline.domain.verdicts import Verdict
 from trotline.formats.toml_text import find_excess
 from trotline.hook.sdk import deny, on
+from trotline.system.files import read_file
 
 NAME = "env-files"
 MAX_FILE_BYTES = 200_000
@@ -63,11 +63,11 @@ class EnvFiles(msgspec.Struct, frozen=True):
     def _list_names(self, root: Path) -> Iterator[str]:
         yield from self.files
         try:
-            text = content(root / self.declaration, MAX_FILE_BYTES)[0].decode("utf-8", "replace")
+            text = read_file(root / self.declaration, MAX_FILE_BYTES).decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = describe_os_error(error)
             raise TrotlineError(f"`{self.declaration}` cannot be read: {reason}") from None
         names = _parse_toml(text, self.declaration).get(PATHS_KEY, [])
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
@@ -96,7 +96,7 @@ class EnvFiles(msgspec.Struct, frozen=True):
     def _check_lines(self, path: Path) -> str:
         """Return the problem of the lines of a file, or "". Only names are used, never values."""
         try:
-            lines = content(path, MAX_FILE_BYTES)[0].decode("utf-8", "replace").splitlines()
+            lines = read_file(path, MAX_FILE_BYTES).decode("utf-8", "replace").splitlines()
         except OSError:
             return "cannot be read"
         numbered = [(number, line.strip()) for number, line in enumerate(lines, 1) if line.strip()]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trotline.builtin.workspace import CommandResult, run_command
-from trotline.config.safe_read import content
 from trotline.domain.errors import TrotlineError
+from trotline.system.files import read_file
 
 TIMEOUT_SECONDS = 20.0
 NOT_IGNORED = 1
@@ -157,7 +157,7 @@ def _owns_work_tree(git: Repository, git_directory: Path, top: Path) -> bool:
         return True
     configured = git.query("config", "--local", "core.worktree")
     try:
-        linked = content(git_directory / "gitdir")[0].decode().strip()
+        linked = read_file(git_directory / "gitdir").decode().strip()
     except (OSError, ValueError):
         linked = ""
     work_trees = [git_directory / configured] * bool(configured) + [Path(linked).parent] * bool(linked)

@@ -13,13 +13,13 @@ import msgspec
 from trotline.builtin.hook_context import INTERRUPTED, HookContext, builtin_command
 from trotline.builtin.workspace import Words, find_workspace_folder, parse_command, run_command
 from trotline.config.hooks_json import lookaround
-from trotline.config.safe_read import beginning
 from trotline.domain.errors import TrotlineError
 from trotline.domain.events import AfterFileEdit, PostToolUse, Stop
 from trotline.domain.hooks import Matcher
 from trotline.domain.verdicts import Verdict
 from trotline.formats import js_regex
 from trotline.hook.sdk import follow_up, on
+from trotline.system.files import read_start
 
 NAME = "hold-stop"
 POLL_SECONDS = 0.2
@@ -109,7 +109,7 @@ class HoldStop(msgspec.Struct, frozen=True):
         path = self.context.roots.home / name[2:] if name.startswith("~/") else Path(name)
         path = path if path.is_absolute() else find_workspace_folder(event) / path
         try:
-            return self.containing.encode() in beginning(path, MAX_FILE_BYTES)[0]
+            return self.containing.encode() in read_start(path, MAX_FILE_BYTES)[0]
         except (OSError, ValueError):
             return False
 

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,11 +11,11 @@ from typing import Any, NamedTuple
 import click
 
 from trotline.agents import AGENTS
-from trotline.config.atomic_file import lock, put
 from trotline.config.install.install_key import install_key
-from trotline.config.paths import Roots, private_directory
+from trotline.config.paths import Roots
 from trotline.domain.errors import TrotlineError
 from trotline.machine import copy_environment, find_roots
+from trotline.system.files import ensure_private_directory, lock_file, replace_file
 
 STATE_DIRECTORY = "builtin"
 """The directory below the state directory that holds the data of built-in hooks."""
@@ -86,7 +85,7 @@ class ConversationNotes:
                 raise TrotlineError(message, hint="remove the file")
             if not path.exists():
                 self._remove_oldest()
-            put(path, data)
+            replace_file(path, data)
 
     def _path(self, conversation: str) -> Path:
         return self.directory / f"{hash_name(conversation)}.json"
@@ -105,13 +104,9 @@ def hash_name(text: str) -> str:
 @contextlib.contextmanager
 def lock_directory(directory: Path) -> Iterator[None]:
     """Hold the lock of a private directory, which is created if it is missing."""
-    private_directory(directory)
-    descriptor = os.open(directory / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        lock(descriptor)
+    ensure_private_directory(directory)
+    with lock_file(directory / "lock"):
         yield
-    finally:
-        os.close(descriptor)
 
 
 def builtin_command(command: Callable[..., None]) -> Callable[..., int]:

@@ -9,11 +9,11 @@ import msgspec
 
 from trotline.builtin.hook_context import HookContext, builtin_command
 from trotline.builtin.workspace import Words, find_workspace_file, find_workspace_folder, parse_command, run_command
-from trotline.config.safe_read import beginning
 from trotline.domain.errors import TrotlineError
 from trotline.domain.events import SessionStart
 from trotline.domain.verdicts import Verdict
 from trotline.hook.sdk import on
+from trotline.system.files import read_start
 
 MAX_FILE_BYTES = 200_000
 MAX_CHARACTERS = 12_000
@@ -60,7 +60,7 @@ class SessionContext(msgspec.Struct, frozen=True):
         file = find_workspace_file(event, name)
         if file is None:
             return _report_missing(f"`{name}` is no file of this workspace")
-        text = beginning(file.path, MAX_FILE_BYTES)[0].decode("utf-8", "replace")
+        text = read_start(file.path, MAX_FILE_BYTES)[0].decode("utf-8", "replace")
         return self._format(f"From {file.name} in this workspace, a text to read:", text)
 
     def _run(self, event: SessionStart, command: Words) -> str:

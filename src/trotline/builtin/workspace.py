@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import click
 
-from trotline.config.safe_read import content
 from trotline.domain.errors import TrotlineError
 from trotline.domain.events import Event
 from trotline.engine.hook_command import RUN_VARIABLE
 from trotline.engine.processes import Job, StopReason, run_all
+from trotline.system.files import read_file
 
 GIT_DIRECTORY = ".git"
 """The directory whose files no hook changes."""
@@ -103,7 +103,7 @@ def find_workspace_file(event: Event, path: str, *, may_be_missing: bool = False
 def read_text(path: Path) -> str | None:
     """Return the text of a file; None if it is too large or cannot be read."""
     try:
-        return content(path, MAX_TEXT_BYTES)[0].decode("utf-8", "replace")
+        return read_file(path, MAX_TEXT_BYTES).decode("utf-8", "replace")
     except OSError:
         return None
 

@@ -9,7 +9,7 @@ import click
 from trotline import __version__
 from trotline.cli.command import LazyGroup
 from trotline.cli.output import Exit, build_envelope
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 
 COMMANDS: dict[str, str] = {
     "install": "find the agents on this machine, put our line into their hooks, and see that it holds",
@@ -99,7 +99,7 @@ def run(argv: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the one place where a bug becomes a report
         if isinstance(error, OSError) and error.filename:
             hint = "look at what is there: its owner, its mode, the space on its disk"
-            message = f"`{error.filename}`: {(error.strerror or str(error)).lower()}"
+            message = f"`{error.filename}`: {describe_os_error(error)}"
             return _show_error(message, hint, Exit.FINDINGS, as_json=as_json)
         import traceback
 

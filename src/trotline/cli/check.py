@@ -88,13 +88,13 @@ def _add_config_problems(configuration: Configuration, roots: Roots, named: list
         from trotline.config.alerts_file import read_alerts
         from trotline.config.export_file import read_exports
         from trotline.config.policies import parse_policy, read_policies
-        from trotline.config.safe_read import content
+        from trotline.system.files import read_file
 
         policies = read_policies(roots, roots.projects, today=get_today())
         problems = [*policies.problems, *read_exports(roots).problems, *read_alerts(roots).problems]
         others = [file for file in named if str(file) not in policies.files]
         for file in others:
-            problems += parse_policy("user", str(file), content(file)[0], get_today())[1]
+            problems += parse_policy("user", str(file), read_file(file), get_today())[1]
         configuration.other_problems = problems
         configuration.config_files = (*policies.files, *map(str, others))
 

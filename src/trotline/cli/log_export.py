@@ -4,6 +4,7 @@ import os
 import signal
 import stat
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from trotline.config.paths import CONFIG_FILE, Roots
 from trotline.config.problems import Severity
 from trotline.delivery.delivery_process import lock_delivery, run_delivery
 from trotline.delivery.record_sender import RecordSender, SenderContext, count_unsent, get_progress_file
-from trotline.domain.errors import TryAgain, UsageError, describe_error
+from trotline.domain.errors import TryAgain, UsageError, describe_error, describe_os_error
 from trotline.machine import read_clock
 from trotline.service.directory import RunDirectory
+from trotline.system.files import OWNER_ONLY, LockedError
 
 EXTRA_SECONDS = 60.0
 
@@ -75,12 +77,12 @@ def _write_lines(lines: Iterable[str], output: Path) -> int:
 def _open_private(output: Path) -> int:
     """Open a file that only its owner may read; an existing one is made private before it is written."""
     try:
-        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_ONLY)
         if stat.S_ISREG(os.fstat(descriptor).st_mode):  # not a pipe or a device
-            os.fchmod(descriptor, 0o600)
+            os.fchmod(descriptor, OWNER_ONLY)
             os.ftruncate(descriptor, 0)
     except OSError as error:
-        raise UsageError(f"`{output}` cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"`{output}` cannot be written: {describe_os_error(error)}") from None
     return descriptor
 
 
@@ -112,8 +114,8 @@ def _limit_seconds(seconds: float) -> None:
 
 
 def _skip_backlog(roots: Roots, world: SenderContext) -> None:
-    with lock_delivery(roots.state) as is_alone, open_log(roots.state) as store:
-        for destination in read_exports(roots).destinations if is_alone else ():
+    with suppress(LockedError), lock_delivery(roots.state), open_log(roots.state) as store:
+        for destination in read_exports(roots).destinations:
             RecordSender(roots.state, destination, world).skip(store)
 
 

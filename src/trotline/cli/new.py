@@ -246,12 +246,12 @@ def new_test(name: str, target: Path | None, roots: Roots) -> Result:
 def read_policy_texts(roots: Roots) -> dict[str, str]:
     """Return the text of the policy of each layer; of the project, the one of the current directory."""
     from trotline.config.policies import FALLBACK_PRESET
-    from trotline.config.safe_read import content
+    from trotline.system.files import read_file
 
     found: dict[str, str] = {}
     for layer, file in config_layers(roots, map(str, roots.projects[:1])):
         try:
-            found[layer] = content(Path(file))[0].decode("utf-8", "replace")
+            found[layer] = read_file(Path(file)).decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:  # an unreadable policy has the effect of this one

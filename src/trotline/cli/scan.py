@@ -12,17 +12,17 @@ import msgspec
 from trotline.cli.annotations import build_findings_sarif, format_github, format_github_findings
 from trotline.cli.command import declare
 from trotline.cli.output import Result, bold, dim, plural, printable
-from trotline.config.atomic_file import put
 from trotline.config.file_tree import Skipped
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
 from trotline.doctor.tree_scan import ScanReport, TreeScan
 from trotline.domain.effects import Certainty
-from trotline.domain.errors import TrotlineError, UsageError
+from trotline.domain.errors import TrotlineError, UsageError, describe_os_error
 from trotline.domain.findings import SHOWN_DIGEST_DIGITS
 from trotline.scanners.baseline import Baseline, encode_baseline, read_baseline
 from trotline.scanners.control_scanner import ControlFileScanner
 from trotline.scanners.scan import Scanner
+from trotline.system.files import replace_file
 
 HELP = """Scan files and trees for secrets, markers of prompt injection and characters nobody sees; and the control
 files of every agent and editor in them for hooks and settings that nobody should pull unread.
@@ -129,15 +129,15 @@ def _read_baseline(file: Path | None, *, needed: bool) -> Baseline | None:
         return read_baseline(file.read_bytes(), str(file))
     except OSError as error:
         hint = "write it with --write-baseline"
-        raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}", hint=hint) from None
+        raise UsageError(f"`{file}` cannot be read: {describe_os_error(error)}", hint=hint) from None
 
 
 def _write_baseline(scan: TreeScan, file: Path) -> Result:
     made = scan.build_baseline()
     try:
-        put(file, encode_baseline(made), mode=None)
+        replace_file(file, encode_baseline(made), mode=None)
     except OSError as error:
-        raise UsageError(f"`{file}` cannot be written: {(error.strerror or str(error)).lower()}") from None
+        raise UsageError(f"`{file}` cannot be written: {describe_os_error(error)}") from None
     accepted = len(made.findings)
     line = f"{plural(accepted, 'finding')} accepted in {printable(str(file))}"
     return Result({"accepted": accepted, "file": str(file)}, [line], schema="trotline.scan.baseline/1")

@@ -13,12 +13,12 @@ import msgspec
 
 from trotline.config.config_keys import ALL_KEYS, LAYER_KEYS, OLD_FILES, find_old_files
 from trotline.config.paths import CONFIG_FILE, Roots, config_layers
-from trotline.config.problems import CODES, Problem
-from trotline.config.safe_read import content, unreadable
+from trotline.config.problems import CODES, Problem, build_read_problem
 from trotline.config.text_report import TextReport
 from trotline.domain.hooks import Place
 from trotline.formats.jsonc import MAX_FILE_BYTES, JsonDocument, JsonNode
 from trotline.formats.toml_text import MAX_NAME, Span, find_excess, find_positions
+from trotline.system.files import read_file_and_mode
 
 FILE_CODE, OLD_FILE_CODE = "TL256", "TL259"
 OWN_LAYERS = ("enterprise", "user")
@@ -224,11 +224,11 @@ def read_layer_file(layer: str, file: str) -> LayerFile:
     old = find_old_files(file)
     problems = tuple(map(_report_old_file, old))
     try:
-        data, mode = content(path)
+        data, mode = read_file_and_mode(path)
     except (FileNotFoundError, NotADirectoryError):
         return LayerFile(layer, file, None, problems=problems, old_files=old)
     except OSError as error:
-        problems = (*problems, unreadable(path, error))
+        problems = (*problems, build_read_problem(path, error))
         return LayerFile(layer, file, None, problems=problems, is_unreadable=True, old_files=old)
     return LayerFile(layer, file, data, mode, problems, old_files=old)
 

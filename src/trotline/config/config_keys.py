@@ -94,10 +94,10 @@ def _has_keys(roots: Roots, keys: tuple[str, ...]) -> bool:
 
 def _read(path: Path) -> bytes | None:
     """Return the bytes of a file; b"" if it is missing, None if it cannot be read."""
-    from trotline.config.safe_read import content  # noqa: PLC0415 - keeps the import of this module cheap
+    from trotline.system.files import read_file  # noqa: PLC0415 - keeps the import of this module cheap
 
     try:
-        return content(path)[0]
+        return read_file(path)
     except (FileNotFoundError, NotADirectoryError):
         return b""
     except OSError:

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trotline.analysis.packages.malware_reports import UNREADABLE, MalwareReport, describe_reports
-from trotline.config.paths import Roots, malicious_files, private_directory
+from trotline.config.paths import Roots, malicious_files
 from trotline.config.problems import CODES, Problem
 from trotline.domain.hooks import Place
+from trotline.system.files import ensure_private_directory
 
 SCHEMA = "trotline.malicious/1"
 MAX_HEAD = 4096
@@ -151,12 +152,12 @@ def get_package_key(package: str) -> str:
 
 def write_list(roots: Roots, rows: Iterable[MalwareRow], about: dict[str, Any]) -> int:
     """Replace the user's own list atomically. Return its number of lines."""
-    from trotline.config.atomic_file import put  # noqa: PLC0415 - hook calls never write the list
+    from trotline.system.files import replace_file  # noqa: PLC0415 - hook calls never write the list
 
     lines = sorted({row.line for row in rows})
     body = b"".join(lines)
     head = {"schema": SCHEMA, "bytes": len(body), "lines": len(lines), **about}
-    private_directory(roots.state)
+    ensure_private_directory(roots.state)
     file = malicious_files(roots)[1]
-    put(file, json.dumps(head).encode() + b"\n" + body)
+    replace_file(file, json.dumps(head).encode() + b"\n" + body)
     return len(lines)

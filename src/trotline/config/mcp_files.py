@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from trotline.agents import AGENTS, get_agent
 from trotline.config.paths import Roots
-from trotline.config.problems import Problem
-from trotline.config.safe_read import content, unreadable
+from trotline.config.problems import Problem, build_read_problem
 from trotline.config.text_report import TextReport
 from trotline.domain.hooks import Place
 from trotline.formats.jsonc import JsonKind, JsonNode, parse_jsonc
+from trotline.system.files import read_file
 
 TOLERATED_CODES = frozenset({"TL102", "TL103", "TL106", "TL107"})
 """Problems that matter only to Cursor, and only in hooks.json."""
@@ -58,11 +58,11 @@ def read_servers(roots: Roots) -> Servers:
 
 def _page(file: Path, problems: list[Problem]) -> TextReport | None:
     try:
-        data, _ = content(file)
+        data = read_file(file)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        problems.append(unreadable(file, error))
+        problems.append(build_read_problem(file, error))
         return None
     page = TextReport(str(file), parse_jsonc(data))
     for fault in page.document.faults:

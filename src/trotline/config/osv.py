@@ -16,6 +16,7 @@ from trotline.analysis.packages.malware_reports import ALL_VERSIONS, UNKNOWN_VER
 from trotline.analysis.packages.package_specs import build_purl
 from trotline.config.malicious import MalwareRow, get_package_key
 from trotline.config.problems import CODES, Problem
+from trotline.domain.errors import describe_os_error
 from trotline.domain.hooks import Place
 
 MALICIOUS = "MAL-"
@@ -169,7 +170,7 @@ def _file(path: Path) -> Text:
         with path.open("rb") as file:
             data = file.read(MAX + 1)
     except OSError as error:
-        return Text(str(path), fault=f"the file cannot be read: {(error.strerror or str(error)).lower()}")
+        return Text(str(path), fault=f"the file cannot be read: {describe_os_error(error)}")
     return Text(str(path), data) if len(data) <= MAX else Text(str(path), fault="the entry is too large")
 
 

@@ -3,12 +3,9 @@
 `--home`, `--system` and `--project` move all of them, which also lets tests use the paths of any operating system.
 """
 
-import errno
 import functools
 import os
-import stat
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -131,30 +128,3 @@ def find_project(start: Path, home: Path) -> Path:
         if any((directory / mark).exists() for mark in (".cursor", ".claude", ".git")):
             return directory
     return start
-
-
-def private_directory(directory: Path) -> None:
-    """Create a directory for this user only. Refuse a link, and a directory of another user."""
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = directory.lstat()
-    if stat.S_ISLNK(status.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, "a link is in its place", str(directory))
-    if status.st_uid != os.getuid():
-        raise PermissionError(13, f"belongs to another user (uid {status.st_uid})", str(directory))
-    if status.st_mode & 0o077:
-        directory.chmod(0o700)
-
-
-def make_directories(directory: Path) -> int:
-    """Create a directory with its parents. Return how many were missing."""
-    missing = [one for one in (directory, *directory.parents) if not one.exists()]
-    for one in reversed(missing):
-        one.mkdir(exist_ok=True)
-    return len(missing)
-
-
-def remove_directories(target: Path, made: int) -> None:
-    """Remove the given number of parent directories of `target`, as long as they are empty."""
-    with suppress(OSError):
-        for directory in list(target.parents)[:made]:
-            directory.rmdir()

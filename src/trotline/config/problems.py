@@ -5,11 +5,14 @@ surface. The severity of a code here applies unless the edition makes it void th
 """
 
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from trotline.domain.errors import describe_os_error
 from trotline.domain.hooks import Place
+from trotline.system.files import TooLargeError
 
 
 class Severity(StrEnum):
@@ -296,3 +299,10 @@ CODES: dict[str, Code] = {
 def get_severity(code: str, voids: frozenset[str]) -> Severity:
     """Return the severity of a code; `voids` are the codes that void a file in the selected edition."""
     return Severity.VOID if code in voids else CODES[code].severity
+
+
+def build_read_problem(file: Path | str, error: OSError) -> Problem:
+    """Return the problem of an existing file that cannot be read."""
+    code, place = ("TL108", Place(str(file), 1, 1)) if isinstance(error, TooLargeError) else ("TL109", Place(str(file)))
+    why = f"the file cannot be read: {describe_os_error(error)}"
+    return Problem(code=code, severity=CODES[code].severity, place=place, message=why)

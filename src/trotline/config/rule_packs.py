@@ -5,10 +5,10 @@ from pathlib import Path
 
 from trotline.config.paths import OWN_RULES, Roots
 from trotline.config.problems import CODES, Problem
-from trotline.config.safe_read import content
-from trotline.domain.errors import UsageError
+from trotline.domain.errors import UsageError, describe_os_error
 from trotline.domain.hooks import Place
 from trotline.scanners.secret_rules import RulePack, read_pack
+from trotline.system.files import read_file
 
 
 def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[RulePack], list[Problem]]:
@@ -17,12 +17,12 @@ def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[RulePack]
     problems: list[Problem] = []
     for file in (roots.config / OWN_RULES, *named, roots.managed_config / OWN_RULES):
         try:
-            data, _ = content(file)
+            data = read_file(file)
         except OSError as error:
             if file in named:
-                raise UsageError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+                raise UsageError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                problems.append(_problem(file, 0, f"the file cannot be read: {(error.strerror or str(error)).lower()}"))
+                problems.append(_problem(file, 0, f"the file cannot be read: {describe_os_error(error)}"))
             continue
         pack, broken = read_pack(data.decode("utf-8", "replace"))
         packs.append(pack)

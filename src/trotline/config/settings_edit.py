@@ -4,14 +4,13 @@ import os
 import re
 from pathlib import Path
 
-from trotline.config.atomic_file import OWNER_ONLY, put
 from trotline.config.config_file import parse_toml
 from trotline.config.install.installation import Done, Installed
 from trotline.config.paths import CONFIG_FILE, Roots
-from trotline.config.safe_read import content
 from trotline.config.settings import STRICTEST
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 from trotline.formats.toml_text import find_positions
+from trotline.system.files import OWNER_ONLY, read_file, replace_file
 
 _STRING = re.compile(r"""["']?[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
 
@@ -23,11 +22,11 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
     if not target.is_relative_to(os.path.realpath(roots.home)):
         raise TrotlineError(f"`{file}` leads out of your home: it is `{target}`", hint="change that file yourself")
     try:
-        before: bytes | None = content(target)[0]
+        before: bytes | None = read_file(target)
     except FileNotFoundError:
         before = None
     except OSError as error:
-        raise TrotlineError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise TrotlineError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
     after = _change(before, key, value, file)
     if after == before:
         return Installed(target, Done.NOTHING, before, before)
@@ -62,6 +61,6 @@ def _find_line_start(text: str, offset: int) -> int:
 def _write(target: Path, data: bytes) -> None:
     try:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        put(target, data, mode=target.stat().st_mode & 0o777 if target.exists() else OWNER_ONLY)
+        replace_file(target, data, mode=target.stat().st_mode & 0o777 if target.exists() else OWNER_ONLY)
     except OSError as error:
-        raise TrotlineError(f"`{target}` cannot be written: {(error.strerror or str(error)).lower()}") from error
+        raise TrotlineError(f"`{target}` cannot be written: {describe_os_error(error)}") from error

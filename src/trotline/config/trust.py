@@ -19,12 +19,11 @@ from pathlib import Path
 
 import msgspec
 
-from trotline.config.atomic_file import put
 from trotline.config.hooks_json.configuration import LayerRead, compute_file_digest
 from trotline.config.hooks_json.hook_commands import expand
-from trotline.config.paths import Roots, private_directory
-from trotline.config.safe_read import content
+from trotline.config.paths import Roots
 from trotline.domain.hooks import Hook
+from trotline.system.files import ensure_private_directory, read_file, read_file_and_mode, replace_file
 
 SCHEMA = "trotline.trust/1"
 CONFIGURATION = (".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
@@ -98,7 +97,7 @@ class Digests:
         """Return the digest of a file and its executable bit; raise OSError if it is too large."""
         status = path.stat()
         if status.st_size <= ALWAYS_READ:
-            return compute_file_digest(*content(path, MAX_FILE))
+            return compute_file_digest(*read_file_and_mode(path, MAX_FILE))
         if status.st_size > MAX_FILE:
             raise OSError(errno.EFBIG, "too large to be covered", str(path))
         signature = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
@@ -212,7 +211,7 @@ def _is_file(path: Path) -> bool:
 def _bytes(path: Path, most: int = MAX_FILE) -> bytes | None:
     """Return the content of a file; None if it is larger or cannot be read."""
     try:
-        return content(path, most)[0]
+        return read_file(path, most)
     except OSError:
         return None
 
@@ -252,9 +251,9 @@ class TrustStore:
         for name, digest in coverage.files.items():
             kept = _bytes(Path(coverage.root) / name, MAX_KEPT)
             if kept is not None:
-                put(self.directory / "kept" / digest, kept)
+                replace_file(self.directory / "kept" / digest, kept)
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
-        put(self._path(coverage.root), msgspec.json.encode(grant))
+        replace_file(self._path(coverage.root), msgspec.json.encode(grant))
 
     def revoke(self, root: str) -> bool:
         """Remove the grant of a workspace. Return whether there was one."""
@@ -291,8 +290,8 @@ class TrustStore:
         return self.directory / f"{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
     def _private(self) -> None:
-        private_directory(self.directory)
-        private_directory(self.directory / "kept")
+        ensure_private_directory(self.directory)
+        ensure_private_directory(self.directory / "kept")
 
 
 def _is_grant(path: Path) -> bool:

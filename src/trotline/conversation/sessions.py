@@ -7,16 +7,15 @@ further follow-ups.
 """
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
-from trotline.config.paths import private_directory
 from trotline.domain.history import History
 from trotline.domain.ids import hash_name
 from trotline.formats.lazy_regex import lazy_regex
+from trotline.system.files import encode_with_unknown_fields, ensure_private_directory, lock_file, replace_file
 
 SCHEMA = "trotline.session/1"
 MAX_SESSION_BYTES = 65_536
@@ -111,9 +110,6 @@ class Sessions:
         """
         if not conversation:
             return "the event names no conversation, so nothing was remembered for later ones"
-        from trotline.config.atomic_file import put  # noqa: PLC0415 - most calls change nothing
-        from trotline.config.small_files import encode_file  # noqa: PLC0415 - most calls change nothing
-
         try:
             with self._lock(conversation) as path:
                 remembered = self.read(conversation)
@@ -122,10 +118,10 @@ class Sessions:
                 change(remembered.session)
                 remembered.session.conversation = self._clean_name(conversation)
                 remembered.session.updated_us = now_us
-                data = encode_file(remembered.session, path)
+                data = encode_with_unknown_fields(remembered.session, path)
                 if len(data) > MAX_SESSION_BYTES + reserve:
                     return f"the session would grow over {MAX_SESSION_BYTES} bytes; this change was not kept"
-                put(path, data)
+                replace_file(path, data)
         except OSError as error:
             return f"the session could not be written: {error.strerror}"
         except UnicodeEncodeError:
@@ -166,16 +162,10 @@ class Sessions:
 
     @contextlib.contextmanager
     def _lock(self, conversation: str) -> Iterator[Path]:
-        from trotline.config.atomic_file import lock  # noqa: PLC0415 - most calls change nothing
-
-        private_directory(self.directory)
+        ensure_private_directory(self.directory)
         path = self._path(conversation)
-        descriptor = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        try:
-            lock(descriptor)
+        with lock_file(path.with_suffix(".lock")):
             yield path
-        finally:
-            os.close(descriptor)
 
 
 def _parse_session(path: Path, data: bytes) -> StoredSession:

@@ -33,7 +33,7 @@ from trotline.audit.store.record_index import get_subject
 from trotline.config.alerts_file import ALERT_SCHEMA, Alert
 from trotline.config.export_file import find_address_fault
 from trotline.delivery.request_headers import read_secret_line, send_request
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 from trotline.system.http_post import Request
 
 STOP_EVENT = "stop"
@@ -362,7 +362,7 @@ def _run(words: list[str], data: bytes, environ: Mapping[str, str]) -> str:
             start_new_session=True,
         )
     except (OSError, ValueError) as error:
-        why = (getattr(error, "strerror", "") or str(error)).lower()
+        why = describe_os_error(error)
         return f"`{words[0]}` cannot be run: {why}"
     try:
         child.communicate(data, timeout=CHANNEL_TIMEOUT)

@@ -6,11 +6,9 @@ No call of an agent and no drain waits for it: it is done in a process of its ow
 has time sets off. That process drains first, so that what it tells of is in the trail.
 """
 
-import fcntl
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +24,8 @@ from trotline.audit.export.export_progress import (
 )
 from trotline.audit.store.spool import Spool
 from trotline.config.config_keys import has_delivery
-from trotline.config.paths import CONFIG_FILE, Roots, private_directory
+from trotline.config.paths import CONFIG_FILE, Roots
+from trotline.system.files import LockedError, ensure_private_directory, lock_file
 
 if TYPE_CHECKING:
     from trotline.audit.store.sqlite_store import SqliteStore
@@ -129,21 +128,10 @@ class DeliveryStarter:
         return turn.next_us > 0 and ExportProgress(next_us=turn.next_us).is_due(now_us)
 
 
-@contextmanager
-def lock_delivery(state: Path) -> Iterator[bool]:
-    """Whether nobody else is sending for this home; as long as this lasts nobody will."""
-    private_directory(state / EXPORT_DIRECTORY)
-    descriptor = os.open(
-        state / EXPORT_DIRECTORY / DELIVERY_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
-    )
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
-    finally:
-        os.close(descriptor)
+def lock_delivery(state: Path) -> AbstractContextManager[int]:
+    """Hold the lock of the sending process of a home; raise LockedError if another process sends now."""
+    ensure_private_directory(state / EXPORT_DIRECTORY)
+    return lock_file(state / EXPORT_DIRECTORY / DELIVERY_LOCK, timeout=0)
 
 
 class DeliveryResult(NamedTuple):
@@ -163,20 +151,18 @@ def run_delivery(roots: Roots, world: "SenderContext", *, at_once: bool = False)
     if not has_delivery(roots):
         return DeliveryResult({})
     due: list[int] = []
-    with lock_delivery(roots.state) as is_alone:
-        if not is_alone:
-            return None
-        with audit_log.open_audit_log(roots.state) as store:
+    try:
+        with lock_delivery(roots.state), audit_log.open_audit_log(roots.state) as store:
             told = _send_alerts(roots, world, store, due)
             flows = [RecordSender(roots.state, one, world) for one in read_exports(roots).destinations]
             progress = {one.destination.layer: one.run(store, at_once=at_once) for one in flows}
             now = world.clock()
             waiting = [one for one in progress.values() if count_unsent(store, one)]
             due += [one.next_us if one.failures else now + DETAIL_WAIT_US for one in waiting]
-            write_progress(
-                roots.state / EXPORT_DIRECTORY / NEXT_DELIVERY_FILE,
-                NextDelivery(min([*due, now + MAX_WAIT_US]) if due else 0),
-            )
+            next_us = min([*due, now + MAX_WAIT_US]) if due else 0
+            write_progress(roots.state / EXPORT_DIRECTORY / NEXT_DELIVERY_FILE, NextDelivery(next_us))
+    except LockedError:
+        return None
     return DeliveryResult(progress, told)
 
 

@@ -4,13 +4,14 @@ import functools
 import os
 import re
 import ssl
-import stat
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 from trotline.system import http_post
+from trotline.system.files import read_start
 from trotline.system.http_post import Answer, Request
 
 if TYPE_CHECKING:
@@ -68,12 +69,9 @@ def read_secret_line(file: str) -> str:
 
 def _private_text(file: str) -> str:
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as opened:
-            status = os.fstat(descriptor)
-            data = opened.read(MAX_FILE) if stat.S_ISREG(status.st_mode) else b""
+        data, status = read_start(Path(file), MAX_FILE)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = describe_os_error(error)
         raise TrotlineError(f"the file `{file}` cannot be read: {why}") from None
     if status.st_mode & GROUP_OTHER_MODE and status.st_uid == os.getuid():
         raise TrotlineError(f"others may read `{file}`", hint=f"chmod 600 {file}")

@@ -9,7 +9,7 @@ from trotline.doctor.checks import AgentState, CheckResult, MachineState, fail, 
 from trotline.doctor.file_checks import FILE_CHECKS
 from trotline.doctor.installed_agents import InstalledAgent
 from trotline.doctor.machine_checks import MACHINE_CHECKS
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 
 Subject = TypeVar("Subject")
 
@@ -43,7 +43,7 @@ def _run_check(check: Callable[[Subject], Iterator[CheckResult]], subject: Subje
             found.append(result)  # noqa: PERF402 - results before an error count
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
-        why = f"{(error.strerror or str(error)).lower()}{place}"
+        why = f"{describe_os_error(error)}{place}"
         found.append(fail(_get_name(check), f"cannot be looked at: {why}", "look at who owns it, and who may read it"))
     except TrotlineError as error:
         found.append(fail(_get_name(check), f"cannot be looked at: {error.message}", error.hint))

@@ -13,11 +13,12 @@ from trotline.config.hooks_json.layers import find_layers
 from trotline.config.install.hook_entries import read_hook_lines
 from trotline.config.paths import Platform, Roots
 from trotline.config.problems import Severity
-from trotline.config.safe_read import content
 from trotline.doctor.checks import AgentState, CheckResult, CheckState, InstalledLayer, fail, note, ok, warn
 from trotline.doctor.hook_lines import find_problems, find_programs, format_check_command
+from trotline.domain.errors import describe_os_error
 from trotline.formats.jsonc import JsonNode, parse_jsonc
 from trotline.service.line import is_hook_line, is_old_hook_line
+from trotline.system.files import read_file
 
 AgentCheck = Callable[[AgentState], Iterator[CheckResult]]
 
@@ -44,7 +45,7 @@ def the_file(state: AgentState) -> Iterator[CheckResult]:
         try:
             found = find_problems(wire, state.roots)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
+            why = describe_os_error(error)
             yield fail("file", f"{wire.file} cannot be read: {why}", f"ls -ld {shlex.quote(str(wire.file))}")
             continue
         problems = [problem for severity in STATES for problem in found if problem.severity is severity]
@@ -152,7 +153,7 @@ def _find_also_loaded(state: AgentState) -> Iterator[str]:
 def _find_our_entries(file: Path) -> Iterator[JsonNode]:
     """Yield every JSON object of a file that has a line of ours; nothing if the file cannot be read."""
     try:
-        root = parse_jsonc(content(file)[0]).root
+        root = parse_jsonc(read_file(file)).root
     except OSError:
         return
     nodes = [root] if root is not None else []

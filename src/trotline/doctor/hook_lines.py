@@ -13,11 +13,11 @@ from trotline.config.install.hook_entries import Line, Wired, entries, installat
 from trotline.config.install.installation import Installed
 from trotline.config.install.plugin_file import own_problems
 from trotline.config.paths import Roots
-from trotline.config.problems import Problem, Severity
-from trotline.config.safe_read import TooLargeError, content, unreadable
+from trotline.config.problems import Problem, Severity, build_read_problem
 from trotline.machine import find_roots, read_clock
 from trotline.service.bytecode import keep_bytecode
 from trotline.service.line import build_hook_line, is_hook_line, list_programs
+from trotline.system.files import TooLargeError, read_file
 
 
 class InstalledLine(NamedTuple):
@@ -105,11 +105,11 @@ def find_problems(wire: Wired, roots: Roots) -> list[Problem]:
     if layer is not None:
         return [problem for read in read_layers([layer], roots, chosen).layers for problem in read.problems]
     try:
-        data, _ = content(wire.file)
+        data = read_file(wire.file)
     except FileNotFoundError:
         return []
     except TooLargeError as error:
-        return [unreadable(wire.file, error)]
+        return [build_read_problem(wire.file, error)]
     if wire.wiring.own:
         return [*own_problems(wire.file, data, wire.wiring.taken)]
     shape = Shape.GROUPED if wire.wiring.grouped else Shape.FLAT

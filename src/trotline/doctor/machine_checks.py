@@ -34,7 +34,7 @@ from trotline.delivery.alerts import ALERTS_STATE_FILE, AlertState
 from trotline.delivery.record_sender import get_progress_file
 from trotline.doctor.checks import MAX_RECORDS, CheckResult, CheckState, MachineState, fail, note, ok, warn
 from trotline.doctor.monitoring import summarize_monitoring
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 from trotline.machine import get_today, read_clock
 from trotline.service.directory import RunDirectory
 from trotline.service.start import CODE
@@ -81,7 +81,7 @@ def _find_faults(path: Path, forbidden: int) -> Iterator[str]:
     except FileNotFoundError:
         return
     except OSError as error:
-        yield f"cannot be looked at: {(error.strerror or str(error)).lower()}"
+        yield f"cannot be looked at: {describe_os_error(error)}"
         return
     if stat.S_ISLNK(status.st_mode):
         yield "is a link"
@@ -101,7 +101,7 @@ def spool(machine: MachineState) -> Iterator[CheckResult]:
     try:
         torn = machine.records.torn
     except OSError as error:
-        yield fail("trail", f"{file} cannot be read: {(error.strerror or str(error)).lower()}", f"ls -l {file}")
+        yield fail("trail", f"{file} cannot be read: {describe_os_error(error)}", f"ls -l {file}")
         return
     except TrotlineError as error:
         yield fail("trail", error.message, error.hint)

@@ -16,7 +16,6 @@ from trotline.config.control_files import HookLine, find_file_problems, hook_lin
 from trotline.config.file_tree import Skipped, Tree
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
-from trotline.config.safe_read import TooLargeError, content
 from trotline.domain.effects import Certainty
 from trotline.domain.findings import Finding, TextRange
 from trotline.scanners.baseline import AcceptedFinding, Baseline
@@ -24,6 +23,7 @@ from trotline.scanners.control_scanner import CONTROL, HOOK_COMMAND, ControlFile
 from trotline.scanners.redaction import redact
 from trotline.scanners.scan import MAX_FINDINGS, Scanner, find_spans
 from trotline.scanners.spans import Span, compute_digest
+from trotline.system.files import TooLargeError, read_file
 
 KEY_BYTES = 16
 SECRETS = "secrets"
@@ -118,7 +118,7 @@ class TreeScan:
 
     def _check_control_file(self, file: Path, shown: str) -> None:
         try:
-            data: bytes | None = content(file)[0]
+            data: bytes | None = read_file(file)
         except TooLargeError:
             data = None
         except OSError:

@@ -46,6 +46,11 @@ def describe_error(error: BaseException) -> str:
     return error.message if isinstance(error, TrotlineError) else f"{type(error).__name__} at {find_error_place(error)}"
 
 
+def describe_os_error(error: BaseException) -> str:
+    """Describe an error of the operating system in lower case, to be shown after "cannot be read: "."""
+    return (getattr(error, "strerror", "") or str(error)).lower()
+
+
 def find_error_place(error: BaseException) -> str:
     """Return the file and line of the last frame outside the standard library."""
     place, at = "an unknown place", error.__traceback__

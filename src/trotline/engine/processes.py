@@ -20,6 +20,7 @@ from enum import StrEnum
 
 import msgspec
 
+from trotline.domain.errors import describe_os_error
 from trotline.engine import survivors
 from trotline.engine.hook_command import RUN_VARIABLE
 from trotline.engine.hook_input import HookInput
@@ -311,5 +312,5 @@ def _never_began(error: OSError, job: Job) -> ProcessResult:
         errno.ENOTDIR: StopReason.NOT_FOUND,
     }
     what = error.filename or job.argv[0]
-    reason = (error.strerror or str(error)).lower()
+    reason = describe_os_error(error)
     return ProcessResult(stopped=kinds.get(error.errno or 0, StopReason.NOT_STARTED), detail=f"{what}: {reason}")

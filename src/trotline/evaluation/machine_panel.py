@@ -205,10 +205,10 @@ def _build_report_reader(roots: Roots) -> "Callable[[], Reports | None]":
 
 def read_file_text(path: str) -> str | None:
     """Read a file; None if it is no file or larger than the limit."""
-    from trotline.config.safe_read import content  # noqa: PLC0415 - few commands need a file
+    from trotline.system.files import read_file  # noqa: PLC0415 - few commands need a file
 
     try:
-        data, _ = content(Path(path), MAX_FILE_BYTES)
+        data = read_file(Path(path), MAX_FILE_BYTES)
     except (OSError, ValueError):
         return None
     return data.decode("utf-8", "replace")

@@ -17,16 +17,16 @@ from trotline.config.hooks_json.configuration import Configuration, read_layers
 from trotline.config.hooks_json.layers import get_layer
 from trotline.config.paths import Roots, config_layers
 from trotline.config.policies import NO_OVERRIDES, FileOverride
-from trotline.config.safe_read import content
 from trotline.config.trust import TrustState
 from trotline.conversation.functions import EventHandler, Redact
 from trotline.conversation.sessions import Sessions
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 from trotline.domain.events import Event
 from trotline.domain.hooks import Hook, Layer, LayerKind, Search
 from trotline.domain.outcomes import Response
 from trotline.engine.dispatch import Dispatcher, Options, Snapshot
 from trotline.service.line import is_hook_line
+from trotline.system.files import read_file
 
 USER, PROJECT = "user", "project"
 
@@ -46,9 +46,9 @@ IN_FORCE = Candidate()
 def read_candidate_policy(file: Path, layer: str | None, roots: Roots) -> tuple[str, Mapping[str, FileOverride]]:
     """Return the layer whose policy the file replaces, and the file as its content."""
     try:
-        data, _ = content(file)
+        data = read_file(file)
     except OSError as error:
-        raise TrotlineError(f"`{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise TrotlineError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
     places = [(name, os.path.realpath(place)) for name, place in config_layers(roots, map(str, roots.projects))]
     by_name = PROJECT if file.parent.name == ".trotline" else USER
     by_place = next((name for name, place in places if place == os.path.realpath(file)), by_name)

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import trotline
-from trotline.config.atomic_file import put
 from trotline.service.bootstrap import LIBRARIES
+from trotline.system.files import replace_file
 
 HEADER = struct.Struct("<4sIII")
 """The magic number, no flags, the time and the size of the source."""
@@ -47,7 +47,7 @@ def _write_bytecode(source: Path, *, read_whole: bool) -> bool:
         return False
     code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
     target.parent.mkdir(exist_ok=True)
-    put(target, header + marshal.dumps(code), mode=None)
+    replace_file(target, header + marshal.dumps(code), mode=None)
     return True
 
 

@@ -13,13 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trotline.config.paths import Roots, private_directory
+from trotline.config.paths import Roots
 from trotline.machine import find_roots
+from trotline.system.files import APPEND_FLAGS, OWNER_ONLY, LockedError, acquire_lock, ensure_private_directory
 
 MAX_LOG_BYTES = 256_000
 """A longer log is moved to `log.old` when a service starts."""
 
-OWNER_ONLY = 0o600
 ENVIRONMENT = {"PATH": "/usr/bin:/bin"}
 """All variables that our code sees, warm and cold. The client sets the same."""
 
@@ -47,15 +47,11 @@ class RunDirectory(NamedTuple):
     def lock(self) -> int | None:
         """Return the lock as an open file, or None if another process holds it. An OSError means that this home can
         have no service."""
-        private_directory(self.path)
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        descriptor = os.open(self.path / "lock", flags, OWNER_ONLY)
+        ensure_private_directory(self.path)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(descriptor)
+            return acquire_lock(self.path / "lock", timeout=0)
+        except LockedError:
             return None
-        return descriptor
 
     def holder(self) -> dict[str, Any] | None:
         """Return what the running service wrote about itself, or None if none runs."""
@@ -102,7 +98,7 @@ class RunDirectory(NamedTuple):
 
 def open_log(file: Path) -> int:
     """Open a log for appending."""
-    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, OWNER_ONLY)
+    return os.open(file, APPEND_FLAGS, OWNER_ONLY)
 
 
 def write_lock_facts(lock: int, **facts: Any) -> None:

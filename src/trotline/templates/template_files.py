@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trotline.config.install.installation import HINTS
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
+from trotline.system.files import create_file
 
 TEMPLATES = Path(__file__).parent / "files"
 LAUNCHER = "with-trotline"
@@ -17,7 +18,6 @@ DOT_PREFIX = "dot_"
 """Replaces the leading dot in names of template files, because some packagers skip hidden files."""
 
 _PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-_NEW_FILE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class NewFile(NamedTuple):
@@ -93,10 +93,9 @@ def write_files(files: Sequence[NewFile]) -> list[Path]:
             for directory in reversed(missing):
                 directory.mkdir()
                 created.append(directory)
-            descriptor = os.open(file.path, _NEW_FILE_FLAGS, 0o777 if file.is_executable else 0o666)
-            written.append(file.path)
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as opened:
-                opened.write(file.text)
+            with create_file(file.path, 0o777 if file.is_executable else 0o666) as opened:
+                written.append(file.path)
+                opened.write(file.text.encode())
     except OSError as error:
         remove_files(written, created)
         raise _build_error(error, file.path) from error
@@ -119,5 +118,5 @@ def _is_written(file: NewFile) -> bool:
 
 def _build_error(error: OSError, path: Path) -> TrotlineError:
     name = error.filename if isinstance(error.filename, str) else str(path)
-    reason = (error.strerror or str(error)).lower()
+    reason = describe_os_error(error)
     return TrotlineError(f"`{name}` cannot be written: {reason}", hint=HINTS.get(error.errno or 0, ""))

@@ -7,10 +7,8 @@ from typing import TypeVar
 
 import msgspec
 
-from trotline.config.atomic_file import put
-from trotline.config.paths import private_directory
-from trotline.config.small_files import encode_file
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
+from trotline.system.files import encode_with_unknown_fields, ensure_private_directory, replace_file
 
 EXPORT_DIRECTORY = "outflow"
 MIN_PAUSE_US = 5_000_000
@@ -68,10 +66,10 @@ def compute_pause_us(failures: int, wanted_us: int = 0) -> int:
 def write_progress(file: Path, what: msgspec.Struct) -> None:
     """Write the file atomically, and return only when it is on disk."""
     try:
-        private_directory(file.parent)
-        put(file, encode_file(what, file), lasting=True)
+        ensure_private_directory(file.parent)
+        replace_file(file, encode_with_unknown_fields(what, file), sync=True)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = describe_os_error(error)
         raise TrotlineError(f"`{file}` cannot be written: {why}", hint="look at its owner, and at the disk") from None
 
 

@@ -23,7 +23,7 @@ from trotline.audit.verify.anchors import append_head, find_lost_head, format_he
 from trotline.audit.verify.chain import ChainHead
 from trotline.config.paths import Roots
 from trotline.config.settings import OFF, Settings, read_settings
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
 
 ALL_RECORDS = Query(own=True)
 
@@ -252,6 +252,6 @@ def send_to_syslog(place: str, head: ChainHead, when: str) -> None:
             telling.connect(place)
             telling.send(said.encode())
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = describe_os_error(error)
         hint = "whether something listens there: `anchor_syslog` may name another socket"
         raise TrotlineError(f"the head could not be told to `{place}`: {why}", hint=hint) from None

@@ -5,21 +5,20 @@ leaves a file that the next one drains again; the store ignores lines that it al
 """
 
 import errno
-import fcntl
 import hashlib
 import os
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from trotline.audit.store.spool import Spool, get_aside_number, get_aside_path, list_asides, parse_line
 from trotline.audit.store.store import Store, StoredLine, UnreadLine
-from trotline.config.paths import private_directory
-from trotline.domain.errors import TrotlineError, TryAgain
+from trotline.domain.errors import TrotlineError, TryAgain, describe_os_error
+from trotline.system.files import LockedError, ensure_private_directory, lock_file, open_regular
 
 DRAIN_LOCK = "drain.lock"
 BATCH_SIZE = 500
@@ -28,8 +27,6 @@ BATCH_SIZE = 500
 LAST_LINE_TIMEOUT = 0.1
 LOCK_TIMEOUT = 30.0
 """Seconds to wait for another process that drains; a spool of many megabytes takes about half of that."""
-
-LOCK_POLL_INTERVAL = 0.02
 
 
 class DrainResult(NamedTuple):
@@ -45,53 +42,32 @@ def drain(spool: Spool, store: Store, *, wait: bool = True) -> DrainResult | Non
     If another process is draining, return None without `wait`; with `wait`, raise TryAgain after LOCK_TIMEOUT, because
     that process may be stopped or hang.
     """
+    lock = spool.directory / DRAIN_LOCK
     try:
-        private_directory(spool.directory)
-        with _alone(spool.directory / DRAIN_LOCK, wait=wait) as alone:
-            if not alone:
-                return None
+        ensure_private_directory(spool.directory)
+        with lock_file(lock, LOCK_TIMEOUT if wait else 0) as descriptor:
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
             _set_aside(spool)
             files = list_asides(spool.directory)
             return DrainResult(sum(_drain_file(file, store) for file in files), len(files))
+    except LockedError:
+        if not wait:
+            return None
+        raise _build_lock_error(lock) from None
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = describe_os_error(error)
         hint = "look at its owner, its mode, and the space on the disk"
         raise TrotlineError(f"the spool in `{spool.directory}` cannot be drained: {why}", hint=hint) from None
 
 
-@contextmanager
-def _alone(file: Path, *, wait: bool) -> Iterator[bool]:
-    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        is_alone = _is_locked(descriptor, LOCK_TIMEOUT if wait else 0.0)
-        if wait and not is_alone:
-            raise _kept_waiting(file, descriptor)
-        if is_alone:
-            os.ftruncate(descriptor, 0)
-            os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
-        yield is_alone
-    finally:
-        os.close(descriptor)
-
-
-def _is_locked(descriptor: int, seconds: float) -> bool:
-    until = time.monotonic() + seconds
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                return False
-            time.sleep(LOCK_POLL_INTERVAL)
-        else:
-            return True
-
-
-def _kept_waiting(file: Path, descriptor: int) -> TryAgain:
-    said = os.pread(descriptor, 20, 0).strip()
-    who = f"process {int(said)}" if said.isdigit() else "another process"
+def _build_lock_error(lock: Path) -> TryAgain:
+    pid = ""
+    with suppress(OSError):
+        pid = lock.read_text("ascii", "replace").strip()
+    who = f"process {int(pid)}" if pid.isdigit() else "another process"
     message = f"{who} is draining the spool, and was not through within {LOCK_TIMEOUT:g} seconds"
-    return TryAgain(message, hint=f"it holds `{file}`; try again, or end it if it hangs: what waits is not lost")
+    return TryAgain(message, hint=f"it holds `{lock}`; try again, or end it if it hangs: what waits is not lost")
 
 
 def _set_aside(spool: Spool) -> None:
@@ -99,14 +75,14 @@ def _set_aside(spool: Spool) -> None:
     last = max((get_aside_number(file) for file in list_asides(spool.directory)), default=0)
     try:
         if not stat.S_ISREG(spool.file.lstat().st_mode):
-            raise OSError(errno.EINVAL, "something that is no file is in its place")
+            raise OSError(errno.EINVAL, "not a regular file")
         spool.file.rename(get_aside_path(spool.directory, last + 1))
     except FileNotFoundError:
         return
 
 
 def _drain_file(file: Path, store: Store) -> int:
-    descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    descriptor = open_regular(file, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as opened:
         _wait_for_the_last_line(descriptor)
         lines = _lines(opened, os.fstat(descriptor).st_mtime_ns // 1000)

@@ -9,10 +9,8 @@ name. If not, the line may have been missed and is written again, which is harml
 record.
 """
 
-import errno
 import json
 import os
-import stat
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
@@ -21,19 +19,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trotline.audit.record.record_builder import DETAIL_SCHEMA
-from trotline.config.paths import private_directory
+from trotline.domain.errors import describe_os_error
+from trotline.system.files import APPEND_FLAGS, OWNER_ONLY, ensure_private_directory, make_private
 
 SPOOL_NAME = "spool.log"
 ASIDE_PREFIX = "aside-"
 """Prefix of spool files that were renamed for draining. A number follows; the file is deleted once it is drained."""
 
-APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Flags that neither follow symlinks nor block: the file may have been replaced by a pipe without a reader."""
 
 MAX_WRITE_ATTEMPTS = 100
 """Number of times the file may be renamed during a write before the writer gives up."""
-
-OTHERS_MODE = 0o077
 
 
 class SpoolContents(NamedTuple):
@@ -64,14 +60,14 @@ class Spool:
             else:
                 return "the record of this call may be lost: its file was taken away again and again"
         except OSError as error:
-            return f"the record of this call could not be written: {(error.strerror or str(error)).lower()}"
+            return f"the record of this call could not be written: {describe_os_error(error)}"
         return "" if written == len(line) else "the record of this call was written only in part: no space left?"
 
     def _write_line(self, line: bytes) -> tuple[int, bool]:
         """Return the number of bytes written, and whether the file was still in its place afterwards."""
         descriptor = self._open_file()
         try:
-            status = self._check_file(descriptor)
+            status = make_private(descriptor, self._path)  # although the directory is: it may have been tampered with
             written = os.write(descriptor, line)
             return written, self._is_in_its_place(status)
         finally:
@@ -88,26 +84,12 @@ class Spool:
         """Open the file; the directory is checked once, and again if it is gone: checking costs more than the write."""
         if self._is_private:
             try:
-                return os.open(self._path, APPEND_FLAGS, 0o600)
+                return os.open(self._path, APPEND_FLAGS, OWNER_ONLY)
             except FileNotFoundError:
                 self._is_private = False
-        private_directory(self.directory)
+        ensure_private_directory(self.directory)
         self._is_private = True
-        return os.open(self._path, APPEND_FLAGS, 0o600)
-
-    def _check_file(self, descriptor: int) -> os.stat_result:
-        """Check that the opened file is a regular file of this user, even if the directory was tampered with.
-
-        Access by other users is removed.
-        """
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "something that is no file is in its place", self._path)
-        if status.st_uid != os.getuid():
-            raise PermissionError(errno.EACCES, f"its file belongs to another user (uid {status.st_uid})", self._path)
-        if status.st_mode & OTHERS_MODE:
-            os.fchmod(descriptor, 0o600)
-        return status
+        return os.open(self._path, APPEND_FLAGS, OWNER_ONLY)
 
     @property
     def waits(self) -> bool:

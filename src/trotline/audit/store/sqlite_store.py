@@ -5,7 +5,6 @@ to do about them.
 """
 
 import contextlib
-import errno
 import os
 import sqlite3
 import stat
@@ -46,9 +45,16 @@ from trotline.audit.verify.verification import (
     read_entries,
     read_head,
 )
-from trotline.config.paths import private_directory
-from trotline.domain.errors import TrotlineError, TryAgain
+from trotline.domain.errors import TrotlineError, TryAgain, describe_os_error
 from trotline.domain.ids import uuid7
+from trotline.system.files import (
+    OTHERS_MODE,
+    OWNER_ONLY,
+    check_owner,
+    check_regular,
+    create_file,
+    ensure_private_directory,
+)
 
 DATABASE_NAME = "trail.db"
 TOMBSTONE_SCHEMA = "trotline.forgetting/1"
@@ -408,17 +414,15 @@ def ensure_private_file(file: Path) -> None:
 
     An existing file is not opened here: closing it would release the locks that this process holds on it.
     """
-    private_directory(file.parent)
+    ensure_private_directory(file.parent)
     try:
-        os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+        create_file(file).close()
     except FileExistsError:
         status = file.lstat()
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "something that is no file is in its place") from None
-        if status.st_uid != os.getuid():
-            raise PermissionError(errno.EACCES, f"it belongs to another user (uid {status.st_uid})") from None
-        if status.st_mode & 0o077:
-            file.chmod(0o600)
+        check_regular(status, file)
+        check_owner(status, file)
+        if status.st_mode & OTHERS_MODE:
+            file.chmod(OWNER_ONLY)
         for beside in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm")):
             _open_as(beside, status)
 
@@ -445,7 +449,7 @@ class DatabaseErrors:
         if isinstance(error, sqlite3.Error):
             raise self._of_the_database(error) from None
         if isinstance(error, OSError):
-            why = (error.strerror or str(error)).lower()
+            why = describe_os_error(error)
             raise TrotlineError(f"the trail `{self.file}` cannot be used: {why}", hint="look at its owner") from None
 
     def _of_the_database(self, error: sqlite3.Error) -> TrotlineError:

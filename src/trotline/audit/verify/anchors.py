@@ -8,9 +8,6 @@ audit log itself.
 import errno
 import os
 import re
-import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +15,8 @@ import msgspec
 
 from trotline.audit.export import export_progress
 from trotline.audit.verify.chain import ChainHead
-from trotline.domain.errors import TrotlineError
+from trotline.domain.errors import TrotlineError, describe_os_error
+from trotline.system.files import open_regular
 
 ANCHOR_MARK = "trotline-anchor"
 ANCHOR_LINE = re.compile(rf"(?:.*\b{ANCHOR_MARK} )?([0-9]{{1,18}}) ([0-9a-f]{{64}})(?: .*)?")
@@ -49,12 +47,12 @@ def read_anchor(file: Path) -> Anchor:
     Raises TrotlineError if the file cannot be read or is not an anchor.
     """
     try:
-        with _open_regular_file(file, os.O_RDONLY) as descriptor, open(descriptor, "rb", closefd=False) as opened:
-            text = opened.read().decode("utf-8", "replace")
+        with os.fdopen(open_regular(file), encoding="utf-8", errors="replace", newline="\n") as opened:
+            text = opened.read()
     except FileNotFoundError:
         return Anchor()
     except OSError as error:
-        raise TrotlineError(f"the anchor `{file}` cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise TrotlineError(f"the anchor `{file}` cannot be read: {describe_os_error(error)}") from None
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     noted = [head for line in lines if (head := ANCHOR_LINE.fullmatch(line))]
     unread = [line for line in lines if not ANCHOR_LINE.fullmatch(line)]
@@ -80,14 +78,13 @@ def format_head(head: ChainHead, when: str) -> str:
 def append_head(file: Path, head: ChainHead, when: str) -> None:
     """Append a head to an anchor; existing lines are not changed."""
     try:
-        with _open_regular_file(file, os.O_RDWR | os.O_APPEND | os.O_CREAT) as descriptor:
+        with os.fdopen(open_regular(file, os.O_RDWR | os.O_APPEND | os.O_CREAT), "rb+") as opened:
+            descriptor = opened.fileno()
             size = os.fstat(descriptor).st_size
             torn = size and os.pread(descriptor, 1, size - 1) != b"\n"
             _write_whole(descriptor, f"{format_head(head, when)}\n", begin="\n" if torn else "")
     except OSError as error:
-        raise TrotlineError(
-            f"the anchor `{file}` cannot be written: {(error.strerror or str(error)).lower()}"
-        ) from None
+        raise TrotlineError(f"the anchor `{file}` cannot be written: {describe_os_error(error)}") from None
 
 
 def save_known_head(file: Path, seq: int, state: Path) -> None:
@@ -121,15 +118,3 @@ def _write_whole(descriptor: int, line: str, *, begin: str) -> None:
     whole = f"{begin}{line}".encode()
     if os.write(descriptor, whole) != len(whole):
         raise OSError(errno.ENOSPC, "only a part of the line could be written")
-
-
-@contextmanager
-def _open_regular_file(file: Path, how: int) -> Iterator[int]:
-    """Open a regular file without blocking, which opening a pipe would do."""
-    descriptor = os.open(file, how | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, 0o600)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.EINVAL, "it is no file")
-        yield descriptor
-    finally:
-        os.close(descriptor)

@@ -14,13 +14,13 @@ from trotline.config.hooks_json.layer_file import Sheet
 from trotline.config.hooks_json.layers import find_layers
 from trotline.config.models import Models
 from trotline.config.paths import Roots
-from trotline.config.problems import Problem, get_severity
-from trotline.config.safe_read import content, unreadable
+from trotline.config.problems import Problem, build_read_problem, get_severity
 from trotline.config.settings import Settings, read_settings
 from trotline.domain.contracts import Surface
 from trotline.domain.editions import Edition
 from trotline.domain.hooks import Hook, Layer, LayerKind
 from trotline.formats.jsonc import JsonDocument, parse_jsonc
+from trotline.system.files import read_file_and_mode
 
 
 class LayerRead(msgspec.Struct, kw_only=True):
@@ -91,11 +91,11 @@ def read_layers(
 def read_layer(layer: Layer, roots: Roots, edition: Edition) -> LayerRead:
     """Read one file; whatever is wrong with it is in the result, and nothing is raised."""
     try:
-        data, mode = content(Path(layer.file))
+        data, mode = read_file_and_mode(Path(layer.file))
     except (FileNotFoundError, NotADirectoryError):
         return LayerRead(layer=layer)
     except OSError as error:
-        return _unreadable(layer, edition, unreadable(layer.file, error))
+        return _unreadable(layer, edition, build_read_problem(layer.file, error))
     understood = _parse_layer(layer, parse_jsonc(data), roots, edition)
     understood.digest = compute_file_digest(data, mode)
     return understood

@@ -4,10 +4,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from trotline.config.hooks_json.layer_file import Sheet
-from trotline.config.safe_read import content
 from trotline.domain.editions import Edition
+from trotline.domain.errors import describe_os_error
 from trotline.domain.hooks import Layer
 from trotline.formats.jsonc import JsonDocument, JsonKind, JsonNode, parse_jsonc
+from trotline.system.files import read_file
 
 
 class FoundPlugin(NamedTuple):
@@ -43,13 +44,13 @@ def _file(layer: Layer, edition: Edition, manifest: Sheet, written: str, named_a
     path = Path(layer.root) / written
     try:
         inside = path.resolve().is_relative_to(Path(layer.root).resolve())
-        data = content(path)[0] if inside else b""
+        data = read_file(path) if inside else b""
     except (FileNotFoundError, NotADirectoryError, ValueError, RuntimeError):  # or not a name, or links in a circle
         if named_at is not None:
             manifest.report("TL511", named_at, f"there is no file `{written}` in the plugin")
         return FoundPlugin(manifest, None)
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
+        why = describe_os_error(error)
         manifest.report("TL511", named_at or (0, 0), f"`{written}` of the plugin cannot be read: {why}")
         return FoundPlugin(manifest, None)
     if not inside:

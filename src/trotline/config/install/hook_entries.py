@@ -12,10 +12,10 @@ from trotline.config.install.edit import EditTerms, EntryEdit, Shape
 from trotline.config.install.installation import Installation
 from trotline.config.install.plugin_file import OwnFile, lines_in, own_text
 from trotline.config.paths import Roots
-from trotline.config.safe_read import content
 from trotline.domain.errors import UsageError
 from trotline.domain.events import EVENTS
 from trotline.formats.jsonc import parse_jsonc
+from trotline.system.files import read_file
 
 EVENT = "{event}"
 
@@ -99,7 +99,7 @@ def read_hook_lines(wire: Wired) -> Iterator[tuple[str, str]]:
     Returns none if the file cannot be read, or if Trotline should own the file but did not write it.
     """
     try:
-        data, _ = content(wire.file)
+        data = read_file(wire.file)
     except OSError:
         return iter(())
     if wire.wiring.own:

@@ -21,7 +21,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from trotline.config.atomic_file import lock, put
 from trotline.config.install.edit import (
     EditTerms,
     EntryEdit,
@@ -31,17 +30,25 @@ from trotline.config.install.edit import (
     remove_entries,
     says_the_same,
 )
-from trotline.config.paths import make_directories, private_directory, remove_directories
 from trotline.config.problems import Problem
-from trotline.config.safe_read import TooLargeError, content
-from trotline.domain.errors import TrotlineError, TryAgain
+from trotline.domain.errors import TrotlineError, TryAgain, describe_os_error
 from trotline.formats.jsonc import MAX_FILE_BYTES
+from trotline.system.files import (
+    LockedError,
+    TooLargeError,
+    create_file,
+    ensure_private_directory,
+    lock_file,
+    make_directories,
+    read_file,
+    remove_directories,
+    replace_file,
+)
 
 SCHEMA = "trotline.installation/1"
 WAIT = 10.0
 """Seconds to wait for another installer."""
 
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
 PERMISSIONS = "look at who owns it and who may write there"
 ROOM = "make room and try again; nothing was changed"
 HINTS = {
@@ -149,7 +156,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         Read access to the file is enough, so this also works where only the owner may write.
         """
         try:
-            data, _ = content(self.path)
+            data = read_file(self.path)
             found = FoundFile(data, self.path.stat())
         except (FileNotFoundError, TooLargeError):
             return False
@@ -254,7 +261,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         try:
             yield
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
+            why = describe_os_error(error)
             where = error.filename if isinstance(error.filename, str) else ""
             place = f" (`{where}`)" if where and where != str(self.path) else ""
             message = f"`{self.path}` cannot be changed: {why}{place}"
@@ -263,16 +270,12 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the lock of the installer. The kernel releases it whenever the process ends."""
-        private_directory(self.state)
-        descriptor = os.open(self.state / "install.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        ensure_private_directory(self.state)
         try:
-            try:
-                lock(descriptor, WAIT)
-            except BlockingIOError:
-                raise TryAgain("another installer is at work", hint="try again when it is done") from None
-            yield
-        finally:
-            os.close(descriptor)
+            with lock_file(self.state / "install.lock", WAIT):
+                yield
+        except LockedError:
+            raise TryAgain("another installer is at work", hint="try again when it is done") from None
 
     def _drawer(self, target: Path) -> Path:
         """Return the directory of a file's backups and record, named by a digest: a path may hold any bytes."""
@@ -303,7 +306,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         """Write a copy of the data and return its path. Never overwrites an older copy."""
         drawer = self._drawer(target)
         for directory in (self.state, drawer.parent, drawer):
-            private_directory(directory)
+            ensure_private_directory(directory)
         while data is not None:
             backup = drawer / f"{now_us}-{why}"
             with suppress(FileExistsError):
@@ -314,13 +317,13 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
     def _remember(self, target: Path, record: InstallRecord) -> None:
         data = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
-        put(self._record_file(target), data, lasting=True)
+        replace_file(self._record_file(target), data, sync=True)
 
 
 def _read_target(path: Path) -> FoundFile:
     """Read the file; raise if we should not replace it."""
     try:
-        data, _ = content(path)
+        data = read_file(path)
         status = path.stat()
     except FileNotFoundError:
         return FoundFile(None, None)
@@ -357,7 +360,7 @@ def _stage_file(target: Path, data: bytes, found: FoundFile, bits: int) -> Itera
 
 
 def _write_new(path: Path, data: bytes, mode: int, like: os.stat_result | None = None) -> None:
-    with os.fdopen(os.open(path, NEW_FILE, mode), "wb") as file:
+    with create_file(path, mode) as file:
         if like is not None:
             now = os.fstat(file.fileno())
             if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
