@@ -115,7 +115,7 @@ def test_session_without_questions_raises_an_alarm_if_other_sessions_had_them() 
         step._replace(seq=step.seq + 9) for step in build_steps(STARTED, RAN, RAN, conversation=("somebody", "c2"))
     ]
     assert select_alarms(find_alarms([*first, *second]), NOT_ASKED) == [(11, 0)]
-    elsewhere = [step._replace(conversation=("another", "c2")) for step in second]
+    elsewhere = [step._replace(talk=("another", "c2")) for step in second]
     assert find_alarms([*first, *elsewhere]) == []
 
 
@@ -155,8 +155,8 @@ def test_execution_of_rewritten_input_raises_no_alarm() -> None:
 def test_other_actions_and_conversations_do_not_explain_an_execution() -> None:
     refused, ran = build_steps(REFUSED, RAN)
     assert find_alarms([refused, ran._replace(action="b")]) == []
-    assert find_alarms([refused, ran._replace(conversation=("somebody", "c2"))]) == []
-    other = refused._replace(kind=PERMITTED, conversation=("another", "c1"))
+    assert find_alarms([refused, ran._replace(talk=("somebody", "c2"))]) == []
+    other = refused._replace(kind=PERMITTED, talk=("another", "c1"))
     assert len(find_alarms([refused, other, ran])) == 1
 
 
