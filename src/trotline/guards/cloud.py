@@ -1,7 +1,7 @@
 """Guard: resources at a cloud service that are deleted, stopped or opened to everybody."""
 
 from trotline.analysis.cloud_settings import CloudSetting
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, HIGH, LOW, MEDIUM, PASS, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "cloud",
@@ -9,36 +9,34 @@ GUARD = build_guard(
     {
         "deletes": GuardRule(
             Filter("cloud: destroy"),
-            (ASK, DENY, DENY),
+            HIGH,
             "`{target}` deletes something at {host}, and this machine cannot bring it back",
             "look at it first, or try it with a dry run; a person should delete it",
         ),
         "unprotected": GuardRule(
             Filter("cloud: *", sources={CloudSetting.UNPROTECTED}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "`{target}` takes away what keeps something at {host} from being lost",
             "leave it protected; who really deletes it takes the protection away then",
         ),
         "open to everybody": GuardRule(
             Filter("cloud: *", sources={CloudSetting.OPEN}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "`{target}` lets everybody reach something at {host}",
             "name the addresses or the people that need it",
         ),
         "nothing left running": GuardRule(
             Filter("cloud: *", sources={CloudSetting.STOPPED}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "`{target}` leaves nothing of it running at {host}",
         ),
         "runs elsewhere": GuardRule(
             Filter("cloud: *", sources={CloudSetting.REMOTE}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "`{target}` runs commands on machines at {host}, and nobody sees there what they do",
         ),
         "stops": GuardRule(
-            Filter("cloud: stop"),
-            (PASS, ASK, DENY),
-            "`{target}` stops or takes back something at {host} that may be in use",
+            Filter("cloud: stop"), MEDIUM, "`{target}` stops or takes back something at {host} that may be in use"
         ),
         "removes": GuardRule(
             Filter("cloud: remove"),
@@ -46,7 +44,7 @@ GUARD = build_guard(
             "`{target}` takes something away at {host}",
             "say what would be gone, and let a person do it",
         ),
-        "opens": GuardRule(Filter("cloud: grant"), (PASS, ASK, DENY), "`{target}` changes who may do what at {host}"),
-        "changes": GuardRule(Filter("cloud: change"), (PASS, PASS, ASK), "`{target}` changes something at {host}"),
+        "opens": GuardRule(Filter("cloud: grant"), MEDIUM, "`{target}` changes who may do what at {host}"),
+        "changes": GuardRule(Filter("cloud: change"), LOW, "`{target}` changes something at {host}"),
     },
 )

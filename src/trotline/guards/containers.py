@@ -5,7 +5,7 @@ from trotline.analysis.secret_files import classify_secret_file, is_secret_direc
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
 
 _DATABASE_DIRECTORY = lazy_regex(
     r"(?:^|\s)(?:/var/lib/[\w.-]*(?:sql|mongo|redis|elastic|kafka|rabbit|influx|etcd|cassandra|minio|neo4j)"
@@ -37,70 +37,64 @@ GUARD = build_guard(
     {
         "let out": GuardRule(
             Filter("container: privileged|socket"),
-            (ASK, DENY, DENY),
+            HIGH,
             "with {target} the container has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
         "written": GuardRule(
             Filter("container: manifest"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target}: a container that is started from this file has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
         "machine inside": GuardRule(
             Filter("container: mount", when=_mounts_machine),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} of this machine would be open to the container",
         ),
         "host network": GuardRule(
-            Filter("container: host network"),
-            (PASS, ASK, DENY),
-            "the container would share the network of this machine",
+            Filter("container: host network"), MEDIUM, "the container would share the network of this machine"
         ),
         "volumes": GuardRule(
-            Filter("container: remove volume"),
-            (ASK, DENY, DENY),
-            "{target}: volumes hold data, and nobody gets it back",
+            Filter("container: remove volume"), HIGH, "{target}: volumes hold data, and nobody gets it back"
         ),
-        "services": GuardRule(
-            Filter("container: remove service"), (ASK, DENY, DENY), "{target}: services of the swarm would go"
-        ),
+        "services": GuardRule(Filter("container: remove service"), HIGH, "{target}: services of the swarm would go"),
         "nothing left": GuardRule(
-            Filter("container: scale to nothing"), (PASS, ASK, DENY), "{target}: nothing of the service would run"
+            Filter("container: scale to nothing"), MEDIUM, "{target}: nothing of the service would run"
         ),
         "machine": GuardRule(
-            Filter("container: remove machine"), (PASS, ASK, DENY), "{target}: all that is in the machine would go"
+            Filter("container: remove machine"), MEDIUM, "{target}: all that is in the machine would go"
         ),
         "all removed": GuardRule(
             Filter("container: remove", recursive=True, when=_has_no_names),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target}: containers that nobody has named would go, running or not, with what is in them",
             "name the containers; docker compose down takes those of one project",
         ),
         "data inside": GuardRule(
             Filter("container: delete inside", recursive=True, when=_is_database_directory),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} is where a database in a container keeps its data",
         ),
         "forced": GuardRule(
             Filter("container: delete inside|down|prune|remove|remove image|stop", recursive=True),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{verb} {target}: running or used things would go, with what is in them",
         ),
         "secret in image": GuardRule(
             Filter("container: secret in image"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would stand in the image for everybody who gets it",
             "give it with `--secret`, which is gone after the step that needs it",
         ),
-        "prune": GuardRule(Filter("container: prune"), (PASS, ASK, DENY), "{target}: what is not used now would go"),
-        "push": GuardRule(Filter("container: push"), (PASS, ASK, DENY), "{target} would be published"),
+        "prune": GuardRule(Filter("container: prune"), MEDIUM, "{target}: what is not used now would go"),
+        "push": GuardRule(Filter("container: push"), MEDIUM, "{target} would be published"),
         "inside": GuardRule(
-            Filter("container: delete inside"), (PASS, ASK, DENY), "{target} would be deleted in a running container"
+            Filter("container: delete inside"), MEDIUM, "{target} would be deleted in a running container"
         ),
         "other": GuardRule(
             Filter("container: down|exec|prune cache|remove|remove image|remove network|stop|write inside"),
-            (PASS, PASS, ASK),
+            LOW,
             "{verb} {target} changes what runs in containers",
         ),
     },

@@ -5,7 +5,18 @@ from trotline.analysis.locations import Location
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, Predicate, build_guard
+from trotline.guards.guard import (
+    ASK,
+    CRITICAL,
+    HIGH,
+    MEDIUM,
+    PASS,
+    Filter,
+    GuardContext,
+    GuardRule,
+    Predicate,
+    build_guard,
+)
 
 _LATER_STEPS = lazy_regex(r"\$GITHUB_(?:ENV|PATH)\b")
 _PACKAGES = frozenset({"pkg:pypi/trotline", "pkg:brew/trotline"})
@@ -57,52 +68,52 @@ GUARD = build_guard(
     {
         "guard's own": GuardRule(
             Filter("delete|link|permissions|write: *", locations={Location.OWN}),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} belongs to Trotline",
             "ask the person",
             mandatory=True,
         ),
         "guard's service": GuardRule(
             Filter("process|system: *", when=_stops_service),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "Trotline's service would be stopped",
             mandatory=True,
         ),
         "guard's program": GuardRule(
             Filter("install: remove", when=_is_trotline_package),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "Trotline would be removed",
             "ask the person",
             mandatory=True,
         ),
         "guard's command": GuardRule(
-            Filter("control: *"), (DENY, DENY, DENY), "an agent does not change its own guard: {target}", mandatory=True
+            Filter("control: *"), CRITICAL, "an agent does not change its own guard: {target}", mandatory=True
         ),
         "agent": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("agent", "guard")),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} decides what the agent may do and what runs when it does",
             "show the person what you would change, and let them do it",
         ),
         "git": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("git")),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} can make git run other programs",
             "use git config for one key",
         ),
         "editor": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("editor")),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} can make the editor run programs",
         ),
         "shell": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("shell")),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} is read by every shell that is opened",
         ),
         "start": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("start")),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} decides who may enter or what is started",
         ),
         # Many teams let agents write these files every day.
@@ -114,49 +125,49 @@ GUARD = build_guard(
         ),
         "unwatched agent": GuardRule(
             Filter("agent: unwatched"),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would act without asking anybody",
             "start it without that option",
         ),
         "agent's settings": GuardRule(
             Filter("agent: settings"),
-            (ASK, DENY, DENY),
+            HIGH,
             "`{target}` decides what an agent may use and what runs when it does",
             "show the person the line, and let them run it",
         ),
         # `known_hosts` gets new entries every day.
         "trust": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("trust")),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} decides whom this machine believes, or which program it asks for credentials",
         ),
         "pipeline": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("pipeline")),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} decides what runs on the build machines, with their secrets",
         ),
         "later steps": GuardRule(
             Filter("delete|permissions|write: *", when=_changes_later_steps),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "what later steps of the pipeline find and run would change",
             "set it for the one command that needs it",
         ),
         # In any directory, because an agent may be configured to read it there.
         "servers": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("servers")),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} names programs that an agent starts as its servers",
             "show the person what you would change",
         ),
         "programs": GuardRule(
             Filter("delete|permissions|write: *", when=_controls("programs")),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} is obeyed by every program of its kind that starts from now on",
             "give the option on the one line that needs it",
         ),
         "directory": GuardRule(
             Filter("delete|permissions|write: *", when=_replaces_control_directory),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} holds settings that decide what runs",
         ),
         "name of an option": GuardRule(

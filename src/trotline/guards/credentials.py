@@ -11,7 +11,7 @@ from trotline.analysis.secret_files import (
     is_secret_directory,
 )
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _SHOWS_NO_CONTENT = frozenset({"look", "authenticate"})
 """Verbs that list names and sizes, or use a key without showing it."""
@@ -69,13 +69,13 @@ GUARD = build_guard(
     {
         "key or password": GuardRule(
             Filter("link|read: *", when=_shows_key),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} holds secrets; what an agent reads goes to a model",
             "ask the person to do what needs the secret, or use a program that reads it itself",
         ),
         "directory of keys": GuardRule(
             Filter("link|read: *", when=_shows_key_directory),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} is full of secrets",
             "name the one file that you need, if it is no secret",
         ),
@@ -88,30 +88,30 @@ GUARD = build_guard(
         ),
         "the machine's own": GuardRule(
             Filter("read: secret", when=_asks_metadata_service),
-            (ASK, DENY, DENY),
+            HIGH,
             "{host} gives this machine's own credentials to whoever asks",
             "let the cloud's own program ask, which shows no credentials",
         ),
         "stolen": GuardRule(
             Filter("read: secret", sources={MEMORY_SOURCE}),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{target} would be taken out of the memory of this machine",
         ),
         "all secrets": GuardRule(
             Filter("read: secret", recursive=True),
-            (ASK, DENY, DENY),
+            HIGH,
             "all of {target} would be shown, not one secret that is needed",
             "let the program that needs one fetch it by its name",
         ),
         # Fetching one secret by name is the purpose of these programs.
         "secret manager": GuardRule(
             Filter("read: secret", when=_is_not_in_secret_manager),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "a secret would be shown: {target}",
             "let the program that needs it fetch it",
         ),
         "key replaced": GuardRule(
-            Filter("write: *", when=_replaces_key), (ASK, DENY, DENY), "{path} holds secrets, and would be written over"
+            Filter("write: *", when=_replaces_key), HIGH, "{path} holds secrets, and would be written over"
         ),
     },
 )

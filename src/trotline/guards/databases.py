@@ -3,7 +3,7 @@
 from trotline.analysis.service_verbs import VerbKind
 from trotline.domain.effects import Certainty, Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _TEST_NAME = lazy_regex(
     r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
@@ -57,7 +57,7 @@ GUARD = build_guard(
     {
         "reaches out": GuardRule(
             Filter("sql: unsafe-io"),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "this statement makes the database read or write files, run programs or call other machines",
             "move data with the client's own means, from and to this machine",
         ),
@@ -66,58 +66,51 @@ GUARD = build_guard(
         ),
         "gone": GuardRule(
             Filter("data|sql: *", when=_loses_all_data),
-            (ASK, DENY, DENY),
+            HIGH,
             "all of {target} would be gone; a database has no way back from that",
             "make a backup first, or name the rows with a WHERE; a person should do this",
         ),
         "overwritten": GuardRule(
             Filter("sql: modify", recursive=True, when=_holds_real_data),
-            (ASK, DENY, DENY),
+            HIGH,
             "every row of {target} would be changed, and a database does not keep what stood there",
             "name the rows with a WHERE",
         ),
         "shut down": GuardRule(
             Filter("sql: stop", recursive=True),
-            (ASK, DENY, DENY),
+            HIGH,
             "the database would be stopped for everybody who uses it",
             "a person should do this",
         ),
         "ends": GuardRule(
-            Filter("sql: stop"),
-            (PASS, ASK, DENY),
-            "what others do with this database would be ended",
-            "ask whose work it is",
+            Filter("sql: stop"), MEDIUM, "what others do with this database would be ended", "ask whose work it is"
         ),
         "leaves": GuardRule(
             Filter("sql: send"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "the database would copy its data to another service",
             "write it to a file of the workspace",
         ),
         "all rows": GuardRule(
             Filter("sql: *", recursive=True, when=_changes_all_rows),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "every row of {target} would be changed",
             "name the rows with a WHERE",
         ),
         "structure": GuardRule(
             Filter("sql: ddl-alter|ddl-drop|privilege", when=_is_not_comment),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "this changes the structure of {target}, or who may use it",
         ),
         "stops": GuardRule(
-            Filter("data: grant|stop"),
-            (PASS, ASK, DENY),
-            "`{target}` takes data away, stops {host} or changes who may use it",
+            Filter("data: grant|stop"), MEDIUM, "`{target}` takes data away, stops {host} or changes who may use it"
         ),
         "unseen": GuardRule(
             Filter("sql: *", writes=True, certainty=Certainty.OPAQUE),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "what would be done to the database cannot be seen: {why}",
         ),
-        "far": GuardRule(
-            Filter("sql: *", writes=True, when=_is_remote), (PASS, ASK, DENY), "this writes to a database on {host}"
-        ),
-        "writes": GuardRule(Filter("data|sql: *", writes=True), (PASS, PASS, ASK), "this writes to {target}"),
+        "far": GuardRule(Filter("sql: *", writes=True, when=_is_remote), MEDIUM, "this writes to a database on {host}"),
+        "writes": GuardRule(Filter("data|sql: *", writes=True), LOW, "this writes to {target}"),
     },
 )

@@ -4,7 +4,7 @@ from trotline.analysis.locations import Location, strip_wildcards
 from trotline.analysis.secret_files import classify_secret_file
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _OUTSIDE = frozenset({Location.PERSONAL, Location.ELSEWHERE})
 _CACHES = (
@@ -77,71 +77,71 @@ GUARD = build_guard(
         ),
         "everything": GuardRule(
             Filter("delete: *", when=_deletes_everything),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} would be deleted, and nobody gets it back",
             "name the files or the directory inside the workspace that you mean",
             mandatory=True,
         ),
         "maybe everything": GuardRule(
             Filter("delete: *", recursive=True, when=_starts_with_unknown),
-            (ASK, DENY, DENY),
+            HIGH,
             "the path begins with something that is not known ({why}); if it is empty, this is the whole file system",
         ),
         "history": GuardRule(
             Filter("delete: *", locations={Location.GIT}),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} is the repository's history",
             "use git to undo what you did",
         ),
         "workspace": GuardRule(
             Filter("delete: *", recursive=True, locations={Location.WORKSPACE}),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} is the whole workspace",
             "name what you mean in it",
         ),
         "cache": GuardRule(
             Filter("delete: *", recursive=True, locations={Location.PERSONAL}, when=_is_cache),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} is outside the workspace; programs have to fetch it again",
         ),
         "outside": GuardRule(
             Filter("delete: *", recursive=True, locations=_OUTSIDE),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
         "all in a directory": GuardRule(
             Filter("delete: *", locations=_OUTSIDE, when=_takes_all_files),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
         "overwritten first": GuardRule(
             Filter("delete: shred|srm|wipe", locations=_OUTSIDE),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} is outside the workspace, and no program finds again what {verb} has deleted",
         ),
         "key": GuardRule(
             Filter("delete: *", locations=_OUTSIDE, when=_deletes_key),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} holds secrets, of which there may be no other copy",
             "move it to another name, and let the person delete it",
         ),
         "state of Terraform": GuardRule(
             Filter("delete: *", when=_deletes_terraform_state),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} is all that Terraform knows about what it has made; without it nobody can change or destroy that",
             "terraform state rm takes out one thing; move the file if it is in the way",
         ),
         "by a pattern": GuardRule(
             Filter("delete: *", locations=_OUTSIDE, when=_has_wildcard),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} is outside the workspace",
             "name the files",
         ),
         "found by a search": GuardRule(
             Filter("delete: *", when=_is_selected_by_search),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "everything that a search finds would be deleted",
             "list it first",
         ),
@@ -153,11 +153,9 @@ GUARD = build_guard(
         ),
         "unknown": GuardRule(
             Filter("delete: *", recursive=True, locations={Location.UNKNOWN}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "what would be deleted is not known: {why}",
         ),
-        "one file outside": GuardRule(
-            Filter("delete: *", locations=_OUTSIDE), (PASS, PASS, ASK), "{path} is outside the workspace"
-        ),
+        "one file outside": GuardRule(Filter("delete: *", locations=_OUTSIDE), LOW, "{path} is outside the workspace"),
     },
 )

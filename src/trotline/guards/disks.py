@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
 
 _FILES = {Location.INSIDE, Location.TEMPORARY, Location.PERSONAL, Location.ELSEWHERE}
 
@@ -16,22 +16,18 @@ GUARD = build_guard(
     "whole disks and volumes, with all that is on them",
     {
         "image": GuardRule(
-            Filter("disk: *", locations=_FILES, when=_has_path),
-            (PASS, PASS, ASK),
-            "{path} would be made anew as a disk image",
+            Filter("disk: *", locations=_FILES, when=_has_path), LOW, "{path} would be made anew as a disk image"
         ),
-        "taken out": GuardRule(
-            Filter("disk: shrink|unmount"), (PASS, ASK, DENY), "{target} would be taken out of use ({verb})"
-        ),
+        "taken out": GuardRule(Filter("disk: shrink|unmount"), MEDIUM, "{target} would be taken out of use ({verb})"),
         "unknown": GuardRule(
             Filter("disk: *", certainty=Certainty.OPAQUE),
-            (ASK, DENY, DENY),
+            HIGH,
             "which disk is meant is not known: {why}",
             "name the device",
         ),
         "destroyed": GuardRule(
             Filter("disk: *"),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{target} would be lost with all that is on it ({verb})",
             "work on a file inside the workspace as a disk image",
             mandatory=True,
@@ -39,7 +35,7 @@ GUARD = build_guard(
         # Deleting a device belongs to the guard `deletion`.
         "overwritten": GuardRule(
             Filter("link|write: *", locations={Location.DEVICE}),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} is a device: what is written there replaces what is on it",
             "write to a file inside the workspace",
             mandatory=True,

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
 
 
 def _is_in_memory(effect: Effect, _: GuardContext) -> bool:
@@ -17,19 +17,15 @@ GUARD = build_guard(
     "execution",
     "programs that lie where anybody may have put them",
     {
-        "memory": GuardRule(
-            Filter("execute: *", when=_is_in_memory), (ASK, DENY, DENY), "{path} is a program that no disk holds"
-        ),
+        "memory": GuardRule(Filter("execute: *", when=_is_in_memory), HIGH, "{path} is a program that no disk holds"),
         "temporary": GuardRule(
             Filter("execute: *", sources={"file", "written"}, locations={Location.TEMPORARY}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} lies where anybody may have put it",
             "run it from the workspace",
         ),
         "through a pipe": GuardRule(
-            Filter("execute: pipe", when=_reads_file),
-            (PASS, PASS, ASK),
-            "a shell would obey a file that nobody read first",
+            Filter("execute: pipe", when=_reads_file), LOW, "a shell would obey a file that nobody read first"
         ),
     },
 )

@@ -5,7 +5,19 @@ from trotline.analysis.network_addresses import get_url_path, is_drop_site
 from trotline.analysis.secret_files import classify_secret_file, is_secret_directory
 from trotline.analysis.service_verbs import VerbKind, classify_request
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard, is_remote
+from trotline.guards.guard import (
+    CRITICAL,
+    DENY,
+    HIGH,
+    LOW,
+    MEDIUM,
+    PASS,
+    Filter,
+    GuardContext,
+    GuardRule,
+    build_guard,
+    is_remote,
+)
 
 _PRIVATE = {Location.SYSTEM, Location.HOME, Location.PERSONAL, Location.ROOT, Location.GIT}
 _SECRET_VALUES = frozenset({"variable", "clipboard", "screen"})
@@ -76,23 +88,23 @@ GUARD = build_guard(
     {
         "secret": GuardRule(
             Filter("send: *", when=_sends_secret),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "secrets would be sent to {host}: {source}",
             "let the person send what has to be sent",
             mandatory=True,
         ),
         "environment": GuardRule(
             Filter("send: *", when=_sends_environment),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "all variables, secrets among them, would be sent to {host}",
             "send the one value that is needed",
             mandatory=True,
         ),
         "in a name": GuardRule(
-            Filter("send: name"), (ASK, DENY, DENY), "the output of a command would leave in a name that is looked up"
+            Filter("send: name"), HIGH, "the output of a command would leave in a name that is looked up"
         ),
         "secret variable": GuardRule(
-            Filter("send: *", when=_sends_secret_value), (ASK, DENY, DENY), "a secret would be sent to {host} as data"
+            Filter("send: *", when=_sends_secret_value), HIGH, "a secret would be sent to {host} as data"
         ),
         "system elsewhere": GuardRule(
             Filter("send: rsync|scp", when=_writes_remote_system),
@@ -100,50 +112,45 @@ GUARD = build_guard(
             "{target} on {host} would be written over",
             "copy it to a home directory there",
         ),
-        "own machine": GuardRule(
-            Filter("send: rsync|scp|ssh"), (PASS, PASS, ASK), "{source} would be copied to {host}"
-        ),
+        "own machine": GuardRule(Filter("send: rsync|scp|ssh"), LOW, "{source} would be copied to {host}"),
         "private file": GuardRule(
             Filter("send: *", when=_sends_private_file),
-            (ASK, DENY, DENY),
+            HIGH,
             "{source} would be sent to {host}",
             "send files of the workspace",
         ),
         "drop": GuardRule(
             Filter("send: *", when=_sends_to_drop),
-            (ASK, DENY, DENY),
+            HIGH,
             "what is sent to {host} can be fetched by others",
             "keep it on this machine",
         ),
         "mail": GuardRule(
-            Filter("send: mail"),
-            (ASK, DENY, DENY),
-            "a message would be sent to {target}",
-            "write it, and let the person send it",
+            Filter("send: mail"), HIGH, "a message would be sent to {target}", "write it, and let the person send it"
         ),
         "file": GuardRule(
             Filter("send: *", when=_sends_file),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{source} would be sent to {host}",
             "ask the person whether it may leave",
         ),
         # The same actions as for the command line program of the service.
         "deletes elsewhere": GuardRule(
             Filter("send: *", writes=True, when=_deletes_elsewhere),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be deleted, and this machine cannot bring it back",
             "look at it first; a person should delete it",
         ),
         "deletes all here": GuardRule(
             Filter("send: *", writes=True, when=_deletes_all),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target}: all that the service holds would be deleted",
             "name the one thing that you mean",
         ),
         # A service on this machine is usually one under development.
         "deletes here": GuardRule(
             Filter("send: *", writes=True, when=_deletes),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would be deleted",
             "ask for it first, and show it",
         ),
@@ -153,7 +160,7 @@ GUARD = build_guard(
             "{target} steers a service that others may use",
         ),
         "changes elsewhere": GuardRule(
-            Filter("send: *", writes=True, when=is_remote), (PASS, ASK, DENY), "something would be changed on {host}"
+            Filter("send: *", writes=True, when=is_remote), MEDIUM, "something would be changed on {host}"
         ),
     },
 )

@@ -2,7 +2,7 @@
 
 from trotline.analysis.network_addresses import CONTAINER_SOCKETS
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard, is_remote
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard, is_remote
 
 _ALL_INTERFACES = frozenset({"", "*", "::", "0.0.0.0"})  # noqa: S104 - names to recognise
 
@@ -34,52 +34,44 @@ GUARD = build_guard(
     {
         "tunnel": GuardRule(
             Filter("connect: tunnel"),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} opens a way into this machine from everywhere",
             "serve on localhost, and let the person share it",
         ),
         "daemon's socket": GuardRule(
-            Filter("connect: socket", when=_is_daemon_socket),
-            (ASK, DENY, DENY),
-            "{path} obeys everybody who reaches it, as root",
+            Filter("connect: socket", when=_is_daemon_socket), HIGH, "{path} obeys everybody who reaches it, as root"
         ),
         "daemon's port": GuardRule(
             Filter("fetch|send: *", when=_is_daemon_port),
-            (ASK, DENY, DENY),
+            HIGH,
             "a container daemon obeys everybody who reaches it, as root",
         ),
-        "firewall": GuardRule(Filter("system: firewall"), (ASK, DENY, DENY), "the firewall would be changed: {target}"),
+        "firewall": GuardRule(Filter("system: firewall"), HIGH, "the firewall would be changed: {target}"),
         "raw connection": GuardRule(
             Filter("connect: socket", when=_is_raw_connection),
-            (ASK, DENY, DENY),
+            HIGH,
             "the shell itself would connect to {host}",
             "use curl",
         ),
-        "way back": GuardRule(
-            Filter("connect: way back"), (PASS, ASK, DENY), "{host} would get a way into this network"
-        ),
+        "way back": GuardRule(Filter("connect: way back"), MEDIUM, "{host} would get a way into this network"),
         "listening": GuardRule(
             Filter("connect: listen", when=_listens_everywhere),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "everybody who reaches port {target} talks to this machine",
         ),
         "plain connection": GuardRule(
             Filter("connect: nc|ncat|netcat|rlogin|socat|telnet", when=is_remote),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "a connection to {host} that nobody can read along",
         ),
         "scan": GuardRule(
-            Filter("connect: scan", when=is_remote),
-            (ASK, DENY, DENY),
-            "machines of others would be tried out: {target}",
+            Filter("connect: scan", when=is_remote), HIGH, "machines of others would be tried out: {target}"
         ),
-        "traffic": GuardRule(Filter("read: traffic"), (ASK, DENY, DENY), "traffic of others would be read: {target}"),
-        "screen": GuardRule(Filter("read: screen"), (ASK, DENY, DENY), "what is on the person's screen would be read"),
+        "traffic": GuardRule(Filter("read: traffic"), HIGH, "traffic of others would be read: {target}"),
+        "screen": GuardRule(Filter("read: screen"), HIGH, "what is on the person's screen would be read"),
         "fetched": GuardRule(
-            Filter("fetch: *", when=_has_remote_host),
-            (PASS, PASS, ASK),
-            "{host} would be asked, and a model reads what it answers",
+            Filter("fetch: *", when=_has_remote_host), LOW, "{host} would be asked, and a model reads what it answers"
         ),
-        "clipboard": GuardRule(Filter("read: clipboard"), (PASS, ASK, DENY), "the person's clipboard would be read"),
+        "clipboard": GuardRule(Filter("read: clipboard"), MEDIUM, "the person's clipboard would be read"),
     },
 )

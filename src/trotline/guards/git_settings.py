@@ -1,7 +1,7 @@
 """Guard: git settings that run code: aliases, hooks, helpers, filters."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, MEDIUM, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
 
 
 def _is_credential_setting(effect: Effect, _: GuardContext) -> bool:
@@ -14,31 +14,31 @@ GUARD = build_guard(
     {
         "command": GuardRule(
             Filter("git: configure-command"),
-            (ASK, DENY, DENY),
+            HIGH,
             "git would run this by itself from now on ({target}): {source}",
             "run the command itself, once, where it can be seen",
         ),
         "hooks": GuardRule(
             Filter("git: configure-hooks"),
-            (ASK, DENY, DENY),
+            HIGH,
             "git would run the programs in {path} by itself from now on ({target})",
             "leave the hooks of the repository where they are",
         ),
         "once": GuardRule(
             Filter("git: run-setting"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "git would run this because of {target}: {source}",
             "run the command itself",
         ),
         "passwords": GuardRule(
             Filter("git: configure", when=_is_credential_setting),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "how git keeps passwords would change: {source}",
             "leave this to the person",
         ),
         "checks": GuardRule(
             Filter("git: skip-hooks"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "the checks that the repository runs before a {target} would be left out",
             "run them, and mend what they find",
         ),

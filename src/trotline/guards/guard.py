@@ -49,7 +49,10 @@ _PERMISSIONS = {RuleAction.ASK: Permission.ASK, RuleAction.DENY: Permission.DENY
 PASS, WARN, ASK, DENY = RuleAction.PASS, RuleAction.WARN, RuleAction.ASK, RuleAction.DENY
 PRESETS = ("standard", "strict", "paranoid")
 STANDARD = PRESETS[0]
-_SEVERITY = {location: number for number, location in enumerate(Location)}
+CRITICAL, HIGH, MEDIUM, LOW = (DENY, DENY, DENY), (ASK, DENY, DENY), (PASS, ASK, DENY), (PASS, PASS, ASK)
+"""The usual actions of a rule in the presets standard, strict and paranoid, by severity."""
+
+_DANGER_ORDER = {location: number for number, location in enumerate(Location)}
 _ANY: frozenset[str] = frozenset()
 
 
@@ -67,7 +70,7 @@ class GuardContext(msgspec.Struct):
         key = (effect.path, effect.target)
         if key not in self.known_locations:
             found = [locate(path, self.environment) for path in key if path.startswith(("/", "…"))]
-            self.known_locations[key] = min(found, key=_SEVERITY.__getitem__, default=Location.UNKNOWN)
+            self.known_locations[key] = min(found, key=_DANGER_ORDER.__getitem__, default=Location.UNKNOWN)
         return self.known_locations[key]
 
 

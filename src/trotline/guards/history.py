@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import ASK, CRITICAL, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _MAIN_BRANCHES = frozenset("main master trunk develop production release".split())
 _OUTSIDE_WORK = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.PERSONAL}
@@ -24,33 +24,33 @@ GUARD = build_guard(
     {
         "outside": GuardRule(
             Filter("git: clean|discard", sources={"all"}, locations=_OUTSIDE_WORK),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} is outside the workspace, and {target} there would be lost",
             "run git inside the workspace",
         ),
         "abort": GuardRule(
             Filter("git: discard", sources={"abort"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would be lost",
             "finish it, or keep a copy of the files that you resolved",
         ),
         "one side of a conflict": GuardRule(
             Filter("git: discard", sources={"conflict"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "git would take one side of {target}, and drop what was merged by hand",
             "resolve the marks in the file",
         ),
         # Some tools let a reset, a forced checkout or a restore pass, but each loses the same work.
         "changes": GuardRule(
             Filter("git: discard"),
-            (ASK, DENY, DENY),
+            HIGH,
             "git would throw away {target}; what was never committed cannot be brought back",
             "git stash keeps the changes and gives the same clean tree",
         ),
         # A dry run has no effect: in git, -n wins over -f.
         "untracked files": GuardRule(
             Filter("git: clean", sources={"all"}),
-            (ASK, DENY, DENY),
+            HIGH,
             "git would delete {target}, and has no copy of them",
             "git clean -n shows them; git stash -u keeps them",
         ),
@@ -64,73 +64,71 @@ GUARD = build_guard(
         # All tools agree about dropping one stash, and clearing all is not milder.
         "stashes": GuardRule(
             Filter("git: drop-stash"),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be dropped",
             "git stash branch NAME makes a branch of a stash",
         ),
         "the way back": GuardRule(
             Filter("git: lose-history", sources={"all"}),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be deleted: it is what undoes a reset, a rebase or a deleted branch",
             "git gc alone keeps what is younger than two weeks",
         ),
         # Deleting a reflog entry keeps the commits for weeks.
         "a step of the way back": GuardRule(
-            Filter("git: lose-history", sources={"some"}), (PASS, ASK, DENY), "{target} would be forgotten"
+            Filter("git: lose-history", sources={"some"}), MEDIUM, "{target} would be forgotten"
         ),
-        "old objects": GuardRule(Filter("git: lose-history"), (PASS, PASS, ASK), "{target} would be deleted"),
+        "old objects": GuardRule(Filter("git: lose-history"), LOW, "{target} would be deleted"),
         "every commit": GuardRule(
             Filter("git: rewrite", sources={"filter"}),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be written anew; all other clones then disagree with this one",
             "make a fresh clone and rewrite that",
         ),
         "every commit, with a copy": GuardRule(
             Filter("git: rewrite", sources={"filter with a copy"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would be written anew; all other clones then disagree with this one",
             "make a fresh clone and rewrite that",
         ),
-        "rewritten": GuardRule(Filter("git: rewrite"), (PASS, PASS, ASK), "git would write {target} anew"),
+        "rewritten": GuardRule(Filter("git: rewrite"), LOW, "git would write {target} anew"),
         "main branch": GuardRule(
             Filter("git: delete-branch", sources={"forced"}, when=_names_main_branch),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be deleted, merged or not, and other work stands on it",
             "git branch -m gives it another name",
         ),
         "unmerged branch": GuardRule(
             Filter("git: delete-branch", sources={"forced"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would be deleted, merged or not",
             "git branch -d deletes only what is merged",
         ),
-        "merged branch": GuardRule(Filter("git: delete-branch"), (PASS, PASS, ASK), "{target} would be deleted"),
+        "merged branch": GuardRule(Filter("git: delete-branch"), LOW, "{target} would be deleted"),
         "tag": GuardRule(
             Filter("git: delete-tag"),
-            (ASK, DENY, DENY),
+            HIGH,
             "the tag {target} would be deleted, and nothing remembers what it pointed to",
             "git tag NEW OLD keeps the commit under another name",
         ),
-        "moved tag": GuardRule(
-            Filter("git: move-tag"), (PASS, ASK, DENY), "the tag {target} would point to something else"
-        ),
+        "moved tag": GuardRule(Filter("git: move-tag"), MEDIUM, "the tag {target} would point to something else"),
         "moved branch": GuardRule(
             Filter("git: move-branch", sources={"forced", "reset"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would point elsewhere, and its commits may hang in the air",
             "make another branch",
         ),
         "perhaps moved branch": GuardRule(
-            Filter("git: move-branch"), (PASS, PASS, ASK), "{target} may be moved away from its commits"
+            Filter("git: move-branch"), LOW, "{target} may be moved away from its commits"
         ),
         "worktree": GuardRule(
             Filter("git: remove-worktree"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "the worktree {target} would be removed with what is not committed in it",
             "git worktree remove without --force",
         ),
         "unknown": GuardRule(
-            Filter("git: *", certainty=Certainty.OPAQUE), (PASS, PASS, ASK), "what git would do is not known: {why}"
+            Filter("git: *", certainty=Certainty.OPAQUE), LOW, "what git would do is not known: {why}"
         ),
     },
 )

@@ -1,6 +1,6 @@
 """Guard: infrastructure as code that is applied or destroyed: real machines and data."""
 
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import HIGH, MEDIUM, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "infrastructure",
@@ -8,13 +8,13 @@ GUARD = build_guard(
     {
         "destroys": GuardRule(
             Filter("infra: destroy"),
-            (ASK, DENY, DENY),
+            HIGH,
             "`{target}` destroys what is described, or forgets that it exists",
             "show the plan to a person (`plan -destroy`, `preview`) and let them apply it",
         ),
         "changes": GuardRule(
             Filter("infra: change|grant|stop"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "`{target}` changes real machines",
             "make a plan first, and have it read",
         ),

@@ -1,6 +1,6 @@
 """Guard: prompt injection in texts. The markers that scanners find are a reason to look, not a proof."""
 
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, DENY, MEDIUM, WARN, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "injection",
@@ -9,7 +9,7 @@ GUARD = build_guard(
         # A person may write anything to their model, but pasted text cannot be told from typed text.
         "prompt": GuardRule(
             Filter("content: injection", sources={"prompt"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "the prompt holds words of prompt injection: {target} ({why})",
             "take out what you have pasted and not read",
         ),

@@ -1,7 +1,7 @@
 """Guard: invisible or confusable characters, with which a person reviews something else than what runs."""
 
 from trotline.domain.effects import Certainty
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, DENY, HIGH, PASS, WARN, Filter, GuardRule, build_guard
 
 _HIDING = frozenset({"tag-characters", "bidi-control", "concealed-text"})
 """Findings that have no legitimate use in a command."""
@@ -16,7 +16,7 @@ GUARD = build_guard(
     {
         "hidden in a command": GuardRule(
             Filter("content: invisible", sources={"command", "name"}, targets=_HIDING),
-            (ASK, DENY, DENY),
+            HIGH,
             "what would be done is not what is shown: {target} in the {source}",
             _SEE,
         ),

@@ -1,6 +1,6 @@
 """Guard: workloads and data in Kubernetes clusters."""
 
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "kubernetes",
@@ -8,46 +8,40 @@ GUARD = build_guard(
     {
         "whole": GuardRule(
             Filter("kube: delete|delete inside", recursive=True),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target}: this takes everything in it, also data that nobody gets back",
             "name the one object that you mean, and look with `--dry-run=server` first",
         ),
         "all stopped": GuardRule(
             Filter("kube: scale", sources={"all"}, recursive=True),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target}: nothing of it would run any more, in the whole namespace",
             "name the one that you mean",
         ),
-        "let out": GuardRule(
-            Filter("kube: privileged"), (ASK, DENY, DENY), "{target}: this gives a container the node it runs on"
-        ),
-        "grants": GuardRule(
-            Filter("kube: grant"), (ASK, DENY, DENY), "{target}: this changes who may do what in the cluster"
-        ),
+        "let out": GuardRule(Filter("kube: privileged"), HIGH, "{target}: this gives a container the node it runs on"),
+        "grants": GuardRule(Filter("kube: grant"), HIGH, "{target}: this changes who may do what in the cluster"),
         # Many clusters need such a file, and writing it does not apply it.
         "written": GuardRule(
             Filter("kube: manifest"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target}: whoever applies this gives away the node or the cluster",
             "ask for no more than the container needs",
         ),
         "foreign": GuardRule(
-            Filter("kube: foreign"), (PASS, ASK, DENY), "what {target} holds now would run in the cluster, unseen"
+            Filter("kube: foreign"), MEDIUM, "what {target} holds now would run in the cluster, unseen"
         ),
         "unseen": GuardRule(
             Filter("kube: unseen"),
-            (PASS, PASS, ASK),
+            LOW,
             "{target} would be applied to the cluster, and cannot be looked at before",
             "write it into a file first",
         ),
-        "deletes": GuardRule(
-            Filter("kube: delete|delete inside"), (PASS, ASK, DENY), "{target} would be deleted in the cluster"
-        ),
+        "deletes": GuardRule(Filter("kube: delete|delete inside"), MEDIUM, "{target} would be deleted in the cluster"),
         "stops": GuardRule(
             Filter("kube: admin|config|cordon|drain|edit|patch|replace|rollout|scale"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{verb} {target}: what runs in the cluster would stop, move or change at once",
         ),
-        "changes": GuardRule(Filter("kube: change|write inside"), (PASS, PASS, ASK), "{target} changes the cluster"),
+        "changes": GuardRule(Filter("kube: change|write inside"), LOW, "{target} changes the cluster"),
     },
 )

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _PROTECTORS = (
     "audit syslog journald falco apparmor selinux firewall ufw clamav clamd crowdstrike sentinel osquery fail2ban"
@@ -46,78 +46,60 @@ GUARD = build_guard(
     "the machine itself: power, services, users, kernel, protection",
     {
         "power": GuardRule(
-            Filter("system: power"), (ASK, DENY, DENY), "the machine would be stopped or started otherwise: {target}"
+            Filter("system: power"), HIGH, "the machine would be stopped or started otherwise: {target}"
         ),
         "protection off": GuardRule(
             Filter("system: protection off"),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "what protects this machine would be switched off: {target}",
             "ask the person to decide that",
         ),
         "signatures off": GuardRule(
             Filter("system: signatures off"),
-            (ASK, DENY, DENY),
+            HIGH,
             "scripts that nobody has signed would run on this machine from now on",
             "lift it for one process: `-Scope Process`",
         ),
         "protector stopped": GuardRule(
-            Filter("system: stop service", when=_targets_protector),
-            (DENY, DENY, DENY),
-            "{target} watches over this machine",
+            Filter("system: stop service", when=_targets_protector), CRITICAL, "{target} watches over this machine"
         ),
-        "users": GuardRule(
-            Filter("system: users"), (ASK, DENY, DENY), "who may use this machine would change: {target}"
-        ),
-        "kernel": GuardRule(
-            Filter("system: kernel"), (ASK, DENY, DENY), "code would be loaded into the kernel: {target}"
-        ),
+        "users": GuardRule(Filter("system: users"), HIGH, "who may use this machine would change: {target}"),
+        "kernel": GuardRule(Filter("system: kernel"), HIGH, "code would be loaded into the kernel: {target}"),
         "kernel weakened": GuardRule(
-            Filter("system: kernel setting", when=_weakens_kernel), (ASK, DENY, DENY), "{target} protects this machine"
+            Filter("system: kernel setting", when=_weakens_kernel), HIGH, "{target} protects this machine"
         ),
         "kernel setting": GuardRule(
             Filter("system: kernel setting"), (PASS, DENY, DENY), "a setting of the kernel would change: {target}"
         ),
-        "capabilities": GuardRule(
-            Filter("system: capabilities"), (ASK, DENY, DENY), "a program would get rights of root: {target}"
-        ),
-        "mounted over": GuardRule(Filter("system: mount over"), (ASK, DENY, DENY), "{path} would show something else"),
+        "capabilities": GuardRule(Filter("system: capabilities"), HIGH, "a program would get rights of root: {target}"),
+        "mounted over": GuardRule(Filter("system: mount over"), HIGH, "{path} would show something else"),
         "taken away": GuardRule(
             Filter("system: unmount", locations={Location.ROOT, Location.SYSTEM, Location.HOME}),
-            (ASK, DENY, DENY),
+            HIGH,
             "programs that run now need {path}, and would lose it",
         ),
-        "mount": GuardRule(
-            Filter("system: mount|unmount"), (PASS, ASK, DENY), "{target} would be mounted or unmounted"
-        ),
+        "mount": GuardRule(Filter("system: mount|unmount"), MEDIUM, "{target} would be mounted or unmounted"),
         "key removed": GuardRule(
-            Filter("system: remove key"), (ASK, DENY, DENY), "{target} would be removed, and nobody gets it back"
+            Filter("system: remove key"), HIGH, "{target} would be removed, and nobody gets it back"
         ),
-        "network": GuardRule(
-            Filter("system: network"), (ASK, DENY, DENY), "how this machine reaches others would change: {target}"
-        ),
+        "network": GuardRule(Filter("system: network"), HIGH, "how this machine reaches others would change: {target}"),
         "service stopped": GuardRule(
             Filter("system: stop service"), (PASS, DENY, DENY), "{target} would be stopped", "ask who uses it"
         ),
-        "bus": GuardRule(
-            Filter("system: bus"), (PASS, ASK, DENY), "a service of the system would be told to act: {target}"
-        ),
-        "clock": GuardRule(Filter("system: clock"), (PASS, ASK, DENY), "the clock of this machine would change"),
-        "settings": GuardRule(
-            Filter("system: settings"), (PASS, ASK, DENY), "settings of this machine would change: {target}"
-        ),
-        "service started": GuardRule(
-            Filter("system: start service"), (PASS, PASS, ASK), "{target} would be started anew"
-        ),
+        "bus": GuardRule(Filter("system: bus"), MEDIUM, "a service of the system would be told to act: {target}"),
+        "clock": GuardRule(Filter("system: clock"), MEDIUM, "the clock of this machine would change"),
+        "settings": GuardRule(Filter("system: settings"), MEDIUM, "settings of this machine would change: {target}"),
+        "service started": GuardRule(Filter("system: start service"), LOW, "{target} would be started anew"),
         "raw memory": GuardRule(
-            Filter("read: *", when=_is_raw_memory), (ASK, DENY, DENY), "{path} shows what other programs keep in memory"
+            Filter("read: *", when=_is_raw_memory), HIGH, "{path} shows what other programs keep in memory"
         ),
         "raw disk": GuardRule(
             Filter("read: *", locations={Location.DEVICE}, when=_reads_content),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} shows every file of every user",
         ),
         "memory": GuardRule(
-            Filter("read: memory"), (PASS, ASK, DENY), "the memory of process {target} would be read, secrets among it"
+            Filter("read: memory"), MEDIUM, "the memory of process {target} would be read, secrets among it"
         ),
     },
 )

@@ -1,7 +1,7 @@
 """Guard: text that is run although the command does not show it."""
 
 from trotline.domain.effects import Certainty
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, DENY, HIGH, LOW, MEDIUM, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "opaque",
@@ -15,31 +15,29 @@ GUARD = build_guard(
         ),
         "not closed": GuardRule(
             Filter("execute: *", sources={"unclosed"}, certainty=Certainty.OPAQUE),
-            (PASS, PASS, ASK),
+            LOW,
             "{why}; it was read as if it were closed",
         ),
         "text": GuardRule(
             Filter("execute: *", sources={"text"}, certainty=Certainty.OPAQUE),
-            (ASK, DENY, DENY),
+            HIGH,
             "a text is run that is not in the line: {why}",
             "write the command itself",
         ),
         "program": GuardRule(
             Filter("execute: *", sources={"name"}, certainty=Certainty.OPAQUE),
-            (ASK, DENY, DENY),
+            HIGH,
             "which program is run is not in the line: {why}",
             "name the program",
         ),
         # Programs that print commands for a shell (ssh-agent, direnv) are known; standard trusts other local programs.
         "output": GuardRule(
             Filter("execute: *", sources={"output"}, certainty=Certainty.OPAQUE),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "what a program prints is run: {why}",
         ),
         "other": GuardRule(
-            Filter("execute: *", certainty=Certainty.OPAQUE),
-            (PASS, ASK, DENY),
-            "what is run here is not in the line: {why}",
+            Filter("execute: *", certainty=Certainty.OPAQUE), MEDIUM, "what is run here is not in the line: {why}"
         ),
     },
 )

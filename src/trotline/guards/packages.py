@@ -2,7 +2,21 @@
 
 from trotline.analysis.packages.malware_reports import MALICIOUS, PERHAPS, UNREADABLE
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardContext, GuardRule, Predicate, build_guard
+from trotline.guards.guard import (
+    ASK,
+    CRITICAL,
+    DENY,
+    HIGH,
+    LOW,
+    MEDIUM,
+    PASS,
+    WARN,
+    Filter,
+    GuardContext,
+    GuardRule,
+    Predicate,
+    build_guard,
+)
 
 _LANGUAGES = ("pkg:pypi/", "pkg:npm/", "pkg:gem/", "pkg:cargo/")
 _LOCK_FILES = frozenset(
@@ -57,13 +71,13 @@ GUARD = build_guard(
     {
         "lock file": GuardRule(
             Filter("write: *", when=_is_lock_file),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} says which code an install brings, and by which hash it is known",
             "let the package manager write it",
         ),
         "malicious": GuardRule(
             Filter("install: *", when=_is_reported_as(MALICIOUS)),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{package} must not be installed: {why}",
             "look for the package that was meant; if it is in the project already, tell the person at once",
         ),
@@ -74,25 +88,23 @@ GUARD = build_guard(
             "name a version that is not among them",
         ),
         "list damaged": GuardRule(
-            Filter("install: *", when=_is_reported_as(UNREADABLE)),
-            (ASK, DENY, DENY),
-            "{package} cannot be looked up: {why}",
+            Filter("install: *", when=_is_reported_as(UNREADABLE)), HIGH, "{package} cannot be looked up: {why}"
         ),
         "mistaken name": GuardRule(
             Filter("install: fetch-and-run|install", when=_resembles_another),
-            (ASK, DENY, DENY),
+            HIGH,
             "{package} is perhaps not what was meant: {why}",
             "look the name up, and spell it as the registry does",
         ),
         "unverified": GuardRule(
             Filter("install: unverified"),
-            (ASK, DENY, DENY),
+            HIGH,
             "nobody would check any more who made the packages ({target})",
             "leave the checks on",
         ),
         "other source": GuardRule(
             Filter("install: source", when=_has_host),
-            (ASK, DENY, DENY),
+            HIGH,
             "packages would come from {host} from now on",
             "give the address once, for the package that needs it",
         ),
@@ -101,13 +113,13 @@ GUARD = build_guard(
         ),
         "address": GuardRule(
             Filter("install: fetch-and-run|install", sources={"url"}),
-            (ASK, DENY, DENY),
+            HIGH,
             "a package would be installed straight from {host}: no registry has seen it",
             "install it from the registry by its name and version",
         ),
         "repository": GuardRule(
             Filter("install: fetch-and-run|install", sources={"git"}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "code would be installed straight from a repository: {package}",
             "install a release from the registry, or name the commit in the project's files",
         ),
@@ -118,35 +130,35 @@ GUARD = build_guard(
         ),
         "system package removed": GuardRule(
             Filter("install: remove", targets={"system"}),
-            (ASK, DENY, DENY),
+            HIGH,
             "{package} would be removed from the machine, with what needs it",
         ),
-        "removed": GuardRule(Filter("install: remove"), (PASS, ASK, DENY), "{package} would be removed"),
+        "removed": GuardRule(Filter("install: remove"), MEDIUM, "{package} would be removed"),
         "as root": GuardRule(
             Filter("install: install", when=_is_installed_as_root),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{package} would be installed with the rights of root",
         ),
         "system package": GuardRule(
-            Filter("install: install", targets={"system"}), (PASS, ASK, DENY), "this machine would get {package}"
+            Filter("install: install", targets={"system"}), MEDIUM, "this machine would get {package}"
         ),
         "extension from a file": GuardRule(
             Filter("install: install", sources={"path"}, targets={"user"}, when=_is_extension),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} is code that the editor would run; no registry has seen it",
             "install it from the registry by its name",
         ),
         "forced versions": GuardRule(
-            Filter("install: unlock"), (PASS, ASK, DENY), "versions would change beyond what the project allows"
+            Filter("install: unlock"), MEDIUM, "versions would change beyond what the project allows"
         ),
         "for the person": GuardRule(
-            Filter("install: install", targets={"user"}), (PASS, PASS, ASK), "{package} would be there in all projects"
+            Filter("install: install", targets={"user"}), LOW, "{package} would be there in all projects"
         ),
         "unknown package": GuardRule(
-            Filter("install: *", when=_is_unknown), (PASS, PASS, ASK), "what would be installed is not known: {why}"
+            Filter("install: *", when=_is_unknown), LOW, "what would be installed is not known: {why}"
         ),
         "new package": GuardRule(
-            Filter("install: fetch-and-run|install", when=_has_name), (PASS, PASS, ASK), "{package} would be installed"
+            Filter("install: fetch-and-run|install", when=_has_name), LOW, "{package} would be installed"
         ),
         "setting": GuardRule(Filter("install: clean-cache|setting"), (PASS, PASS, WARN), "{target} would be changed"),
     },

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
 
 _MACHINE = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.DEVICE}
 
@@ -31,18 +31,16 @@ GUARD = build_guard(
     {
         "system": GuardRule(
             Filter("permissions: *", locations=_MACHINE, when=_changes_machine),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} would get another mode or owner",
             "name one file in the workspace",
         ),
         "set user id": GuardRule(
-            Filter("permissions: chmod", when=_sets_user_id),
-            (DENY, DENY, DENY),
-            "{path} would run with the rights of its owner",
+            Filter("permissions: chmod", when=_sets_user_id), CRITICAL, "{path} would run with the rights of its owner"
         ),
         "everybody, everywhere": GuardRule(
             Filter("permissions: chmod", recursive=True, when=_opens_to_everybody),
-            (ASK, DENY, DENY),
+            HIGH,
             "everybody could write below {path}",
             "give u+rw",
         ),
@@ -56,7 +54,7 @@ GUARD = build_guard(
             Filter(
                 "permissions: *", recursive=True, locations={Location.PERSONAL, Location.ELSEWHERE, Location.UNKNOWN}
             ),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "everything below {path} would get another mode or owner",
         ),
     },

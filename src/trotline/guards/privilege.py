@@ -1,15 +1,13 @@
 """Guard: rights of another user, above all of root."""
 
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, HIGH, PASS, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "privilege",
     "rights of another user",
     {
         "shell": GuardRule(
-            Filter("privilege: shell|su"),
-            (ASK, DENY, DENY),
-            "a shell with the rights of {target}: what is typed there nobody sees",
+            Filter("privilege: shell|su"), HIGH, "a shell with the rights of {target}: what is typed there nobody sees"
         ),
         # Other guards evaluate the command itself; `sudo` alone is a matter of taste.
         "command": GuardRule(

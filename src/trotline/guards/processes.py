@@ -1,7 +1,7 @@
 """Guard: processes that are ended all at once, and fork bombs."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, GuardRule, build_guard
 from trotline.guards.machine import is_protector
 
 _FORCED_SIGNALS = frozenset({"9", "KILL", "STOP", "19", "TSTP", "20", "17", "CONT", "18"})
@@ -29,40 +29,38 @@ GUARD = build_guard(
     {
         "fork bomb": GuardRule(
             Filter("process: fork bomb"),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{target} starts itself again and again until the machine stops",
             mandatory=True,
         ),
-        "endless": GuardRule(Filter("process: endless"), (PASS, ASK, DENY), "{target} calls itself without end"),
+        "endless": GuardRule(Filter("process: endless"), MEDIUM, "{target} calls itself without end"),
         "everything": GuardRule(
             Filter("process: *", when=_ends_everything),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "every process would be ended: {target}",
             "name the one process that you started",
             mandatory=True,
         ),
         "by a pattern that fits all": GuardRule(
-            Filter("process: kill by name", when=_matches_every_process),
-            (DENY, DENY, DENY),
-            "{target} fits every process",
+            Filter("process: kill by name", when=_matches_every_process), CRITICAL, "{target} fits every process"
         ),
         "protector": GuardRule(
-            Filter("process: *", when=_ends_protector), (DENY, DENY, DENY), "{target} watches over this machine"
+            Filter("process: *", when=_ends_protector), CRITICAL, "{target} watches over this machine"
         ),
         "elsewhere": GuardRule(
             Filter("process: processes|start elsewhere"),
-            (ASK, DENY, DENY),
+            HIGH,
             "a process would be started or ended by the system: {target}",
         ),
         "by name": GuardRule(
             Filter("process: kill by name"),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "every process named {target} would be ended",
             "end it by its number",
         ),
         "by force": GuardRule(
             Filter("process: kill", sources=_FORCED_SIGNALS, when=_is_not_job),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "process {target} would be stopped without a chance to clean up",
         ),
     },

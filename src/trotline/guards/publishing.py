@@ -1,6 +1,6 @@
 """Guard: releases that everybody gets and that cannot be withdrawn completely."""
 
-from trotline.guards.guard import ASK, DENY, WARN, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, DENY, HIGH, WARN, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "publishing",
@@ -8,7 +8,7 @@ GUARD = build_guard(
     {
         "withdrawn": GuardRule(
             Filter("publish: unpublish"),
-            (ASK, DENY, DENY),
+            HIGH,
             "what others already use would change or go away: {target} ({source})",
             "leave this to the person who releases",
         ),

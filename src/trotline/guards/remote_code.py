@@ -2,7 +2,7 @@
 
 from trotline.analysis.service_verbs import INDIRECT_DOWNLOAD
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, Predicate, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, GuardRule, Predicate, build_guard
 
 _NETWORK_KINDS = frozenset({"connect", "send", "fetch"})
 _PROGRAM_SUFFIXES = (".bat", ".cmd", ".dll", ".exe", ".hta", ".msi", ".ps1", ".scr", ".vbs")
@@ -29,38 +29,36 @@ GUARD = build_guard(
     {
         "from the network": GuardRule(
             Filter("execute: *", when=_comes_from("network")),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "what comes from another machine would be run unseen",
             "save it to a file, read it, and ask the person to run it; or install a named version from a registry",
             mandatory=True,
         ),
         "from another machine, through a pipe": GuardRule(
             Filter("execute: *", when=_reads_network_pipe),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "a shell would obey what another machine writes into {path}",
             mandatory=True,
         ),
         "decoded": GuardRule(
             Filter("execute: *", when=_comes_from("decoded")),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "text that was hidden by an encoding would be run",
             "write the command itself",
         ),
         "unpacked": GuardRule(
             Filter("execute: *", when=_comes_from("unpacked")),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} was fetched and unpacked just now, and nobody has seen it",
             "look at what was unpacked before it is run",
         ),
         "from the clipboard": GuardRule(
-            Filter("execute: *", when=_comes_from("clipboard")),
-            (ASK, DENY, DENY),
-            "whatever is in the clipboard would be run",
+            Filter("execute: *", when=_comes_from("clipboard")), HIGH, "whatever is in the clipboard would be run"
         ),
         # Legitimate downloads use a download program.
         "by the side door": GuardRule(
             Filter(f"write: {INDIRECT_DOWNLOAD}", when=_is_program),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{path} would be fetched by a program that is not there for that, as those do who hide it",
             "fetch it with curl, and show the person where it comes from",
         ),

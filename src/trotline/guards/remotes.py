@@ -1,7 +1,7 @@
 """Guard: shared repositories: work that others lose, and code that is pushed elsewhere."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
 from trotline.guards.history import is_main_branch
 
 
@@ -29,59 +29,53 @@ GUARD = build_guard(
     {
         "another repository": GuardRule(
             Filter("send: git push"),
-            (ASK, DENY, DENY),
+            HIGH,
             "the repository would be pushed to {host}, which is none of its remotes by name",
             "push to a remote that the repository has",
         ),
         "a remote of this line": GuardRule(
             Filter("git: push", when=_pushes_to_new_remote),
-            (ASK, DENY, DENY),
+            HIGH,
             "the repository would be pushed to a remote that this very line sets up: {target}",
             "push to a remote that the repository has",
         ),
         # The push fails if others have pushed; only the pusher's own commits are replaced, and the reflog has them.
         "overwritten with a lease": GuardRule(
             Filter("git: overwrite-remote", sources={"lease"}),
-            (PASS, PASS, ASK),
+            LOW,
             "{target} would be overwritten, if nobody has pushed since",
         ),
         "overwritten": GuardRule(
             Filter("git: overwrite-remote"),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be overwritten, with whatever others have pushed there",
             "git push --force-with-lease stops if somebody else has pushed",
         ),
         # Unlike one named branch, this deletes whatever others have pushed.
         "all branches": GuardRule(
             Filter("git: delete-remote", sources={"all"}),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} would be deleted there",
             "git push --dry-run shows which",
         ),
         "main branch deleted": GuardRule(
             Filter("git: delete-remote", when=_deletes_main_branch),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target}: everybody's work stands on this branch, and it would be deleted for everybody",
             "let the person do this where the repository is kept",
         ),
-        "branch": GuardRule(Filter("git: delete-remote"), (PASS, ASK, DENY), "{target} would be deleted for everybody"),
+        "branch": GuardRule(Filter("git: delete-remote"), MEDIUM, "{target} would be deleted for everybody"),
         "redirected": GuardRule(
             Filter("git: redirect"),
-            (ASK, DENY, DENY),
+            HIGH,
             "what git sends to {target} would go through {host}",
             "leave git's addresses as they are",
         ),
-        "unverified": GuardRule(
-            Filter("git: unverified"), (ASK, DENY, DENY), "git would no longer look who answers ({target})"
-        ),
-        "other address": GuardRule(
-            Filter("git: remote-set-url"), (PASS, ASK, DENY), "the remote {target} would mean {source}"
-        ),
-        "new remote": GuardRule(
-            Filter("git: remote-add|remote-remove"), (PASS, PASS, ASK), "the remotes would change: {target}"
-        ),
+        "unverified": GuardRule(Filter("git: unverified"), HIGH, "git would no longer look who answers ({target})"),
+        "other address": GuardRule(Filter("git: remote-set-url"), MEDIUM, "the remote {target} would mean {source}"),
+        "new remote": GuardRule(Filter("git: remote-add|remote-remove"), LOW, "the remotes would change: {target}"),
         "main branch": GuardRule(
-            Filter("git: push", when=_pushes_main_branch), (PASS, PASS, ASK), "this pushes straight to {source}"
+            Filter("git: push", when=_pushes_main_branch), LOW, "this pushes straight to {source}"
         ),
     },
 )

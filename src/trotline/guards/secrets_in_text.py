@@ -4,7 +4,7 @@ import posixpath
 
 from trotline.analysis.secret_files import classify_secret_file, is_dotenv
 from trotline.domain.effects import Certainty, Effect
-from trotline.guards.guard import ASK, DENY, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import ASK, CRITICAL, DENY, HIGH, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
 
 _TEST_DIRECTORIES = frozenset(
     "test tests testing testdata __tests__ spec specs fixture fixtures __fixtures__ example examples sample samples"
@@ -36,7 +36,7 @@ GUARD = build_guard(
     {
         "prompt": GuardRule(
             Filter("content: secrets", sources={"prompt"}, certainty=Certainty.KNOWN),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "the prompt holds a secret: {target} ({why})",
             _REDACT,
         ),
@@ -54,7 +54,7 @@ GUARD = build_guard(
         ),
         "file that is read": GuardRule(
             Filter("content: secrets", sources={"read"}, certainty=Certainty.KNOWN),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{path} holds a secret: {target} ({why}); what an agent reads goes to a model",
             "ask the person to put the value somewhere else, or to tell you what you need to know about the file",
         ),
@@ -84,7 +84,7 @@ GUARD = build_guard(
         ),
         "call of a server": GuardRule(
             Filter("content: secrets", sources={"arguments"}, certainty=Certainty.KNOWN),
-            (ASK, DENY, DENY),
+            HIGH,
             "a secret would be given to a tool: {target}",
             "let the server read it where it is kept",
         ),
@@ -106,7 +106,7 @@ GUARD = build_guard(
         ),
         "output": GuardRule(
             Filter("content: secrets", sources={"output"}, certainty=Certainty.KNOWN),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "what the tool gave back holds a secret: {target}",
             "Do not repeat it, do not write it anywhere, and tell the person that it was shown",
         ),

@@ -1,7 +1,7 @@
 """Guard: secrets in a secret manager that are shown, changed or deleted."""
 
 from trotline.analysis.secret_files import MANAGER_SOURCE
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import HIGH, MEDIUM, Filter, GuardRule, build_guard
 
 GUARD = build_guard(
     "secrets_managers",
@@ -9,18 +9,18 @@ GUARD = build_guard(
     {
         "shows": GuardRule(
             Filter("read: secret", sources={MANAGER_SOURCE}),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "`{target}` prints a secret, which then stands in the conversation",
             "let the program that needs it fetch it, for example with the keeper's own `run`",
         ),
         "deletes": GuardRule(
             Filter("secrets: destroy"),
-            (ASK, DENY, DENY),
+            HIGH,
             "`{target}` deletes secrets or the rules about them; programs that need them stop working",
             "a person should do this",
         ),
         "changes": GuardRule(
-            Filter("secrets: change|grant|stop"), (PASS, ASK, DENY), "`{target}` changes secrets that programs rely on"
+            Filter("secrets: change|grant|stop"), MEDIUM, "`{target}` changes secrets that programs rely on"
         ),
     },
 )

@@ -1,7 +1,7 @@
 """Guard: actions that are harmless alone, but not after earlier ones of the same conversation."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, WARN, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import ASK, CRITICAL, DENY, HIGH, WARN, Filter, GuardContext, GuardRule, build_guard
 
 _LOCAL = ("localhost", "127.", "[::1]", "::1", "0.0.0.0")  # noqa: S104 - an address to recognise
 
@@ -33,13 +33,13 @@ GUARD = build_guard(
                 "|send|sql|system|write: *",
                 when=_was_refused,
             ),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "this was refused before in this conversation",
             "ask the person",
         ),
         "secret, then send": GuardRule(
             Filter("send: *", when=_follows_secret),
-            (ASK, DENY, DENY),
+            HIGH,
             "a secret was read in this conversation, and now something is sent to {host}",
         ),
         "injection, then send": GuardRule(
@@ -50,7 +50,7 @@ GUARD = build_guard(
         ),
         "written after a refusal, then run": GuardRule(
             Filter("execute: *", when=_was_written_after_refusal),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} was written after something had been refused, and nobody has looked into it",
             "show the person what the file does",
         ),

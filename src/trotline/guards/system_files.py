@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, LOW, Filter, GuardContext, GuardRule, build_guard
 
 _KERNEL = ("/proc/", "/sys/", "/boot/")
 _HARMLESS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/std", "/dev/fd/", "/dev/shm/", "/dev/pts/")  # noqa: S108 - names to recognise
@@ -21,19 +21,17 @@ GUARD = build_guard(
     "files of the system and of others, written by an agent",
     {
         "kernel": GuardRule(
-            Filter("link|write: *", when=_is_kernel_file),
-            (DENY, DENY, DENY),
-            "{path} changes the machine while it runs",
+            Filter("link|write: *", when=_is_kernel_file), CRITICAL, "{path} changes the machine while it runs"
         ),
         "system": GuardRule(
             Filter("link|write: *", locations={Location.SYSTEM, Location.ROOT}, when=_is_harmful),
-            (ASK, DENY, DENY),
+            HIGH,
             "{path} belongs to the system",
             "write into the workspace",
         ),
         "outside": GuardRule(
             Filter("link|write: *", locations={Location.ELSEWHERE}),
-            (PASS, PASS, ASK),
+            LOW,
             "{path} is outside the workspace",
             "write into the workspace",
         ),

@@ -3,7 +3,7 @@
 import posixpath
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, GuardRule, build_guard
 
 _HISTORY_FILES = frozenset(
     ".bash_history .zsh_history .history .sh_history .python_history .node_repl_history .mysql_history .psql_history"
@@ -37,23 +37,21 @@ GUARD = build_guard(
     "histories and logs that tell what was done",
     {
         "erased": GuardRule(
-            Filter("system: erase log"), (DENY, DENY, DENY), "{target} would be erased", "leave it to the person"
+            Filter("system: erase log"), CRITICAL, "{target} would be erased", "leave it to the person"
         ),
         "history changed": GuardRule(
-            Filter("delete|link|write: *", when=_is_shell_history), (DENY, DENY, DENY), "{path} tells what was done"
+            Filter("delete|link|write: *", when=_is_shell_history), CRITICAL, "{path} tells what was done"
         ),
         "log deleted": GuardRule(
-            Filter("delete|write: *", when=_deletes_log),
-            (DENY, DENY, DENY),
-            "{path} tells what was done on this machine",
+            Filter("delete|write: *", when=_deletes_log), CRITICAL, "{path} tells what was done on this machine"
         ),
         "switched off": GuardRule(
             Filter("environment: *", targets=_SWITCHES, when=_disables_history),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} decides whether the shell remembers what was done",
         ),
         "history read": GuardRule(
-            Filter("read: *", when=_reads_history), (PASS, ASK, DENY), "what people typed often holds secrets"
+            Filter("read: *", when=_reads_history), MEDIUM, "what people typed often holds secrets"
         ),
     },
 )

@@ -5,7 +5,18 @@ from trotline.analysis.programs.environment_variables import PROMPT_VARIABLES
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import ASK, DENY, PASS, Filter, GuardContext, GuardRule, Predicate, build_guard
+from trotline.guards.guard import (
+    CRITICAL,
+    DENY,
+    HIGH,
+    MEDIUM,
+    PASS,
+    Filter,
+    GuardContext,
+    GuardRule,
+    Predicate,
+    build_guard,
+)
 
 _SECRET_NAME = lazy_regex(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
 _SETTINGS_LOCATIONS = frozenset(
@@ -99,34 +110,34 @@ GUARD = build_guard(
         ),
         "code loaded": GuardRule(
             Filter("environment: loader", when=_loads_code),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} loads code into every program that is started",
         ),
         "guard's": GuardRule(
             Filter("environment: *", when=_starts_with("TROTLINE_")),
-            (DENY, DENY, DENY),
+            CRITICAL,
             "{target} is a variable of the guard, which obeys none",
             mandatory=True,
         ),
         "another guard's": GuardRule(
             Filter("environment: *", when=_starts_with(*_OTHER_GUARDS)),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} is a variable of another guard that people run beside this one",
             "leave it alone",
         ),
         "place moved": GuardRule(
             Filter("environment: set|unset", targets=_SETTINGS_LOCATIONS),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} decides where programs look for their settings",
         ),
         "start of shells": GuardRule(
             Filter("environment: *", targets=_SHELL_START, when=_runs_at_shell_start),
-            (ASK, DENY, DENY),
+            HIGH,
             "{target} is run by every shell that starts",
         ),
         "search path": GuardRule(
             Filter("environment: *", when=_changes_search_path),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} would be {source}: what is run or loaded then may be anybody's",
         ),
         "command in a variable": GuardRule(
@@ -136,13 +147,13 @@ GUARD = build_guard(
         ),
         "agent's": GuardRule(
             Filter("environment: *", when=_starts_with(*_AGENTS)),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} tells programs that an agent runs them",
             "leave it alone",
         ),
         "no verification": GuardRule(
             Filter("environment: *", when=_disables_verification),
-            (PASS, ASK, DENY),
+            MEDIUM,
             "{target} switches off the check of who answers, or of what comes",
         ),
     },

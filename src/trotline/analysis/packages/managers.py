@@ -309,10 +309,7 @@ _SYSTEM_MANAGERS = {
     ),
     "dnf": _DNF,
     "flatpak": PackageManager(
-        "flatpak",
-        "install: install update; remove: uninstall remove; source: remote-add",
-        "arch",
-        scope="system",
+        "flatpak", "install: install update; remove: uninstall remove; source: remote-add", "arch", scope="system"
     ),
     "snap": PackageManager(
         "snap", "install: install refresh; remove: remove; run: run", "channel revision", scope="system"

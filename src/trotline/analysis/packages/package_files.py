@@ -110,11 +110,7 @@ def _parse_pyproject(text: str) -> Iterator[PackageEntry]:
     for group in groups:
         yield from (PackageEntry("pypi", parse_request("pypi", line)) for line in group)
     poetry = _get_table(tool, "poetry")
-    tables = [
-        _get_table(poetry, "dependencies"),
-        _get_table(poetry, "dev-dependencies"),
-        _list_uv_locations(tool),
-    ]
+    tables = [_get_table(poetry, "dependencies"), _get_table(poetry, "dev-dependencies"), _list_uv_locations(tool)]
     tables += [
         _get_table(group, "dependencies") for group in _get_table(poetry, "group").values() if isinstance(group, dict)
     ]

@@ -20,10 +20,7 @@ from trotline.analysis.shell.streams import Stream
 _DRY_RUN_OPTIONS = ("dry-run", "simulate", "just-print", "no-act", "whatif", "download-only", "print-uris")
 _READ_ONLY_VERBS = frozenset("ls list get info show".split())
 
-_PLUGINS = {
-    "cargo": {"diesel": "diesel", "sqlx": "sqlx", "watch": "cargo-watch"},
-    "dotnet": {"ef": "dotnet-ef"},
-}
+_PLUGINS = {"cargo": {"diesel": "diesel", "sqlx": "sqlx", "watch": "cargo-watch"}, "dotnet": {"ef": "dotnet-ef"}}
 """Programs that extend a manager, by the verb that runs them."""
 
 _NODE_MANAGERS = frozenset({"bun", "pnpm", "yarn"})

@@ -397,9 +397,7 @@ _MACHINE_ROWS = {
     "vagrant": _build_machine_row("destroy", "halt|suspend|reload"),
     "vboxmanage": _build_machine_row("unregistervm|closemedium", "controlvm"),
     "virsh": _build_machine_row(
-        "destroy|undefine|vol-delete|vol-wipe|pool-delete|snapshot-delete|net-undefine",
-        "shutdown|reset",
-        "c connect",
+        "destroy|undefine|vol-delete|vol-wipe|pool-delete|snapshot-delete|net-undefine", "shutdown|reset", "c connect"
     ),
 }
 _MACHINES = expand_names(_MACHINE_ROWS)

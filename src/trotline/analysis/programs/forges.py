@@ -8,7 +8,6 @@ from trotline.analysis.shell.streams import SECRET_STREAM
 
 FORGES = {
     "gh": ServiceRow(
-        depth=3,
         valued="R repo hostname",
         destroys="repo archive; repo sync +force; release delete-asset",
         stops="auth logout; workflow disable; run cancel; ruleset delete; pr lock",
@@ -20,7 +19,6 @@ FORGES = {
         secrets="auth token|git-credential; auth status +show-token|t; config get +h|host; codespace ssh +config",
     ),
     "glab": ServiceRow(
-        depth=3,
         valued="R repo g group",
         reads="repo clone|archive; mr checkout; ci trace|artifact",
         stops="ci cancel; auth logout",
@@ -28,7 +26,7 @@ FORGES = {
         secrets="variable get|export; auth status +show-token|t; token create; config get",
     ),
     "hub": ServiceRow(depth=2, reads="clone|checkout|fetch|browse|ci-status; pr checkout|list"),
-    "tea": ServiceRow(depth=3, valued="r repo l login", reads="clone; pulls checkout"),
+    "tea": ServiceRow(valued="r repo l login", reads="clone; pulls checkout"),
 }
 
 _API_VALUED = "X method f F field raw-field input H header q jq t template p preview hostname cache".split()

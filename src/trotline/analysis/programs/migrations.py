@@ -29,7 +29,7 @@ _ROWS = {
         reads="status|history|validate|diff|snapshot|update-sql|update-count-sql|rollback-sql|rollback-count-sql|"
         "rollback-to-date-sql|future-rollback-sql",
     ),
-    "goose": ServiceRow(depth=3, destroys="reset", stops="down|redo|down-to", valued="dir table"),
+    "goose": ServiceRow(destroys="reset", stops="down|redo|down-to", valued="dir table"),
     "dbmate": ServiceRow(depth=1, destroys="drop", stops="rollback|down", valued="u url e env d migrations-dir"),
     "sqitch": ServiceRow(depth=1, stops="revert|rebase"),
     "migrate": ServiceRow(depth=2, destroys="drop|down", stops="force", valued="path database source"),
@@ -45,7 +45,7 @@ _ROWS = {
         valued="config",
     ),
     "django-admin manage.py": ServiceRow(
-        depth=3, destroys="flush|reset_db; migrate * zero", valued="settings pythonpath", reads="sqlflush"
+        destroys="flush|reset_db; migrate * zero", valued="settings pythonpath", reads="sqlflush"
     ),
     "artisan": ServiceRow(
         depth=1,
@@ -70,10 +70,7 @@ _ROWS = {
     ),
     "aerich": ServiceRow(depth=1, destroys="downgrade", valued="c config app", reads="heads|history"),
     "dotnet-ef": ServiceRow(
-        depth=3,
-        destroys="database drop",
-        stops="migrations remove; database update 0",
-        reads="dbcontext; migrations list",
+        destroys="database drop", stops="migrations remove; database update 0", reads="dbcontext; migrations list"
     ),
     "drush": ServiceRow(
         depth=1,

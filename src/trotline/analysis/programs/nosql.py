@@ -93,10 +93,7 @@ _MONGO_CALLS = tuple(
             r"\.\s*(?:shutdownServer|dropUser|dropRole|createUser|grantRolesToUser|setProfilingLevel|fsyncLock)\b",
             VerbKind.STOP,
         ),
-        (
-            r"\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\(",
-            VerbKind.STOP,
-        ),
+        (r"\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\(", VerbKind.STOP),
         (
             r"\.\s*(?:insert|update|replace|save|create|bulkWrite|deleteOne|findOneAnd|findAndModify|aggregate)\w*\s*\(",
             VerbKind.CHANGE,

@@ -38,7 +38,6 @@ STORES = {
         reads="ls|cat|du|head",
     ),
     "mc": ServiceRow(
-        depth=3,
         valued="C config-dir",
         destroys="rm|rb|mv|undo; mirror +remove; admin user disable; admin policy remove; ilm rm; version suspend; "
         "anonymous set",

@@ -65,9 +65,7 @@ _MACHINE = {
     "chsh": program(Act(_USERS, "~s|shell")),
     "dscl": program(
         Act(
-            _USERS,
-            "... create|delete|append|passwd|merge|change; +create|delete|append|passwd|merge|change",
-            "{words}",
+            _USERS, "... create|delete|append|passwd|merge|change; +create|delete|append|passwd|merge|change", "{words}"
         ),
         dry="",
         long_dash=True,

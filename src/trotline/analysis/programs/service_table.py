@@ -1,6 +1,6 @@
 """Programs of remote services, one row each: the place of the verb, and phrases that differ from its usual meaning.
 
-`verbs.py` knows the usual meaning: `delete` destroys, `list` reads. `phrases.py` explains the language of phrases.
+`service_verbs.py` knows the usual meaning: `delete` destroys, `list` reads. `phrases.py` explains the phrases.
 """
 
 from typing import NamedTuple
@@ -31,7 +31,7 @@ _GLOBAL_VALUED = (
     " namespace address token context config host url user password server org team app cluster"
 )
 
-_ROWS = {
+_CLOUD = {
     # Clouds
     "aws": ServiceRow(
         verb_index=1,
@@ -81,7 +81,7 @@ _ROWS = {
         depth=5, valued=_GLOBAL_VALUED, secrets="auth token; registry docker-config; databases connection"
     ),
     "linode-cli": ServiceRow(depth=4, secrets="lke kubeconfig-view"),
-    "hcloud": ServiceRow(depth=3, valued=_GLOBAL_VALUED, stops="server poweroff|shutdown"),
+    "hcloud": ServiceRow(valued=_GLOBAL_VALUED, stops="server poweroff|shutdown"),
     "oci": ServiceRow(depth=7, valued=_GLOBAL_VALUED, secrets="secrets secret-bundle get; iam auth-token create"),
     "ibmcloud": ServiceRow(depth=5, secrets="iam oauth-tokens"),
     "aliyun": ServiceRow(depth=2, verb_index=1, valued=_GLOBAL_VALUED, secrets="kms GetSecretValue"),
@@ -89,11 +89,9 @@ _ROWS = {
     "openstack": ServiceRow(depth=4, secrets="token issue"),
     "exo ovhcloud vultr-cli": ServiceRow(depth=4),
     "eksctl": ServiceRow(depth=2, valued=_GLOBAL_VALUED),
-    "amplify copilot": ServiceRow(depth=3, runs="svc exec"),
+    "amplify copilot": ServiceRow(runs="svc exec"),
     "eb": ServiceRow(depth=2, stops="abort|restart", changes="use"),
     "sam": ServiceRow(depth=2),
-    "cdk": ServiceRow(kind="infra", depth=2, valued="a app c context profile o output", reads="synth|synthesize|ls"),
-    "serverless sls": ServiceRow(kind="infra", depth=2),
     # Platforms
     "fly flyctl": ServiceRow(
         depth=4,
@@ -112,12 +110,10 @@ _ROWS = {
         runs="run",
         reads="pg:psql|pg:info",
     ),
-    "vercel": ServiceRow(
-        depth=3, secrets="env pull; env ls +decrypt", stops="rollback|promote", valued="token t scope S cwd"
-    ),
-    "netlify": ServiceRow(depth=3, secrets="env:get|env:list|env:clone", runs="dev:exec", valued="auth filter"),
-    "railway": ServiceRow(depth=3, destroys="down", secrets="variables; variable list", runs="run"),
-    "akamai render": ServiceRow(depth=3),
+    "vercel": ServiceRow(secrets="env pull; env ls +decrypt", stops="rollback|promote", valued="token t scope S cwd"),
+    "netlify": ServiceRow(secrets="env:get|env:list|env:clone", runs="dev:exec", valued="auth filter"),
+    "railway": ServiceRow(destroys="down", secrets="variables; variable list", runs="run"),
+    "akamai render": ServiceRow(),
     "wrangler": ServiceRow(depth=5, valued="c config env e cwd", stops="rollback", reads="dev|tail|types"),
     "firebase": ServiceRow(
         depth=2,
@@ -127,7 +123,6 @@ _ROWS = {
         secrets="functions:secrets:access|login:ci",
     ),
     "supabase": ServiceRow(
-        depth=3,
         destroys="db reset; db push +include-all; stop +no-backup",
         secrets="projects api-keys; secrets list",
         stops="stop",
@@ -141,240 +136,57 @@ _ROWS = {
     ),
     "fastly": ServiceRow(depth=4, valued="token t", destroys="purge", secrets="auth-token create; profile token"),
     # Forges and pipelines
-    "circleci": ServiceRow(depth=3, valued="host token"),
+    "circleci": ServiceRow(valued="host token"),
     "gitlab-runner": ServiceRow(depth=1),
-    "buildkite-agent": ServiceRow(depth=3, secrets="secret get"),
-    "bk": ServiceRow(depth=3),
+    "buildkite-agent": ServiceRow(secrets="secret get"),
+    "bk": ServiceRow(),
     "jenkins-cli": ServiceRow(
         depth=1,
         valued="s auth i user webSocket logger",
         destroys="quiet-down",
         stops="safe-shutdown|shutdown|safe-restart",
     ),
-    "argocd": ServiceRow(depth=3, valued=_GLOBAL_VALUED, destroys="app sync +prune", stops="app terminate-op|rollback"),
-    "flux": ServiceRow(depth=3, valued="n namespace context kubeconfig"),
-    "tkn": ServiceRow(depth=3, valued="n namespace c context"),
-    "drone": ServiceRow(depth=3, stops="build stop|kill"),
+    "argocd": ServiceRow(valued=_GLOBAL_VALUED, destroys="app sync +prune", stops="app terminate-op|rollback"),
+    "flux": ServiceRow(valued="n namespace context kubeconfig"),
+    "tkn": ServiceRow(valued="n namespace c context"),
+    "drone": ServiceRow(stops="build stop|kill"),
     "travis": ServiceRow(depth=2, secrets="token", destroys="cache +delete", valued="r repo"),
-    # Secrets
-    "vault": ServiceRow(
-        kind="secrets",
-        depth=3,
-        valued="namespace address token header",
-        destroys="kv destroy|delete; kv metadata delete; secrets disable; auth disable; audit disable; "
-        "lease revoke; token revoke; operator seal|rekey; operator raft remove-peer; namespace delete; "
-        "delete",
-        stops="secrets move; operator step-down|rotate",
-        changes="write|unwrap; kv put|patch|undelete|rollback; secrets enable",
-        secrets="read|unwrap; kv get; token create; print token; operator init|generate-root",
-        reads="login|status|version|list|path-help; operator members; kv list; kv metadata get; policy read; "
-        "token lookup",
-    ),
-    "bao": ServiceRow(
-        kind="secrets",
-        depth=3,
-        valued="namespace address token",
-        destroys="secrets disable; auth disable; operator seal; kv destroy",
-        secrets="read|unwrap; kv get; token create; operator init",
-        reads="policy read",
-    ),
-    "op": ServiceRow(
-        kind="secrets",
-        depth=3,
-        valued="account vault session config env-file",
-        secrets="read|inject; item get +reveal; item get +fields|otp; document get; item get +share-link",
-        runs="run",
-        reads="signin|update|completion; account add",
-    ),
-    "bws": ServiceRow(kind="secrets", depth=3, secrets="secret get|list", runs="run"),
-    "doppler": ServiceRow(
-        kind="secrets",
-        depth=3,
-        valued="p project c config t token scope command mount mount-format fallback",
-        secrets="secrets; secrets get|list|download; configs tokens create",
-        reads="configure|open|me|setup|login|update",
-        runs="run",
-    ),
-    "infisical": ServiceRow(
-        kind="secrets",
-        depth=3,
-        valued="env path projectId token",
-        secrets="secrets|export; secrets get; user get token",
-        runs="run",
-    ),
-    "chamber": ServiceRow(
-        kind="secrets",
-        depth=1,
-        secrets="read|export|env; history -x",
-        runs="exec",
-        valued="b backend",
-        reads="list|find",
-    ),
-    "sops": ServiceRow(
-        kind="secrets",
-        depth=1,
-        secrets="decrypt|exec-env|exec-file; +d; +decrypt; +extract",
-        reads="filestatus|encrypt|updatekeys",
-        changes="edit|rotate",
-    ),
-    "aws-vault": ServiceRow(
-        kind="secrets", depth=1, runs="exec", secrets="export", reads="list|login", valued="d duration region"
-    ),
-    "conjur": ServiceRow(kind="secrets", depth=3, secrets="variable get"),
-    "akeyless": ServiceRow(kind="secrets", depth=1, secrets="get-secret-value|get-dynamic-secret-value"),
-    "berglas": ServiceRow(kind="secrets", depth=1, secrets="access", runs="exec"),
     # Monitoring, flags, money, mail, identity
-    "apigee braintree datadog-ci flipt okta sendgrid square twilio": ServiceRow(depth=3),
-    "sentry-cli": ServiceRow(depth=3, valued="url auth-token o org p project"),
+    "apigee braintree datadog-ci flipt okta sendgrid square twilio": ServiceRow(),
+    "sentry-cli": ServiceRow(valued="url auth-token o org p project"),
     "newrelic": ServiceRow(depth=4, secrets="apiAccess apiAccessGetKey"),
     "pagerduty pd": ServiceRow(depth=2),
-    "grafana-cli": ServiceRow(
-        depth=3, valued="homepath config configOverrides pluginsDir", stops="admin reset-admin-password"
-    ),
+    "grafana-cli": ServiceRow(valued="homepath config configOverrides pluginsDir", stops="admin reset-admin-password"),
     "grafana": ServiceRow(depth=4),
-    "promtool": ServiceRow(depth=3, reads="check|query|test; tsdb analyze|list|dump"),
-    "amtool": ServiceRow(depth=3, stops="silence add|expire"),
+    "promtool": ServiceRow(reads="check|query|test; tsdb analyze|list|dump"),
+    "amtool": ServiceRow(stops="silence add|expire"),
     "logcli": ServiceRow(depth=1, reads="query|labels|series"),
     "splunk": ServiceRow(depth=2, destroys="clean"),
     "stripe": ServiceRow(
-        depth=3, valued="api-key p project-name", stops="payment_intents cancel", destroys="subscriptions cancel"
+        valued="api-key p project-name", stops="payment_intents cancel", destroys="subscriptions cancel"
     ),
-    "auth0": ServiceRow(depth=3, secrets="apps show +reveal-secrets|r"),
-    "apigeecli": ServiceRow(depth=3, valued="a account t token o org", secrets="token gen"),
+    "auth0": ServiceRow(secrets="apps show +reveal-secrets|r"),
+    "apigeecli": ServiceRow(valued="a account t token o org", secrets="token gen"),
     "kong": ServiceRow(depth=2, destroys="migrations reset", stops="quit|reload", reads="check|health"),
     "deck": ServiceRow(
-        depth=2,
-        destroys="sync|reset; gateway sync|reset",
-        reads="file|validate|diff|dump|ping; gateway diff|dump",
+        depth=2, destroys="sync|reset; gateway sync|reset", reads="file|validate|diff|dump|ping; gateway diff|dump"
     ),
-    "ldcli": ServiceRow(depth=3, valued="access-token base-uri o output"),
+    "ldcli": ServiceRow(valued="access-token base-uri o output"),
     "unleash": ServiceRow(depth=2, changes="features disable|enable"),
-    "algolia": ServiceRow(depth=3, valued="p profile application-id api-key"),
-    "wandb": ServiceRow(depth=3, valued="entity e project p"),
-    "mlflow": ServiceRow(depth=3, destroys="gc; db downgrade", reads="ui|server"),
-    "dvc": ServiceRow(kind="data", depth=2, destroys="gc|destroy|remove", changes="checkout|repro|pull|push|add"),
-    "huggingface-cli": ServiceRow(depth=3, destroys="repo delete; delete-cache; repo-files delete"),
-    "hf": ServiceRow(depth=3, destroys="repo delete; cache delete; repo-files delete"),
+    "algolia": ServiceRow(valued="p profile application-id api-key"),
+    "wandb": ServiceRow(valued="entity e project p"),
+    "mlflow": ServiceRow(destroys="gc; db downgrade", reads="ui|server"),
+    "huggingface-cli": ServiceRow(destroys="repo delete; delete-cache; repo-files delete"),
+    "hf": ServiceRow(destroys="repo delete; cache delete; repo-files delete"),
     "databricks": ServiceRow(
         depth=4, valued="profile p o output", secrets="secrets get-secret; auth token", destroys="fs rm"
     ),
     "confluent": ServiceRow(depth=5, valued="environment cluster", secrets="api-key create"),
     "temporal": ServiceRow(depth=4, valued="address n namespace", stops="workflow terminate|cancel"),
-    "airflow": ServiceRow(
-        kind="data",
-        depth=3,
-        destroys="db reset|clean; dags delete; tasks clear",
-        secrets="connections get|export; variables export",
-    ),
-    "consul": ServiceRow(
-        kind="data",
-        depth=3,
-        destroys="kv delete; leave|force-leave; snapshot restore",
-        stops="maint|lock",
-        secrets="acl bootstrap; acl token create",
-    ),
     "nomad": ServiceRow(
         depth=4, stops="job stop|revert; stop; node drain", destroys="system gc; job stop +purge; stop +purge"
     ),
-    "boundary": ServiceRow(depth=3, secrets="credentials read"),
-    # Stores and queues
-    "etcdctl": ServiceRow(
-        kind="data",
-        depth=2,
-        valued="endpoints cacert cert key user w write-out",
-        destroys="defrag|compact; snapshot restore",
-    ),
-    "kafka-topics": ServiceRow(kind="data", depth=0, verb_options="delete alter create list describe"),
-    "kafka-configs": ServiceRow(kind="data", depth=0, verb_options="delete-config alter add-config describe"),
-    "kafka-consumer-groups": ServiceRow(
-        kind="data", depth=0, verb_options="delete delete-offsets reset-offsets list describe"
-    ),
-    "kafka-acls": ServiceRow(kind="data", depth=0, verb_options="remove add list"),
-    "kafka-delete-records": ServiceRow(kind="data", depth=0, verb_options="offset-json-file"),
-    "kafka-streams-application-reset": ServiceRow(kind="data", depth=0, verb_options="application-id"),
-    "kafka-reassign-partitions": ServiceRow(kind="data", depth=0, verb_options="execute cancel verify generate"),
-    "kafka-leader-election": ServiceRow(kind="data", depth=0, verb_options="election-type"),
-    "kafka-storage": ServiceRow(kind="data", depth=1, destroys="format"),
-    "rpk": ServiceRow(kind="data", depth=3, valued="brokers X profile", stops="cluster maintenance enable"),
-    "kcat": ServiceRow(kind="data", depth=0, verb_options="P"),
-    "rabbitmqctl": ServiceRow(
-        kind="data",
-        depth=1,
-        valued="n node q p vhost t timeout",
-        stops="stop|stop_app|shutdown|hipe_compile",
-        destroys="force_reset|reset|forget_cluster_node",
-    ),
-    "rabbitmqadmin": ServiceRow(kind="data", depth=1, valued="H host P port u username p password V vhost c config"),
-    "nats": ServiceRow(
-        kind="data",
-        depth=3,
-        valued="s server user password creds context",
-        reads="bench|rtt|sub; kv ls; account info",
-        changes="pub|req",
-    ),
-    "pulsar-admin": ServiceRow(kind="data", depth=3, valued="admin-url"),
-    "cockroach": ServiceRow(kind="data", depth=2, destroys="node decommission; debug reset-quorum"),
-    "nodetool": ServiceRow(
-        kind="data",
-        depth=1,
-        valued="h host p port u pw",
-        destroys="clearsnapshot|removenode|decommission|assassinate|truncatehints",
-        stops="drain",
-    ),
-    "couchbase-cli": ServiceRow(kind="data", depth=1, destroys="bucket-flush|bucket-delete|server-eshell"),
-    "curator_cli": ServiceRow(kind="data", depth=1, destroys="delete_indices|delete_snapshots"),
-    "hdfs": ServiceRow(kind="data", depth=1, verb_options="rm rmr expunge rmdir deleteSnapshot skipTrash"),
-    "hadoop": ServiceRow(kind="data", depth=1, verb_options="rm rmr expunge rmdir"),
-    "hbase": ServiceRow(kind="data", depth=2),
-    "hasura": ServiceRow(
-        kind="data",
-        depth=3,
-        destroys="metadata clear; database drop",
-        stops="migrate apply +down",
-        changes="migrate apply",
-    ),
-    # Backups
-    "restic": ServiceRow(
-        kind="backup",
-        depth=2,
-        valued="r repo p password-file password-command cache-dir o option",
-        destroys="forget|prune; key remove; unlock +remove-all; cache +cleanup; rewrite +forget; "
-        "repair snapshots +forget",
-        reads="snapshots|mount|dump|find|diff|stats|unlock; key list",
-        changes="restore|backup|copy",
-        dry="n",
-    ),
-    "borg": ServiceRow(
-        kind="backup",
-        depth=1,
-        valued="remote-path rsh lock-wait",
-        destroys="delete|prune|compact|recreate|break-lock|rcompress|rdelete",
-        reads="mount|umount|list|info|check|diff|export-tar",
-        dry="n",
-    ),
-    "borgmatic": ServiceRow(kind="backup", depth=1, destroys="prune|compact|delete|borg", dry="n"),
-    "kopia": ServiceRow(
-        kind="backup", depth=3, destroys="snapshot expire; blob gc; maintenance run +full; content delete"
-    ),
-    "duplicity": ServiceRow(
-        kind="backup",
-        depth=1,
-        destroys="remove-older-than|remove-all-but-n-full|remove-all-inc-of-but-n-full|cleanup",
-        reads="collection-status|list-current-files",
-    ),
-    "velero": ServiceRow(kind="backup", depth=2, valued="n namespace kubeconfig kubecontext"),
-    "rdiff-backup": ServiceRow(kind="backup", depth=1, verb_options="remove-older-than"),
-    "tarsnap": ServiceRow(kind="backup", depth=0, verb_options="d nuke"),
-    "barman duplicacy rsnapshot": ServiceRow(kind="backup", depth=1),
-    "wal-g": ServiceRow(kind="backup", depth=2),
-    "pgbackrest": ServiceRow(
-        kind="backup", depth=1, valued="stanza config", destroys="expire|stanza-delete", stops="stop"
-    ),
-    "tmutil": ServiceRow(
-        kind="backup", depth=1, destroys="deletelocalsnapshots|thinlocalsnapshots", stops="disable|disablelocal"
-    ),
-    "snapper": ServiceRow(kind="backup", depth=1, valued="c config", stops="undochange|rollback"),
-    "timeshift": ServiceRow(kind="backup", depth=0, verb_options="delete delete-all restore"),
+    "boundary": ServiceRow(secrets="credentials read"),
     # Databases and platforms that others run
     "convex": ServiceRow(
         depth=2,
@@ -393,7 +205,6 @@ _ROWS = {
         reads="logs|ps:report|ps:inspect|apps:exists|version",
     ),
     "istioctl": ServiceRow(
-        depth=3,
         valued="n namespace i istioNamespace c kubeconfig context",
         reads="analyze|proxy-status|ps|proxy-config|pc|version|verify-install|validate|manifest|profile|"
         "dashboard|d|bug-report",
@@ -406,17 +217,18 @@ _ROWS = {
         reads="me|orgs|auth|set-context|connection-string|cs",
     ),
     "pscale": ServiceRow(
-        depth=3,
         valued="org f format service-token service-token-id api-url config",
         destroys="branch demote; data-imports cancel; keyspace resize cancel",
         stops="deploy-request revert|skip-revert",
         changes="shell|connect; branch promote; deploy-request deploy; database restore-dump",
         secrets="password create|renew; service-token create",
     ),
-    # Infrastructure as code
+}
+
+_INFRASTRUCTURE = {
+    "cdk": ServiceRow(depth=2, valued="a app c context profile o output", reads="synth|synthesize|ls"),
+    "serverless sls": ServiceRow(depth=2),
     "terraform terragrunt tofu": ServiceRow(
-        kind="infra",
-        depth=3,
         valued="chdir",
         destroys="destroy|force-unlock; apply +destroy; state rm|push; workspace delete; run-all|stack destroy",
         changes="apply|import|taint|untaint|refresh|login|logout; state mv|replace-provider; run-all|stack apply",
@@ -424,9 +236,8 @@ _ROWS = {
         "workspace list|select|new|show; state list|show; run-all plan|validate",
         secrets="state pull",
     ),
-    "cdktf": ServiceRow(kind="infra", depth=1, reads="synth|diff|get|init|convert|watch"),
+    "cdktf": ServiceRow(depth=1, reads="synth|diff|get|init|convert|watch"),
     "pulumi": ServiceRow(
-        kind="infra",
         depth=2,
         valued="s stack C cwd",
         dry="preview-only",
@@ -435,26 +246,156 @@ _ROWS = {
         reads="preview|pre|logs|whoami|new|login|about|config; stack ls|select|init|output|export",
         secrets="config get +show-secrets; config +show-secrets; stack output|export +show-secrets; config get",
     ),
-    "packer": ServiceRow(kind="infra", depth=1, changes="build", reads="init|inspect|fmt|console"),
-    "crossplane": ServiceRow(kind="infra", depth=2),
-    "puppet": ServiceRow(
-        kind="infra", depth=2, changes="apply|agent", destroys="node clean; cert clean; ca clean", dry="noop"
-    ),
-    "chef-client": ServiceRow(kind="infra", depth=0, dry="why-run W"),
-    "knife": ServiceRow(kind="infra", depth=3),
-    "juju": ServiceRow(
-        kind="infra", depth=1, destroys="kill-controller|destroy-model|destroy-controller|remove-application"
-    ),
-    "bosh": ServiceRow(
-        kind="infra", depth=1, valued="e environment d deployment", destroys="delete-deployment|clean-up|delete-env"
-    ),
-    "kops": ServiceRow(kind="infra", depth=2, changes="update|edit|rolling-update", valued="name state"),
-    "kubeadm": ServiceRow(kind="infra", depth=1, destroys="reset", changes="init|join|upgrade"),
-    "talosctl": ServiceRow(
-        kind="infra", depth=1, destroys="reset", stops="shutdown|reboot", valued="n nodes e endpoints"
-    ),
-    "nixops": ServiceRow(kind="infra", depth=1, destroys="destroy|delete"),
-    "cfn waypoint": ServiceRow(kind="infra", depth=1),
-    "dagger": ServiceRow(kind="infra", depth=1, changes="call|run"),
+    "packer": ServiceRow(depth=1, changes="build", reads="init|inspect|fmt|console"),
+    "crossplane": ServiceRow(depth=2),
+    "puppet": ServiceRow(depth=2, changes="apply|agent", destroys="node clean; cert clean; ca clean", dry="noop"),
+    "chef-client": ServiceRow(depth=0, dry="why-run W"),
+    "knife": ServiceRow(),
+    "juju": ServiceRow(depth=1, destroys="kill-controller|destroy-model|destroy-controller|remove-application"),
+    "bosh": ServiceRow(depth=1, valued="e environment d deployment", destroys="delete-deployment|clean-up|delete-env"),
+    "kops": ServiceRow(depth=2, changes="update|edit|rolling-update", valued="name state"),
+    "kubeadm": ServiceRow(depth=1, destroys="reset", changes="init|join|upgrade"),
+    "talosctl": ServiceRow(depth=1, destroys="reset", stops="shutdown|reboot", valued="n nodes e endpoints"),
+    "nixops": ServiceRow(depth=1, destroys="destroy|delete"),
+    "cfn waypoint": ServiceRow(depth=1),
+    "dagger": ServiceRow(depth=1, changes="call|run"),
 }
-SERVICES = expand_names(_ROWS)
+
+_SECRETS = {
+    "vault": ServiceRow(
+        valued="namespace address token header",
+        destroys="kv destroy|delete; kv metadata delete; secrets disable; auth disable; audit disable; "
+        "lease revoke; token revoke; operator seal|rekey; operator raft remove-peer; namespace delete; "
+        "delete",
+        stops="secrets move; operator step-down|rotate",
+        changes="write|unwrap; kv put|patch|undelete|rollback; secrets enable",
+        secrets="read|unwrap; kv get; token create; print token; operator init|generate-root",
+        reads="login|status|version|list|path-help; operator members; kv list; kv metadata get; policy read; "
+        "token lookup",
+    ),
+    "bao": ServiceRow(
+        valued="namespace address token",
+        destroys="secrets disable; auth disable; operator seal; kv destroy",
+        secrets="read|unwrap; kv get; token create; operator init",
+        reads="policy read",
+    ),
+    "op": ServiceRow(
+        valued="account vault session config env-file",
+        secrets="read|inject; item get +reveal; item get +fields|otp; document get; item get +share-link",
+        runs="run",
+        reads="signin|update|completion; account add",
+    ),
+    "bws": ServiceRow(secrets="secret get|list", runs="run"),
+    "doppler": ServiceRow(
+        valued="p project c config t token scope command mount mount-format fallback",
+        secrets="secrets; secrets get|list|download; configs tokens create",
+        reads="configure|open|me|setup|login|update",
+        runs="run",
+    ),
+    "infisical": ServiceRow(
+        valued="env path projectId token", secrets="secrets|export; secrets get; user get token", runs="run"
+    ),
+    "chamber": ServiceRow(
+        depth=1, secrets="read|export|env; history -x", runs="exec", valued="b backend", reads="list|find"
+    ),
+    "sops": ServiceRow(
+        depth=1,
+        secrets="decrypt|exec-env|exec-file; +d; +decrypt; +extract",
+        reads="filestatus|encrypt|updatekeys",
+        changes="edit|rotate",
+    ),
+    "aws-vault": ServiceRow(depth=1, runs="exec", secrets="export", reads="list|login", valued="d duration region"),
+    "conjur": ServiceRow(secrets="variable get"),
+    "akeyless": ServiceRow(depth=1, secrets="get-secret-value|get-dynamic-secret-value"),
+    "berglas": ServiceRow(depth=1, secrets="access", runs="exec"),
+}
+
+_DATA = {
+    "dvc": ServiceRow(depth=2, destroys="gc|destroy|remove", changes="checkout|repro|pull|push|add"),
+    "airflow": ServiceRow(
+        destroys="db reset|clean; dags delete; tasks clear", secrets="connections get|export; variables export"
+    ),
+    "consul": ServiceRow(
+        destroys="kv delete; leave|force-leave; snapshot restore",
+        stops="maint|lock",
+        secrets="acl bootstrap; acl token create",
+    ),
+    "etcdctl": ServiceRow(
+        depth=2, valued="endpoints cacert cert key user w write-out", destroys="defrag|compact; snapshot restore"
+    ),
+    "kafka-topics": ServiceRow(verb_options="delete alter create list describe"),
+    "kafka-configs": ServiceRow(verb_options="delete-config alter add-config describe"),
+    "kafka-consumer-groups": ServiceRow(verb_options="delete delete-offsets reset-offsets list describe"),
+    "kafka-acls": ServiceRow(verb_options="remove add list"),
+    "kafka-delete-records": ServiceRow(verb_options="offset-json-file"),
+    "kafka-streams-application-reset": ServiceRow(verb_options="application-id"),
+    "kafka-reassign-partitions": ServiceRow(verb_options="execute cancel verify generate"),
+    "kafka-leader-election": ServiceRow(verb_options="election-type"),
+    "kafka-storage": ServiceRow(depth=1, destroys="format"),
+    "rpk": ServiceRow(valued="brokers X profile", stops="cluster maintenance enable"),
+    "kcat": ServiceRow(verb_options="P"),
+    "rabbitmqctl": ServiceRow(
+        depth=1,
+        valued="n node q p vhost t timeout",
+        stops="stop|stop_app|shutdown|hipe_compile",
+        destroys="force_reset|reset|forget_cluster_node",
+    ),
+    "rabbitmqadmin": ServiceRow(depth=1, valued="H host P port u username p password V vhost c config"),
+    "nats": ServiceRow(
+        valued="s server user password creds context", reads="bench|rtt|sub; kv ls; account info", changes="pub|req"
+    ),
+    "pulsar-admin": ServiceRow(valued="admin-url"),
+    "cockroach": ServiceRow(depth=2, destroys="node decommission; debug reset-quorum"),
+    "nodetool": ServiceRow(
+        depth=1,
+        valued="h host p port u pw",
+        destroys="clearsnapshot|removenode|decommission|assassinate|truncatehints",
+        stops="drain",
+    ),
+    "couchbase-cli": ServiceRow(depth=1, destroys="bucket-flush|bucket-delete|server-eshell"),
+    "curator_cli": ServiceRow(depth=1, destroys="delete_indices|delete_snapshots"),
+    "hdfs": ServiceRow(verb_options="rm rmr expunge rmdir deleteSnapshot skipTrash"),
+    "hadoop": ServiceRow(verb_options="rm rmr expunge rmdir"),
+    "hbase": ServiceRow(depth=2),
+    "hasura": ServiceRow(
+        destroys="metadata clear; database drop", stops="migrate apply +down", changes="migrate apply"
+    ),
+}
+
+_BACKUPS = {
+    "restic": ServiceRow(
+        depth=2,
+        valued="r repo p password-file password-command cache-dir o option",
+        destroys="forget|prune; key remove; unlock +remove-all; cache +cleanup; rewrite +forget; "
+        "repair snapshots +forget",
+        reads="snapshots|mount|dump|find|diff|stats|unlock; key list",
+        changes="restore|backup|copy",
+        dry="n",
+    ),
+    "borg": ServiceRow(
+        depth=1,
+        valued="remote-path rsh lock-wait",
+        destroys="delete|prune|compact|recreate|break-lock|rcompress|rdelete",
+        reads="mount|umount|list|info|check|diff|export-tar",
+        dry="n",
+    ),
+    "borgmatic": ServiceRow(depth=1, destroys="prune|compact|delete|borg", dry="n"),
+    "kopia": ServiceRow(destroys="snapshot expire; blob gc; maintenance run +full; content delete"),
+    "duplicity": ServiceRow(
+        depth=1,
+        destroys="remove-older-than|remove-all-but-n-full|remove-all-inc-of-but-n-full|cleanup",
+        reads="collection-status|list-current-files",
+    ),
+    "velero": ServiceRow(depth=2, valued="n namespace kubeconfig kubecontext"),
+    "rdiff-backup": ServiceRow(verb_options="remove-older-than"),
+    "tarsnap": ServiceRow(verb_options="d nuke"),
+    "barman duplicacy rsnapshot": ServiceRow(depth=1),
+    "wal-g": ServiceRow(depth=2),
+    "pgbackrest": ServiceRow(depth=1, valued="stanza config", destroys="expire|stanza-delete", stops="stop"),
+    "tmutil": ServiceRow(depth=1, destroys="deletelocalsnapshots|thinlocalsnapshots", stops="disable|disablelocal"),
+    "snapper": ServiceRow(depth=1, valued="c config", stops="undochange|rollback"),
+    "timeshift": ServiceRow(verb_options="delete delete-all restore"),
+}
+
+_KINDS = {"cloud": _CLOUD, "infra": _INFRASTRUCTURE, "secrets": _SECRETS, "data": _DATA, "backup": _BACKUPS}
+SERVICES = {name: row._replace(kind=kind) for kind, rows in _KINDS.items() for name, row in expand_names(rows).items()}
