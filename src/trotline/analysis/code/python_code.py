@@ -6,7 +6,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
 
 from trotline.analysis.code.call_actions import ACTIONS, CallAction, find_passed_function, is_function
 from trotline.analysis.code.code_effects import (
@@ -26,7 +25,7 @@ from trotline.analysis.code.python_calls import (
     run_query,
     write_to_process,
 )
-from trotline.analysis.code.python_expressions import MAX_DEPTH, MAX_NODES, UNKNOWN_MARK, PythonExpressions
+from trotline.analysis.code.python_expressions import UNKNOWN_MARK, PythonExpressions
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 
@@ -90,28 +89,15 @@ class PythonAnalyzer(PythonExpressions):
     def execute_block(self, body: list[ast.stmt]) -> None:
         """Analyze statements in order."""
         for statement in body:
-            self.execute(statement)
+            self.visit(statement)
 
-    def execute(self, node: ast.stmt) -> None:
-        """Analyze a statement."""
-        self.nodes += 1
-        if self.nodes > MAX_NODES or self.depth > MAX_DEPTH:
-            return
-        self.depth += 1
-        reader = _STATEMENTS.get(type(node))
-        if reader is not None:
-            reader(self, node)
-        else:
-            self.evaluate_children(node)
-        self.depth -= 1
-
-    def on_import(self, node: ast.Import) -> None:
+    def visit_Import(self, node: ast.Import) -> None:
         """Bind the names of modules."""
         for alias in node.names:
             name = alias.name if alias.asname else alias.name.partition(".")[0]
             self.names[alias.asname or name] = CodeValue(name=name)
 
-    def on_import_from(self, node: ast.ImportFrom) -> None:
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Bind imported members; `*` binds all members that have an action."""
         for alias in node.names:
             if alias.name == "*":
@@ -121,36 +107,38 @@ class PythonAnalyzer(PythonExpressions):
             else:
                 self.names[alias.asname or alias.name] = CodeValue(name=f"{node.module}.{alias.name}")
 
-    def on_assign(self, node: ast.Assign) -> None:
+    def visit_Assign(self, node: ast.Assign) -> None:
         """Bind the targets of an assignment."""
-        value = self.evaluate(node.value)
+        value = self.visit(node.value)
         for target in node.targets:
             self.bind(target, value)
 
-    def on_annotated_assign(self, node: ast.AnnAssign) -> None:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Bind the target of an assignment with an annotation."""
         if node.value is not None:
-            self.bind(node.target, self.evaluate(node.value))
+            self.bind(node.target, self.visit(node.value))
 
-    def on_augment(self, node: ast.AugAssign) -> None:
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
         """Bind the result of `+=`; the result of other operators is unknown."""
-        added = self.evaluate(node.value)
+        added = self.visit(node.value)
         if isinstance(node.target, ast.Name) and isinstance(node.op, ast.Add):
             old = self.names.get(node.target.id, UNKNOWN_VALUE)
             self.names[node.target.id] = add_values(old, added)
         elif isinstance(node.target, ast.Name):
             self.names[node.target.id] = UNKNOWN_VALUE
 
-    def on_for(self, node: ast.For | ast.AsyncFor) -> None:
+    def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
         """Analyze the body of a loop once for each known item."""
-        for value in self.get_iterations(self.evaluate(node.iter)):
+        for value in self.get_iterations(self.visit(node.iter)):
             self.bind(node.target, value)
             self.execute_block(node.body)
         self.execute_block(node.orelse)
 
-    def on_while(self, node: ast.While) -> None:
+    visit_AsyncFor = visit_For
+
+    def visit_While(self, node: ast.While) -> None:
         """Analyze the body of a loop once, and add an effect for a fork bomb."""
-        self.evaluate(node.test)
+        self.visit(node.test)
         if self._forks(node):
             self.effects.add_effect("process", "fork bomb")
         self.execute_block(node.body)
@@ -159,53 +147,57 @@ class PythonAnalyzer(PythonExpressions):
         calls = [inner for inner in ast.walk(node) if isinstance(inner, ast.Call)]
         return any(isinstance(call.func, ast.Attribute) and call.func.attr == "fork" for call in calls)
 
-    def on_if(self, node: ast.If) -> None:
+    def visit_If(self, node: ast.If) -> None:
         """Analyze both branches. The test of `__name__` does not count as a condition."""
-        self.evaluate(node.test)
+        self.visit(node.test)
         main = isinstance(node.test, ast.Compare) and _is_name(node.test.left, "__name__")
         self.conditions += not main
         self.execute_block(node.body)
         self.execute_block(node.orelse)
         self.conditions -= not main
 
-    def on_with(self, node: ast.With | ast.AsyncWith) -> None:
+    def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         """Bind the names of a `with` statement and analyze its body."""
         for item in node.items:
-            value = self.evaluate(item.context_expr)
+            value = self.visit(item.context_expr)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
         self.execute_block(node.body)
 
-    def on_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    visit_AsyncWith = visit_With
+
+    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Bind a function. Its body is analyzed when it is called."""
         for decorator in node.decorator_list:
-            self.evaluate(decorator)
+            self.visit(decorator)
         self.names[node.name] = CodeValue(name="function", body=node)
 
-    def on_class(self, node: ast.ClassDef) -> None:
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """Analyze all methods, because any of them may be called."""
         for inner in node.body:
             if isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.execute_block(inner.body)
             else:
-                self.execute(inner)
+                self.visit(inner)
         self.names[node.name] = UNKNOWN_VALUE
 
-    def on_return(self, node: ast.Return) -> None:
+    def visit_Return(self, node: ast.Return) -> None:
         """Record the value that a function returns."""
         if node.value is not None:
-            self.names["return"] = self.evaluate(node.value)
+            self.names["return"] = self.visit(node.value)
 
     # Calls
 
-    def evaluate_call(self, node: ast.Call) -> CodeValue:
+    def visit_Call(self, node: ast.Call) -> CodeValue:
         """Evaluate a call and its arguments."""
-        function = self.evaluate(node.func)
+        function = self.visit(node.func)
         values: list[CodeValue] = []
         for argument in node.args:
-            value = self.evaluate(argument)
+            value = self.visit(argument)
             values += value.flatten() if isinstance(argument, ast.Starred) else [value]
-        named = {word.arg or "**": self.evaluate(word.value) for word in node.keywords}
+        named = {word.arg or "**": self.visit(word.value) for word in node.keywords}
         values = [self.effects.get_environment() if value.name == "os.environ" else value for value in values]
         named |= {name: self.effects.get_environment() for name, value in named.items() if value.name == "os.environ"}
         return self._invoke(function, CodeCall(function.name, tuple(values), named, function.owner))
@@ -287,7 +279,7 @@ class PythonAnalyzer(PythonExpressions):
             value = call.kwargs.get(name) or (call.args[index] if index < len(call.args) else None)
             self.names[name] = value or self._get_default(node.args, len(parameters) - index)
         if isinstance(node, ast.Lambda):
-            result = self.evaluate(node.body)
+            result = self.visit(node.body)
         else:
             self.execute_block(node.body)
             result = self.names.get("return", UNKNOWN_VALUE)
@@ -297,7 +289,7 @@ class PythonAnalyzer(PythonExpressions):
 
     def _get_default(self, arguments: ast.arguments, from_end: int) -> CodeValue:
         defaults = arguments.defaults
-        return self.evaluate(defaults[-from_end]) if from_end <= len(defaults) else UNKNOWN_VALUE
+        return self.visit(defaults[-from_end]) if from_end <= len(defaults) else UNKNOWN_VALUE
 
     # Calls that the analyzer handles itself
 
@@ -323,7 +315,7 @@ class PythonAnalyzer(PythonExpressions):
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return ACTIONS["run_code"](self.effects, call)
         self.effects.depth += 1
-        value = self.evaluate(body[0].value) if len(body) == 1 and isinstance(body[0], ast.Expr) else None
+        value = self.visit(body[0].value) if len(body) == 1 and isinstance(body[0], ast.Expr) else None
         if value is None:
             self.execute_block(body)
         self.effects.depth -= 1
@@ -390,22 +382,4 @@ _SPECIAL_CALLS: dict[str, Callable[[PythonAnalyzer, CodeCall], CodeValue]] = {
     "threading.Thread": PythonAnalyzer.on_thread,
     "threading.Timer": PythonAnalyzer.on_thread,
     "vars": PythonAnalyzer.on_vars,
-}
-
-_STATEMENTS: dict[type[ast.stmt], Callable[[PythonAnalyzer, Any], None]] = {
-    ast.AnnAssign: PythonAnalyzer.on_annotated_assign,
-    ast.Assign: PythonAnalyzer.on_assign,
-    ast.AsyncFor: PythonAnalyzer.on_for,
-    ast.AsyncFunctionDef: PythonAnalyzer.on_function,
-    ast.AsyncWith: PythonAnalyzer.on_with,
-    ast.AugAssign: PythonAnalyzer.on_augment,
-    ast.ClassDef: PythonAnalyzer.on_class,
-    ast.For: PythonAnalyzer.on_for,
-    ast.FunctionDef: PythonAnalyzer.on_function,
-    ast.If: PythonAnalyzer.on_if,
-    ast.Import: PythonAnalyzer.on_import,
-    ast.ImportFrom: PythonAnalyzer.on_import_from,
-    ast.Return: PythonAnalyzer.on_return,
-    ast.While: PythonAnalyzer.on_while,
-    ast.With: PythonAnalyzer.on_with,
 }

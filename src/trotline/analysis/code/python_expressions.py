@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import posixpath
 from collections.abc import Callable
-from typing import Any
 
 from trotline.analysis.code.code_effects import (
     UNKNOWN_VALUE,
@@ -37,7 +36,7 @@ _OBJECTS = frozenset({"Path", "<file>", "<glob>", "<response>"})
 """Kinds of objects whose methods are looked up by kind instead of by a dotted name."""
 
 
-class PythonExpressions:
+class PythonExpressions(ast.NodeVisitor):
     """The names of a module and the values of expressions."""
 
     def __init__(self, effects: CodeEffects, words: tuple[Argument, ...]) -> None:
@@ -48,14 +47,6 @@ class PythonExpressions:
         self.depth = 0
         self.conditions = 0  # number of enclosing conditions
 
-    def evaluate_call(self, node: ast.Call) -> CodeValue:
-        """Return the value of a call; implemented by the analyzer."""
-        raise NotImplementedError
-
-    def execute(self, node: ast.stmt) -> None:
-        """Analyze a statement; implemented by the analyzer."""
-        raise NotImplementedError
-
     def bind(self, target: ast.expr, value: CodeValue) -> None:
         """Assign a value to a target."""
         if isinstance(target, ast.Name):
@@ -65,52 +56,49 @@ class PythonExpressions:
             for index, inner in enumerate(target.elts):
                 self.bind(inner, items[index] if index < len(items) else value._replace(items=None))
         elif isinstance(target, ast.Attribute):
-            self.names[f"{self.evaluate(target.value).name}.{target.attr}"] = value
+            self.names[f"{self.visit(target.value).name}.{target.attr}"] = value
         elif isinstance(target, ast.Subscript):
-            self.evaluate(target.slice)
-            self.evaluate(target.value)
+            self.visit(target.slice)
+            self.visit(target.value)
 
     def get_iterations(self, value: CodeValue) -> list[CodeValue]:
         """Return the values that a loop iterates over."""
         return [value] if value.items is None else list(value.items[:MAX_TURNS])
 
-    def evaluate_children(self, node: ast.AST) -> CodeValue:
-        """Evaluate all parts of a node and mix their values."""
-        values = []
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                values.append(self.evaluate(child))
-            elif isinstance(child, ast.stmt):
-                self.execute(child)
-            else:
-                values.append(self.evaluate_children(child))
-        return mix_values(values)
-
-    def evaluate(self, node: ast.AST) -> CodeValue:
-        """Return the value of an expression."""
+    def visit(self, node: ast.AST) -> CodeValue:
+        """Analyze a statement, or return the value of an expression."""
         self.nodes += 1
         if self.nodes > MAX_NODES or self.depth > MAX_DEPTH:
             return UNKNOWN_VALUE
         self.depth += 1
-        reader = _EVALUATORS.get(type(node))
-        found = reader(self, node) if reader is not None else self.evaluate_children(node)
+        value: CodeValue = super().visit(node)
         self.depth -= 1
-        return found
+        return value
 
-    def eval_constant(self, node: ast.Constant) -> CodeValue:
+    def generic_visit(self, node: ast.AST) -> CodeValue:
+        """Analyze all parts of a node and mix the values of its expressions."""
+        values = []
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.stmt):
+                self.visit(child)
+            else:
+                values.append(self.visit(child) if isinstance(child, ast.expr) else self.generic_visit(child))
+        return mix_values(values)
+
+    def visit_Constant(self, node: ast.Constant) -> CodeValue:
         """Return a constant as text."""
         value = node.value
         if isinstance(value, str):
             return make_text(value.replace(UNKNOWN_MARK, UNKNOWN_CHAR))
         return make_text(value.decode("latin-1") if isinstance(value, bytes) else str(value)[:64])
 
-    def eval_name(self, node: ast.Name) -> CodeValue:
+    def visit_Name(self, node: ast.Name) -> CodeValue:
         """Return the value of a variable; a name without one is a module or a built-in function."""
         return self.names.get(node.id) or CodeValue(name=_MODULE_ALIASES.get(node.id, node.id))
 
-    def eval_attribute(self, node: ast.Attribute) -> CodeValue:
+    def visit_Attribute(self, node: ast.Attribute) -> CodeValue:
         """Return the value of `owner.name`."""
-        return self.get_member(self.evaluate(node.value), node.attr)
+        return self.get_member(self.visit(node.value), node.attr)
 
     def get_member(self, owner: CodeValue, name: str) -> CodeValue:
         """Return an attribute of a value."""
@@ -132,9 +120,9 @@ class PythonExpressions:
             return mix_values([owner])._replace(name=f"{owner.name}.{name}", owner=owner)
         return mix_values([owner])._replace(name=f"?.{name}", owner=owner)
 
-    def eval_subscript(self, node: ast.Subscript) -> CodeValue:
+    def visit_Subscript(self, node: ast.Subscript) -> CodeValue:
         """Return the value of `owner[index]`."""
-        owner, index = self.evaluate(node.value), self.evaluate(node.slice)
+        owner, index = self.visit(node.value), self.visit(node.slice)
         if owner.name == "os.environ":
             return self.effects.get_variable(index)
         if owner.name == "sys.modules":
@@ -154,7 +142,7 @@ class PythonExpressions:
         return mix_values([owner])
 
     def _get_slice(self, owner: CodeValue, node: ast.Slice) -> CodeValue:
-        parts = [self.evaluate(part).text if part is not None else "" for part in (node.lower, node.upper, node.step)]
+        parts = [self.visit(part).text if part is not None else "" for part in (node.lower, node.upper, node.step)]
         if not all(part.lstrip("-").isdigit() or not part for part in parts) or parts[2] == "0":
             return mix_values([owner])
         cut = slice(*(int(part) if part else None for part in parts))
@@ -162,25 +150,27 @@ class PythonExpressions:
             return make_list(list(owner.items[cut]))
         return owner.with_text(owner.text[cut]) if owner.is_known else owner
 
-    def eval_list(self, node: ast.List | ast.Tuple | ast.Set) -> CodeValue:
+    def visit_List(self, node: ast.List | ast.Tuple | ast.Set) -> CodeValue:
         """Return a list, tuple or set as a list."""
-        return make_list([self.evaluate(inner) for inner in node.elts])
+        return make_list([self.visit(inner) for inner in node.elts])
 
-    def eval_starred(self, node: ast.Starred) -> CodeValue:
+    visit_Tuple = visit_Set = visit_List
+
+    def visit_Starred(self, node: ast.Starred) -> CodeValue:
         """Return the value after the star; the caller spreads it."""
-        return self.evaluate(node.value)
+        return self.visit(node.value)
 
-    def eval_f_string(self, node: ast.JoinedStr) -> CodeValue:
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> CodeValue:
         """Concatenate the parts of an f-string."""
-        return concatenate([self.evaluate(inner) for inner in node.values])
+        return concatenate([self.visit(inner) for inner in node.values])
 
-    def eval_formatted(self, node: ast.FormattedValue) -> CodeValue:
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> CodeValue:
         """Return the interpolated value as text."""
-        return self.evaluate(node.value)._replace(name="", items=None)
+        return self.visit(node.value)._replace(name="", items=None)
 
-    def eval_operation(self, node: ast.BinOp) -> CodeValue:
+    def visit_BinOp(self, node: ast.BinOp) -> CodeValue:
         """Return the value of an arithmetic operator, which may join texts, lists or paths."""
-        left, right = self.evaluate(node.left), self.evaluate(node.right)
+        left, right = self.visit(node.left), self.visit(node.right)
         if isinstance(node.op, ast.Add):
             return add_values(left, right)
         if isinstance(node.op, ast.Div) and (left.name == "Path" or right.name == "Path"):
@@ -197,40 +187,40 @@ class PythonExpressions:
             text = text.replace("%s", value.text, 1)
         return mix_values([pattern, values]).with_text(text)
 
-    def eval_boolean(self, node: ast.BoolOp) -> CodeValue:
+    def visit_BoolOp(self, node: ast.BoolOp) -> CodeValue:
         """Return the first operand with a known value."""
-        values = [self.evaluate(value) for value in node.values]
+        values = [self.visit(value) for value in node.values]
         return next((value for value in values if value.is_known or value.name), mix_values(values))
 
-    def eval_conditional(self, node: ast.IfExp) -> CodeValue:
+    def visit_IfExp(self, node: ast.IfExp) -> CodeValue:
         """Return the value of the first branch; of the second one if the first is unknown."""
-        self.evaluate(node.test)
-        body, other = self.evaluate(node.body), self.evaluate(node.orelse)
+        self.visit(node.test)
+        body, other = self.visit(node.body), self.visit(node.orelse)
         return body if body.is_known or body.name else other
 
-    def eval_lambda(self, node: ast.Lambda) -> CodeValue:
+    def visit_Lambda(self, node: ast.Lambda) -> CodeValue:
         """Return a function whose body is the lambda."""
         return CodeValue(name="function", body=node)
 
-    def eval_comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> CodeValue:
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> CodeValue:
         """Return the items that a comprehension produces."""
         found: list[CodeValue] = []
-        self._run_generators(node.generators, lambda: found.append(self.evaluate(node.elt)))
+        self._run_generators(node.generators, lambda: found.append(self.visit(node.elt)))
         return make_list(found)
 
-    def eval_dict(self, node: ast.Dict) -> CodeValue:
+    visit_SetComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_Dict(self, node: ast.Dict) -> CodeValue:
         """Return an object with the values of its known keys."""
-        keys = [self.evaluate(key) if key is not None else UNKNOWN_VALUE for key in node.keys]
-        values = [self.evaluate(value) for value in node.values]
+        keys = [self.visit(key) if key is not None else UNKNOWN_VALUE for key in node.keys]
+        values = [self.visit(value) for value in node.values]
         body = {key.text: value for key, value in zip(keys, values, strict=True) if key.is_known}
         return mix_values([*keys, *values])._replace(body=body)
 
-    def eval_dict_comprehension(self, node: ast.DictComp) -> CodeValue:
+    def visit_DictComp(self, node: ast.DictComp) -> CodeValue:
         """Evaluate a dict comprehension and mix its keys and values."""
         found: list[CodeValue] = []
-        self._run_generators(
-            node.generators, lambda: found.extend((self.evaluate(node.key), self.evaluate(node.value)))
-        )
+        self._run_generators(node.generators, lambda: found.extend((self.visit(node.key), self.visit(node.value))))
         return mix_values(found)
 
     def _run_generators(self, generators: list[ast.comprehension], action: Callable[[], None]) -> None:
@@ -238,17 +228,17 @@ class PythonExpressions:
             action()
             return
         first = generators[0]
-        for value in self.get_iterations(self.evaluate(first.iter)):
+        for value in self.get_iterations(self.visit(first.iter)):
             self.bind(first.target, value)
             for condition in first.ifs:
-                self.evaluate(condition)
+                self.visit(condition)
             self.conditions += bool(first.ifs)
             self._run_generators(generators[1:], action)
             self.conditions -= bool(first.ifs)
 
-    def eval_walrus(self, node: ast.NamedExpr) -> CodeValue:
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> CodeValue:
         """Bind the name of `name := value` and return the value."""
-        value = self.evaluate(node.value)
+        value = self.visit(node.value)
         self.bind(node.target, value)
         return value
 
@@ -263,27 +253,3 @@ CONSTANTS = {
 }
 _IMPORTED_MODULES = frozenset({"os", "shutil", "subprocess", "sys"})
 """Modules that other modules import and therefore have as members."""
-
-_EVALUATORS: dict[type[ast.AST], Callable[[PythonExpressions, Any], CodeValue]] = {
-    ast.Attribute: PythonExpressions.eval_attribute,
-    ast.BinOp: PythonExpressions.eval_operation,
-    ast.BoolOp: PythonExpressions.eval_boolean,
-    ast.Call: lambda reader, node: reader.evaluate_call(node),
-    ast.Constant: PythonExpressions.eval_constant,
-    ast.Dict: PythonExpressions.eval_dict,
-    ast.DictComp: PythonExpressions.eval_dict_comprehension,
-    ast.FormattedValue: PythonExpressions.eval_formatted,
-    ast.GeneratorExp: PythonExpressions.eval_comprehension,
-    ast.IfExp: PythonExpressions.eval_conditional,
-    ast.JoinedStr: PythonExpressions.eval_f_string,
-    ast.Lambda: PythonExpressions.eval_lambda,
-    ast.List: PythonExpressions.eval_list,
-    ast.ListComp: PythonExpressions.eval_comprehension,
-    ast.Name: PythonExpressions.eval_name,
-    ast.NamedExpr: PythonExpressions.eval_walrus,
-    ast.Set: PythonExpressions.eval_list,
-    ast.SetComp: PythonExpressions.eval_comprehension,
-    ast.Starred: PythonExpressions.eval_starred,
-    ast.Subscript: PythonExpressions.eval_subscript,
-    ast.Tuple: PythonExpressions.eval_list,
-}
