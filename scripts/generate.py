@@ -18,7 +18,7 @@ from trotline.agents.cursor.cursor_editions import EDITION_FACTS, EDITION_NAMES,
 from trotline.cli.events import describe_failure
 from trotline.cli.schema import build_all_schemas
 from trotline.config.paths import ENTERPRISE, STATE
-from trotline.config.problems import CODES
+from trotline.config.problems import CODES, get_severity
 from trotline.domain.contracts import Fires, Surface
 from trotline.domain.event_fields import FIELDS, build_sample
 from trotline.domain.events import EVENTS
@@ -171,16 +171,16 @@ def secret_rules() -> str:
 
 def problems_page() -> str:
     intro = (
-        "What `trotline check` can say. `void` means that Cursor loads nothing from the file; which problems do that "
+        "What `trotline check` can say. `fatal` means that Cursor loads nothing from the file; which problems do that "
         "depends on the edition, and the list here is the newest's. Codes are never reused.\n"
     )
     lines = ["# Problems\n", GENERATED, intro]
-    voids = get_edition(NEWEST_EDITION).voids
+    fatal_codes = get_edition(NEWEST_EDITION).fatal_codes
     for hundred, title in HUNDREDS.items():
         lines.append(f"## {title}\n")
         for code, about in CODES.items():
             if code[2] == hundred:
-                severity = "void" if code in voids else about.severity.value
+                severity = get_severity(code, fatal_codes).value
                 lines.append(f"### {code}\n\n**{about.title}** ({severity})\n\n{about.about}\n")
     return "\n".join(lines)
 

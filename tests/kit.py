@@ -19,7 +19,7 @@ from trotline.audit.query.query import Query
 from trotline.audit.store.audit_log import get_spool
 from trotline.audit.store.log_schema import INDEX_TABLES, VERSION
 from trotline.audit.store.sqlite_store import SqliteStore
-from trotline.config.hooks_json.configuration import Configuration, LayerRead, load
+from trotline.config.hooks_json.configuration import Configuration, LayerRead, load_configuration
 from trotline.config.paths import Platform, Roots
 from trotline.config.problems import Problem
 from trotline.domain.contracts import Surface
@@ -92,7 +92,7 @@ class Workspace(NamedTuple):
         claude: bool = True,
         surface: Surface | None = None,
     ) -> Configuration:
-        return load(roots or self.roots(), get_edition(edition_name), claude=claude, surface=surface)
+        return load_configuration(roots or self.roots(), get_edition(edition_name), claude=claude, surface=surface)
 
     def layer(self, name: str, edition_name: str = NEWEST_EDITION) -> LayerRead:
         """Load the layer whose file has this name in FILES."""

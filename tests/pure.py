@@ -8,7 +8,7 @@ import msgspec
 
 from trotline.agents.cursor.cursor_editions import get_edition
 from trotline.agents.cursor.payloads import read_event
-from trotline.config.hooks_json.configuration import Configuration, load
+from trotline.config.hooks_json.configuration import Configuration, load_configuration
 from trotline.config.hooks_json.lookaround import search
 from trotline.config.paths import Roots
 from trotline.domain.events import Event
@@ -38,7 +38,7 @@ def play(case: ConformanceCase, workspace: Path) -> dict[str, Any]:
         projects=tuple(Path(project) for project in request["projects"]),
         platform=request["platform"],
     )
-    configuration = load(roots, get_edition(case.edition), claude=request["claude"])
+    configuration = load_configuration(roots, get_edition(case.edition), claude=request["claude"])
     seen = describe_files(configuration, workspace)
     if request["events"]:
         seen |= _seen_of_event(case, configuration, read_event(json.dumps(request["events"][-1])))

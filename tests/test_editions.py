@@ -139,7 +139,7 @@ def test_there_are_three_editions_and_the_newest_is_the_default() -> None:
 
 
 @pytest.mark.parametrize("date", EDITION_NAMES)
-@pytest.mark.parametrize("field", [field for field in FIELDS if field not in {"voids", "reply_keys"}])
+@pytest.mark.parametrize("field", [field for field in FIELDS if field not in {"fatal_codes", "reply_keys"}])
 def test_an_edition_says_what_its_documents_say(date: str, field: str) -> None:
     assert getattr(get_edition(date), field) == ROWS[date][field]
 
@@ -151,7 +151,7 @@ def test_an_edition_answers_with_the_keys_that_its_documents_have(date: str) -> 
 
 
 def test_the_table_of_this_test_has_a_row_for_every_field() -> None:
-    assert set(FIELDS) == {*ROWS["2026-09"], "voids"}
+    assert set(FIELDS) == {*ROWS["2026-09"], "fatal_codes"}
     assert {name for name in EVENTS if EVENTS[name].contract.answers} == set(ROWS["2026-09"]["reply_keys"])
 
 
@@ -179,17 +179,17 @@ IGNORED = {"TL106": "comments", "TL204": "version 2", "TL214": "extra keys", "TL
 
 @pytest.mark.parametrize("code", VOIDS)
 def test_what_was_measured_to_void_a_file_voids_it_in_the_newest_edition(code: str) -> None:
-    assert code in get_edition().voids
+    assert code in get_edition().fatal_codes
 
 
 @pytest.mark.parametrize("code", IGNORED)
 def test_what_was_measured_to_be_harmless_voids_nothing(code: str) -> None:
-    assert not any(code in get_edition(date).voids for date in EDITION_NAMES)
+    assert not any(code in get_edition(date).fatal_codes for date in EDITION_NAMES)
 
 
 @pytest.mark.parametrize("date", ["2025-11", "2026-02"])
 def test_before_the_measurements_only_what_cannot_be_parsed_voids_a_file(date: str) -> None:
-    assert get_edition(date).voids == UNPARSABLE
+    assert get_edition(date).fatal_codes == UNPARSABLE
     assert {"TL101", "TL104"} <= UNPARSABLE < MEASURED_FATAL_CODES
     assert not {"TL102", "TL107", "TL202", "TL206", "TL301"} & UNPARSABLE
 

@@ -12,7 +12,7 @@ from trotline.config.hooks_json.hook_commands import (
     SHELL_WORDS,
     SHIMS,
     Program,
-    expand,
+    expand_word,
     find_command_problems,
     find_program,
 )
@@ -133,7 +133,7 @@ def test_no_command_makes_the_checker_raise(command: str, kind: LayerKind) -> No
 @given(COMMANDS | SHELL_LIKE)
 def test_an_expanded_word_holds_nothing_that_only_a_shell_knows(word: str) -> None:
     root = Path("/nonexistent/project")
-    expanded = expand(word, hook("x", root), Roots(home=Path("/nonexistent"), system=Path("/"), projects=(root,)))
+    expanded = expand_word(word, hook("x", root), Roots(home=Path("/nonexistent"), system=Path("/"), projects=(root,)))
     assert expanded is None or not set("$*?[\\{") & set(expanded)
 
 
@@ -142,7 +142,7 @@ def test_an_expanded_word_holds_nothing_that_only_a_shell_knows(word: str) -> No
 )
 def test_a_word_becomes_a_path_or_stays_the_shells_business(word: str, expanded: str | None, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    found = expand(word, hook("x", workspace.project), workspace.roots())
+    found = expand_word(word, hook("x", workspace.project), workspace.roots())
     places = {"HOME": str(workspace.home), "PROJECT": str(workspace.project)}
     for name, place in places.items():
         expanded = expanded.replace(name, place) if expanded else expanded

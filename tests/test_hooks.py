@@ -204,8 +204,8 @@ def test_a_hook_hands_its_search_to_its_matcher() -> None:
 def test_given_time_the_child_decides_what_re2_cannot(
     pattern: str, text: str, found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lookaround, "SECONDS_TO_START", 100)
-    monkeypatch.setattr(lookaround, "SECONDS_TO_SEARCH", 100)
+    monkeypatch.setattr(lookaround, "MAX_START_SECONDS", 100)
+    monkeypatch.setattr(lookaround, "MAX_SEARCH_SECONDS", 100)
     assert lookaround.search(pattern, text) is found
 
 

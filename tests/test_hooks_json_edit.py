@@ -37,7 +37,7 @@ def is_ours(command: str) -> bool:
     return command == LINE or command.startswith(LINE + " ")
 
 
-FLAT = EditTerms(Shape.FLAT, is_ours, version=1, file="hooks.json", voids=get_edition(NEWEST_EDITION).voids)
+FLAT = EditTerms(Shape.FLAT, is_ours, version=1, file="hooks.json", fatal_codes=get_edition(NEWEST_EDITION).fatal_codes)
 GROUPED = EditTerms(Shape.GROUPED, is_ours, file="settings.json")
 EVENTS = ("beforeShellExecution", "stop", "preToolUse")
 ENTRIES = {
@@ -635,7 +635,7 @@ def test_the_same_entry_in_other_words_is_the_same_entry() -> None:
 
 @pytest.mark.parametrize("key", ["bash", "powershell", "command"])
 def test_a_command_is_ours_under_every_key_that_products_have(key: str) -> None:
-    terms = FLAT._replace(voids=frozenset())
+    terms = FLAT._replace(fatal_codes=frozenset())
     after = install_entries(b'{"version": 1}', [EntryEdit("preToolUse", {"type": "command", key: LINE})], terms).data
     assert remove_entries(after, terms, b'{"version": 1}').data == b'{"version": 1}'
 
@@ -696,7 +696,7 @@ def test_what_cannot_be_edited_without_destroying_something_is_refused_and_retur
 def test_taking_out_of_what_cannot_be_parsed_is_refused_too(text: str) -> None:
     done = remove_entries(text.encode(), FLAT)
     assert (done.data, done.changed, done.refused) == (text.encode(), False, True)
-    assert done.problems[0].severity is Severity.VOID
+    assert done.problems[0].severity is Severity.FATAL
 
 
 def test_nothing_of_ours_can_be_in_a_file_of_another_shape() -> None:
@@ -721,7 +721,7 @@ def test_an_event_that_is_no_list_is_nobodys_business_unless_we_want_to_be_there
 def test_a_file_that_is_void_for_the_agent_is_installed_into_and_the_problem_is_said(data: bytes, code: str) -> None:
     done = install(data, FLAT)
     assert done.changed
-    assert [(problem.code, problem.severity) for problem in done.problems] == [(code, Severity.VOID)]
+    assert [(problem.code, problem.severity) for problem in done.problems] == [(code, Severity.FATAL)]
 
 
 def test_an_address_in_a_string_is_a_problem_only_where_it_voids() -> None:

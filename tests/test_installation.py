@@ -339,7 +339,7 @@ def test_a_file_that_is_void_for_its_agent_is_installed_into_and_the_problem_is_
     target.path.write_bytes(BOM + MINE)
     done = install(target)
     assert done.done is Done.WRITTEN
-    assert [(problem.code, problem.severity) for problem in done.problems] == [("TL103", Severity.VOID)]
+    assert [(problem.code, problem.severity) for problem in done.problems] == [("TL103", Severity.FATAL)]
 
 
 # ---- links

@@ -9,8 +9,8 @@ import pytest
 from kit import FILES, Workspace, build_hooks_file, make_workspace, read_rows
 from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
 from trotline.config.hooks_json import cursor_file
-from trotline.config.hooks_json.configuration import load
-from trotline.config.hooks_json.layer_file import Sheet
+from trotline.config.hooks_json.configuration import load_configuration
+from trotline.config.hooks_json.hooks_file import HooksFile
 from trotline.config.hooks_json.layers import find_layers, get_layer
 from trotline.config.paths import Platform, Roots, find_project
 from trotline.domain.hooks import Hook, LayerKind
@@ -62,7 +62,7 @@ def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, tmp_
     for files_of in (ENTERPRISE, TEAM):
         for name, file in files_of.items():
             workspace.write(file, build_hooks_file(f'{{"command": "for {name}"}}'))
-    hooks = load(workspace.roots(platform=platform), NEWEST).hooks
+    hooks = load_configuration(workspace.roots(platform=platform), NEWEST).hooks
     assert [hook.command for hook in hooks] == [f"for {platform}"] * 2
     assert [hook.layer.kind for hook in hooks] == ["enterprise", "team"]
 
@@ -154,7 +154,7 @@ def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
     read = workspace.load().layers
     assert [layer.layer.kind.value for layer in read if layer.exists] == ["user"]
     assert len(read) == 7
-    assert all(not layer.problems and not layer.void and not layer.hooks for layer in read if not layer.exists)
+    assert all(not layer.problems and not layer.fatal_reason and not layer.hooks for layer in read if not layer.exists)
 
 
 def test_a_directory_whose_name_a_file_has_taken_is_an_absent_file(tmp_path: Path) -> None:
@@ -238,11 +238,11 @@ def test_a_file_that_goes_while_it_is_read_is_a_problem_and_nothing_is_raised(
     workspace = make_workspace(tmp_path)
     workspace.write("project", ONE)
 
-    def read_hooks(sheet: Sheet, *_: object, **__: object) -> list[Hook]:
-        Path(sheet.layer.file).unlink()
+    def read_cursor_hooks(file: HooksFile, *_: object, **__: object) -> list[Hook]:
+        Path(file.layer.file).unlink()
         return []
 
-    monkeypatch.setattr(cursor_file, "read_hooks", read_hooks)
+    monkeypatch.setattr(cursor_file, "read_cursor_hooks", read_cursor_hooks)
     assert "TL109" in [problem.code for problem in workspace.load().problems]
 
 
@@ -256,7 +256,7 @@ def test_a_manifest_may_hold_addresses(tmp_path: Path) -> None:
 def test_plugins_may_leave_the_version_out(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("plugin", '{"hooks": {"stop": [{"command": "x"}]}}')
-    assert (workspace.layer("plugin").problems, workspace.layer("plugin").void) == ([], "")
+    assert (workspace.layer("plugin").problems, workspace.layer("plugin").fatal_reason) == ([], "")
 
 
 @pytest.mark.parametrize("name", FILES)

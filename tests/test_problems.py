@@ -199,7 +199,7 @@ def test_a_problem_in_text_is_reported_once_at_its_place(case: Case, workspace: 
 
 
 def get_fatal_codes(case: Case) -> frozenset[str]:
-    return ALWAYS_FATAL_IN_CLAUDE if case.layer.startswith("claude") else get_edition(case.edition).voids
+    return ALWAYS_FATAL_IN_CLAUDE if case.layer.startswith("claude") else get_edition(case.edition).fatal_codes
 
 
 @pytest.mark.parametrize("case", ON_DISK, ids=lambda case: f"{case.code} {case.name}")
@@ -307,9 +307,11 @@ def test_a_code_is_fatal_in_the_newest_edition_exactly_if_measured(case: Case, w
     read = next(read for read in configuration.layers if read.layer.file == file)
     present = {problem.code for problem in read.problems}
     rules = ALWAYS_FATAL_IN_CLAUDE if case.layer.startswith("claude") else ALWAYS_FATAL | FATAL_SINCE_2026_09
-    assert bool(read.void) == bool(present & rules)
-    assert {problem.code for problem in read.problems if problem.severity is Severity.VOID} == present & rules
-    assert [hook for hook in configuration.hooks if hook.layer.file == file] == ([] if read.void else read.hooks)
+    assert bool(read.fatal_reason) == bool(present & rules)
+    assert {problem.code for problem in read.problems if problem.severity is Severity.FATAL} == present & rules
+    assert [hook for hook in configuration.hooks if hook.layer.file == file] == (
+        [] if read.fatal_reason else read.hooks
+    )
 
 
 @pytest.mark.parametrize("case", IN_TEXT, ids=get_case_name)
@@ -318,26 +320,26 @@ def test_in_early_2026_only_unparsable_files_are_fatal(case: Case, workspace: Wo
     read = next(read for read in load_case(case, workspace, "2026-02").layers if read.layer.file == file)
     present = {problem.code for problem in read.problems}
     rules = ALWAYS_FATAL_IN_CLAUDE if case.layer.startswith("claude") else ALWAYS_FATAL
-    assert bool(read.void) == bool(present & rules)
+    assert bool(read.fatal_reason) == bool(present & rules)
 
 
 def test_the_editions_name_their_fatal_codes() -> None:
-    assert get_edition("2025-11").voids == get_edition("2026-02").voids == ALWAYS_FATAL
-    assert get_edition("2026-09").voids == ALWAYS_FATAL | FATAL_SINCE_2026_09
+    assert get_edition("2025-11").fatal_codes == get_edition("2026-02").fatal_codes == ALWAYS_FATAL
+    assert get_edition("2026-09").fatal_codes == ALWAYS_FATAL | FATAL_SINCE_2026_09
 
 
 def test_a_file_without_version_is_fatal_in_the_newest_edition_only(workspace: Workspace) -> None:
     workspace.write("user", top(""))
-    assert "there is no `version`" in workspace.layer("user", "2026-09").void
+    assert "there is no `version`" in workspace.layer("user", "2026-09").fatal_reason
     for old in ("2025-11", "2026-02"):
-        assert (workspace.layer("user", old).void, workspace.layer("user", old).problems) == ("", [])
+        assert (workspace.layer("user", old).fatal_reason, workspace.layer("user", old).problems) == ("", [])
 
 
 def test_a_parsable_settings_file_of_claude_code_is_never_fatal(workspace: Workspace) -> None:
     workspace.write("claude-user", b'\xef\xbb\xbf{"hooks": {"Stop": [{"hooks": [{"command": "x"}]}], "Bad": [],}}')
     read = workspace.layer("claude-user")
     assert {problem.severity for problem in read.problems} == {Severity.ERROR}
-    assert (read.void, [hook.command for hook in read.hooks]) == ("", ["x"])
+    assert (read.fatal_reason, [hook.command for hook in read.hooks]) == ("", ["x"])
 
 
 def test_a_settings_file_of_claude_code_may_contain_urls(workspace: Workspace) -> None:
@@ -354,12 +356,12 @@ def test_hooks_of_an_event_that_the_edition_does_not_know_do_not_run(workspace: 
 
 def test_a_fatal_file_reports_its_first_reason_and_counts_the_others(workspace: Workspace) -> None:
     workspace.write("user", build_hooks_file('{"command": "x", "timeout": 0}', '{"command": ""}', "5"))
-    assert workspace.layer("user").void == "line 5: `timeout` is 0; it must be more than 0 seconds (and 2 more)"
+    assert workspace.layer("user").fatal_reason == "line 5: `timeout` is 0; it must be more than 0 seconds (and 2 more)"
 
 
 @pytest.mark.parametrize("name", EDITION_NAMES)
 def test_every_fatal_code_is_known(name: str) -> None:
-    assert get_edition(name).voids <= set(CODES)
+    assert get_edition(name).fatal_codes <= set(CODES)
 
 
 def test_every_code_has_a_title_and_a_text() -> None:
@@ -368,7 +370,7 @@ def test_every_code_has_a_title_and_a_text() -> None:
         assert code[2] in "123456"
         assert known.title[0].lower() == known.title[0] or known.title[0] == "`"
         assert known.about.endswith(".")
-        assert known.severity is not Severity.VOID
+        assert known.severity is not Severity.FATAL
 
 
 VALID_ENTRIES = [f'{{"command": "hook-{number}", "timeout": 5}}' for number in range(10)]
@@ -404,7 +406,7 @@ def test_one_bad_event_never_hides_the_good_ones(event: str, workspace: Workspac
     workspace.write("user", hooks(f"{{{good[0]}, {event}, {good[1]}}}"))
     read = workspace.layer("user")
     assert [hook.command for hook in read.hooks] == ["one", "two"]
-    assert read.void
+    assert read.fatal_reason
 
 
 @pytest.mark.parametrize("broken", ["{", "", "\0", "null", '{"version": 1, "hooks": {"stop": [', "[" * 5000])
@@ -414,7 +416,7 @@ def test_one_bad_file_never_hides_the_other_layers(broken: str, workspace: Works
     workspace.write("user", entry('{"command": "two"}'))
     configuration = workspace.load()
     assert [hook.command for hook in configuration.hooks] == ["one", "two"]
-    assert workspace.layer("project").void
+    assert workspace.layer("project").fatal_reason
 
 
 CORPUS = Path(__file__).parent.parent.parent / "shared" / "corpora" / "hooks_json"
@@ -448,7 +450,7 @@ def test_any_bytes_in_any_layer_can_be_read(
     for problem in read.problems:
         assert problem.message
         assert problem.severity == get_severity(
-            problem.code, ALWAYS_FATAL_IN_CLAUDE if layer.kind.from_claude else get_edition(edition_name).voids
+            problem.code, ALWAYS_FATAL_IN_CLAUDE if layer.kind.from_claude else get_edition(edition_name).fatal_codes
         )
         assert problem.place.column >= 1
         assert problem.width >= 1
@@ -524,7 +526,7 @@ def test_a_deleted_file_is_a_layer_without_a_file(workspace: Workspace) -> None:
     layer = get_layer(path, workspace.roots(), get_edition(NEWEST))
     path.unlink()
     read = read_layer(layer, workspace.roots(), get_edition(NEWEST))
-    assert (read.exists, read.void, read.hooks, read.problems) == (False, "", [], [])
+    assert (read.exists, read.fatal_reason, read.hooks, read.problems) == (False, "", [], [])
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links need a privilege on Windows")
@@ -534,7 +536,7 @@ def test_a_circular_link_is_a_problem(workspace: Workspace) -> None:
     path.symlink_to(path)
     read = workspace.layer("user")
     assert [problem.code for problem in read.problems] == ["TL109"]
-    assert read.void
+    assert read.fatal_reason
 
 
 UNPRIVILEGED = 65534

@@ -12,8 +12,8 @@ from trotline.config.problems import CODES, Problem, Severity
 from trotline.domain.effects import Certainty
 from trotline.domain.findings import Finding
 
-GITHUB_LEVELS = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
-SARIF_LEVELS = {Severity.VOID: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+GITHUB_LEVELS = {Severity.FATAL: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+SARIF_LEVELS = {Severity.FATAL: "error", Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
 def format_github(problems: Iterable[Problem]) -> Iterator[str]:

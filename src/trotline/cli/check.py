@@ -127,7 +127,7 @@ def _build_data(configuration: Configuration) -> dict[str, Any]:
             "layer": read.layer.kind,
             "file": read.layer.file,
             "exists": read.exists,
-            "void": read.void or None,
+            "void": read.fatal_reason or None,
             "hooks": len(read.hooks),
         }
         for read in configuration.layers
@@ -151,9 +151,11 @@ def _format(configuration: Configuration) -> Iterator[str]:
         looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
         yield f"no hooks are configured here (looked at: {looked})"
     counts = Counter(problem.severity for problem in configuration.problems)
-    hooks = sum(len(layer.hooks) for layer in read if not layer.void)
+    hooks = sum(len(layer.hooks) for layer in read if not layer.fatal_reason)
     tail = ", ".join(plural(counts[severity], severity) for severity in Severity if counts[severity])
-    void = f", {sum(1 for layer in read if layer.void)} void" if any(layer.void for layer in read) else ""
+    void = (
+        f", {sum(1 for layer in read if layer.fatal_reason)} void" if any(layer.fatal_reason for layer in read) else ""
+    )
     yield f"{plural(len(read), 'file')} read{void}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}"
 
 
@@ -163,9 +165,9 @@ def _format_layer(layer: LayerRead) -> Iterator[str]:
         yield dim(f"  {layer.layer.note}")
     for problem in layer.problems:
         yield from _format_problem(problem)
-    if layer.void:
-        sentence = f"Cursor will load nothing from this file, because {layer.void}"
-        yield f"  {paint(printable(sentence), Severity.VOID)}"
+    if layer.fatal_reason:
+        sentence = f"Cursor will load nothing from this file, because {layer.fatal_reason}"
+        yield f"  {paint(printable(sentence), Severity.FATAL)}"
     if not layer.problems:
         yield f"  {plural(len(layer.hooks), 'hook')}, nothing to say"
     yield ""

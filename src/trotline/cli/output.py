@@ -12,7 +12,7 @@ import msgspec
 from trotline.config.problems import Problem, Severity
 from trotline.domain.verdicts import Permission
 
-COLOURS = {Severity.VOID: "red", Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
+COLOURS = {Severity.FATAL: "red", Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.NOTE: "blue"}
 MAX_PROBLEMS = 10
 NUMBER_WIDTH = 8
 

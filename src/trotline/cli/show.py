@@ -9,7 +9,7 @@ import msgspec
 from trotline.agents.cursor.cursor_editions import get_edition
 from trotline.cli.command import claude_option, declare, edition_option
 from trotline.cli.output import Result, bold, dim, paint, plural, printable
-from trotline.config.hooks_json.configuration import Configuration, load
+from trotline.config.hooks_json.configuration import Configuration, load_configuration
 from trotline.config.hooks_json.lookaround import search
 from trotline.config.paths import Roots
 from trotline.config.problems import Severity
@@ -58,7 +58,7 @@ def command(
     if event is not None and event not in EVENTS:
         raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
     asked = _build_events(event, text, tool, subagent)
-    configuration = load(roots, get_edition(edition_name), claude=claude)
+    configuration = load_configuration(roots, get_edition(edition_name), claude=claude)
     trusts = _read_trust(configuration, roots)
     rows = _build_rows(configuration, asked or ([event] if event else list(EVENTS)), asked)
     data, lines = _build_data(configuration, rows, trusts), _format(configuration, rows, trusts)
@@ -104,7 +104,7 @@ def _build_rows(configuration: Configuration, names: Iterable[str], asked: dict[
         number = 0
         for read in configuration.layers:
             for hook in (hook for hook in read.hooks if hook.event == name):
-                off = configuration.off(read, hook)
+                off = configuration.find_inactive_reason(read, hook)
                 fit = hook.fit(asked[name], search) if name in asked else None
                 runs = not off and (fit is None or fit.applies)
                 number += runs
@@ -114,7 +114,7 @@ def _build_rows(configuration: Configuration, names: Iterable[str], asked: dict[
 
 def _build_data(configuration: Configuration, rows: list[HookRow], trusts: list[Trust]) -> dict[str, Any]:
     layers = [
-        {"layer": read.layer.kind, "file": read.layer.file, "exists": read.exists, "void": read.void or None}
+        {"layer": read.layer.kind, "file": read.layer.file, "exists": read.exists, "void": read.fatal_reason or None}
         for read in configuration.layers
     ]
     return {
@@ -173,7 +173,7 @@ def _format(configuration: Configuration, rows: list[HookRow], trusts: list[Trus
         yield f"{printable(one.coverage.root)}: {one.state}"
         for word in one.coverage.not_covered:
             yield dim(f"  used, and not covered by trust: {printable(word)}")
-    worst = [problem for problem in configuration.problems if problem.severity in {Severity.VOID, Severity.ERROR}]
+    worst = [problem for problem in configuration.problems if problem.severity in {Severity.FATAL, Severity.ERROR}]
     if worst:
         yield paint(f"{plural(len(worst), 'problem')} in these files: run `trotline check`", Severity.WARNING)
 
@@ -199,6 +199,6 @@ def _format_row(row: HookRow, configuration: Configuration) -> Iterator[str]:
     yield dim(f"     {printable(about)}")
     yield dim(f"     {printable(str(hook.place))}")
     if row.off:
-        yield f"     {paint('off: ' + printable(row.off), Severity.VOID)}"
+        yield f"     {paint('off: ' + printable(row.off), Severity.FATAL)}"
     elif row.fit:
         yield f"     {'runs' if row.fit.applies else 'does not run'}: {printable(row.fit.why)}"

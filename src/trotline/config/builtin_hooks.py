@@ -4,7 +4,8 @@ import shlex
 from itertools import dropwhile
 from typing import NamedTuple
 
-from trotline.config.hooks_json.hook_commands import ASSIGNMENT, CommandFinding
+from trotline.config.hooks_json.hook_commands import ASSIGNMENT
+from trotline.config.problems import HookFinding
 from trotline.domain.events import EVENTS
 from trotline.domain.hooks import Hook
 
@@ -47,7 +48,7 @@ FORWARDED_EVENTS: dict[str, tuple[str, ...]] = {
 """The values of `forward --send`, each with the events that it handles."""
 
 
-def check_builtin_hook(hook: Hook) -> list[CommandFinding]:
+def check_builtin_hook(hook: Hook) -> list[HookFinding]:
     """Return the problems of a command that names a built-in hook; none for other commands."""
     try:
         words = [*dropwhile(ASSIGNMENT.match, shlex.split(hook.command))]
@@ -65,14 +66,14 @@ def check_builtin_hook(hook: Hook) -> list[CommandFinding]:
     if hook.event in events:
         return []
     message = f"`trotline builtin {name}` has nothing to say about {hook.event}"
-    return [CommandFinding("TL266", message, f"it answers {', '.join(events)}")]
+    return [HookFinding("TL266", message, f"it answers {', '.join(events)}")]
 
 
-def _report_unknown(name: str) -> CommandFinding:
+def _report_unknown(name: str) -> HookFinding:
     from difflib import get_close_matches  # noqa: PLC0415 - only needed for an unknown name
 
     near = get_close_matches(name, BUILTIN_HOOKS, n=1)
     hint = f"did you mean `{near[0]}`?" if near else "`trotline builtin` lists them"
-    return CommandFinding(
+    return HookFinding(
         "TL265", f"there is no built-in hook `{name}`" if name else "the line names no built-in hook", hint
     )

@@ -6,16 +6,15 @@ with whose key. The files contain no keys either; they name a variable that hold
 
 import shlex
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
 from trotline.config.config_file import ConfigFile, find_config_files
-from trotline.config.paths import CONFIG_FILE, Roots
-from trotline.config.problems import CODES, Problem
-from trotline.domain.hooks import Hook
+from trotline.config.paths import Roots
+from trotline.config.problems import Problem
 
 DEFAULT_URLS = {
     "openai": "https://api.openai.com/v1",
@@ -116,24 +115,6 @@ def read_models(roots: Roots) -> Models:
     if not models.default and len(models.providers) == 1:
         models.default = next(iter(models.providers))
     return models
-
-
-def find_unanswered(models: Models, hooks: Iterable[Hook]) -> list[Problem]:
-    """Return a Problem for every prompt hook that no provider would answer."""
-    hint = f"name a provider in ~/.config/trotline/{CONFIG_FILE}: docs/prompt-hooks.md"
-    message = "no model is configured that would answer this prompt hook; it fails every time"
-    return [
-        Problem(
-            code="TL411",
-            severity=CODES["TL411"].severity,
-            place=hook.place,
-            message=message,
-            hint=hint,
-            entry=hook.event,
-        )
-        for hook in hooks
-        if hook.prompt and models.choose(hook.model) is None
-    ]
 
 
 class _ModelsReader:

@@ -1,7 +1,7 @@
 """Problems in configuration files, each with a code and a place. Codes are API: never reused, never renumbered.
 
 The first digit of a code is its subject: 1 syntax, 2 shape, 3 matcher, 4 command and path, 5 layers and trust, 6
-surface. The severity of a code here applies unless the edition makes it void the whole file.
+surface. The severity of a code here applies unless Cursor ignores the whole file because of it.
 """
 
 from enum import StrEnum
@@ -16,9 +16,9 @@ from trotline.system.files import TooLargeError
 
 
 class Severity(StrEnum):
-    """The severity of a problem. `void`: the agent loads nothing from the file. `note`: nothing needs to be fixed."""
+    """The severity of a problem. `fatal`: the agent loads nothing from the file. `note`: nothing needs to be fixed."""
 
-    VOID = "void"
+    FATAL = "fatal"
     ERROR = "error"
     WARNING = "warning"
     NOTE = "note"
@@ -48,6 +48,14 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def docs(self) -> str:
         return f"docs/problems.md#{self.code.lower()}"
+
+
+class HookFinding(NamedTuple):
+    """The code and texts of a Problem of a hook, without its place."""
+
+    code: str
+    message: str
+    hint: str = ""
 
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
@@ -296,13 +304,18 @@ CODES: dict[str, Code] = {
 }
 
 
-def get_severity(code: str, voids: frozenset[str]) -> Severity:
-    """Return the severity of a code; `voids` are the codes that void a file in the selected edition."""
-    return Severity.VOID if code in voids else CODES[code].severity
+def get_severity(code: str, fatal_codes: frozenset[str]) -> Severity:
+    """Return the severity of a code for an agent that ignores a file because of `fatal_codes`."""
+    return Severity.FATAL if code in fatal_codes else CODES[code].severity
+
+
+def build_problem(code: str, message: str, hint: str = "", *, place: Place, entry: str = "") -> Problem:
+    """Return a Problem with the default severity of its code."""
+    severity = CODES[code].severity
+    return Problem(code=code, severity=severity, place=place, message=message, hint=hint, entry=entry)
 
 
 def build_read_problem(file: Path | str, error: OSError) -> Problem:
     """Return the problem of an existing file that cannot be read."""
     code, place = ("TL108", Place(str(file), 1, 1)) if isinstance(error, TooLargeError) else ("TL109", Place(str(file)))
-    why = f"the file cannot be read: {describe_os_error(error)}"
-    return Problem(code=code, severity=CODES[code].severity, place=place, message=why)
+    return build_problem(code, f"the file cannot be read: {describe_os_error(error)}", place=place)

@@ -20,7 +20,7 @@ from pathlib import Path
 import msgspec
 
 from trotline.config.hooks_json.configuration import LayerRead, compute_file_digest
-from trotline.config.hooks_json.hook_commands import expand
+from trotline.config.hooks_json.hook_commands import expand_word
 from trotline.config.paths import Roots
 from trotline.domain.hooks import Hook
 from trotline.system.files import ensure_private_directory, read_file, read_file_and_mode, replace_file
@@ -186,7 +186,7 @@ def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
     directory that the command names.
     """
     pieces = _pieces(hook)
-    expanded = {word: path for word in pieces if (path := expand(word, hook, roots))}
+    expanded = {word: path for word in pieces if (path := expand_word(word, hook, roots))}
     bases = [Path(hook.layer.root), Path(hook.layer.file).parent]
     named = [base / path for base in bases for path in expanded.values() if _is_directory(base / path)]
     for position, word in enumerate(pieces):

@@ -23,7 +23,7 @@ from trotline.system.files import read_file
 AgentCheck = Callable[[AgentState], Iterator[CheckResult]]
 
 STATES = {
-    Severity.VOID: CheckState.FAIL,
+    Severity.FATAL: CheckState.FAIL,
     Severity.ERROR: CheckState.FAIL,
     Severity.WARNING: CheckState.WARN,
 }

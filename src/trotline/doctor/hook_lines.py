@@ -118,7 +118,7 @@ def find_problems(wire: Wired, roots: Roots) -> list[Problem]:
 
 def find_fatal_problems(wire: Wired, roots: Roots) -> list[Problem]:
     """Return the problems that keep the agent from loading the file."""
-    return [problem for problem in find_problems(wire, roots) if problem.severity is Severity.VOID]
+    return [problem for problem in find_problems(wire, roots) if problem.severity is Severity.FATAL]
 
 
 def format_check_command(file: str | Path) -> str:

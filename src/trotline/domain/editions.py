@@ -26,7 +26,7 @@ class Edition(msgspec.Struct, frozen=True, kw_only=True):
     entry_keys: frozenset[str]
     path_base: PathBase
     version_required: bool
-    voids: frozenset[str]  # Problem codes for which Cursor ignores the whole file
+    fatal_codes: frozenset[str]  # Problem codes for which Cursor ignores the whole file
     closed_by_default: frozenset[str]  # events that any failure refuses, whatever the entry says
     bad_output_blocks: frozenset[str]  # events that unreadable output refuses
     loop_limit_fixed: bool  # five follow-ups for every hook, and no key to change that

@@ -319,7 +319,7 @@ def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list
                 continue
             trust = snapshot.trusted[hook.layer.root] if hook.layer.kind.needs_trust else None
             trusted = trust is None or trust.state is TrustState.TRUSTED
-            if off := configuration.off(read, hook):
+            if off := configuration.find_inactive_reason(read, hook):
                 kept_out.append(NotRun(hook, off))
             elif not hook.fit(event, search if trusted else decide_nothing).applies:
                 continue  # an untrusted pattern gets no backtracking search

@@ -62,14 +62,16 @@ class LiveConfiguration:
     def _in_force(self, read: LayerRead) -> LayerRead:
         file = read.layer.file
         self._alarms.pop(file, None)
-        if not read.void:
+        if not read.fatal_reason:
             self._good[file] = read
             return read
         good = self._good.get(file)
         if good is None or not good.exists:
-            self._alarms[file] = f"nothing of {file} is in force: {read.void}"
+            self._alarms[file] = f"nothing of {file} is in force: {read.fatal_reason}"
             return read
-        self._alarms[file] = f"{file} is broken and was not taken over ({read.void}); the last good one is in force"
+        self._alarms[file] = (
+            f"{file} is broken and was not taken over ({read.fatal_reason}); the last good one is in force"
+        )
         return LayerRead(layer=good.layer, exists=True, digest=good.digest, hooks=good.hooks, problems=read.problems)
 
     def _models_in_force(self, models: Models) -> Models:

@@ -118,8 +118,8 @@ def load_candidate_hooks(
         raise TrotlineError(f"the hooks of `{layer.root}` are not trusted, and are not run", hint=hint)
     configuration = read_layers([layer], roots, dispatcher.edition)
     read = configuration.layers[0]
-    if read.void:
-        message = f"Cursor would load nothing of `{file}`, because {read.void}"
+    if read.fatal_reason:
+        message = f"Cursor would load nothing of `{file}`, because {read.fatal_reason}"
         raise TrotlineError(message, hint="`trotline check` says more")
     return [_build_hook(hook, configuration, dispatcher) for hook in read.hooks if not is_hook_line(hook.command)]
 

@@ -1,19 +1,21 @@
-"""What a command line would start, as far as that can be said without running it.
+"""Check the command line of a hook without running it.
 
-Only the plain case is judged: a program, perhaps an interpreter, and a script. As soon as a line is more of a shell
-program than that, silence is more honest than a guess.
+Only plain commands are checked: a program, or an interpreter with a script. Nothing is reported about other lines,
+because it would be a guess.
 """
 
 import os
 import re
 import shlex
 import stat
-from itertools import takewhile
+from collections.abc import Iterator
+from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.config.hooks_json import foreign_names
+from trotline.config.hooks_json.known_names import UNSET_VARIABLES
 from trotline.config.paths import Roots
+from trotline.config.problems import HookFinding
 from trotline.domain.hooks import Hook, LayerKind
 
 INTERPRETERS: dict[str, frozenset[str]] = {
@@ -22,9 +24,9 @@ INTERPRETERS: dict[str, frozenset[str]] = {
     "with-trotline": frozenset(),
     **dict.fromkeys(("bun", "deno", "uv", "poetry", "pdm"), frozenset({"run"})),
 }
-"""Programs that run the script named after them, and the words that may stand in between."""
+"""Programs that run a script, each with the words that may come before the script."""
 
-INLINE = frozenset({"-c", "-e", "-m", "--eval", "-p", "--print", "-Command", "-EncodedCommand"})
+INLINE_OPTIONS = frozenset({"-c", "-e", "-m", "--eval", "-p", "--print", "-Command", "-EncodedCommand"})
 SHIMS = ("/.pyenv/shims", "/.rbenv/shims", "/.nodenv/shims", "/.asdf/shims", "/mise/shims", "/.volta/bin")
 HOME_PATH = re.compile(
     r"""(?<![A-Za-z0-9._/~-])(?:(?:/home|/Users)/[A-Za-z0-9._-]++(?=[/"' ]|$)|/root/)"""
@@ -35,109 +37,85 @@ INLINE_JSON = re.compile(r"(?:echo|printf)\b[^|;&']{0,40}+'\s*+\{")
 ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+=")
 BEYOND_PLAIN = re.compile(r"[;&|<>()`\n]|\$\(|\\[A-Za-z0-9_.]")
 QUOTED = re.compile(r"""'[^']*+'|"(?:[^"\\`$]++|\$(?!\())*+\"""")
-
-
-class CommandFinding(NamedTuple):
-    """Something about a command, to be placed on its line by the reader of the file."""
-
-    code: str
-    message: str
-    hint: str = ""
+BINARY_MAGIC = (b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")
 
 
 class Program(NamedTuple):
-    """The first word of a plain command, and the script it is given, both as written."""
+    """The first word of a plain command and the script in its arguments, both as written."""
 
     name: str
     script: str
 
 
-def find_command_problems(hook: Hook, roots: Roots, hooks_directory: Path) -> list[CommandFinding]:
-    """Everything worth saying about a hook's command line."""
-    found = [*_about_the_text(hook)]
+def find_command_problems(hook: Hook, roots: Roots, hooks_directory: Path) -> list[HookFinding]:
+    """Return the problems of a hook's command line."""
+    findings = [*_check_text(hook)]
     try:
         program = find_program(hook.command)
     except ValueError as error:
-        return [*found, CommandFinding("TL410", f"the shell cannot read this command: {str(error).lower()}")]
+        return [*findings, HookFinding("TL410", f"the shell cannot read this command: {str(error).lower()}")]
     if program is None or not hook.layer.root:
-        return found
+        return findings
     if "/" in program.name:
-        found += _file(hook, roots, program.name, hooks_directory, runs_itself=True)
+        findings += _check_file(hook, roots, program.name, hooks_directory, is_program=True)
     else:
-        found += _on_the_path(program.name, roots)
+        findings += _check_name(program.name, roots)
     if program.script:
-        found += _file(hook, roots, program.script, hooks_directory, runs_itself=False)
-    return found
+        findings += _check_file(hook, roots, program.script, hooks_directory, is_program=False)
+    return findings
 
 
 def find_program(command: str) -> Program | None:
-    """The program that a plain command line starts; None when only a shell could tell. Raises on open quotes."""
+    """Return the program of a plain command line, or None for another line. Raise ValueError for open quotes."""
     if BEYOND_PLAIN.search(QUOTED.sub("''", command)):
         shlex.split(command)
         return None
     words = list(takewhile(lambda word: not word.startswith("#"), shlex.split(command)))
-    while words and ASSIGNMENT.match(words[0]):
-        words = words[1:]
-    if not words:
-        return None
-    base = words[0].rsplit("/", 1)[-1]
-    return Program(words[0], _script_after(base, words[1:]))
+    words = list(dropwhile(ASSIGNMENT.match, words))
+    return Program(words[0], _find_script(words[0].rsplit("/", 1)[-1], words[1:])) if words else None
 
 
-def _script_after(interpreter: str, arguments: list[str]) -> str:
+def _find_script(interpreter: str, arguments: list[str]) -> str:
     if interpreter not in INTERPRETERS:
         return ""
     for word in arguments:
-        if word in INLINE:
+        if word in INLINE_OPTIONS:
             return ""
         if not word.startswith("-") and word not in INTERPRETERS[interpreter]:
             return word if "/" in word or "." in word else ""
     return ""
 
 
-def _about_the_text(hook: Hook) -> list[CommandFinding]:
-    found = []
-    shared = hook.layer.kind in {LayerKind.PROJECT, LayerKind.CLAUDE_PROJECT}
+def _check_text(hook: Hook) -> Iterator[HookFinding]:
+    is_shared = hook.layer.kind in {LayerKind.PROJECT, LayerKind.CLAUDE_PROJECT}
     home = HOME_PATH.search(hook.command)
-    if shared and home:
+    if is_shared and home:
         hint = "use a path from the project root, such as `.cursor/hooks/x.sh`"
-        found.append(CommandFinding("TL405", f"`{home[0]}` exists on one machine, and this file is shared", hint))
+        yield HookFinding("TL405", f"`{home[0]}` exists on one machine, and this file is shared", hint)
     if INLINE_JSON.search(hook.command):
-        found.append(
-            CommandFinding("TL407", "this inline JSON is printed with its quotes on Windows", "move it into a script")
-        )
+        yield HookFinding("TL407", "this inline JSON is printed with its quotes on Windows", "move it into a script")
     for match in VARIABLE.finditer(hook.command):
-        name = match[1] or match[2]
-        if name in foreign_names.NOT_SET_FOR_HOOKS:
+        if (match[1] or match[2]) in UNSET_VARIABLES:
             hint = "the event is JSON on standard input; `jq -r .file_path` reads a field"
-            found.append(
-                CommandFinding("TL409", f"`{match[0]}` is not set for hooks, the shell puts nothing there", hint)
-            )
-    return found
+            yield HookFinding("TL409", f"`{match[0]}` is not set for hooks, the shell puts nothing there", hint)
 
 
-def _on_the_path(name: str, roots: Roots) -> list[CommandFinding]:
+def _check_name(name: str, roots: Roots) -> Iterator[HookFinding]:
     if name.startswith(("$", "~", "{")) or "\\" in name or not roots.search_path:
-        return []
-    found = _which(name, roots)
-    if found is None:
-        return [CommandFinding("TL408", f"`{name}` is not on this PATH", "name it by its full path, or install it")]
-    shim = next((shim for shim in SHIMS if shim in found), "")
-    if shim:
-        return [
-            CommandFinding("TL406", f"`{name}` is `{found}`, a version manager's shim", "name the interpreter itself")
-        ]
-    return []
+        return
+    file = _search_path(name, roots)
+    if file is None:
+        yield HookFinding("TL408", f"`{name}` is not on this PATH", "name it by its full path, or install it")
+    elif any(shim in file for shim in SHIMS):
+        yield HookFinding("TL406", f"`{name}` is `{file}`, a version manager's shim", "name the interpreter itself")
 
 
-def _which(name: str, roots: Roots) -> str | None:
+def _search_path(name: str, roots: Roots) -> str | None:
+    """Return the file that the shell starts for a name, or the name itself if the shell handles it."""
     if name in SHELL_WORDS:
         return name
-    for directory in roots.search_path:
-        candidate = f"{directory}/{name}"
-        if isinstance(_status(candidate), os.stat_result) and os.access(candidate, os.X_OK):
-            return candidate
-    return None
+    candidates = (f"{directory}/{name}" for directory in roots.search_path)
+    return next((file for file in candidates if _exists(Path(file)) and os.access(file, os.X_OK)), None)
 
 
 SHELL_WORDS = frozenset(
@@ -147,52 +125,50 @@ SHELL_WORDS = frozenset(
     until wait while
     """.split()
 )
-"""What the shell does itself; none of it is on the PATH, or need be."""
+"""Words that the shell handles itself; they do not have to be on the PATH."""
 
 
-class _Hidden:
-    """Something is or is not there, and we may not look."""
-
-
-HIDDEN = _Hidden()
-
-
-def _status(path: str | Path) -> os.stat_result | _Hidden | None:
-    """What stands at a path; None for nothing, which a name that no disk can hold is as well."""
+def _exists(path: Path) -> bool:
+    """Return whether a file exists, also if its directory cannot be read."""
     try:
-        return Path(path).stat()
+        path.stat()
     except PermissionError:
-        return HIDDEN
-    except (OSError, ValueError):
-        return None
+        return True
+    except (OSError, ValueError):  # ValueError: a name that no disk can hold
+        return False
+    return True
 
 
-def _file(hook: Hook, roots: Roots, written: str, hooks_directory: Path, *, runs_itself: bool) -> list[CommandFinding]:
-    expanded = expand(written, hook, roots)
+def _check_file(
+    hook: Hook, roots: Roots, written: str, hooks_directory: Path, *, is_program: bool
+) -> Iterator[HookFinding]:
+    expanded = expand_word(written, hook, roots)
     if expanded is None:
-        return []
+        return
     path = Path(hook.layer.cwd) / expanded
-    status = _status(path)
-    if status is None:
-        return [_missing(hook, written, expanded, hooks_directory)]
-    if not isinstance(status, os.stat_result):
-        return []
-    found = []
-    if hook.layer.kind.needs_trust and not _stays_in(path, Path(hook.layer.root)) and not Path(expanded).is_absolute():
-        found.append(CommandFinding("TL505", f"`{written}` leads out of the project, to `{path.resolve()}`"))
-    if status.st_mode & stat.S_IWOTH and roots.platform != "windows":
-        found.append(
-            CommandFinding("TL504", f"`{written}` can be written by everybody", f"chmod o-w {shlex.quote(written)}")
-        )
-    if runs_itself and stat.S_ISREG(status.st_mode):
-        found += _starts(path, written, roots)
-    return found
+    try:
+        mode = path.stat().st_mode
+    except PermissionError:
+        return
+    except (OSError, ValueError):
+        yield _report_missing(hook, written, expanded, hooks_directory)
+        return
+    if hook.layer.kind.needs_trust and not Path(expanded).is_absolute():
+        target = path.resolve()
+        if not target.is_relative_to(Path(hook.layer.root).resolve()):
+            yield HookFinding("TL505", f"`{written}` leads out of the project, to `{target}`")
+    if roots.platform == "windows":
+        return
+    if mode & stat.S_IWOTH:
+        yield HookFinding("TL504", f"`{written}` can be written by everybody", f"chmod o-w {shlex.quote(written)}")
+    if is_program and stat.S_ISREG(mode):
+        yield from _check_executable(path, written, roots)
 
 
-def expand(word: str, hook: Hook, roots: Roots) -> str | None:
-    """The path a word stands for; None when it holds a variable that only the running shell knows."""
-    of_a_project = hook.layer.kind.needs_trust or not roots.projects
-    project = hook.layer.root if of_a_project else str(roots.projects[0])
+def expand_word(word: str, hook: Hook, roots: Roots) -> str | None:
+    """Return the path in a word of a command, or None if only the running shell knows it."""
+    is_in_project = hook.layer.kind.needs_trust or not roots.projects
+    project = hook.layer.root if is_in_project else str(roots.projects[0])
     known = {
         "HOME": str(roots.home),
         "CURSOR_PROJECT_DIR": project,
@@ -206,46 +182,40 @@ def expand(word: str, hook: Hook, roots: Roots) -> str | None:
     return None if set("$*?[\\{") & set(expanded) or re.match(r"[A-Za-z]:", expanded) else expanded
 
 
-def _missing(hook: Hook, written: str, expanded: str, hooks_directory: Path) -> CommandFinding:
+def _report_missing(hook: Hook, written: str, expanded: str, hooks_directory: Path) -> HookFinding:
     elsewhere = hooks_directory / expanded
-    if not Path(expanded).is_absolute() and _status(elsewhere) is not None and hook.layer.cwd != str(hooks_directory):
+    if not Path(expanded).is_absolute() and hook.layer.cwd != str(hooks_directory) and _exists(elsewhere):
         right = os.path.relpath(elsewhere, hook.layer.cwd)
         message = f"`{written}` is looked for in `{hook.layer.cwd}`, where it is not"
-        return CommandFinding("TL404", message, f"it stands beside hooks.json; write `{right}`")
-    return CommandFinding(
-        "TL401", f"there is no file `{written}`", f"looked for as `{Path(hook.layer.cwd) / expanded}`"
-    )
+        return HookFinding("TL404", message, f"it stands beside hooks.json; write `{right}`")
+    hint = f"looked for as `{Path(hook.layer.cwd) / expanded}`"
+    return HookFinding("TL401", f"there is no file `{written}`", hint)
 
 
-def _stays_in(path: Path, root: Path) -> bool:
-    return path.resolve().is_relative_to(root.resolve())
-
-
-def _starts(path: Path, written: str, roots: Roots) -> list[CommandFinding]:
-    if roots.platform == "windows":
-        return []
+def _check_executable(path: Path, written: str, roots: Roots) -> Iterator[HookFinding]:
     if not os.access(path, os.X_OK):
-        return [CommandFinding("TL402", f"`{written}` is not executable", f"chmod +x {shlex.quote(written)}")]
+        yield HookFinding("TL402", f"`{written}` is not executable", f"chmod +x {shlex.quote(written)}")
+        return
     try:
         with path.open("rb") as file:
-            first = file.readline(256)
+            first_line = file.readline(256)
     except OSError:
-        return []
-    if first.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe")):
-        return []
-    if not first.startswith(b"#!"):
+        return
+    if first_line.startswith(b"#!"):
+        yield from _check_interpreter(first_line[2:].decode("utf-8", "replace").split(), written, roots)
+    elif not first_line.startswith(BINARY_MAGIC):
         hint = "begin it with a line such as `#!/usr/bin/env bash`"
-        return [CommandFinding("TL403", f"`{written}` does not say which interpreter runs it", hint)]
-    return _interpreter(first[2:].decode("utf-8", "replace").split(), written, roots)
+        yield HookFinding("TL403", f"`{written}` does not say which interpreter runs it", hint)
 
 
-def _interpreter(words: list[str], written: str, roots: Roots) -> list[CommandFinding]:
-    by_name = len(words) > 1 and words[0].endswith("/env")
-    name = next((word for word in words[1:] if not word.startswith("-")), "") if by_name else (words or [""])[0]
-    if by_name and not roots.search_path:
-        return []
-    if by_name and _which(name, roots):
-        return []
-    if not by_name and name and _status(name) is not None:
-        return []
-    return [CommandFinding("TL403", f"`{written}` asks for the interpreter `{name}`, which is not here", "install it")]
+def _check_interpreter(words: list[str], written: str, roots: Roots) -> Iterator[HookFinding]:
+    """Check that the interpreter exists: a path, or a name after `env`."""
+    name = words[0] if words else ""
+    if len(words) > 1 and name.endswith("/env"):
+        name = next((word for word in words[1:] if not word.startswith("-")), "")
+        exists = not roots.search_path or _search_path(name, roots) is not None
+    else:
+        exists = bool(name) and _exists(Path(name))
+    if not exists:
+        message = f"`{written}` asks for the interpreter `{name}`, which is not here"
+        yield HookFinding("TL403", message, "install it")

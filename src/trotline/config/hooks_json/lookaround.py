@@ -1,7 +1,7 @@
-"""Matchers that only a backtracking engine can run: in a child process, with a deadline, and killed after it.
+"""Run matchers that need a backtracking engine in a child process with a time and memory limit.
 
-A hostile pattern can take such an engine forever, and all the memory there is; here it takes a child a moment, and the
-answer is "undecided". The clock begins when the child is ready, so that a busy machine does not decide.
+A hostile pattern can keep such an engine busy forever and use all memory. The time limit starts when the child is
+ready, so that a busy machine does not change the result.
 """
 
 import json
@@ -10,8 +10,8 @@ import subprocess
 import sys
 from typing import IO
 
-SECONDS_TO_START = 10.0
-SECONDS_TO_SEARCH = 1.0
+MAX_START_SECONDS = 10.0
+MAX_SEARCH_SECONDS = 1.0
 
 CHILD = """
 import json, resource, sys
@@ -25,7 +25,7 @@ sys.stdout.write("1" if regress.Regex(pattern).find(text) is not None else "0")
 
 
 def search(pattern: str, text: str) -> bool | None:
-    """Does the JavaScript pattern occur in the text? None when that was not found out in time."""
+    """Return whether a JavaScript pattern occurs in a text, or None if the child failed or took too long."""
     try:
         with subprocess.Popen(  # noqa: S603 - our own interpreter and text; the pattern travels as data on stdin
             [sys.executable, "-I", "-c", CHILD],
@@ -42,15 +42,15 @@ def search(pattern: str, text: str) -> bool | None:
         return None
 
 
-def _ask_child(child: subprocess.Popen[bytes], question: bytes) -> bool | None:
-    if child.stdin is None or child.stdout is None or _within(child.stdout, SECONDS_TO_START) != b"r":
+def _ask_child(child: subprocess.Popen[bytes], request: bytes) -> bool | None:
+    if child.stdin is None or child.stdout is None or _read_byte(child.stdout, MAX_START_SECONDS) != b"r":
         return None
-    child.stdin.write(question)
+    child.stdin.write(request)
     child.stdin.close()
-    return {b"1": True, b"0": False}.get(_within(child.stdout, SECONDS_TO_SEARCH))
+    return {b"1": True, b"0": False}.get(_read_byte(child.stdout, MAX_SEARCH_SECONDS))
 
 
-def _within(stream: IO[bytes], seconds: float) -> bytes:
+def _read_byte(stream: IO[bytes], seconds: float) -> bytes:
     poll = select.poll()
     poll.register(stream, select.POLLIN | select.POLLHUP)
     return stream.read(1) if poll.poll(seconds * 1000) else b""

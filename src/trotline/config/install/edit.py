@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from trotline.config.hooks_json.layer_file import MAX_SYNTAX_PROBLEMS, UNPARSABLE_ANYWHERE
+from trotline.config.hooks_json.hooks_file import MAX_SYNTAX_PROBLEMS, UNPARSABLE_CODES
 from trotline.config.problems import Problem, Severity, get_severity
 from trotline.config.text_report import TextReport
 from trotline.formats.jsonc import JsonDocument, JsonKind, JsonMember, JsonNode, parse_jsonc
@@ -53,7 +53,7 @@ class EditTerms(NamedTuple):
     version: int | None = None  # added if the file has none
     first: bool = False  # put new entries before the others of their event
     file: str = ""  # the name in problems
-    voids: frozenset[str] = UNPARSABLE_ANYWHERE  # problem codes for which the agent loads nothing
+    fatal_codes: frozenset[str] = UNPARSABLE_CODES  # problem codes for which the agent loads nothing
 
 
 class HooksFileEdit(NamedTuple):
@@ -188,10 +188,10 @@ class _Margin(TextReport):
 
     def __init__(self, document: JsonDocument, terms: EditTerms) -> None:
         super().__init__(terms.file, document)
-        self.voids = terms.voids
+        self.fatal_codes = terms.fatal_codes
         lines: set[int] = set()
         for fault in document.faults:
-            if fault.code == "TL107" and fault.code not in terms.voids:
+            if fault.code == "TL107" and fault.code not in terms.fatal_codes:
                 continue  # only Cursor strips comments inside strings
             line, _ = document.position(fault.start)
             if fault.code != "TL101" or (line not in lines and len(lines) < MAX_SYNTAX_PROBLEMS):
@@ -199,7 +199,7 @@ class _Margin(TextReport):
             lines |= {line} if fault.code == "TL101" else set()
 
     def get_severity(self, code: str) -> Severity:
-        return get_severity(code, self.voids)
+        return get_severity(code, self.fatal_codes)
 
 
 def _problems(document: JsonDocument, terms: EditTerms) -> tuple[Problem, ...]:
@@ -207,7 +207,7 @@ def _problems(document: JsonDocument, terms: EditTerms) -> tuple[Problem, ...]:
 
 
 def _unparsable(document: JsonDocument) -> bool:
-    return document.root is None or any(fault.code in UNPARSABLE_ANYWHERE for fault in document.faults)
+    return document.root is None or any(fault.code in UNPARSABLE_CODES for fault in document.faults)
 
 
 def _refusal(document: JsonDocument, wanted: dict[str, list[_Wanted]], terms: EditTerms) -> tuple[Problem, ...]:

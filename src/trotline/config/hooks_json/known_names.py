@@ -1,11 +1,49 @@
-"""Names from elsewhere that end up in hooks.json, and what they are called here."""
+"""Names of Cursor's tools, and names of other products that occur in hooks files."""
 
 from trotline.agents.generated_tables import FOREIGN_EVENTS
 
-EVENTS_ELSEWHERE = {**FOREIGN_EVENTS, "PreTaskExec": ("Kiro", ""), "PostFileSave": ("Kiro", "afterFileEdit")}
-"""Event name -> the product that raises it, and Cursor's nearest event if there is one."""
+CONFIRMED_TOOLS = ("Shell", "Read", "Write", "Grep", "Delete", "Task", "LS", "MCP", "MCP:tool", "MCP:server:tool")
+"""Tool names in matchers, recorded from running clients or documented by Cursor."""
 
-NO_SUCH_EVENT: dict[str, str] = {
+UNVERIFIED_TOOLS = (
+    "StrReplace",
+    "Edit",
+    "Glob",
+    "WebFetch",
+    "WebSearch",
+    "ApplyPatch",
+    "TabWrite",
+    "TabRead",
+    "MultiEdit",
+)
+"""Tool names that integrators use, without evidence that hooks receive them."""
+
+FOREIGN_TOOLS = {
+    **dict.fromkeys("Bash bash run_shell_command run_terminal_cmd terminal Terminal Execute shell".split(), "Shell"),
+    **dict.fromkeys("write_to_file write_file write edit_file search_replace".split(), "Write"),
+    **dict.fromkeys("replace_file_content Create create".split(), "Write"),
+    **dict.fromkeys("read_file read view".split(), "Read"),
+    "delete_file": "Delete",
+    "Agent": "Task",
+}
+"""Tool names of other agents -> Cursor's names."""
+
+SPECIFIC_EVENTS = {
+    "beforeShellExecution": "Shell",
+    "afterShellExecution": "Shell",
+    "beforeReadFile": "Read",
+    "afterFileEdit": "Write",
+    "subagentStart": "Task",
+    "subagentStop": "Task",
+    "beforeMCPExecution": "MCP:tool",
+    "afterMCPExecution": "MCP:tool",
+}
+"""Specific events -> the tools that raise them, in addition to the generic event."""
+
+ALL_FOREIGN_EVENTS = {**FOREIGN_EVENTS, "PreTaskExec": ("Kiro", ""), "PostFileSave": ("Kiro", "afterFileEdit")}
+"""Event names of other products -> the product, and Cursor's nearest event if there is one."""
+
+INVENTED_EVENTS: dict[str, str] = {
     "beforeFileEdit": "there is no event before a write; use preToolUse with the matcher `Write|Delete`",
     "beforeWriteFile": "there is no event before a write; use preToolUse with the matcher `Write|Delete`",
     "beforeFileWrite": "there is no event before a write; use preToolUse with the matcher `Write|Delete`",
@@ -18,9 +56,9 @@ NO_SUCH_EVENT: dict[str, str] = {
     "onCommit": "Cursor has no event for it; `beforeShellExecution` with the matcher `git\\s+commit` sees the command",
     "onFileOpen": "Cursor has no event for it",
 }
-"""Names that were invented, with a word for whoever believed them."""
+"""Event names that no product has but that occur in hooks files -> a hint."""
 
-KEYS_ELSEWHERE: dict[str, str] = {
+FOREIGN_KEYS: dict[str, str] = {
     "async": "Claude Code's; Cursor always waits",
     "if": "Claude Code's; use `matcher`",
     "once": "Claude Code's",
@@ -55,27 +93,15 @@ KEYS_ELSEWHERE: dict[str, str] = {
     "name": "a comment to people; Cursor does not read it",
     "id": "a comment to people; Cursor does not read it",
 }
-"""Entry keys of other tools and common misspellings -> whose they are."""
+"""Entry keys of other tools and common misspellings -> their origin, or the right key."""
 
-COMMENTS_TO_PEOPLE = frozenset({"description", "name", "id", "event", "_comment", "$comment", "comment"})
-"""Keys that are meant for readers; ignored without harm."""
+COMMENT_KEYS = frozenset({"description", "name", "id", "event", "_comment", "$comment", "comment"})
+"""Keys for readers; ignoring them does no harm."""
 
-NOT_SET_FOR_HOOKS = frozenset(
-    {
-        "file",
-        "FILE",
-        "FILE_PATH",
-        "filePath",
-        "TOOL_INPUT",
-        "TOOL_NAME",
-        "CLAUDE_FILE_PATHS",
-        "CLAUDE_TOOL_INPUT",
-        "CURSOR_CWD",
-        "CURSOR_FILE",
-        "CURSOR_FILE_PATH",
-        "CURSOR_SESSION_ID",
-        "CURSOR_HOOK_EVENT",
-        "PLUGIN_ROOT",
-    }
+UNSET_VARIABLES = frozenset(
+    """
+    file FILE FILE_PATH filePath TOOL_INPUT TOOL_NAME CLAUDE_FILE_PATHS CLAUDE_TOOL_INPUT CURSOR_CWD CURSOR_FILE
+    CURSOR_FILE_PATH CURSOR_SESSION_ID CURSOR_HOOK_EVENT PLUGIN_ROOT
+    """.split()
 )
-"""Variables that people expect in a command and that no Cursor sets."""
+"""Variables that commands use although no version of Cursor sets them."""
