@@ -157,7 +157,7 @@ def test_checking_answers_in_the_envelope(workspace: Workspace, capsys: pytest.C
     assert body["data"]["edition"] == "2026-09"
     assert [file["layer"] for file in body["data"]["files"]] == [kind.value for kind in LayerKind][:7]
     (user,) = (file for file in body["data"]["files"] if file["exists"])
-    assert user == {"layer": "user", "file": str(path), "exists": True, "void": None, "hooks": 1}
+    assert user == {"layer": "user", "file": str(path), "exists": True, "fatal_reason": None, "hooks": 1}
     (problem,) = body["problems"]
     assert problem == {
         "code": "TL217",
@@ -177,7 +177,7 @@ def test_a_void_file_says_why_in_the_envelope(workspace: Workspace, capsys: pyte
     workspace.write("user", "[]")
     assert run(["check", "--json", *workspace.options]) == 1
     (user,) = (file for file in answer(capsys)["data"]["files"] if file["exists"])
-    assert user["void"] == "line 1: the file holds a list, not an object"
+    assert user["fatal_reason"] == "line 1: the file holds a list, not an object"
 
 
 def test_the_envelope_is_ok_exactly_when_the_exit_is_0(

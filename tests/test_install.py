@@ -89,7 +89,7 @@ def test_what_a_person_wrote_is_back_to_the_byte(workspace: Workspace) -> None:
     text = file.read_text()
     assert "// mine" in text
     assert '"failClosed": true' in text
-    assert "void" not in run(workspace, "check")[1]
+    assert "fatal" not in run(workspace, "check")[1]
     assert run(workspace, "uninstall", "cursor")[0] == 0
     assert file.read_text() == MINE
 

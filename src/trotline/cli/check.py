@@ -127,7 +127,7 @@ def _build_data(configuration: Configuration) -> dict[str, Any]:
             "layer": read.layer.kind,
             "file": read.layer.file,
             "exists": read.exists,
-            "void": read.fatal_reason or None,
+            "fatal_reason": read.fatal_reason or None,
             "hooks": len(read.hooks),
         }
         for read in configuration.layers
@@ -152,11 +152,11 @@ def _format(configuration: Configuration) -> Iterator[str]:
         yield f"no hooks are configured here (looked at: {looked})"
     counts = Counter(problem.severity for problem in configuration.problems)
     hooks = sum(len(layer.hooks) for layer in read if not layer.fatal_reason)
-    tail = ", ".join(plural(counts[severity], severity) for severity in Severity if counts[severity])
-    void = (
-        f", {sum(1 for layer in read if layer.fatal_reason)} void" if any(layer.fatal_reason for layer in read) else ""
-    )
-    yield f"{plural(len(read), 'file')} read{void}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}"
+    names = {Severity.FATAL: "fatal problem"}
+    tail = ", ".join(plural(counts[each], names.get(each, each)) for each in Severity if counts[each])
+    ignored = sum(bool(layer.fatal_reason) for layer in read)
+    note = f", {ignored} ignored" if ignored else ""
+    yield f"{plural(len(read), 'file')} read{note}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}"
 
 
 def _format_layer(layer: LayerRead) -> Iterator[str]:

@@ -114,7 +114,12 @@ def _build_rows(configuration: Configuration, names: Iterable[str], asked: dict[
 
 def _build_data(configuration: Configuration, rows: list[HookRow], trusts: list[Trust]) -> dict[str, Any]:
     layers = [
-        {"layer": read.layer.kind, "file": read.layer.file, "exists": read.exists, "void": read.fatal_reason or None}
+        {
+            "layer": read.layer.kind,
+            "file": read.layer.file,
+            "exists": read.exists,
+            "fatal_reason": read.fatal_reason or None,
+        }
         for read in configuration.layers
     ]
     return {

@@ -78,9 +78,7 @@ EDITION_FACTS: tuple[EditionFact, ...] = (
     EditionFact("2026-02", "path_base", PathBase.LAYER, "D2: project root, ~/.cursor, managed directories; measured"),
     EditionFact("2025-11", "version_required", False, "D1 and D2: default 1; D2's own examples leave it out"),
     EditionFact("2026-09", "version_required", True, "D6c: required; measured: a file without it loads nothing"),
-    EditionFact(
-        "2025-11", "fatal_codes", UNPARSABLE, "no void rule is known for these dates beyond what cannot be parsed"
-    ),
+    EditionFact("2025-11", "fatal_codes", UNPARSABLE, "no other fatal problem is known for these dates"),
     EditionFact("2026-09", "fatal_codes", MEASURED_FATAL_CODES, "hosts.md 8, measured; cursor-protocol.md C6"),
     EditionFact("2025-11", "closed_by_default", frozenset(), "D1 says nothing of failing closed"),
     EditionFact(
