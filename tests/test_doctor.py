@@ -434,12 +434,12 @@ def test_a_sample_that_our_own_policy_refuses_is_answered_all_the_same(
     monkeypatch.setattr(sample_calls, "build_payload", refused)
     installed(workspace, "cursor")
     examined = AgentState(InstalledAgent(get_agent("cursor"), ""), MachineState(workspace.roots()))
-    found = {finding.state: finding.detail for finding in call_checks.round_trip(examined)}
+    found = {finding.state: finding.detail for finding in call_checks.check_round_trip(examined)}
     assert found == {
         CheckState.NOTE: "your own policy refuses the samples of beforeShellExecution",
         CheckState.OK: "all 21 events answered, user",
     }
-    assert [finding.state for finding in call_checks.records(examined)] == [CheckState.OK]
+    assert [finding.state for finding in call_checks.check_records(examined)] == [CheckState.OK]
 
 
 @needs_client

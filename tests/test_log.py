@@ -504,7 +504,7 @@ def test_doctor_looks_at_the_newest_and_says_so(
         monkeypatch.setattr(module, "MAX_RECORDS", 5)
     machine = checks.MachineState(workspace.roots())
     assert [one["id"] for one in machine.records.records] == [record(number)["id"] for number in range(4, 9)]
-    (said,) = (one.detail for one in machine_checks.spool(machine) if one.check == "trail")
+    (said,) = (one.detail for one in machine_checks.check_spool(machine))
     assert said == "calls of agents that are remembered: 5 and more, of which the newest were looked at"
     assert (machine.find_last_call("codex") or {})["id"] == record(1)["id"]
     assert machine.find_last_call("cursor") is None

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -155,8 +156,8 @@ def _parse_prefix(text: str) -> str:
     "--prefix", type=_parse_prefix, default="agent", show_default=True, help="What names of branches begin with."
 )
 @builtin_command
-def command(context: HookContext, *, prefix: str) -> None:
-    branch = AgentBranch(context, prefix)
+def command(context: HookContext, **options: Any) -> None:
+    branch = AgentBranch(context, **options)
     on.before_submit_prompt(branch.note_subject)
     on.after_file_edit(branch.note_edit)
     on.post_tool_use(matching="^Delete$")(branch.note_deletion)

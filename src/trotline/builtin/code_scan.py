@@ -4,6 +4,7 @@ import hashlib
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import click
 import msgspec
@@ -160,8 +161,8 @@ def _read_before_edits(file: WorkspaceFile, edits: Sequence[Edit]) -> str | None
 @click.option("--style", type=click.Choice(STYLES), default="auto", show_default=True, help="How its report is read.")
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=50.0, show_default=True, help="For one scan.")
 @builtin_command
-def command(context: HookContext, *, scanner: Words, patterns: tuple[str, ...], style: str, seconds: float) -> None:
-    scan = CodeScan(context, scanner, patterns, style, seconds)
+def command(context: HookContext, **options: Any) -> None:
+    scan = CodeScan(context, **options)
     on.pre_tool_use(matching=WRITE_TOOL)(scan.note_before_edit)
     on.post_tool_use(matching=WRITE_TOOL)(scan.scan_edit)
     on.after_file_edit(scan.note_edit)

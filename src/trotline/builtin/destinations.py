@@ -6,7 +6,6 @@ that could not be sent are sent with the next call, and standard error says that
 
 import json
 import os
-import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import msgspec
 
 from trotline.builtin.hook_context import HookContext, hash_name, lock_directory
-from trotline.builtin.workspace import Words, find_workspace_folder, list_workspace_folders, run_command, tail
+from trotline.builtin.workspace import Words, find_workspace_folder, list_workspace_folders
 from trotline.config.export_file import find_address_fault
 from trotline.domain.errors import TrotlineError, UsageError
 from trotline.domain.events import Event
@@ -24,7 +23,6 @@ from trotline.system.files import APPEND_FLAGS, OWNER_ONLY, ensure_private_direc
 
 MAX_WAITING = 200
 MAX_FILE_BYTES = 10_000_000
-MAX_ERROR_LINES, MAX_ERROR_TEXT = 3, 300
 SEND_SECONDS = 5.0
 PROBLEM_FILE = "trouble"
 
@@ -130,9 +128,7 @@ class Destinations(msgspec.Struct, frozen=True):
             self._append(event, self.file, data)
         if self.commands:
             folder = folder or find_workspace_folder(event)
-            failures = [failure for command in self.commands if (failure := self._run(command, folder, data))]
-            if failures:
-                raise TrotlineError("; ".join(failures))
+            self.context.run_commands(self.commands, folder, self.seconds, stdin=data)
 
     def send(self, _event: Event) -> None:
         """Send waiting reports; called after the reply to the agent."""
@@ -149,14 +145,3 @@ class Destinations(msgspec.Struct, frozen=True):
                 file.replace(file.with_name(f"{file.name}.1"))
             with os.fdopen(os.open(file, APPEND_FLAGS, OWNER_ONLY), "ab") as opened:
                 opened.write(data)
-
-    def _run(self, command: Words, folder: Path, data: bytes) -> str:
-        """Run a command and return an error message, or an empty text if it succeeds."""
-        result = run_command(command, folder, self.context.environ, self.seconds, data)
-        line = shlex.join(command)
-        if result.timed_out:
-            return f"`{line}` did not end within {self.seconds:g} seconds"
-        if not result.exit_code:
-            return ""
-        output = tail(self.context.redact(result.text), MAX_ERROR_LINES, MAX_ERROR_TEXT)
-        return f"`{line}` ended with {result.exit_code}: {output}"

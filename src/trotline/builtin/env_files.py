@@ -137,15 +137,5 @@ def _is_inside(path: Path, root: Path) -> bool:
 @click.option("--private", "needs_privacy", is_flag=True, help="Nor do files that others can read.")
 @click.option("--advice", default="Mount it, then try again.", show_default=True, help="What the person should do.")
 @builtin_command
-def command(
-    _context: HookContext,
-    *,
-    files: tuple[str, ...],
-    needs: tuple[str, ...],
-    declaration: str,
-    needs_mount: bool,
-    needs_privacy: bool,
-    advice: str,
-) -> None:
-    gate = EnvFiles(files, needs, declaration, needs_mount, needs_privacy, advice)
-    on.before_shell(fail_closed=True)(gate.check)
+def command(_context: HookContext, **options: Any) -> None:
+    on.before_shell(fail_closed=True)(EnvFiles(**options).check)

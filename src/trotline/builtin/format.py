@@ -1,26 +1,15 @@
 """The built-in hook `format`: run a formatter on each edited file of the workspace."""
 
-import shlex
 import sys
+from typing import Any
 
 import click
 import msgspec
 
 from trotline.builtin.hook_context import HookContext, builtin_command
-from trotline.builtin.workspace import (
-    Words,
-    WorkspaceFile,
-    add_files,
-    find_workspace_file,
-    parse_command,
-    run_command,
-    tail,
-)
-from trotline.domain.errors import TrotlineError
+from trotline.builtin.workspace import Words, find_workspace_file, parse_command
 from trotline.domain.events import AfterFileEdit, AfterTabFileEdit
 from trotline.hook.sdk import on
-
-MAX_LINES, MAX_CHARACTERS = 3, 300
 
 HELP = """Run a formatter on each file that was edited, by Agent and by Tab, each with lines of their own.
 
@@ -48,27 +37,8 @@ class Formatter(msgspec.Struct, frozen=True):
         if file is None:
             print("not formatted: it is no file of this workspace", file=sys.stderr)
             return
-        failures = [
-            failure
-            for pattern, formatter in self.formatters
-            if file.matches(pattern) and (failure := self._run(formatter, file))
-        ]
-        if failures:
-            raise TrotlineError("; ".join(failures))
-
-    def _run(self, formatter: Words, file: WorkspaceFile) -> str:
-        """Run a formatter and return an error message, or an empty text if it succeeds."""
-        line = shlex.join(formatter)
-        try:
-            result = run_command(add_files(formatter, [file.path]), file.root, self.context.environ, self.seconds)
-        except TrotlineError as error:
-            return error.message
-        if result.timed_out:
-            return f"`{line}` did not end within {self.seconds:g} seconds"
-        if not result.exit_code:
-            return ""
-        output = tail(self.context.redact(result.text), MAX_LINES, MAX_CHARACTERS)
-        return f"`{line}` ended with {result.exit_code}: {output}"
+        matching = [formatter for pattern, formatter in self.formatters if file.matches(pattern)]
+        self.context.run_commands(matching, file.root, self.seconds, file=file.path)
 
 
 @click.command("format", help=HELP)
@@ -83,7 +53,7 @@ class Formatter(msgspec.Struct, frozen=True):
 )
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=20.0, show_default=True, help="For each command.")
 @builtin_command
-def command(context: HookContext, *, formatters: tuple[tuple[str, Words], ...], seconds: float) -> None:
-    formatter = Formatter(context, formatters, seconds)
+def command(context: HookContext, **options: Any) -> None:
+    formatter = Formatter(context, **options)
     on.after_file_edit(formatter.format)
     on.after_tab_file_edit(formatter.format)

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -46,12 +47,12 @@ class HoldStop(msgspec.Struct, frozen=True):
     """The conditions for a stop: files exist, commands succeed, required checks ran after the last edit."""
 
     context: HookContext
-    files: tuple[str, ...] = ()
-    containing: str = ""
-    commands: tuple[Words, ...] = ()
-    required: tuple[str, ...] = ()
-    message: str = ""
-    wait: float = 0.0
+    files: tuple[str, ...]
+    containing: str
+    commands: tuple[Words, ...]
+    required: tuple[str, ...]
+    message: str
+    wait: float
     seconds: float = 10.0
 
     def note_check(self, event: PostToolUse) -> None:
@@ -143,20 +144,11 @@ def _parse_pattern(text: str) -> str:
 @click.option("--message", default="", help="What the agent is told first.")
 @click.option("--wait", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Seconds to look again.")
 @builtin_command
-def command(
-    context: HookContext,
-    *,
-    files: tuple[str, ...],
-    containing: str,
-    commands: tuple[Words, ...],
-    required: tuple[str, ...],
-    message: str,
-    wait: float,
-) -> None:
-    if not (files or commands or required):
+def command(context: HookContext, **options: Any) -> None:
+    hold = HoldStop(context, **options)
+    if not (hold.files or hold.commands or hold.required):
         raise click.UsageError("nothing is waited for: say --until-file, --until or --require")
-    hold = HoldStop(context, files, containing, commands, required, message, wait)
     on.stop(hold.hold)
-    if required:
+    if hold.required:
         on.post_tool_use(matching="^Shell$")(hold.note_check)
         on.after_file_edit(hold.note_edit)

@@ -4,13 +4,15 @@ import contextlib
 import functools
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
 
 from trotline.agents import AGENTS
+from trotline.builtin.workspace import Words, add_files, run_command, tail
 from trotline.config.install.install_key import install_key
 from trotline.config.paths import Roots
 from trotline.domain.errors import TrotlineError
@@ -24,6 +26,7 @@ INTERRUPTED = frozenset({"aborted", "error"})
 """Statuses of a stop after which no hook keeps the agent going: the user ended it, or it failed."""
 
 MAX_NOTES_BYTES = 4_000_000
+MAX_ERROR_LINES, MAX_ERROR_TEXT = 3, 300
 MAX_CONVERSATIONS = 500
 """The limit of conversations with notes; the least recently changed are removed first."""
 
@@ -52,6 +55,29 @@ class HookContext(NamedTuple):
         from trotline.scanners.redaction import redact  # noqa: PLC0415 - many calls redact nothing
 
         return redact(text, self.key, load_redaction_scanners(self.roots))[0]
+
+    def run_commands(
+        self, commands: Sequence[Words], folder: Path, seconds: float, *, file: Path | None = None, stdin: bytes = b""
+    ) -> None:
+        """Run each command, for a file if one is given; raise an error with the failures of all."""
+        errors = [self._run(command, folder, seconds, file, stdin) for command in commands]
+        if any(errors):
+            raise TrotlineError("; ".join(filter(None, errors)))
+
+    def _run(self, command: Words, folder: Path, seconds: float, file: Path | None, stdin: bytes) -> str:
+        """Run a command and return an error message, or an empty text if it succeeds."""
+        line = shlex.join(command)
+        words = add_files(command, [file]) if file is not None else command
+        try:
+            result = run_command(words, folder, self.environ, seconds, stdin)
+        except TrotlineError as error:
+            return error.message
+        if result.timed_out:
+            return f"`{line}` did not end within {seconds:g} seconds"
+        if not result.exit_code:
+            return ""
+        output = tail(self.redact(result.text), MAX_ERROR_LINES, MAX_ERROR_TEXT)
+        return f"`{line}` ended with {result.exit_code}: {output}"
 
     def redact_tree(self, value: dict[str, Any]) -> dict[str, Any]:
         """Redact all keys and values of an object."""

@@ -3,6 +3,7 @@
 import re
 import shlex
 import sys
+from typing import Any
 
 import click
 import msgspec
@@ -47,14 +48,14 @@ class SessionContext(msgspec.Struct, frozen=True):
     texts: tuple[str, ...]
     files: tuple[str, ...]
     commands: tuple[Words, ...]
-    variables: dict[str, str]
+    variables: tuple[tuple[str, str], ...]
     seconds: float
 
     def build(self, event: SessionStart) -> Verdict:
         """Return a verdict with the context and the variables."""
         parts = [*self.texts, *(self._read_file(event, name) for name in self.files)]
         parts += [self._run(event, command) for command in self.commands]
-        return Verdict(context="\n\n".join(filter(None, parts)), env=self.variables)
+        return Verdict(context="\n\n".join(filter(None, parts)), env=dict(self.variables))
 
     def _read_file(self, event: SessionStart, name: str) -> str:
         file = find_workspace_file(event, name)
@@ -94,13 +95,5 @@ def _report_missing(reason: str) -> str:
 @click.option("--env", "variables", type=_parse_variable, multiple=True, metavar="NAME=VALUE", help="For later hooks.")
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=10.0, show_default=True, help="For each command.")
 @builtin_command
-def command(
-    context: HookContext,
-    *,
-    texts: tuple[str, ...],
-    files: tuple[str, ...],
-    commands: tuple[Words, ...],
-    variables: tuple[tuple[str, str], ...],
-    seconds: float,
-) -> None:
-    on.session_start(SessionContext(context, texts, files, commands, dict(variables), seconds).build)
+def command(context: HookContext, **options: Any) -> None:
+    on.session_start(SessionContext(context, **options).build)

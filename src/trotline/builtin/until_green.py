@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -73,5 +74,5 @@ class UntilGreen(msgspec.Struct, frozen=True):
 )
 @click.option("--seconds", type=click.FloatRange(min=0.1), default=280.0, show_default=True, help="For each of them.")
 @builtin_command
-def command(context: HookContext, *, checks: tuple[Words, ...], seconds: float) -> None:
-    on.stop(UntilGreen(context, checks, seconds).follow_up)
+def command(context: HookContext, **options: Any) -> None:
+    on.stop(UntilGreen(context, **options).follow_up)

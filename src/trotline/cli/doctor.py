@@ -74,4 +74,7 @@ def _build_data(installed: InstalledAgent, found: list[CheckResult]) -> dict[str
 
 
 def _build_results(found: list[CheckResult]) -> list[dict[str, str]]:
-    return [{**result._asdict(), "state": result.state.value} for result in found]
+    return [
+        {"state": result.state.value, "check": result.check, "detail": result.detail, "next": result.next}
+        for result in found
+    ]

@@ -1,5 +1,4 @@
-"""Checks that run our lines as the agent does. A check is a function; CALL_CHECKS lists them. They run after the checks
-of files."""
+"""Checks that run our lines as the agent does."""
 
 import statistics
 import time
@@ -13,7 +12,6 @@ from trotline.audit.store import audit_log
 from trotline.config.paths import CONFIG_FILE
 from trotline.doctor.canary_call import MAX_SECONDS, find_gate, send_canary
 from trotline.doctor.checks import AgentState, CheckResult, fail, note, ok, warn
-from trotline.doctor.file_checks import AgentCheck
 from trotline.doctor.sample_calls import build_sample, run_line
 from trotline.evaluation.canary import WORD
 from trotline.service.directory import RunDirectory
@@ -24,55 +22,55 @@ MAX_START_SECONDS = 2.0
 MAX_SHOWN = 3
 
 
-def round_trip(state: AgentState) -> Iterator[CheckResult]:
+def check_round_trip(state: AgentState) -> Iterator[CheckResult]:
     """Check that a sample of every event is answered."""
     for layer, samples in state.samples:
         unknown = len(layer.lines) - len(layer.list_runnable(state.roots))
         if unknown:
             detail = f"{unknown} lines in {layer.place} look like ours and are not to the letter: they were not run"
-            yield fail("round trip", detail, f"look at {layer.place}")
+            yield fail(detail, f"look at {layer.place}")
         wrong = [sample for sample in samples if sample.wrong]
         for sample in wrong[:MAX_SHOWN]:
-            yield fail("round trip", f"{sample.event}: {sample.wrong}", f"look at {_get_log(state)}")
+            yield fail(f"{sample.event}: {sample.wrong}", f"look at {_get_log(state)}")
         if len(wrong) > MAX_SHOWN:
-            yield fail("round trip", f"and {len(wrong) - MAX_SHOWN} more events", f"look at {_get_log(state)}")
+            yield fail(f"and {len(wrong) - MAX_SHOWN} more events", f"look at {_get_log(state)}")
         objected = [sample.event for sample in samples if sample.objected]
         if objected:
-            yield note("round trip", f"your own policy refuses the samples of {', '.join(objected)}")
+            yield note(f"your own policy refuses the samples of {', '.join(objected)}")
         if samples and not wrong:
-            yield ok("round trip", f"all {len(samples)} events answered, {layer.name}")
+            yield ok(f"all {len(samples)} events answered, {layer.name}")
 
 
 def _get_log(state: AgentState) -> Path:
     return RunDirectory(state.roots.state / "run").log_file
 
 
-def refusal(state: AgentState) -> Iterator[CheckResult]:
+def check_refusal(state: AgentState) -> Iterator[CheckResult]:
     """Check that the canary is refused."""
     for layer in state.layers:
         canary = send_canary(layer.wires, state.roots)
         if canary is None or canary.holds:
-            yield ok("refusal", f"the canary is refused, {layer.name}")
+            yield ok(f"the canary is refused, {layer.name}")
         else:
             why = f"nobody would ask for it: {canary.void}" if canary.void else f"it was not: {canary.output[:200]}"
-            yield fail("refusal", f"the canary must be refused; {why}", f"trotline install {state.agent.name}")
+            yield fail(f"the canary must be refused; {why}", f"trotline install {state.agent.name}")
 
 
-def records(state: AgentState) -> Iterator[CheckResult]:
+def check_records(state: AgentState) -> Iterator[CheckResult]:
     """Check that every sample left a record."""
     made = sum(len(samples) for _, samples in state.samples)
     if not made:
         return
     found = audit_log.read_records(state.roots.state, Query(own=True, conversation=state.conversation)).records
-    kept = [record["id"] for record in found if record.get("conversation") == state.conversation]
-    if len(kept) == made:
-        yield ok("records", f"all {made} calls are in the trail")
+    stored = [record["id"] for record in found if record.get("conversation") == state.conversation]
+    if len(stored) == made:
+        yield ok(f"all {made} calls are in the trail")
     else:
         step = f"look at {state.machine.spool.file}: owner, mode, space"
-        yield fail("records", f"{made} calls left {len(kept)} records", step)
+        yield fail(f"{made} calls left {len(stored)} records", step)
 
 
-def latency(state: AgentState) -> Iterator[CheckResult]:
+def check_latency(state: AgentState) -> Iterator[CheckResult]:
     """Measure how long the agent waits at its gate while the service runs."""
     for layer in state.layers:
         lines = dict(layer.list_runnable(state.roots))
@@ -85,9 +83,9 @@ def latency(state: AgentState) -> Iterator[CheckResult]:
         how = "the service answers" if warm else "no service answers: every call starts Python"
         detail = f"{took * 1000:.0f} ms at {gate}, {how}"
         if took > MAX_SECONDS:
-            yield warn("latency", f"{detail}; more than {MAX_SECONDS * 1000:.0f} ms is felt", "trotline service status")
+            yield warn(f"{detail}; more than {MAX_SECONDS * 1000:.0f} ms is felt", "trotline service status")
         else:
-            yield ok("latency", detail)
+            yield ok(detail)
 
 
 def _is_warm(directory: Path) -> bool:
@@ -101,7 +99,7 @@ def _is_warm(directory: Path) -> bool:
     return False
 
 
-def version(state: AgentState) -> Iterator[CheckResult]:
+def check_version(state: AgentState) -> Iterator[CheckResult]:
     """Report what this version of the agent does not support."""
     quirks = [
         quirk for quirk in state.agent.version_quirks if not quirk.works and quirk.applies(state.installed.number)
@@ -113,11 +111,11 @@ def version(state: AgentState) -> Iterator[CheckResult]:
     believed = state.machine.settings.ask_fallback == "ask" and any(quirk.power is Capability.ASK for quirk in quirks)
     if believed:
         detail = f"settings have `ask` sent to {shown}, where it is known not to be heard"
-        yield warn("version", detail, f"look at {state.roots.config / CONFIG_FILE}: ask_fallback")
+        yield warn(detail, f"look at {state.roots.config / CONFIG_FILE}: ask_fallback")
     for what, events in weaknesses.items():
-        yield note("version", f"{shown}, at {' and '.join(events)}: {what}")
+        yield note(f"{shown}, at {' and '.join(events)}: {what}")
     if not weaknesses:
-        yield ok("version", f"{state.installed.version or 'unknown'}: nothing is known to be weaker in it")
+        yield ok(f"{state.installed.version or 'unknown'}: nothing is known to be weaker in it")
 
 
 def check_last_call(state: AgentState) -> Iterator[CheckResult]:
@@ -127,12 +125,9 @@ def check_last_call(state: AgentState) -> Iterator[CheckResult]:
     last = state.machine.find_last_call(state.agent.name)
     if last:
         at = datetime.fromtimestamp(last["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
-        yield ok("loaded", f"{state.agent.title} called last at {at}, {last['event']}")
+        yield ok(f"{state.agent.title} called last at {at}, {last['event']}")
         return
     step = f"start {state.agent.title} anew, and ask it for `echo {WORD}`: it must be refused"
-    yield note("loaded", f"{state.agent.title} has not called yet: nobody knows whether it has read its file", step)
+    yield note(f"{state.agent.title} has not called yet: nobody knows whether it has read its file", step)
     if state.agent.wiring and state.agent.wiring.note:
-        yield note("loaded", state.agent.wiring.note)
-
-
-CALL_CHECKS: tuple[AgentCheck, ...] = (round_trip, refusal, records, latency, version, check_last_call)
+        yield note(state.agent.wiring.note)

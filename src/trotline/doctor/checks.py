@@ -3,7 +3,7 @@ when a check needs it."""
 
 from collections.abc import Iterable
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,25 +36,15 @@ class CheckResult(NamedTuple):
     """What one check found."""
 
     state: CheckState
-    check: str
     detail: str
     next: str = ""  # the command, or step, that fixes it
+    check: str = ""  # the name of the check, from the table of checks
 
 
-def ok(check: str, detail: str) -> CheckResult:
-    return CheckResult(CheckState.OK, check, detail)
-
-
-def note(check: str, detail: str, step: str = "") -> CheckResult:
-    return CheckResult(CheckState.NOTE, check, detail, step)
-
-
-def warn(check: str, detail: str, step: str = "") -> CheckResult:
-    return CheckResult(CheckState.WARN, check, detail, step)
-
-
-def fail(check: str, detail: str, step: str = "") -> CheckResult:
-    return CheckResult(CheckState.FAIL, check, detail, step)
+ok = partial(CheckResult, CheckState.OK)
+note = partial(CheckResult, CheckState.NOTE)
+warn = partial(CheckResult, CheckState.WARN)
+fail = partial(CheckResult, CheckState.FAIL)
 
 
 def find_next_step(results: Iterable[CheckResult]) -> str:

@@ -1,24 +1,57 @@
-"""Run all checks of an agent, and all checks of the machine."""
+"""The tables of checks, and the functions that run them. A check is a function that yields its results."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from trotline.agents.agent import Agent
-from trotline.doctor.call_checks import CALL_CHECKS
+from trotline.doctor import call_checks, file_checks, machine_checks
 from trotline.doctor.checks import AgentState, CheckResult, MachineState, fail, note
-from trotline.doctor.file_checks import FILE_CHECKS
 from trotline.doctor.installed_agents import InstalledAgent
-from trotline.doctor.machine_checks import MACHINE_CHECKS
 from trotline.domain.errors import TrotlineError, describe_os_error
 
 Subject = TypeVar("Subject")
 
+AGENT_CHECKS: dict[str, Callable[[AgentState], Iterator[CheckResult]]] = {
+    "file": file_checks.check_file,
+    "entries": file_checks.check_entries,
+    "lines": file_checks.check_lines,
+    "programs": file_checks.check_programs,
+    "once": file_checks.check_loaded_once,
+    "fails": file_checks.check_fail_mode,
+    "PATH": file_checks.check_graphical_path,
+    "round trip": call_checks.check_round_trip,
+    "refusal": call_checks.check_refusal,
+    "records": call_checks.check_records,
+    "latency": call_checks.check_latency,
+    "version": call_checks.check_version,
+    "loaded": call_checks.check_last_call,
+}
+"""The checks of an agent, in order: calls come after files."""
+
+MACHINE_CHECKS: dict[str, Callable[[MachineState], Iterator[CheckResult]]] = {
+    "state": machine_checks.check_state_directory,
+    "trail": machine_checks.check_spool,
+    "observed": machine_checks.check_alarms,
+    "heard": machine_checks.check_silent_conversations,
+    "service": machine_checks.check_service,
+    "settings": machine_checks.check_settings,
+    "policy": machine_checks.check_policy,
+    "secrets": machine_checks.check_secret_rules,
+    "packages": machine_checks.check_package_lists,
+    "export": machine_checks.check_export,
+    "alerts": machine_checks.check_alerts,
+    "monitor": machine_checks.check_monitoring,
+    "trust": machine_checks.check_trust,
+    "anchor": machine_checks.check_anchor,
+    "keep_size": machine_checks.check_size,
+}
+
 
 def check_agent(installed: InstalledAgent, machine: MachineState) -> list[CheckResult]:
-    """Run the checks of files and calls of an agent."""
+    """Run the checks of an agent."""
     if installed.agent.wiring is None:
-        return [note("entries", describe_manual_setup(installed.agent))]
-    return _run_checks((*FILE_CHECKS, *CALL_CHECKS), AgentState(installed, machine))
+        return [note(describe_manual_setup(installed.agent), check="entries")]
+    return _run_checks(AGENT_CHECKS, AgentState(installed, machine))
 
 
 def check_machine(machine: MachineState) -> list[CheckResult]:
@@ -28,27 +61,23 @@ def check_machine(machine: MachineState) -> list[CheckResult]:
 
 def describe_manual_setup(agent: Agent) -> str:
     """Return how to set up an agent without a hooks file."""
-    return f"{agent.title} has no hooks file that we could write: have it run `trotline hook {agent.name}` (docs/python.md)"
+    command = f"trotline hook {agent.name}"
+    return f"{agent.title} has no hooks file that we could write: have it run `{command}` (docs/python.md)"
 
 
-def _run_checks(checks: Iterable[Callable[[Subject], Iterator[CheckResult]]], subject: Subject) -> list[CheckResult]:
-    return [result for check in checks for result in _run_check(check, subject)]
+def _run_checks(
+    checks: Mapping[str, Callable[[Subject], Iterator[CheckResult]]], subject: Subject
+) -> list[CheckResult]:
+    return [result._replace(check=name) for name, check in checks.items() for result in _run_check(check, subject)]
 
 
-def _run_check(check: Callable[[Subject], Iterator[CheckResult]], subject: Subject) -> list[CheckResult]:
-    """Run one check. If it fails to run, that is a result, and the other checks still run."""
-    found = []
+def _run_check(check: Callable[[Subject], Iterator[CheckResult]], subject: Subject) -> Iterator[CheckResult]:
+    """Yield the results of a check. If it fails to run, that is a result too, and the other checks still run."""
     try:
-        for result in check(subject):
-            found.append(result)  # noqa: PERF402 - results before an error count
+        yield from check(subject)
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         why = f"{describe_os_error(error)}{place}"
-        found.append(fail(_get_name(check), f"cannot be looked at: {why}", "look at who owns it, and who may read it"))
+        yield fail(f"cannot be looked at: {why}", "look at who owns it, and who may read it")
     except TrotlineError as error:
-        found.append(fail(_get_name(check), f"cannot be looked at: {error.message}", error.hint))
-    return found
-
-
-def _get_name(check: Callable[..., object]) -> str:
-    return getattr(check, "__name__", "check").removeprefix("the_").replace("_", " ")
+        yield fail(f"cannot be looked at: {error.message}", error.hint)

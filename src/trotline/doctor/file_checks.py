@@ -1,10 +1,10 @@
-"""Checks of the files of an agent, without running anything. A check is a function; FILE_CHECKS lists them."""
+"""Checks of the files of an agent, without running anything."""
 
 import os
 import shlex
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
@@ -19,8 +19,6 @@ from trotline.domain.errors import describe_os_error
 from trotline.formats.jsonc import JsonNode, parse_jsonc
 from trotline.service.line import is_hook_line, is_old_hook_line
 from trotline.system.files import read_file
-
-AgentCheck = Callable[[AgentState], Iterator[CheckResult]]
 
 STATES = {
     Severity.FATAL: CheckState.FAIL,
@@ -39,69 +37,69 @@ WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MAX_SHOWN = 3
 
 
-def the_file(state: AgentState) -> Iterator[CheckResult]:
+def check_file(state: AgentState) -> Iterator[CheckResult]:
     """Check that the agent can load its files; for Cursor by the rules of `trotline check`."""
     for wire in state.files:
         try:
             found = find_problems(wire, state.roots)
         except OSError as error:
-            why = describe_os_error(error)
-            yield fail("file", f"{wire.file} cannot be read: {why}", f"ls -ld {shlex.quote(str(wire.file))}")
+            step = f"ls -ld {shlex.quote(str(wire.file))}"
+            yield fail(f"{wire.file} cannot be read: {describe_os_error(error)}", step)
             continue
         problems = [problem for severity in STATES for problem in found if problem.severity is severity]
         for problem in problems[:MAX_SHOWN]:
             detail = f"{wire.file}:{problem.place.line}:{problem.place.column} {problem.code} {problem.message}"
             step = problem.hint if wire.wiring.own else format_check_command(wire.file)
-            yield CheckResult(STATES[problem.severity], "file", detail, step)
+            yield CheckResult(STATES[problem.severity], detail, step)
         if len(problems) > MAX_SHOWN:
-            yield note("file", f"{wire.file} has {len(problems) - MAX_SHOWN} more problems")
+            yield note(f"{wire.file} has {len(problems) - MAX_SHOWN} more problems")
         if not problems:
-            yield ok("file", f"{wire.file} can be loaded")
+            yield ok(f"{wire.file} can be loaded")
 
 
-def the_entries(state: AgentState) -> Iterator[CheckResult]:
+def check_entries(state: AgentState) -> Iterator[CheckResult]:
     """Check that every wanted event of the agent has a line of ours."""
     wanted = state.agent.wiring.events if state.agent.wiring else ()
     if not state.layers:
         step = f"trotline install {state.agent.name}"
-        yield warn("entries", "no line of ours is in its files: nothing that it does is seen", step)
+        yield warn("no line of ours is in its files: nothing that it does is seen", step)
     for layer in state.layers:
         there = {line.event for line in layer.lines}
         missing = [event for event in wanted if event not in there]
         if missing:
             detail = f"{layer.place} has no line of ours at {', '.join(missing)}"
-            yield fail("entries", detail, _format_install(layer))
+            yield fail(detail, _format_install(layer))
         else:
-            yield ok("entries", f"a line of ours at all {len(wanted)} events, {layer.name}")
+            yield ok(f"a line of ours at all {len(wanted)} events, {layer.name}")
 
 
-def the_lines(state: AgentState) -> Iterator[CheckResult]:
+def check_lines(state: AgentState) -> Iterator[CheckResult]:
     """Check that the lines are current."""
     for layer in state.layers:
         if layer.state.current:
-            yield ok("lines", f"current, {layer.name}")
+            yield ok(f"current, {layer.name}")
             continue
         old = sum(is_old_hook_line(line.command) for line in layer.lines)
         if old:
             detail = f"{old} lines in {layer.place} were written by an older version: each call is slow and an alarm"
-            yield fail("lines", detail, _format_install(layer))
+            yield fail(detail, _format_install(layer))
             continue
         detail = f"{layer.place} is not as `trotline install` would write it"
         if all(os.access(wire.file, os.W_OK) for wire in layer.wires if wire in state.files):
-            yield warn("lines", detail, _format_install(layer))
+            yield warn(detail, _format_install(layer))
         else:
-            yield note("lines", f"{detail}; it is not yours to write")
+            yield note(f"{detail}; it is not yours to write")
 
 
-def the_programs(state: AgentState) -> Iterator[CheckResult]:
+def check_programs(state: AgentState) -> Iterator[CheckResult]:
     """Check that the programs of the lines exist, and that the agent cannot change them."""
     for layer in state.layers:
         programs = dict.fromkeys(path for line in layer.lines for path in find_programs(line, state.roots))
         faults = [(program, fault) for program in programs for fault in _find_faults(program, state.roots)]
         for program, fault in faults:
-            yield fail("programs", f"{program} {fault}", _format_install(layer))
+            yield fail(f"{program} {fault}", _format_install(layer))
         if programs and not faults:
-            yield ok("programs", ", ".join(str(program) for program in programs))
+            yield ok(", ".join(str(program) for program in programs))
 
 
 def _find_faults(program: Path, roots: Roots) -> Iterator[str]:
@@ -122,21 +120,21 @@ def _find_faults(program: Path, roots: Roots) -> Iterator[str]:
         yield "is inside the workspace: an agent that works there can change it"
 
 
-def loaded_once(state: AgentState) -> Iterator[CheckResult]:
+def check_loaded_once(state: AgentState) -> Iterator[CheckResult]:
     """Check that one action does not run our line more than once."""
     counts = [(layer, Counter(line.event for line in layer.lines)) for layer in state.layers]
     twice = [f"{event} in {layer.place}" for layer, count in counts for event in count if count[event] > 1]
     if twice:
-        yield warn("once", f"more than one line of ours at {twice[0]}", _format_install(state.layers[0]))
+        yield warn(f"more than one line of ours at {twice[0]}", _format_install(state.layers[0]))
     if len(state.layers) > 1:
         own = [layer.name for layer in state.layers if layer.name != "enterprise"]
         detail = f"our lines are in {' and in '.join(str(layer.place) for layer in state.layers)}: each runs"
-        yield warn("once", detail, f"trotline uninstall {state.agent.name} --layer {own[-1]}")
+        yield warn(detail, f"trotline uninstall {state.agent.name} --layer {own[-1]}")
     also = [*_find_also_loaded(state)]
     for file in also:
-        yield note("once", f"{state.agent.title} also loads {file}: we are asked twice about one action")
+        yield note(f"{state.agent.title} also loads {file}: we are asked twice about one action")
     if state.layers and not twice and not also and len(state.layers) == 1:
-        yield ok("once", "each line is loaded once")
+        yield ok("each line is loaded once")
 
 
 def _find_also_loaded(state: AgentState) -> Iterator[str]:
@@ -165,21 +163,21 @@ def _find_our_entries(file: Path) -> Iterator[JsonNode]:
             yield node
 
 
-def fail_mode(state: AgentState) -> Iterator[CheckResult]:
+def check_fail_mode(state: AgentState) -> Iterator[CheckResult]:
     """Report what the agent does if our line cannot be run."""
     for layer in state.layers:
         if layer.wiring.own:
-            yield ok("fails", "closed: when our line breaks, our file refuses what can be refused")
+            yield ok("closed: when our line breaks, our file refuses what can be refused")
         elif not layer.wiring.fail_closed:
-            yield note("fails", f"{state.agent.title} has no setting that makes a broken hook block the action")
+            yield note(f"{state.agent.title} has no setting that makes a broken hook block the action")
         elif layer.state.closed:
-            yield ok("fails", "closed: when our line breaks, the action is blocked")
+            yield ok("closed: when our line breaks, the action is blocked")
         elif layer.state.current:
             step = f"trotline install {state.agent.name} --fail-closed"
-            yield note("fails", f"open: when our line breaks, the action goes on (`{step}`)")
+            yield note(f"open: when our line breaks, the action goes on (`{step}`)")
 
 
-def graphical_path(state: AgentState) -> Iterator[CheckResult]:
+def check_graphical_path(state: AgentState) -> Iterator[CheckResult]:
     """Check that other hooks are found if the agent is started from a menu."""
     if state.agent.wiring is None or not state.agent.wiring.graphical:
         return
@@ -190,9 +188,9 @@ def graphical_path(state: AgentState) -> Iterator[CheckResult]:
     lost = [name for name in bare if _is_on_path(name, state.roots.search_path) and not _is_on_path(name, short)]
     for name in lost:
         detail = f"`{name}` is found from your shell, and not when {state.agent.title} is started from a menu"
-        yield warn("PATH", detail, f"write the full path of `{name}` into its hook")
+        yield warn(detail, f"write the full path of `{name}` into its hook")
     if state.files and not lost:
-        yield ok("PATH", "no hook needs the PATH of a shell")
+        yield ok("no hook needs the PATH of a shell")
 
 
 def _get_bare_name(line: str) -> str:
@@ -223,14 +221,3 @@ def _is_closed(layer: InstalledLayer) -> bool:
     keys = layer.wiring.fail_closed.keys()
     files = [wire.file for wire in layer.wires if keys]
     return any(keys <= entry.members.keys() for file in files for entry in _find_our_entries(file))
-
-
-FILE_CHECKS: tuple[AgentCheck, ...] = (
-    the_file,
-    the_entries,
-    the_lines,
-    the_programs,
-    loaded_once,
-    fail_mode,
-    graphical_path,
-)

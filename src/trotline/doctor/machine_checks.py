@@ -1,10 +1,9 @@
-"""Checks that are the same for all agents: our own files, the service, settings, retention. A check is a function;
-MACHINE_CHECKS lists them."""
+"""Checks that are the same for all agents: our own files, the service, settings, retention."""
 
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,25 +52,25 @@ SHARED = "is open to other users"
 RECORD_LEVELS = {MINIMAL: "sizes and digests are kept, and no words", FULL: "what edits change is kept as well"}
 
 
-def state_directory(machine: MachineState) -> Iterator[CheckResult]:
+def check_state_directory(machine: MachineState) -> Iterator[CheckResult]:
     """Check that only this user can write our files."""
     state = machine.roots.state
     if not state.exists():
-        yield note("state", f"{state} is not there yet; the first call makes it")
+        yield note(f"{state} is not there yet; the first call makes it")
         return
     private = (state / "spool", state / "run")
     faults = [(path, fault) for path in private for fault in _find_faults(path, 0o077)]
     faults += [(state, fault) for fault in _find_faults(state, 0o022)]  # files in it have their own modes
     for path, fault in faults:
-        yield fail("state", f"{path} {fault}", f"chmod 700 {path}" if SHARED in fault else f"ls -ld {path}")
+        yield fail(f"{path} {fault}", f"chmod 700 {path}" if SHARED in fault else f"ls -ld {path}")
     if (state / KEY).exists():
         try:
             install_key(state)
         except TrotlineError as error:
             faults.append((state / KEY, error.message))
-            yield fail("state", f"{error.message}: no words of calls are kept", f"rm {state / KEY}")
+            yield fail(f"{error.message}: no words of calls are kept", f"rm {state / KEY}")
     if not faults:
-        yield ok("state", f"{state} is yours alone")
+        yield ok(f"{state} is yours alone")
 
 
 def _find_faults(path: Path, forbidden: int) -> Iterator[str]:
@@ -95,45 +94,42 @@ def _find_faults(path: Path, forbidden: int) -> Iterator[str]:
         yield "cannot be written"
 
 
-def spool(machine: MachineState) -> Iterator[CheckResult]:
+def check_spool(machine: MachineState) -> Iterator[CheckResult]:
     """Check that records can be written and read."""
     file = machine.spool.file
     try:
         torn = machine.records.torn
     except OSError as error:
-        yield fail("trail", f"{file} cannot be read: {describe_os_error(error)}", f"ls -l {file}")
+        yield fail(f"{file} cannot be read: {describe_os_error(error)}", f"ls -l {file}")
         return
     except TrotlineError as error:
-        yield fail("trail", error.message, error.hint)
+        yield fail(error.message, error.hint)
         return
-    yield from _find_alarms(machine)
     above = next(path for path in (file, *file.parents) if path.exists())
     room = shutil.disk_usage(above).free
     if file.exists() and not os.access(file, os.W_OK):
-        yield fail("trail", f"{file} cannot be written: no record is kept", f"ls -l {file}")
+        yield fail(f"{file} cannot be written: no record is kept", f"ls -l {file}")
     if room < MIN_FREE_BYTES:
-        yield warn("trail", f"{room // 1_000_000} MB are left where records are kept", f"make room below {above}")
+        yield warn(f"{room // 1_000_000} MB are left where records are kept", f"make room below {above}")
     if torn:
-        yield warn("trail", f"{torn} records in {file} cannot be read", "trotline log")
+        yield warn(f"{torn} records in {file} cannot be read", "trotline log")
     elif room >= MIN_FREE_BYTES:
         calls = len(machine.records.records)
         most = f"{MAX_RECORDS} and more, of which the newest were looked at" if calls >= MAX_RECORDS else str(calls)
-        yield ok("trail", f"calls of agents that are remembered: {most}")
+        yield ok(f"calls of agents that are remembered: {most}")
 
 
-def _find_alarms(machine: MachineState) -> Iterator[CheckResult]:
+def check_alarms(machine: MachineState) -> Iterator[CheckResult]:
     """Report the alarms of the newest records."""
     alarms = find_alarms(collect_steps(machine.records.records))
     for alarm in select_alarms(alarms, MAX_ALARMS):
-        state = fail if alarm.kind in UNEXPECTED_KINDS else warn
-        yield state(
-            "observed", alarm.describe(alarm.id, alarm.about_id), f"trotline log show {alarm.about_id or alarm.id}"
-        )
+        report = fail if alarm.kind in UNEXPECTED_KINDS else warn
+        yield report(alarm.describe(alarm.id, alarm.about_id), f"trotline log show {alarm.about_id or alarm.id}")
     if len(alarms) > MAX_ALARMS:
-        yield warn("observed", f"and {len(alarms) - MAX_ALARMS} more", "trotline log alarms")
+        yield warn(f"and {len(alarms) - MAX_ALARMS} more", "trotline log alarms")
 
 
-def silent_conversations(machine: MachineState) -> Iterator[CheckResult]:
+def check_silent_conversations(machine: MachineState) -> Iterator[CheckResult]:
     """Find conversations whose transcripts grew without calls."""
     last: dict[str, tuple[int, str]] = {}
     for record in machine.records.records:
@@ -149,26 +145,26 @@ def silent_conversations(machine: MachineState) -> Iterator[CheckResult]:
         if written_us - at_us > MAX_SILENCE_US:
             minutes = (written_us - at_us) // 60_000_000
             detail = f"a conversation of {agent} went on for {minutes} minutes without a call: {path}"
-            yield warn("heard", detail, f"trotline install {agent}")
+            yield warn(detail, f"trotline install {agent}")
 
 
-def service(machine: MachineState) -> Iterator[CheckResult]:
+def check_service(machine: MachineState) -> Iterator[CheckResult]:
     """Check that the service answers, and report calls that it did not answer."""
     run = RunDirectory(machine.roots.state / "run")
     holder = run.holder()
     if holder is None:
-        yield ok("service", "not running; the next call starts it")
+        yield ok("not running; the next call starts it")
     elif ask_status(run.socket) is None and _is_young(holder):
-        yield ok("service", f"starting, process {holder.get('pid', 'unknown')}")
+        yield ok(f"starting, process {holder.get('pid', 'unknown')}")
     elif ask_status(run.socket) is None:
-        yield warn("service", f"process {holder.get('pid', 'unknown')} does not answer", "trotline service stop")
+        yield warn(f"process {holder.get('pid', 'unknown')} does not answer", "trotline service stop")
     elif holder.get("code") != CODE:
-        yield note("service", f"running, of another installation: {holder.get('code', 'unknown')}")
+        yield note(f"running, of another installation: {holder.get('code', 'unknown')}")
     else:
-        yield ok("service", f"running, process {holder.get('pid', 'unknown')}")
+        yield ok(f"running, process {holder.get('pid', 'unknown')}")
     for word, count in run.count_cold_calls().items():
         calls = "one call was" if count == 1 else f"{count} calls were"
-        yield note("service", f"{calls} answered without it: {word} ({run.log_file})")
+        yield note(f"{calls} answered without it: {word} ({run.log_file})")
 
 
 def _is_young(holder: dict[str, Any]) -> bool:
@@ -177,29 +173,29 @@ def _is_young(holder: dict[str, Any]) -> bool:
     return isinstance(launched, int) and 0 <= read_clock() - launched < MAX_START_SECONDS * 1_000_000
 
 
-def settings(machine: MachineState) -> Iterator[CheckResult]:
+def check_settings(machine: MachineState) -> Iterator[CheckResult]:
     """Check the settings, and report those that weaken protection."""
-    said = machine.settings
-    for problem in said.problems:
+    settings = machine.settings
+    for problem in settings.problems:
         state = CheckState.FAIL if problem.severity is not Severity.WARNING else CheckState.WARN
-        yield CheckResult(state, "settings", f"{problem.place}: {problem.message}", "trotline check")
-    if said.ask_fallback == "ask":
-        yield note("settings", "`ask` is sent as `ask`, also where an agent is known not to ask")
-    if said.records != STANDARD:
-        yield note("settings", f"records are {said.records}: {RECORD_LEVELS[said.records]}")
-    if said.monitors:
-        yield warn("settings", "monitor mode: nothing is refused but the canary", "trotline install --enforce")
-    elif not said.problems:
-        yield ok("settings", "what is decided is enforced")
+        yield CheckResult(state, f"{problem.place}: {problem.message}", "trotline check")
+    if settings.ask_fallback == "ask":
+        yield note("`ask` is sent as `ask`, also where an agent is known not to ask")
+    if settings.records != STANDARD:
+        yield note(f"records are {settings.records}: {RECORD_LEVELS[settings.records]}")
+    if settings.monitors:
+        yield warn("monitor mode: nothing is refused but the canary", "trotline install --enforce")
+    elif not settings.problems:
+        yield ok("what is decided is enforced")
 
 
-def policy(machine: MachineState) -> Iterator[CheckResult]:
+def check_policy(machine: MachineState) -> Iterator[CheckResult]:
     """Check the policies."""
     read = read_policies(machine.roots, machine.roots.projects, today=get_today())
     for problem in _leave_out_settings(read.problems, machine):
-        yield fail("policy", f"{problem.place}: {problem.message}", "trotline check")
+        yield fail(f"{problem.place}: {problem.message}", "trotline check")
     if not read.problems:
-        yield ok("policy", ", ".join(read.files) or "nobody has written one; the standard is in force")
+        yield ok(", ".join(read.files) or "nobody has written one; the standard is in force")
 
 
 def _leave_out_settings(problems: Iterable[Problem], machine: MachineState) -> list[Problem]:
@@ -207,57 +203,53 @@ def _leave_out_settings(problems: Iterable[Problem], machine: MachineState) -> l
     return [problem for problem in problems if problem not in machine.settings.problems]
 
 
-def secrets(machine: MachineState) -> Iterator[CheckResult]:
+def check_secret_rules(machine: MachineState) -> Iterator[CheckResult]:
     """Check additional rules for secrets; a rule that cannot be read finds nothing."""
     packs, problems = read_packs(machine.roots)
     for problem in problems:
-        yield fail("secrets", f"{problem.place}: {problem.message}", problem.hint)
+        yield fail(f"{problem.place}: {problem.message}", problem.hint)
     if packs and not problems:
-        yield ok(
-            "secrets", f"{len(packs)} files of rules beside ours" if len(packs) > 1 else "a file of rules beside ours"
-        )
+        yield ok(f"{len(packs)} files of rules beside ours" if len(packs) > 1 else "a file of rules beside ours")
 
 
-def packages(machine: MachineState) -> Iterator[CheckResult]:
+def check_package_lists(machine: MachineState) -> Iterator[CheckResult]:
     """Check the lists of malicious packages."""
     lists = load_list(machine.roots)
     for problem in lists.problems:
-        yield fail("packages", f"{problem.place}: {problem.message}", "trotline guards packages load PATH")
+        yield fail(f"{problem.place}: {problem.message}", "trotline guards packages load PATH")
     for file, head in lists.heads:
         newest = f", the newest of {str(head['newest'])[:10]}" if head.get("newest") else ""
-        yield ok("packages", f"{file} has {head.get('entries', 0)} reports of malicious packages{newest}")
+        yield ok(f"{file} has {head.get('entries', 0)} reports of malicious packages{newest}")
 
 
-def export(machine: MachineState) -> Iterator[CheckResult]:
+def check_export(machine: MachineState) -> Iterator[CheckResult]:
     """Check that configured destinations receive records."""
     read = read_exports(machine.roots)
     for problem in _leave_out_settings(read.problems, machine):
-        yield fail("export", f"{problem.place}: {problem.message}", "trotline check")
+        yield fail(f"{problem.place}: {problem.message}", "trotline check")
     for destination in read.destinations:
         progress = read_progress(get_progress_file(machine.roots.state, destination), ExportProgress)
         where, trouble = f"{destination.endpoint} ({destination.layer})", progress.trouble
         if progress.failures and trouble:
-            yield warn("export", f"{where} takes nothing: {trouble.why}", "trotline log export --status")
+            yield warn(f"{where} takes nothing: {trouble.why}", "trotline log export --status")
         else:
-            yield ok("export", f"{where} has taken {progress.sent} records")
+            yield ok(f"{where} has taken {progress.sent} records")
         if progress.refused:
-            yield note("export", f"{where} refused {progress.refused} records (`trotline log export --status`)")
+            yield note(f"{where} refused {progress.refused} records (`trotline log export --status`)")
 
 
-def alerts(machine: MachineState) -> Iterator[CheckResult]:
+def check_alerts(machine: MachineState) -> Iterator[CheckResult]:
     """Check that alerts are delivered."""
     read = read_alerts(machine.roots)
     for problem in _leave_out_settings(read.problems, machine):
-        yield fail("alerts", f"{problem.place}: {problem.message}", "trotline check")
+        yield fail(f"{problem.place}: {problem.message}", "trotline check")
     fired = read_progress(machine.roots.state / EXPORT_DIRECTORY / ALERTS_STATE_FILE, AlertState).fired
     for alert in read.alerts:
         trouble = fired[alert.name].trouble if alert.name in fired else None
         if trouble:
-            yield warn(
-                "alerts", f"`{alert.name}` did not arrive: {trouble.why}", f"trotline log alerts test {alert.name}"
-            )
+            yield warn(f"`{alert.name}` did not arrive: {trouble.why}", f"trotline log alerts test {alert.name}")
         else:
-            yield ok("alerts", f"`{alert.name}` on {alert.on}, to {alert.channel}")
+            yield ok(f"`{alert.name}` on {alert.on}, to {alert.channel}")
 
 
 def check_monitoring(machine: MachineState) -> Iterator[CheckResult]:
@@ -266,22 +258,22 @@ def check_monitoring(machine: MachineState) -> Iterator[CheckResult]:
         return
     stopped = summarize_monitoring(machine.records.records)
     watched = sum(bool(record.get("monitored")) for record in machine.records.records)
-    yield note("monitor", f"enforcing would have stopped {stopped.calls} of {watched} calls that were monitored")
+    yield note(f"enforcing would have stopped {stopped.calls} of {watched} calls that were monitored")
     for (event, author, word), count in stopped.by.items():
         times = "once" if count == 1 else f"{count} times"
-        yield note("monitor", f"{word} {times} at {event}, by {author}")
+        yield note(f"{word} {times} at {event}, by {author}")
     for line in stopped.last:
-        yield note("monitor", f"last: {line}")
+        yield note(f"last: {line}")
 
 
-def trust(machine: MachineState) -> Iterator[CheckResult]:
+def check_trust(machine: MachineState) -> Iterator[CheckResult]:
     """Check that stored trust can be read."""
     store = TrustStore(machine.roots.state / "trust")
     for path in store.list_damaged():
-        yield warn("trust", f"{path} cannot be read: its workspace is not trusted", "trotline trust")
+        yield warn(f"{path} cannot be read: its workspace is not trusted", "trotline trust")
 
 
-def anchor(machine: MachineState) -> Iterator[CheckResult]:
+def check_anchor(machine: MachineState) -> Iterator[CheckResult]:
     """Check that heads can be noted in the configured anchor, and that it still has the noted ones."""
     upkeep = read_maintenance_settings(machine.roots)
     if upkeep.anchor is None:
@@ -289,19 +281,18 @@ def anchor(machine: MachineState) -> Iterator[CheckResult]:
     heads = read_anchor(upkeep.anchor).heads
     gone = explain_lost_heads(upkeep.anchor, machine.roots.state)
     if gone:
-        yield fail("anchor", gone, "trotline log verify")
+        yield fail(gone, "trotline log verify")
     if why := _explain_unwritable(upkeep.anchor):
-        yield fail("anchor", f"the anchor `{upkeep.anchor}` cannot be written: {why}", f"ls -ld {upkeep.anchor.parent}")
+        yield fail(f"the anchor `{upkeep.anchor}` cannot be written: {why}", f"ls -ld {upkeep.anchor.parent}")
     elif heads and not gone:
-        yield ok("anchor", f"heads are noted in {upkeep.anchor}, the last of entry {max(heads)}")
+        yield ok(f"heads are noted in {upkeep.anchor}, the last of entry {max(heads)}")
     elif not gone and (machine.roots.state / DATABASE_NAME).exists():
         yield warn(
-            "anchor",
             f"no head is noted in {upkeep.anchor} yet: a cut end would not be seen",
             "trotline log anchor",
         )
     elif not gone:
-        yield note("anchor", f"{upkeep.anchor} is begun with the first records")
+        yield note(f"{upkeep.anchor} is begun with the first records")
 
 
 def _explain_unwritable(file: Path) -> str:
@@ -312,7 +303,7 @@ def _explain_unwritable(file: Path) -> str:
     return "" if os.access(file.parent, os.W_OK | os.X_OK) else "its directory is not yours to write"
 
 
-def size(machine: MachineState) -> Iterator[CheckResult]:
+def check_size(machine: MachineState) -> Iterator[CheckResult]:
     """Check that pruning can reach the configured size."""
     upkeep = read_maintenance_settings(machine.roots)
     file = machine.roots.state / DATABASE_NAME
@@ -321,28 +312,10 @@ def size(machine: MachineState) -> Iterator[CheckResult]:
     with SqliteStore(file) as store:
         excess = _describe_excess(store, upkeep)
     if excess:
-        yield warn("keep_size", f"{excess}: `keep_size` cannot be kept", "set a larger `keep_size` in trotline.toml")
+        yield warn(f"{excess}: `keep_size` cannot be kept", "set a larger `keep_size` in trotline.toml")
 
 
 def _describe_excess(store: SqliteStore, upkeep: MaintenanceSettings) -> str:
     now_us = read_clock()
     limit = upkeep.keep_bytes * SIZE_SLACK
     return explain_size(store, now_us) if store.size() > limit and store.least(now_us) > upkeep.keep_bytes else ""
-
-
-MACHINE_CHECKS: tuple[Callable[[MachineState], Iterator[CheckResult]], ...] = (
-    state_directory,
-    spool,
-    silent_conversations,
-    service,
-    settings,
-    policy,
-    secrets,
-    packages,
-    export,
-    alerts,
-    check_monitoring,
-    trust,
-    anchor,
-    size,
-)
