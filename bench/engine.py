@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import anyio
 
-from trotline.engine.processes import Job, run_all
+from trotline.system.processes import Job, run_all
 
 HERE = Path(__file__).parent
 Engine = Callable[[str, int, bytes], None]

@@ -11,9 +11,8 @@ from trotline.config.paths import Roots
 from trotline.domain.events import BeforeShell
 from trotline.domain.outcomes import Outcome, Run
 from trotline.domain.verdicts import Permission
-from trotline.engine import survivors
 from trotline.engine.dispatch import Dispatcher
-from trotline.engine.hook_command import RUN_VARIABLE
+from trotline.system.processes import find_processes
 
 HOOKS = (
     """cat >/dev/null; echo '{"permission": "allow"}'""",
@@ -39,9 +38,9 @@ def is_right(outcome: Outcome, *, odd: bool) -> bool:
 
 
 def soak(engine: Dispatcher, threads: int, events: int) -> tuple[int, list[str]]:
-    """How many Outcomes were wrong, and the cookies of all runs."""
+    """How many Outcomes were wrong, and the run_ids of all runs."""
     wrong = 0
-    cookies: list[str] = []
+    run_ids: list[str] = []
 
     def fire(number: int) -> None:
         nonlocal wrong
@@ -50,14 +49,14 @@ def soak(engine: Dispatcher, threads: int, events: int) -> tuple[int, list[str]]
             event = BeforeShell(command="odd one" if odd else "even one", conversation_id=str(number))
             outcome = engine.dispatch(event)
             wrong += not is_right(outcome, odd=odd)
-            cookies.extend(run.id for run in outcome.responses if isinstance(run, Run))
+            run_ids.extend(run.id for run in outcome.responses if isinstance(run, Run))
 
     working = [threading.Thread(target=fire, args=(number,)) for number in range(threads)]
     for thread in working:
         thread.start()
     for thread in working:
         thread.join()
-    return wrong, cookies
+    return wrong, run_ids
 
 
 def descriptors() -> int:
@@ -69,13 +68,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         engine = build(Path(scratch))
         before, begun = descriptors(), time.monotonic()
-        wrong, cookies = soak(engine, threads, events)
-        left = sum(len(survivors.carriers(f"{RUN_VARIABLE}={cookie}")) for cookie in cookies[-64:])
+        wrong, run_ids = soak(engine, threads, events)
+        left = len(find_processes(*run_ids[-64:]))
         seconds = time.monotonic() - begun
     open_now = descriptors() - before
     print(f"{threads} threads x {events} events x {len(HOOKS)} hooks in {seconds:.0f} s: {wrong} wrong outcomes,")
     print(f"{open_now} descriptors and {left} processes left")
-    return 1 if wrong or open_now or left or len(set(cookies)) != threads * events * len(HOOKS) else 0
+    return 1 if wrong or open_now or left or len(set(run_ids)) != threads * events * len(HOOKS) else 0
 
 
 if __name__ == "__main__":

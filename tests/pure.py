@@ -15,7 +15,7 @@ from trotline.domain.events import Event
 from trotline.domain.hooks import Hook
 from trotline.domain.outcomes import Response, decide
 from trotline.engine.hook_output import build_run
-from trotline.engine.processes import ProcessResult, StopReason
+from trotline.system.processes import ProcessResult, StopReason
 from trotline.testing.conformance import HANG_TIMEOUT, ConformanceCase, set_up_case
 from trotline.testing.conformance_engine import describe_decision, describe_files
 

@@ -342,7 +342,7 @@ def test_the_desktop_is_told_in_arguments(workspace: Workspace, tool: str) -> No
 
 
 def test_a_program_that_fails_or_hangs_or_is_not_there_is_seen(workspace: Workspace) -> None:
-    for script, why in (("exit 3", "ended with 3"), (None, "cannot be run: no such file")):
+    for script, why in (("exit 3", "ended with 3"), (None, "cannot be run: not found")):
         path = workspace.script("home/bin/bad", f"#!/bin/sh\n{script}\n") if script else workspace.home / "bin" / "none"
         configured(workspace, f'command = ["{path}"]')
         done = alerts(workspace, "test", "mine")

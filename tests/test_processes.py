@@ -8,29 +8,37 @@ from pathlib import Path
 import pytest
 
 from trotline.config.models import Provider
-from trotline.engine import survivors
-from trotline.engine.hook_command import RUN_VARIABLE
-from trotline.engine.hook_input import MAX_PIPE_BYTES, HookInput
-from trotline.engine.processes import MAX_STDERR_BYTES, Job, ProcessResult, StopReason, run_all
 from trotline.engine.providers import ProviderKeys
+from trotline.system.processes import (
+    MAX_PIPE_BYTES,
+    MAX_STDERR_BYTES,
+    RUN_VARIABLE,
+    Job,
+    ProcessResult,
+    SharedInput,
+    StopReason,
+    find_processes,
+    kill_survivors,
+    run_all,
+)
 
 Make = Callable[..., Job]
 
 
 @pytest.fixture
 def job(tmp_path: Path) -> Make:
-    def make(script: str, seconds: float = 20.0) -> Job:
-        cookie = os.urandom(8).hex()
+    def make(script: str, timeout: float = 20.0) -> Job:
+        run_id = os.urandom(8).hex()
         env = {"PATH": "/usr/bin:/bin"}
-        return Job(("/bin/sh", "-c", script), str(tmp_path), env, seconds, cookie)
+        return Job(("/bin/sh", "-c", script), str(tmp_path), env, timeout, run_id)
 
     return make
 
 
-def test_whatever_we_start_carries_its_cookie_also_a_command_that_prints_a_key(job: Make) -> None:
+def test_whatever_we_start_carries_its_run_id_also_a_command_that_prints_a_key(job: Make) -> None:
     script = f"printf %s ${RUN_VARIABLE}"
     one = job(script)
-    assert run_all([one], b"")[0].stdout.decode() == one.cookie
+    assert run_all([one], b"")[0].stdout.decode() == one.run_id
     provider = Provider(name="p", speaks="openai", url="", model="m", key_command=("/bin/sh", "-c", script))
     assert (
         ProviderKeys({"PATH": "/usr/bin:/bin", RUN_VARIABLE: "of whoever started us"}).get(provider, 20.0, "ours")
@@ -66,10 +74,10 @@ def test_a_process_that_does_not_read_does_not_hold_anybody_up(job: Make) -> Non
 
 
 def test_a_process_that_hangs_is_killed_with_its_children_and_its_grandchildren(job: Make) -> None:
-    hanging = job("sleep 300 & setsid sleep 300 & sh -c 'sleep 300 & wait' & wait", seconds=0.3)
+    hanging = job("sleep 300 & setsid sleep 300 & sh -c 'sleep 300 & wait' & wait", timeout=0.3)
     (ended,) = run_all([hanging], b"")
     assert ended.stopped is StopReason.TIME
-    assert survivors.carriers(f"{RUN_VARIABLE}={hanging.cookie}") == []
+    assert find_processes(hanging.run_id) == []
 
 
 def test_a_flood_is_stopped_and_its_output_not_kept(job: Make) -> None:
@@ -86,13 +94,13 @@ def test_a_background_child_is_reported_and_not_waited_for(job: Make) -> None:
     lingering = job("sleep 300 & echo '{}'")
     (ended,) = run_all([lingering], b"")
     assert (ended.stdout, ended.left_behind, ended.stopped) == (b"{}\n", True, StopReason.NO)
-    assert survivors.kill_survivors(f"{RUN_VARIABLE}={lingering.cookie}") == 1
+    assert kill_survivors(lingering.run_id) == 1
 
 
 def test_a_background_child_that_writes_on_does_not_hold_us(job: Make) -> None:
     chatty = job("(while :; do echo noise >&2; done) & echo '{}'")
     (ended,) = run_all([chatty], b"")
-    survivors.kill_survivors(f"{RUN_VARIABLE}={chatty.cookie}")
+    kill_survivors(chatty.run_id)
     assert (ended.stdout, ended.exit_code) == (b"{}\n", 0)
 
 
@@ -161,7 +169,7 @@ def test_threads_do_not_mix_up_their_processes(job: Make) -> None:
 
 def test_a_payload_that_no_pipe_takes_goes_by_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "memfd_create")
-    with HookInput(b"y" * (MAX_PIPE_BYTES + 5)) as feed:
+    with SharedInput(b"y" * (MAX_PIPE_BYTES + 5)) as feed:
         readers = [feed.open(), feed.open()]
         assert [os.read(reader, 10) for reader in readers] == [b"y" * 10] * 2
         for reader in readers:

@@ -16,9 +16,8 @@ import click
 
 from trotline.domain.errors import TrotlineError
 from trotline.domain.events import Event
-from trotline.engine.hook_command import RUN_VARIABLE
-from trotline.engine.processes import Job, StopReason, run_all
 from trotline.system.files import read_file
+from trotline.system.processes import StopReason, run_program
 
 GIT_DIRECTORY = ".git"
 """The directory whose files no hook changes."""
@@ -123,11 +122,7 @@ def run_command(
     argv: Sequence[str], directory: Path, environ: Mapping[str, str], seconds: float, stdin: bytes = b""
 ) -> CommandResult:
     """Run a command and wait for it. Raise if it cannot be started or prints too much."""
-    run_id = (
-        environ.get(RUN_VARIABLE) or os.urandom(16).hex()
-    )  # shared, so that a caller who ends this process also ends the command
-    job = Job(tuple(argv), str(directory), dict(environ), seconds, run_id)
-    ended = run_all((job,), stdin)[0]
+    ended = run_program(argv, env=environ, timeout=seconds, stdin=stdin, cwd=str(directory))
     if ended.stopped not in {StopReason.NO, StopReason.TIME}:
         raise TrotlineError(f"`{shlex.join(argv)}`: {ended.detail or ended.stopped}", hint="look at the line")
     timed_out = ended.stopped is StopReason.TIME

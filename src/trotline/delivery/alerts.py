@@ -13,8 +13,6 @@ The ways to somebody: the desktop, a command, a webhook. Each says why it failed
 import json
 import os
 import shutil
-import signal
-import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -33,8 +31,9 @@ from trotline.audit.store.record_index import get_subject
 from trotline.config.alerts_file import ALERT_SCHEMA, Alert
 from trotline.config.export_file import find_address_fault
 from trotline.delivery.request_headers import read_secret_line, send_request
-from trotline.domain.errors import TrotlineError, describe_os_error
+from trotline.domain.errors import TrotlineError
 from trotline.system.http_post import Request
+from trotline.system.processes import StopReason, run_program
 
 STOP_EVENT = "stop"
 
@@ -350,27 +349,13 @@ CHANNELS: dict[str, Callable[[AlertMessage, ChannelContext], str]] = {
 
 
 def _run(words: list[str], data: bytes, environ: Mapping[str, str]) -> str:
-    """A program without a shell, in a group of its own, which is ended with all that it started."""
-    try:
-        child = subprocess.Popen(  # noqa: S603 - the person's own list of words, and no shell
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env=_variables(environ),
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        why = describe_os_error(error)
-        return f"`{words[0]}` cannot be run: {why}"
-    try:
-        child.communicate(data, timeout=CHANNEL_TIMEOUT)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        child.communicate()
+    """Run a program without a shell. Return why it failed, or an empty text."""
+    result = run_program(words, env=_variables(environ), timeout=CHANNEL_TIMEOUT, stdin=data)
+    if result.stopped is StopReason.TIME:
         return f"`{words[0]}` did not end within {CHANNEL_TIMEOUT:g} s"
-    return f"`{words[0]}` ended with {child.returncode}" if child.returncode else ""
+    if result.stopped is not StopReason.NO:
+        return f"`{words[0]}` cannot be run: {result.stopped}"
+    return f"`{words[0]}` ended with {result.exit_code}" if result.exit_code else ""
 
 
 def _variables(environ: Mapping[str, str]) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,6 +9,8 @@ from trotline.agents import get_agent
 from trotline.agents.agent import Agent
 from trotline.config.install.hook_entries import Wired, build_entries, find_agents
 from trotline.config.paths import Roots
+from trotline.machine import copy_environment
+from trotline.system.processes import StopReason, run_program
 
 LAYERS = ("user", "project", "enterprise")
 VERSION_TIMEOUT = 5
@@ -48,18 +49,9 @@ def read_version(agent: Agent, roots: Roots) -> str:
         path = shutil.which(program, path=":".join(roots.search_path))
         if path is None:
             continue
-        try:
-            done = subprocess.run(  # noqa: S603 - a program of the person's own
-                [path, "--version"],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=VERSION_TIMEOUT,
-                check=False,
-            )
-        except (OSError, subprocess.TimeoutExpired):
+        result = run_program([path, "--version"], env=copy_environment(), timeout=VERSION_TIMEOUT)
+        if result.stopped is not StopReason.NO:
             continue
-        lines = done.stdout.strip().splitlines()
+        lines = result.stdout.decode("utf-8", "replace").strip().splitlines()
         return lines[0][:60] if lines else ""
     return ""

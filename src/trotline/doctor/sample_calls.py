@@ -1,12 +1,7 @@
 """Call installed lines as agents do: through a shell, with a payload and a time limit. A sample of every event shows
 whether the answer is the one that is expected."""
 
-import contextlib
 import json
-import os
-import signal
-import subprocess
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -22,6 +17,8 @@ from trotline.domain.outcomes import Call
 from trotline.domain.verdicts import Verdict
 from trotline.hook.answer import answer
 from trotline.hook.process import build_context, parse_arguments
+from trotline.machine import copy_environment
+from trotline.system.processes import StopReason, run_program
 from trotline.testing.sample_payloads import build_payload
 
 TIMEOUT = 10.0
@@ -45,25 +42,14 @@ class LineOutput(NamedTuple):
 
 def run_line(command: str, payload: bytes) -> LineOutput:
     """Run a line as an agent does."""
-    begun = time.monotonic()
-    try:
-        process = subprocess.Popen(  # noqa: S603 - our own line, as the agent runs it
-            ["/bin/sh", "-c", command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return LineOutput(None, b"", str(error).encode(), 0)
-    with process:
-        try:
-            stdout, stderr = process.communicate(payload, TIMEOUT)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # children of the shell hold its pipes
-            return LineOutput(None, b"", f"no answer in {TIMEOUT:g} seconds".encode(), time.monotonic() - begun)
-    return LineOutput(process.returncode, stdout, stderr, time.monotonic() - begun)
+    argv = ("/bin/sh", "-c", command)
+    result = run_program(argv, env=copy_environment(), timeout=TIMEOUT, stdin=payload, cwd=str(Path.cwd()))
+    seconds = result.micros / 1_000_000
+    if result.stopped is StopReason.TIME:
+        return LineOutput(None, b"", f"no answer in {TIMEOUT:g} seconds".encode(), seconds)
+    if result.stopped is not StopReason.NO:
+        return LineOutput(None, b"", (result.detail or result.stopped).encode(), seconds)
+    return LineOutput(result.exit_code, result.stdout, result.stderr, seconds)
 
 
 class SampleCall(NamedTuple):

@@ -49,9 +49,9 @@ from trotline.engine.hook_command import (
 )
 from trotline.engine.hook_output import build_run
 from trotline.engine.model_output import build_prompt_run
-from trotline.engine.processes import Job, ProcessResult, run_all
 from trotline.engine.prompts import PendingAnswer, PromptRunner
 from trotline.engine.reload import LiveConfiguration
+from trotline.system.processes import Job, ProcessResult, run_all
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,15 +232,15 @@ class Dispatcher:
         if hook.prompt:
             return build_prompt_run(hook, next(answers).wait(), event, self._build_call().id)
         result, job = next(results)
-        return build_run(hook, result, event, self.edition, job.cookie)
+        return build_run(hook, result, event, self.edition, job.run_id)
 
     def _build_job(self, hook: Hook, environment: dict[str, str]) -> Job:
         return Job(
             argv=build_argv(hook.command, self.options.shell),
             cwd=hook.layer.cwd,
             env=environment,
-            seconds=hook.timeout,
-            cookie=uuid7(self.clock(), os.urandom(10)),
+            timeout=hook.timeout,
+            run_id=uuid7(self.clock(), os.urandom(10)),
             fallback=build_shell_argv(hook.command, self.options.shell),
         )
 

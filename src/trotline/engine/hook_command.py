@@ -13,9 +13,7 @@ from trotline.conversation.sessions import Variable
 from trotline.domain.events import Event
 from trotline.domain.hooks import Hook, LayerKind
 from trotline.domain.outcomes import Loss
-
-RUN_VARIABLE = "TROTLINE_RUN"
-"""A variable of every process of a run. Processes that outlive a killed hook are found by it."""
+from trotline.system.processes import RUN_VARIABLE
 
 CLEAN_VARIABLES = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TMPDIR", "TZ")
 """The variables of a clean environment."""

@@ -10,7 +10,7 @@ from trotline.domain.editions import Edition
 from trotline.domain.events import Event, PostToolUse, SubagentStop
 from trotline.domain.hooks import Hook
 from trotline.domain.outcomes import Failure, FailureKind, Run
-from trotline.engine.processes import ProcessResult, StopReason
+from trotline.system.processes import ProcessResult, StopReason
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 """Exit codes of a shell that could not start the command."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trotline.config.models import Provider
 from trotline.domain.outcomes import Failure, FailureKind
-from trotline.engine.processes import Job, run_all
+from trotline.system.processes import RUN_VARIABLE, run_program
 
 if TYPE_CHECKING:
     import httpx2
@@ -153,7 +153,7 @@ class ProviderKeys:
         self._known: dict[tuple[str, ...], str] = {}
         self._lock = threading.Lock()
 
-    def get(self, provider: Provider, seconds: float, cookie: str) -> str | Failure:
+    def get(self, provider: Provider, seconds: float, run_id: str) -> str | Failure:
         """Return the key of a provider; empty if it needs none. A command is run once in the life of this process."""
         if provider.key_env:
             key = self._environ.get(provider.key_env, "").strip()
@@ -162,16 +162,15 @@ class ProviderKeys:
             return ""
         with self._lock:  # a password store asks its owner once, not for every hook
             known = self._known.get(provider.key_command)
-            return known or self._run_command(provider, seconds, cookie)
+            return known or self._run_command(provider, seconds, run_id)
 
     def forget(self, provider: Provider) -> None:
         """Forget a key that was refused, so that its command runs again."""
         with self._lock:
             self._known.pop(provider.key_command, None)
 
-    def _run_command(self, provider: Provider, seconds: float, cookie: str) -> str | Failure:
-        job = Job(provider.key_command, "/", self._environ, seconds, cookie)
-        result = run_all([job], b"")[0]
+    def _run_command(self, provider: Provider, seconds: float, run_id: str) -> str | Failure:
+        result = run_program(provider.key_command, env={**self._environ, RUN_VARIABLE: run_id}, timeout=seconds)
         key = result.stdout.decode("utf-8", "replace").strip()
         if result.exit_code != 0 or not key or "\n" in key:
             why = result.stopped or result.detail or f"exit code {result.exit_code}"

@@ -1,7 +1,7 @@
-"""Run many processes at once in one poll loop, each with a deadline and an output limit.
+"""Run programs: many at once in one poll loop, each with a deadline and an output limit.
 
 This module knows nothing about hooks or the meaning of their output. A process that fails is a value. Results are in
-the order of the jobs.
+the order of the jobs. A killed process takes its children with it.
 """
 
 import contextlib
@@ -12,18 +12,22 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import msgspec
 
 from trotline.domain.errors import describe_os_error
-from trotline.engine import survivors
-from trotline.engine.hook_command import RUN_VARIABLE
-from trotline.engine.hook_input import HookInput
+
+RUN_VARIABLE = "TROTLINE_RUN"
+"""A variable of every process that Trotline starts. Processes that outlive a killed run are found by its value."""
 
 MAX_STDOUT_BYTES = 4_000_000
 MAX_STDERR_BYTES = 256_000
@@ -33,18 +37,22 @@ MAX_WAIT_SECONDS = 60.0
 WITHOUT_PIDFD = 0.01
 """Seconds between checks of children where the kernel has no pidfd to report their end."""
 
+MAX_PIPE_BYTES = 65_536
+SEALS = 0x0001 | 0x0002 | 0x0004 | 0x0008  # no more seals, no shrinking, no growing, no writing
+ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
+
 NO_MORE = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
 """Errors that may go away when other processes end."""
 
 
 class Job(msgspec.Struct, frozen=True):
-    """A process to start. The cookie in its environment identifies it and all processes that it starts."""
+    """A process to start. The run ID in its environment identifies it and all processes that it starts."""
 
     argv: tuple[str, ...]
     cwd: str
     env: dict[str, str]
-    seconds: float
-    cookie: str
+    timeout: float
+    run_id: str
     fallback: tuple[str, ...] = ()  # used if the kernel cannot run argv, such as a script without a `#!` line
 
 
@@ -72,20 +80,28 @@ class ProcessResult(msgspec.Struct, kw_only=True):
     cut: bool = False  # stderr was longer than the limit
 
 
+def run_program(
+    argv: Sequence[str], *, env: Mapping[str, str], timeout: float, stdin: bytes = b"", cwd: str = "/"
+) -> ProcessResult:
+    """Run one program and wait for it. If this process belongs to a run, the program belongs to it too."""
+    run_id = env.get(RUN_VARIABLE) or os.urandom(16).hex()
+    return run_all((Job(tuple(argv), cwd, dict(env), timeout, run_id),), stdin)[0]
+
+
 def run_all(jobs: Sequence[Job], payload: bytes) -> list[ProcessResult]:
     """Start every job at once and wait for all of them."""
-    with HookInput(payload) as feed:
+    with SharedInput(payload) as feed:
         loop = _Loop(feed)
         waiting = deque(enumerate(jobs))
         try:
             while waiting or loop.running:
-                loop.start_what_can_be(waiting)
+                loop.start_next(waiting)
                 loop.turn()
-        except BaseException:  # perhaps while a process was starting: the cookies find all of them
-            loop.kill_everyone()
-            survivors.kill_survivors(*(f"{RUN_VARIABLE}={job.cookie}" for job in jobs))
+        except BaseException:  # perhaps while a process was starting: the run IDs find all of them
+            loop.kill_all()
+            kill_survivors(*(job.run_id for job in jobs))
             raise
-    survivors.kill_survivors(*loop.killed, newer_than=min(loop.killed.values(), default=0))
+    kill_survivors(*loop.killed, newer_than=min(loop.killed.values(), default=0))
     return [loop.ended[index] for index in range(len(jobs))]
 
 
@@ -104,15 +120,15 @@ class _Child(msgspec.Struct, kw_only=True):
 
 
 class _Loop:
-    def __init__(self, feed: HookInput) -> None:
+    def __init__(self, feed: "SharedInput") -> None:
         self.feed = feed
         self.poll = select.poll()
         self.running: dict[int, _Child] = {}
         self.by_descriptor: dict[int, _Child] = {}
         self.ended: dict[int, ProcessResult] = {}
-        self.killed: dict[str, int] = {}  # cookie -> pid of the first process
+        self.killed: dict[str, int] = {}  # run ID -> pid of the first process
 
-    def start_what_can_be(self, waiting: deque[tuple[int, Job]]) -> None:
+    def start_next(self, waiting: deque[tuple[int, Job]]) -> None:
         while waiting:
             index, job = waiting[0]
             try:
@@ -120,7 +136,7 @@ class _Loop:
             except OSError as error:
                 if error.errno in NO_MORE and self.running:
                     return
-                self.ended[index] = _never_began(error, job)
+                self.ended[index] = _build_start_error(error, job)
             except ValueError as error:  # an invalid command, such as one with a NUL byte
                 self.ended[index] = ProcessResult(stopped=StopReason.NOT_STARTED, detail=str(error))
             waiting.popleft()
@@ -146,7 +162,7 @@ class _Loop:
             process=process,
             pidfd=_pidfd(process.pid),
             started=started,
-            deadline=started + job.seconds,
+            deadline=started + job.timeout,
             out=out,
             err=err,
             stdout=[],
@@ -214,7 +230,7 @@ class _Loop:
         micros = int((time.monotonic() - child.started) * 1_000_000)
         exit_code = _reap(child.process)
         if stopped is not StopReason.NO:
-            self.killed[f"{RUN_VARIABLE}={child.job.cookie}"] = child.process.pid
+            self.killed[child.job.run_id] = child.process.pid
         for descriptor in (child.out, child.err, child.pidfd):
             self._forget(descriptor)
             if descriptor >= 0:
@@ -240,7 +256,7 @@ class _Loop:
                     return False
         return True
 
-    def kill_everyone(self) -> None:
+    def kill_all(self) -> None:
         for child in list(self.running.values()):
             self._end(child, StopReason.TIME)
 
@@ -256,7 +272,7 @@ def _spawn(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
 
 def _popen(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
     """Start a process without preexec_fn or a new session: either would disable vfork, which is much faster."""
-    env = {**job.env, RUN_VARIABLE: job.cookie}
+    env = {**job.env, RUN_VARIABLE: job.run_id}
     return subprocess.Popen(  # noqa: S603 - it runs the configured command
         argv, stdin=stdin, stdout=out, stderr=err, cwd=job.cwd, env=env, process_group=0
     )
@@ -305,12 +321,152 @@ def _group_lives(pid: int) -> bool:
     return True
 
 
-def _never_began(error: OSError, job: Job) -> ProcessResult:
+def _build_start_error(error: OSError, job: Job) -> ProcessResult:
     kinds = {
         errno.ENOENT: StopReason.NOT_FOUND,
         errno.EACCES: StopReason.NOT_EXECUTABLE,
         errno.ENOTDIR: StopReason.NOT_FOUND,
     }
-    what = error.filename or job.argv[0]
-    reason = describe_os_error(error)
-    return ProcessResult(stopped=kinds.get(error.errno or 0, StopReason.NOT_STARTED), detail=f"{what}: {reason}")
+    detail = f"{error.filename or job.argv[0]}: {describe_os_error(error)}"
+    return ProcessResult(stopped=kinds.get(error.errno or 0, StopReason.NOT_STARTED), detail=detail)
+
+
+class SharedInput:
+    """The standard input of several processes: the same bytes for all, which none can change for another.
+
+    `open` returns a descriptor for each process, which the caller closes. A small payload is written to a pipe before
+    the process starts, so that a process that does not read cannot block us. A larger one is in a sealed memory file
+    that is opened read-only: without the seal, a hook of a project could rewrite the input of an enterprise hook. Where
+    there are no memory files, unlinked temporary files are used.
+    """
+
+    def __init__(self, payload: bytes) -> None:
+        self._payload = payload
+        self._file = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+    def open(self) -> int:
+        """Return a descriptor from which the whole payload can be read once."""
+        if len(self._payload) <= MAX_PIPE_BYTES:
+            reader = self._fill_pipe()
+            if reader is not None:
+                return reader
+        if not hasattr(os, "memfd_create"):
+            return self._open_temporary_file()
+        if self._file < 0:
+            self._file = os.memfd_create("trotline-event", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            _write_all(self._file, self._payload)
+            fcntl.fcntl(self._file, ADD_SEALS, SEALS)
+        return os.open(f"/proc/self/fd/{self._file}", os.O_RDONLY | os.O_CLOEXEC)
+
+    def _open_temporary_file(self) -> int:
+        """Open a temporary file that is unlinked before the process starts."""
+        writer, path = tempfile.mkstemp(prefix="trotline-")
+        try:
+            _write_all(writer, self._payload)
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            os.close(writer)
+            Path(path).unlink()
+
+    def _fill_pipe(self) -> int | None:
+        """Return a pipe that holds the payload; None if it is too small, as for a user with very many pipes."""
+        reader, writer = os.pipe2(os.O_CLOEXEC) if hasattr(os, "pipe2") else os.pipe()
+        try:
+            os.set_blocking(writer, False)
+            if os.write(writer, self._payload) == len(self._payload):
+                return reader
+        except BlockingIOError:
+            pass
+        finally:
+            os.close(writer)
+        os.close(reader)
+        return None
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+# Processes that outlive a killed run. A child that called setsid has left the process group, and one that keeps forking
+# is hard to catch, so the search is repeated for a limited time until no process appears or vanishes. A process that
+# cleared its environment escapes.
+
+KILL_TIMEOUT, SEARCH_TIMEOUT = 2.0, 0.5
+"""Time limits of the search after a process was killed, and before."""
+
+QUIET_SCANS, SCAN_INTERVAL = 3, 0.002
+"""The search ends after this many scans in a row that changed nothing."""
+
+
+def find_processes(*run_ids: str) -> list[int]:
+    """Return the processes of these runs; empty where /proc cannot be read."""
+    return _scan(_build_marks(run_ids))[0]
+
+
+def kill_survivors(*run_ids: str, newer_than: int = 0) -> int:
+    """Kill all processes of these runs. Return how many were killed.
+
+    A process that is newer than the first one of the run and vanishes during a scan may have forked and exited, or be
+    unrelated. Until one was killed, such processes extend the search only for a moment.
+    """
+    marks = _build_marks(run_ids)
+    killed: set[int] = set()
+    begun = time.monotonic()
+    quiet = 0
+    while marks and quiet < QUIET_SCANS and time.monotonic() - begun < (KILL_TIMEOUT if killed else SEARCH_TIMEOUT):
+        found, vanished = _scan(marks)
+        killed.update(pid for pid in found if _kill(pid))
+        is_moving = any(pid > newer_than for pid in vanished)
+        quiet = 0 if found or is_moving else quiet + 1
+        time.sleep(SCAN_INTERVAL)
+    return len(killed)
+
+
+def _build_marks(run_ids: Sequence[str]) -> set[bytes]:
+    return {f"{RUN_VARIABLE}={run_id}".encode() for run_id in run_ids}
+
+
+def _scan(marks: set[bytes]) -> tuple[list[int], list[int]]:
+    """Return the processes with a mark in their environment, newest first, and those that vanished during the scan."""
+    found: list[int] = []
+    vanished: list[int] = []
+    for pid in sorted(_list_processes(), reverse=True):
+        try:
+            if not marks.isdisjoint(_read_environment(pid)):
+                found.append(pid)
+        except (FileNotFoundError, ProcessLookupError):
+            vanished.append(pid)
+        except OSError:
+            continue
+    return found, vanished
+
+
+def _list_processes() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]  # noqa: PTH208 - faster
+    except OSError:
+        return []
+
+
+def _read_environment(pid: int) -> list[bytes]:
+    with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 - faster
+        return file.read().split(b"\0")
+
+
+def _kill(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
