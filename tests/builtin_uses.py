@@ -16,7 +16,7 @@ from trotline.testing import FakeAgent, build_payload
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples" / "uses"
-PAGES = ROOT / "docs" / "uses"
+PAGE = ROOT / "docs" / "built-in-hooks.md"
 
 
 def secret(kind: str) -> str:

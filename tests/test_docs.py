@@ -22,21 +22,34 @@ PROMPT = re.compile(r"^\$ ", re.MULTILINE)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def _sessions() -> list[tuple[str, list[tuple[str, list[str]]]]]:
-    """Every block of `$ commands` in the documents, each command with the output that stands below it."""
-    blocks = [(_shown(page), block) for page in PAGES for block in BLOCK.findall(page.read_text("utf-8"))]
-    return [(page, [_session(part) for part in PROMPT.split(block)[1:]]) for page, block in blocks]
+EXAMPLE = re.compile(r"`examples/uses/([\w-]+)`")
 
 
-def _shown(page: Path) -> str:
+def _sections() -> Iterator[tuple[str, str, str]]:
+    """Yield each section of each page with the name of the page and of the example that the section describes."""
+    for page in PAGES:
+        for section in re.split(r"^(?=## )", page.read_text("utf-8"), flags=re.MULTILINE):
+            example = EXAMPLE.search(section) if section.startswith("## ") else None
+            yield _get_title(page), example[1] if example else "", section
+
+
+def _sessions() -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
+    """Return every console block with its page and example: its commands, each with the expected output."""
+    return [
+        (page, example, [_session(part) for part in PROMPT.split(block)[1:]])
+        for page, example, section in _sections()
+        for block in BLOCK.findall(section)
+    ]
+
+
+def _get_title(page: Path) -> str:
     return page.relative_to(ROOT / "docs" if page.is_relative_to(ROOT / "docs") else ROOT).as_posix()
 
 
-def _put_in_place(page: str, workspace: Path) -> None:
-    """The page of a use is read where its example is: its policy is the person's, and so are its hooks."""
-    folder, _, name = page.removesuffix(".md").rpartition("/")
+def _install_example(name: str, workspace: Path) -> None:
+    """Install the policy and the hooks of an example as those of the user."""
     example = ROOT / "examples" / "uses" / name
-    if folder != "uses" or not (example / "trotline.toml").exists():
+    if not name or not (example / "trotline.toml").exists():
         return
     shutil.rmtree(workspace / "project" / ".trotline")
     config, cursor = workspace / "home" / ".config" / "trotline", workspace / "home" / ".cursor"
@@ -79,16 +92,16 @@ def _run(command: str, workspace: Path) -> str:
 
 
 def test_the_documents_show_at_least_these_commands() -> None:
-    shown = {shlex.split(command)[1] for _, commands in _sessions() for command, _ in commands}
+    shown = {shlex.split(command)[1] for _, _, commands in _sessions() for command, _ in commands}
     assert {"check", "show", "events", "schema", "fire", "conform", "trust", "log"} <= shown
     assert {"install", "doctor"} <= shown
 
 
-@pytest.mark.parametrize("page,commands", _sessions(), ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize("page,example,commands", _sessions(), ids=lambda value: str(value)[:60])
 def test_the_commands_in_the_documents_print_what_they_say(
-    page: str, commands: list[tuple[str, list[str]]], workspace: Path
+    page: str, example: str, commands: list[tuple[str, list[str]]], workspace: Path
 ) -> None:
-    _put_in_place(page, workspace)
+    _install_example(example, workspace)
     for command, output in commands:
         printed = _run(command, workspace).splitlines()
         assert printed
@@ -99,9 +112,9 @@ def test_the_commands_in_the_documents_print_what_they_say(
 
 
 PROGRAMS = [
-    (_shown(page), program)
-    for page in PAGES
-    for program in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    (page, example, program)
+    for page, example, section in _sections()
+    for program in re.findall(r"^```python\n(.*?)^```", section, re.MULTILINE | re.DOTALL)
 ]
 
 
@@ -114,9 +127,9 @@ machine.find_roots = lambda projects=(), home=None, system=None: _roots(projects
 """Nobody's own hooks run because somebody tests a document."""
 
 
-@pytest.mark.parametrize("page,program", PROGRAMS, ids=lambda value: str(value)[:40])
-def test_the_programs_in_the_documents_run(page: str, program: str, workspace: Path) -> None:
-    _put_in_place(page, workspace)
+@pytest.mark.parametrize("page,example,program", PROGRAMS, ids=lambda value: str(value)[:40])
+def test_the_programs_in_the_documents_run(page: str, example: str, program: str, workspace: Path) -> None:
+    _install_example(example, workspace)
     argv = [sys.executable, "-W", "error", "-c", f"{ELSEWHERE.format(workspace=workspace)}\n{program}"]
     done = subprocess.run(
         argv, cwd=workspace / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
@@ -203,5 +216,5 @@ def test_the_conversation_in_the_documents_is_the_one_that_is_played() -> None:
 
 
 def test_every_public_name_but_those_of_events_is_used_in_a_program_of_the_documents() -> None:
-    used = {name for _, program in PROGRAMS for name in re.findall(r"\w+", program)}
+    used = {name for _, _, program in PROGRAMS for name in re.findall(r"\w+", program)}
     assert set(trotline.__all__) - {cls.__name__ for cls in EVENTS.values()} <= used

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from builtin_uses import EXAMPLES, PAGES, Use
+from builtin_uses import EXAMPLES, PAGE, Use
 from trotline.builtin.hook_context import MAX_CONVERSATIONS, ConversationNotes
 from trotline.cli import run
 from trotline.config.builtin_hooks import BUILTIN_HOOKS
@@ -34,8 +34,8 @@ TRIED: dict[str, tuple[str, ...]] = {
 
 
 def blocks(name: str, language: str) -> list[str]:
-    page = (PAGES / f"{name}.md").read_text("utf-8")
-    return [text for found, text in FENCE.findall(page) if found == language]
+    section = PAGE.read_text("utf-8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    return [text for found, text in FENCE.findall(section) if found == language]
 
 
 @pytest.mark.parametrize("name", BUILTIN_HOOKS)
@@ -88,12 +88,8 @@ def test_a_ready_hook_answers_input_that_is_no_payload_without_a_traceback(name:
 
 
 def test_there_is_a_row_for_each_in_the_table_of_uses() -> None:
-    table = (PAGES / "README.md").read_text("utf-8")
-    assert [
-        name
-        for name in BUILTIN_HOOKS
-        if not re.search(rf"^\| \[{name}\]\({name}\.md\) \|.*`trotline builtin {name}` \|$", table, re.MULTILINE)
-    ] == []
+    page = PAGE.read_text("utf-8")
+    assert [name for name in BUILTIN_HOOKS if f"\n| [{name}](#{name}) | " not in page] == []
 
 
 def test_a_name_that_is_not_there_is_met_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
