@@ -11,21 +11,49 @@ import base64
 import binascii
 import html
 import re
+import tomllib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, lru_cache
+from itertools import product
 from math import fsum
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from trotline.domain.effects import Certainty
-from trotline.scanners.injection_phrases import KINDS, PHRASES, TALK_WORDS, InjectionPhrase
 from trotline.scanners.invisible import fold_character
 from trotline.scanners.matching import KeywordIndex, KeywordRange, SearchRange, compile_re2
 from trotline.scanners.spans import Span, Window
 
 INJECTION = "injection"
+
+
+class InjectionPhrase(NamedTuple):
+    """A pattern for one intention of an attacker, from `injection.toml`. Each match contains one of `words`.
+
+    `squashed` is matched against the squashed text, `raw` against the text itself.
+    """
+
+    kind: str
+    weight: float
+    words: tuple[str, ...]
+    squashed: str
+    raw: str
+
+
+def _read_phrase(table: dict[str, Any]) -> InjectionPhrase:
+    pairs = product(*map(str.split, table["pairs"])) if "pairs" in table else ()
+    words = (*table.get("words", "").split(), *("".join(pair) for pair in pairs))
+    squashed = "".join(table.get("squashed", "").split())
+    return InjectionPhrase(table["kind"], table.get("weight", 1.0), words, squashed, table.get("raw", ""))
+
+
+_DATA = tomllib.loads((Path(__file__).parent / "injection.toml").read_text("utf-8"))
+KINDS: dict[str, str] = _DATA["kinds"]
+PHRASES = tuple(_read_phrase(table) for table in _DATA["phrases"])
+DISCUSSION_WORDS = tuple(word.strip().encode() for word in _DATA["discussion"].split(","))
 
 MIN_WEIGHT = 1.0
 MAX_DISTANCE = 600
@@ -41,7 +69,7 @@ QUOTES = {
     b"\xe2\x80\x98": b"\xe2\x80\x99",
     b"\xc2\xab": b"\xc2\xbb",
 }
-MAX_QUOTE_DISTANCE, MAX_TALK_DISTANCE = 80, 300
+MAX_QUOTE_DISTANCE, MAX_DISCUSSION_DISTANCE = 80, 300
 """Bytes between a phrase and its quotation mark, and between a phrase and the words of someone who discusses it."""
 
 CODE = re.compile(rb"[{};|\"]|\w\(|'[,\]):]|\)\.|\\n")
@@ -95,7 +123,7 @@ class InjectionScanner:
     def _find_raw(self, window: Window) -> Iterator[InjectionMatch]:
         ranges = self._raw_keywords.find_ranges(window.data.lower())
         for match in self._find_matches(window.data, ranges):
-            if not _is_quoted_talk(window.data, match.start, match.end):
+            if not _is_quoted_example(window.data, match.start, match.end):
                 yield match
 
     def _find_squashed(self, window: Window) -> Iterator[InjectionMatch]:
@@ -104,7 +132,7 @@ class InjectionScanner:
             for start, end, phrase in self._find_matches(variant.squashed, ranges):
                 source = variant.get_source_range(start, end)
                 is_code = not variant.is_encoded and CODE.search(window.data, *source)
-                if not is_code and not _is_quoted_talk(window.data, *source):
+                if not is_code and not _is_quoted_example(window.data, *source):
                     yield InjectionMatch(*source, phrase)
 
     def _find_matches(self, data: bytes, ranges: dict[InjectionPhrase, list[SearchRange]]) -> Iterator[InjectionMatch]:
@@ -133,14 +161,14 @@ def sum_weights(matches: list[InjectionMatch]) -> Iterator[float]:
         yield fsum(phrase.weight for phrase, count in near.items() if count)
 
 
-def _is_quoted_talk(data: bytes, start: int, end: int) -> bool:
+def _is_quoted_example(data: bytes, start: int, end: int) -> bool:
     """Return whether the phrase is in quotation marks and the text around it discusses injection."""
     before, behind = data[max(0, start - MAX_QUOTE_DISTANCE) : start], data[end : end + MAX_QUOTE_DISTANCE]
     is_quoted = any(
         _opens_quote(before, opening) and closing in behind.split(b"\n")[0] for opening, closing in QUOTES.items()
     )
-    around = data[max(0, start - MAX_TALK_DISTANCE) : end + MAX_TALK_DISTANCE].lower()
-    return is_quoted and any(word in around for word in TALK_WORDS)
+    around = data[max(0, start - MAX_DISCUSSION_DISTANCE) : end + MAX_DISCUSSION_DISTANCE].lower()
+    return is_quoted and any(word in around for word in DISCUSSION_WORDS)
 
 
 def _opens_quote(before: bytes, mark: bytes) -> bool:
