@@ -99,6 +99,10 @@ class Workspace(NamedTuple):
         file = str(self.path / FILES[name])
         return next(read for read in self.load(edition_name).layers if read.layer.file == file)
 
+    def run(self, *arguments: str, environment: dict[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
+        """Run the command line in the project of this workspace."""
+        return run_trotline(*arguments, *self.options, cwd=self.project, environment=environment)
+
     @property
     def options(self) -> list[str]:
         """Command-line options for this workspace."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, build_payload, call_in_process, run_trotline
+from kit import Workspace, build_payload, call_in_process
 from trotline.audit.query.alarms import MAX_OBSERVED, OBSERVATION_BATCH
 from trotline.audit.query.query import Query
 from trotline.audit.store.audit_log import open_audit_log
@@ -18,7 +18,7 @@ def record_calls(workspace: Workspace, *steps: tuple[str, str]) -> None:
 
 
 def run_log(workspace: Workspace, *words: str) -> str:
-    return str(run_trotline("log", *words, *workspace.options, cwd=workspace.project).stdout)
+    return str(workspace.run("log", *words).stdout)
 
 
 DONE = [("beforeShellExecution", "ls"), ("afterShellExecution", "ls"), ("beforeShellExecution", "pwd")]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, call_in_process, run_trotline
+from kit import Workspace, call_in_process
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.wiring import MATCH_ALL
 from trotline.audit.query.alarms import NOT_ASKED
@@ -65,7 +65,7 @@ CONVERSATIONS = {"cursor": play_cursor, "openhands": play_openhands}
 
 def select_matched(workspace: Workspace, agent: str, raised: RaisedEvents) -> RaisedEvents:
     """Return the events for which the installed hook lines are called."""
-    done = run_trotline("install", agent, "--yes", *workspace.options, cwd=workspace.project)
+    done = workspace.run("install", agent, "--yes")
     assert done.returncode == 0, done.stderr
     wiring = get_agent(agent).wiring
     assert wiring is not None

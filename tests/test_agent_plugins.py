@@ -13,7 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.wiring import Wiring
 from trotline.config.install.plugin_file import TEMPLATES, UNHEARD, Whose, own_text, whose
@@ -44,7 +44,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def run(workspace: Workspace, *words: str) -> tuple[int, str]:
-    done = run_trotline(*words, *workspace.options, cwd=workspace.project)
+    done = workspace.run(*words)
     return done.returncode, done.stdout + done.stderr
 
 

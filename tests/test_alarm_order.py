@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace
 from store_behaviour import detail, keep, record
 from trotline.audit.query.alarms import DONE_DESPITE_DENIAL, NEVER_DONE, Alarm, select_alarms
 from trotline.audit.query.query import Query
@@ -52,7 +52,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def list_alarms(workspace: Workspace, *words: str) -> list[str]:
-    done = run_trotline("log", *words, *workspace.options, cwd=workspace.project)
+    done = workspace.run("log", *words)
     assert done.returncode == 0
     return done.stderr.splitlines()
 

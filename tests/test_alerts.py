@@ -1,4 +1,4 @@
-"""Alerts: somebody is told of the right records, not too often, and sees when it did not arrive."""
+"""Alerts: which records match, rate limits, delivery to each channel, failures, and the configuration."""
 
 import json
 import re
@@ -36,24 +36,24 @@ FAILED = [{"author": "a-hook", "said": "none", "failure": "timed-out", "micros":
 
 @pytest.fixture
 def server() -> Iterator[Collector]:
-    with serve_collector() as one:
-        yield one
+    with serve_collector() as collector:
+        yield collector
 
 
-def alert(**given: Any) -> Alert:
-    return Alert(**{"name": "a", "on": "denied", "layer": "user", "desktop": True, **given})
+def build_alert(**settings: Any) -> Alert:
+    return Alert(**{"name": "a", "on": "denied", "layer": "user", "desktop": True, **settings})
 
 
-def configured(workspace: Workspace, *lines: str, name: str = "mine", on: str = "denied") -> None:
+def configure_alert(workspace: Workspace, *lines: str, name: str = "mine", on: str = "denied") -> None:
     text = "\n".join(["[[alert]]", f'name = "{name}"', f'on = "{on}"', *lines, ""])
     workspace.write("home/.config/trotline/trotline.toml", text)
 
 
-def program(workspace: Workspace) -> tuple[Path, Path]:
-    """One that keeps what it reads, and where it does."""
-    kept = workspace.path / "kept.jsonl"
-    text = f"#!/bin/sh\nprintf '%s ' \"$@\" >> '{workspace.path}/arguments'\ncat >> '{kept}'\n"
-    return workspace.script("home/bin/keep", text), kept
+def write_recorder(workspace: Workspace) -> tuple[Path, Path]:
+    """Write a program that saves its input; return its path and that of the saved input."""
+    received = workspace.path / "kept.jsonl"
+    text = f"#!/bin/sh\nprintf '%s ' \"$@\" >> '{workspace.path}/arguments'\ncat >> '{received}'\n"
+    return workspace.script("home/bin/keep", text), received
 
 
 def keep(workspace: Workspace, *bodies: dict[str, Any]) -> None:
@@ -61,23 +61,15 @@ def keep(workspace: Workspace, *bodies: dict[str, Any]) -> None:
         assert get_spool(workspace.roots().state).append(body) == ""
 
 
-def errors_of(body: dict[str, Any]) -> list[str]:
+def list_schema_errors(body: dict[str, Any]) -> list[str]:
     return [error.message for error in jsonschema_rs.Draft202012Validator(alert_schema()).iter_errors(body)]
 
 
-def send(workspace: Workspace) -> "subprocess.CompletedProcess[str]":
-    return log(workspace, "send")
-
-
-def alerts(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    return run_trotline("log", "alerts", *words, *workspace.options, cwd=workspace.project)
-
-
-# -- which records
+# -- matching records
 
 
 @pytest.mark.parametrize(
-    "given,fields,due",
+    "settings,fields,due",
     [
         ({}, {"asked": "deny"}, True),
         ({}, {"asked": "ask"}, False),
@@ -99,22 +91,22 @@ def alerts(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[st
         ({"on": "silent"}, {"asked": "deny"}, False),
     ],
 )
-def test_which_records_somebody_is_told_of(given: dict[str, Any], fields: dict[str, Any], due: bool) -> None:
-    assert matches_record(alert(**given), record(1, **fields)) is due
+def test_records_match_alerts(settings: dict[str, Any], fields: dict[str, Any], due: bool) -> None:
+    assert matches_record(build_alert(**settings), record(1, **fields)) is due
 
 
 @given(st.sampled_from([*OCCASIONS]), st.dictionaries(st.sampled_from([*record(1), "findings"]), st.integers()))
-def test_whatever_a_foreign_hand_wrote_into_the_trail_breaks_no_round(on: str, odd: dict[str, Any]) -> None:
+def test_odd_records_do_not_break_a_round(on: str, odd: dict[str, Any]) -> None:
     body = {**record(1), "responses": 3, **odd, "seq": 1}
-    assert matches_record(alert(on=on), body) in {True, False}
-    assert json.dumps(AlertMessage(alert(on=on), body, 2).body)
+    assert matches_record(build_alert(on=on), body) in {True, False}
+    assert json.dumps(AlertMessage(build_alert(on=on), body, 2).body)
 
 
-# -- how often
+# -- rate limits
 
 
 class Times:
-    """A clock that a test moves."""
+    """A clock that a test sets."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -130,18 +122,18 @@ def times() -> Times:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with SqliteStore(tmp_path / "trail.db") as one:
-        yield one
+    with SqliteStore(tmp_path / "trail.db") as opened:
+        yield opened
 
 
-def told(round_: AlertRound, store: SqliteStore, sent: list[AlertMessage]) -> list[tuple[str, int]]:
-    """What was sent in this round: of which record, and of how many more."""
+def send_round(round_: AlertRound, store: SqliteStore, sent: list[AlertMessage]) -> list[tuple[str, int]]:
+    """Run a round; return the record ID and the number of further records of each alert."""
     before = len(sent)
     round_.run(store, 0)
-    return [(one.record["id"] if one.record else "", one.more) for one in sent[before:]]
+    return [(item.record["id"] if item.record else "", item.more) for item in sent[before:]]
 
 
-def keeping(sent: list[AlertMessage]) -> Callable[[AlertMessage], str]:
+def record_messages(sent: list[AlertMessage]) -> Callable[[AlertMessage], str]:
     def deliver(message: AlertMessage) -> str:
         sent.append(message)
         return ""
@@ -153,31 +145,29 @@ def append(store: SqliteStore, *numbers: int, **fields: Any) -> None:
     store.append([StoredLine(record(number, **{"asked": "deny", "at_us": 1, **fields})) for number in numbers])
 
 
-def test_no_more_than_so_many_and_then_how_many_more(tmp_path: Path, store: SqliteStore, times: Times) -> None:
+def test_alerts_are_limited_and_the_rest_is_counted(tmp_path: Path, store: SqliteStore, times: Times) -> None:
     sent: list[AlertMessage] = []
 
     def next_round() -> AlertRound:
-        return AlertRound(tmp_path, [alert(at_most=2, per="10m")], times, keeping(sent))
+        return AlertRound(tmp_path, [build_alert(at_most=2, per="10m")], times, record_messages(sent))
 
     append(store, 1, 2, 3, 4, 5)
-    one = next_round()
-    assert told(one, store, sent) == [("id-1", 0), ("id-2", 0)]
-    assert one.due == [NOW + 10 * MINUTE]
+    item = next_round()
+    assert send_round(item, store, sent) == [("id-1", 0), ("id-2", 0)]
+    assert item.due == [NOW + 10 * MINUTE]
     append(store, 6)
     times.now += MINUTE
-    assert told(next_round(), store, sent) == []
+    assert send_round(next_round(), store, sent) == []
     times.now += 10 * MINUTE
-    assert told(next_round(), store, sent) == [("", 4)]
+    assert send_round(next_round(), store, sent) == [("", 4)]
     append(store, 7)
-    assert told(next_round(), store, sent) == [("id-7", 0)]
+    assert send_round(next_round(), store, sent) == [("id-7", 0)]
     assert sent[-2].text == "4 more since the last alert"
-    assert [errors_of(one.body) for one in sent] == [[]] * 4
+    assert [list_schema_errors(item.body) for item in sent] == [[]] * 4
     assert next_round().rounds.fired["a"].count == 4
 
 
-def test_what_did_not_arrive_is_counted_with_what_nobody_was_told_of(
-    tmp_path: Path, store: SqliteStore, times: Times
-) -> None:
+def test_failed_delivery_is_counted_with_suppressed_alerts(tmp_path: Path, store: SqliteStore, times: Times) -> None:
     sent: list[AlertMessage] = []
     answers = ["it is broken", "", ""]
 
@@ -186,61 +176,59 @@ def test_what_did_not_arrive_is_counted_with_what_nobody_was_told_of(
         return answers.pop(0)
 
     append(store, 1, 2)
-    rounds = AlertRound(tmp_path, [alert(at_most=2)], times, deliver).run(store, 0)
-    assert [(one.record or {}).get("id") for one in sent] == ["id-1", "id-2"]
-    assert [one.more for one in sent] == [0, 1]
+    rounds = AlertRound(tmp_path, [build_alert(at_most=2)], times, deliver).run(store, 0)
+    assert [(item.record or {}).get("id") for item in sent] == ["id-1", "id-2"]
+    assert [item.more for item in sent] == [0, 1]
     assert rounds.fired["a"].trouble is None
 
 
-def test_old_records_are_nobodys_business_when_an_alert_is_new(
-    tmp_path: Path, store: SqliteStore, times: Times
-) -> None:
+def test_new_alert_ignores_old_records(tmp_path: Path, store: SqliteStore, times: Times) -> None:
     sent: list[AlertMessage] = []
-    deliver = keeping(sent)
+    deliver = record_messages(sent)
     append(store, 1, at_us=10)
     append(store, 2, at_us=20)
-    AlertRound(tmp_path, [alert()], times, deliver).run(store, since_us=15)
+    AlertRound(tmp_path, [build_alert()], times, deliver).run(store, since_us=15)
     append(store, 3, at_us=5)
-    AlertRound(tmp_path, [alert()], times, deliver).run(store, since_us=15)
-    assert [(one.record or {}).get("id") for one in sent] == ["id-2", "id-3"]
+    AlertRound(tmp_path, [build_alert()], times, deliver).run(store, since_us=15)
+    assert [(item.record or {}).get("id") for item in sent] == ["id-2", "id-3"]
 
 
-def test_silence_is_told_of_once_until_a_call_ends_it(tmp_path: Path, store: SqliteStore, times: Times) -> None:
+def test_silence_is_reported_once_until_the_next_call(tmp_path: Path, store: SqliteStore, times: Times) -> None:
     sent: list[AlertMessage] = []
 
     def next_round() -> AlertRound:
-        deliver = keeping(sent)
-        return AlertRound(tmp_path, [alert(on="silent", after="1h")], times, deliver)
+        deliver = record_messages(sent)
+        return AlertRound(tmp_path, [build_alert(on="silent", after="1h")], times, deliver)
 
-    assert told(next_round(), store, sent) == []
+    assert send_round(next_round(), store, sent) == []
     append(store, 1, at_us=NOW - 59 * MINUTE)
-    one = next_round()
-    assert told(one, store, sent) == []
-    assert one.due == [NOW + MINUTE]
+    item = next_round()
+    assert send_round(item, store, sent) == []
+    assert item.due == [NOW + MINUTE]
     times.now += MINUTE
-    assert told(next_round(), store, sent) == [("id-1", 0)]
+    assert send_round(next_round(), store, sent) == [("id-1", 0)]
     times.now += 1000 * MINUTE
-    assert told(next_round(), store, sent) == []
+    assert send_round(next_round(), store, sent) == []
     append(store, 2, at_us=times.now)
-    assert told(next_round(), store, sent) == []
+    assert send_round(next_round(), store, sent) == []
     times.now += 60 * MINUTE
-    assert told(next_round(), store, sent) == [("id-2", 0)]
+    assert send_round(next_round(), store, sent) == [("id-2", 0)]
     assert "no call has come since" in sent[-1].text
 
 
-def test_what_was_refused_and_done_is_told_of(workspace: Workspace) -> None:
-    keeper, kept = program(workspace)
-    configured(workspace, f'command = ["{keeper}"]', on="alarm")
+def test_denied_action_that_was_done_sends_an_alert(workspace: Workspace) -> None:
+    recorder, received = write_recorder(workspace)
+    configure_alert(workspace, f'command = ["{recorder}"]', on="alarm")
     call(workspace, "echo trotline-canary")
-    assert send(workspace).returncode == 0
+    assert workspace.run("log", "send").returncode == 0
     call(workspace, "echo trotline-canary", event="afterShellExecution")
-    assert send(workspace).returncode == 0
-    (line,) = kept.read_text().splitlines()
+    assert workspace.run("log", "send").returncode == 0
+    (line,) = received.read_text().splitlines()
     assert "done all the same" in json.loads(line)["text"]
 
 
 @pytest.mark.parametrize("since_us,alarms", [(20, 1), (21, 0)])
-def test_an_alarm_before_the_first_round_is_told_of_if_its_record_came_since_the_alert_is_there(
+def test_alarm_before_the_first_round_is_sent_if_the_alert_is_older(
     tmp_path: Path, store: SqliteStore, times: Times, since_us: int, alarms: int
 ) -> None:
     sent: list[AlertMessage] = []
@@ -248,13 +236,13 @@ def test_an_alarm_before_the_first_round_is_told_of_if_its_record_came_since_the
         append(store, number, event=event, at_us=10 * number)
         store.append([StoredLine({"schema": "trotline.detail/1", "id": f"id-{number}", "action": "a"})])
     for _ in range(2):
-        AlertRound(tmp_path, [alert(on="alarm")], times, keeping(sent)).run(store, since_us)
-    assert [(one.record or {}).get("id") for one in sent] == ["id-2"] * alarms
+        AlertRound(tmp_path, [build_alert(on="alarm")], times, record_messages(sent)).run(store, since_us)
+    assert [(item.record or {}).get("id") for item in sent] == ["id-2"] * alarms
 
 
-def test_what_was_done_without_a_question_is_told_of_and_leave_that_nobody_used_is_not(workspace: Workspace) -> None:
-    keeper, kept = program(workspace)
-    configured(workspace, f'command = ["{keeper}"]', on="alarm")
+def test_execution_without_a_question_sends_an_alert_and_unused_permission_does_not(workspace: Workspace) -> None:
+    recorder, received = write_recorder(workspace)
+    configure_alert(workspace, f'command = ["{recorder}"]', on="alarm")
     for command, event in (
         ("", "sessionStart"),
         ("ls", "beforeShellExecution"),
@@ -263,126 +251,126 @@ def test_what_was_done_without_a_question_is_told_of_and_leave_that_nobody_used_
         ("", "stop"),
     ):
         call(workspace, command, event=event)
-    assert send(workspace).returncode == 0
-    assert not kept.exists()
+    assert workspace.run("log", "send").returncode == 0
+    assert not received.exists()
     for command in ("make", "rm notes"):
         call(workspace, command, event="afterShellExecution")
-    assert send(workspace).returncode == 0
-    (line,) = kept.read_text().splitlines()
+    assert workspace.run("log", "send").returncode == 0
+    (line,) = received.read_text().splitlines()
     assert "nobody was asked before: a hook stopped firing" in json.loads(line)["text"]
 
 
-# -- to whom
+# -- channels
 
 
-def test_a_command_reads_the_record_and_no_shell_is_near(workspace: Workspace) -> None:
-    keeper, kept = program(workspace)
-    configured(workspace, f'command = ["{keeper}", "$(touch {workspace.path}/pwned)", "a b"]')
+def test_command_reads_the_record_without_a_shell(workspace: Workspace) -> None:
+    recorder, received = write_recorder(workspace)
+    configure_alert(workspace, f'command = ["{recorder}", "$(touch {workspace.path}/pwned)", "a b"]')
     call(workspace, f"echo trotline-canary {SECRET}")
     call(workspace, "ls")
-    done = send(workspace)
+    done = workspace.run("log", "send")
     assert (done.returncode, done.stderr) == (0, "")
-    (line,) = kept.read_text().splitlines()
+    (line,) = received.read_text().splitlines()
     body = json.loads(line)
     assert (body["schema"], body["alert"], body["on"], body["more"]) == ("trotline.alert/1", "mine", "denied", 0)
-    assert errors_of(body) == []
+    assert list_schema_errors(body) == []
     assert body["record"]["detail"]["payload"]["command"].startswith("echo trotline-canary")
     assert body["text"].startswith("cursor beforeShellExecution: denied by canary: echo trotline-canary")
     assert SECRET not in line
     assert (workspace.path / "arguments").read_text() == f"$(touch {workspace.path}/pwned) a b "
     assert not (workspace.path / "pwned").exists()
-    assert "mine on denied" in alerts(workspace).stdout
-    assert "sent 1 time, last" in alerts(workspace).stdout
+    assert "mine on denied" in workspace.run("log", "alerts").stdout
+    assert "sent 1 time, last" in workspace.run("log", "alerts").stdout
 
 
-def test_a_webhook_gets_no_words_unless_somebody_says_so(workspace: Workspace, server: Collector) -> None:
-    configured(workspace, f'webhook = "{server.url}/hook"')
+def test_webhook_gets_detail_only_if_configured(workspace: Workspace, server: Collector) -> None:
+    configure_alert(workspace, f'webhook = "{server.url}/hook"')
     call(workspace, "echo trotline-canary at example.com")
-    assert send(workspace).returncode == 0
-    (got,) = server.got
-    body = json.loads(got.body)
-    assert (got.path, got.headers["content-type"]) == ("/hook", "application/json")
+    assert workspace.run("log", "send").returncode == 0
+    (request,) = server.got
+    body = json.loads(request.body)
+    assert (request.path, request.headers["content-type"]) == ("/hook", "application/json")
     assert body["text"] == "cursor beforeShellExecution: denied by canary"
     assert "detail" not in body["record"]
-    assert b"example.com" not in got.body
-    configured(workspace, f'webhook = "{server.url}/hook"', "words = true")
+    assert b"example.com" not in request.body
+    configure_alert(workspace, f'webhook = "{server.url}/hook"', "words = true")
     call(workspace, f"echo trotline-canary at example.com {SECRET}")
-    assert send(workspace).returncode == 0
+    assert workspace.run("log", "send").returncode == 0
     assert b"example.com" in server.got[-1].body
     assert SECRET.encode() not in server.got[-1].body
 
 
-def test_the_address_of_a_webhook_may_stand_in_a_file_of_its_own(workspace: Workspace, server: Collector) -> None:
+def test_webhook_address_can_be_in_a_private_file(workspace: Workspace, server: Collector) -> None:
     file = workspace.write("home/.config/trotline/hook.url", f"{server.url}/secret-path\n", 0o600)
-    configured(workspace, 'webhook_file = "hook.url"')
+    configure_alert(workspace, 'webhook_file = "hook.url"')
     server.says = [CollectorReply(500, (), b"no")]
     call(workspace, "echo trotline-canary")
-    send(workspace)
-    shown = alerts(workspace).stdout
-    assert "it did not arrive: it answered with status 500, internal server error" in shown
-    assert "secret-path" not in shown
-    assert "1 more, of which nobody was told yet" in shown
+    workspace.run("log", "send")
+    output = workspace.run("log", "alerts").stdout
+    assert "it did not arrive: it answered with status 500, internal server error" in output
+    assert "secret-path" not in output
+    assert "1 more, of which nobody was told yet" in output
     file.chmod(0o644)
-    assert "others may read" in alerts(workspace, "test", "mine").stderr
+    assert "others may read" in workspace.run("log", "alerts", "test", "mine").stderr
 
 
 @pytest.mark.parametrize("tool", ["notify-send", "osascript"])
-def test_the_desktop_is_told_in_arguments(workspace: Workspace, tool: str) -> None:
+def test_desktop_notification_gets_its_text_as_arguments(workspace: Workspace, tool: str) -> None:
     workspace.script(f"bin/{tool}", f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{workspace.path}/shown'\n")
-    configured(workspace, "desktop = true")
+    configure_alert(workspace, "desktop = true")
     keep(workspace, record(1, asked="deny", at_us=NOW * 2, agent='<b>"; do shell script "x'))
     path = {"PATH": f"{workspace.path}/bin"}
-    sent = run_trotline("log", "send", *workspace.options, cwd=workspace.project, environment=path)
+    sent = workspace.run("log", "send", environment=path)
     assert sent.returncode == 0
     assert "no records are sent anywhere" in sent.stdout
     assert sent.stdout.endswith("\n1 alert sent\n")
-    shown = (workspace.path / "shown").read_text()
-    assert "Trotline: mine\n" in shown
-    assert ("&lt;b&gt;" in shown) is (tool == "notify-send")
+    output = (workspace.path / "shown").read_text()
+    assert "Trotline: mine\n" in output
+    assert ("&lt;b&gt;" in output) is (tool == "notify-send")
 
 
-def test_a_program_that_fails_or_hangs_or_is_not_there_is_seen(workspace: Workspace) -> None:
+def test_failing_or_missing_program_is_reported(workspace: Workspace) -> None:
     for script, why in (("exit 3", "ended with 3"), (None, "cannot be run: not found")):
         path = workspace.script("home/bin/bad", f"#!/bin/sh\n{script}\n") if script else workspace.home / "bin" / "none"
-        configured(workspace, f'command = ["{path}"]')
-        done = alerts(workspace, "test", "mine")
+        configure_alert(workspace, f'command = ["{path}"]')
+        done = workspace.run("log", "alerts", "test", "mine")
         assert (done.returncode, why in done.stderr) == (1, True)
     call(workspace, "echo trotline-canary")
-    assert send(workspace).returncode == 0, "what is sent to collectors is another matter"
-    assert alerts(workspace).returncode == 1
-    said = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
-    assert "`mine` did not arrive" in said
+    assert workspace.run("log", "send").returncode == 0, "what is sent to collectors is another matter"
+    assert workspace.run("log", "alerts").returncode == 1
+    message = workspace.run("doctor").stdout
+    assert "`mine` did not arrive" in message
 
 
-def test_a_sample_is_said_to_be_one(workspace: Workspace, server: Collector) -> None:
-    configured(workspace, f'webhook = "{server.url}"')
-    done = alerts(workspace, "test", "mine")
+def test_sample_is_marked_as_a_sample(workspace: Workspace, server: Collector) -> None:
+    configure_alert(workspace, f'webhook = "{server.url}"')
+    done = workspace.run("log", "alerts", "test", "mine")
     assert (done.returncode, done.stdout) == (0, "sent: sample beforeShellExecution: denied by sample\n")
     body = json.loads(server.got[0].body)
-    assert (body["sample"], errors_of(body)) == (True, [])
-    assert alerts(workspace, "test", "other").returncode == 64
+    assert (body["sample"], list_schema_errors(body)) == (True, [])
+    assert workspace.run("log", "alerts", "test", "other").returncode == 64
     assert read_progress(workspace.roots().state / EXPORT_DIRECTORY / ALERTS_STATE_FILE, AlertState).fired == {}
 
 
-# -- off by default, and nobody waits
+# -- off by default, and without delay for calls
 
 
-def test_nobody_is_told_anything_by_default(workspace: Workspace) -> None:
+def test_no_alert_is_sent_by_default(workspace: Workspace) -> None:
     call(workspace, "echo trotline-canary")
-    assert send(workspace).returncode == 0
-    assert "nobody is told anything" in alerts(workspace).stdout
-    assert json.loads(alerts(workspace, "--json").stdout)["data"] == {"alerts": []}
+    assert workspace.run("log", "send").returncode == 0
+    assert "nobody is told anything" in workspace.run("log", "alerts").stdout
+    assert json.loads(workspace.run("log", "alerts", "--json").stdout)["data"] == {"alerts": []}
 
 
-def test_asking_the_trail_sets_it_off(workspace: Workspace, server: Collector) -> None:
-    configured(workspace, f'webhook = "{server.url}"')
+def test_reading_the_log_sends_alerts(workspace: Workspace, server: Collector) -> None:
+    configure_alert(workspace, f'webhook = "{server.url}"')
     call(workspace, "echo trotline-canary")
     assert log(workspace, "--count").stdout == "1\n"
-    server.wait_for(lambda one: len(one.got) == 1)
+    server.wait_for(lambda item: len(item.got) == 1)
 
 
-def test_a_call_wakes_nothing_of_it(workspace: Workspace) -> None:
-    configured(workspace, "desktop = true")
+def test_hook_call_imports_no_delivery_module(workspace: Workspace) -> None:
+    configure_alert(workspace, "desktop = true")
     code = (
         "import sys, io; sys.argv = ['trotline', 'hook', 'cursor', '--home', sys.argv[1]]\n"
         "from trotline.__main__ import main\n"
@@ -405,7 +393,7 @@ WELL = '[[alert]]\nname = "a"\non = "denied"\n'
 
 
 @pytest.mark.parametrize(
-    "text,code,said",
+    "text,code,message",
     [
         ("[[alert]\n‸", "TL256", "this is no TOML"),
         ("‸alerts = 1\n", "TL256", "there is no setting `alerts`"),
@@ -428,65 +416,62 @@ WELL = '[[alert]]\nname = "a"\non = "denied"\n'
         (f'{WELL}‸webhook = "chat"\n', "TL284", "is no http or https address"),
     ],
 )
-def test_what_is_wrong_is_said_with_its_place(workspace: Workspace, text: str, code: str, said: str) -> None:
+def test_problem_has_code_and_place(workspace: Workspace, text: str, code: str, message: str) -> None:
     workspace.write("home/.config/trotline/trotline.toml", text)
     read = read_alerts(workspace.roots())
     assert read.alerts == ()
     (problem,) = read.problems
     before = text[: text.index(MARK)]
-    if "no TOML" not in said:
+    if "no TOML" not in message:
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
         assert (problem.place.line, problem.place.column) == (line, column)
-    assert (problem.code, said in problem.message) == (code, True), problem.message
+    assert (problem.code, message in problem.message) == (code, True), problem.message
 
 
-def test_one_bad_alert_does_not_hide_the_good_ones(workspace: Workspace) -> None:
+def test_invalid_alert_does_not_disable_valid_alerts(workspace: Workspace) -> None:
     text = f'{WELL}desktop = true\n[[alert]]\nname = "b"\non = "odd"\ndesktop = true\n{WELL}desktop = true\n'
     workspace.write("home/.config/trotline/trotline.toml", text)
     read = read_alerts(workspace.roots())
-    assert [one.name for one in read.alerts] == ["a"]
+    assert [item.name for item in read.alerts] == ["a"]
     assert [(problem.place.line, problem.place.column) for problem in read.problems] == [(7, 1), (10, 1)]
     assert "there is an alert `a` already" in read.problems[1].message
-    done = run_trotline("check", *workspace.options, cwd=workspace.project)
+    done = workspace.run("check")
     assert (done.returncode, done.stdout.count("TL283")) == (1, 2)
 
 
-def test_the_machine_has_its_own_and_a_project_none(workspace: Workspace) -> None:
+def test_machine_and_user_have_alerts_and_a_project_has_none(workspace: Workspace) -> None:
     workspace.write("system/etc/trotline/trotline.toml", f"{WELL}desktop = true\n")
     workspace.write("home/.config/trotline/trotline.toml", f"{WELL}desktop = true\n".replace('"a"', '"b"'))
     workspace.write("project/.trotline/trotline.toml", f'{WELL}command = ["/bin/sh", "-c", "x"]\n')
     read = read_alerts(workspace.roots())
-    assert [(one.name, one.layer) for one in read.alerts] == [("a", "enterprise"), ("b", "user")]
+    assert [(item.name, item.layer) for item in read.alerts] == [("a", "enterprise"), ("b", "user")]
     assert read.problems == ()
-    done = run_trotline("check", *workspace.options, cwd=workspace.project)
+    done = workspace.run("check")
     assert "a project cannot say this: `alert` is not in force" in done.stdout
 
 
 def test_every_occasion_is_listed(workspace: Workspace) -> None:
-    shown = run_trotline("log", "alerts", "occasions", cwd=workspace.project).stdout
-    assert [line.partition(":")[0] for line in shown.splitlines()] == list(OCCASIONS)
+    output = run_trotline("log", "alerts", "occasions", cwd=workspace.project).stdout
+    assert [line.partition(":")[0] for line in output.splitlines()] == list(OCCASIONS)
 
 
-def test_what_the_document_shows_is_in_force_and_names_every_key(workspace: Workspace) -> None:
+def test_documented_alerts_are_valid_and_every_key_is_documented(workspace: Workspace) -> None:
     page = (ROOT / "docs" / "alerts.md").read_text("utf-8")
-    (shown,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    workspace.write("home/.config/trotline/trotline.toml", shown)
+    (output,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    workspace.write("home/.config/trotline/trotline.toml", output)
     read = read_alerts(workspace.roots())
-    assert (read.problems, [one.name for one in read.alerts]) == ((), ["refused", "key-in-a-text", "quiet"])
+    assert (read.problems, [item.name for item in read.alerts]) == ((), ["refused", "key-in-a-text", "quiet"])
     assert [key for key in AlertTable.__struct_fields__ if f"`{key}`" not in page] == []
     (sample,) = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert set(json.loads(sample)) == set(AlertMessage(alert(), record(1)).body)
+    assert set(json.loads(sample)) == set(AlertMessage(build_alert(), record(1)).body)
 
 
-def test_a_program_that_hangs_is_ended_with_all_that_it_started(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hanging_program_is_killed_with_its_children(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alerts_module, "CHANNEL_TIMEOUT", 0.5)
     script = f"#!/bin/sh\nsleep 1000 &\necho $! > '{workspace.path}/child'\necho x > '{workspace.path}/begun'\nwait\n"
     path = workspace.script("home/bin/slow", script)
-    why = alerts_module.deliver_message(
-        AlertMessage(alert(desktop=False, command=(str(path),)), record(1)), alerts_module.ChannelContext({}, Times())
-    )
+    message = AlertMessage(build_alert(desktop=False, command=(str(path),)), record(1))
+    why = alerts_module.deliver_message(message, alerts_module.ChannelContext({}, Times()))
     assert "did not end within 0.5 s" in why
     if (workspace.path / "begun").exists():
         assert has_ended(int((workspace.path / "child").read_text()))

@@ -24,25 +24,25 @@ def list_names(file: Path) -> set[str]:
 
 def list_references() -> list[tuple[str, str]]:
     """Return each file of the page with each function that the page names after it."""
-    found = []
+    references = []
     for row in ROWS:
         file = ""
         for word in re.findall(r"`([^`]+)`", row.rsplit("|", 2)[1]):
             if word.endswith((".py", ".c")):
                 file = word
-                found.append((file, ""))
+                references.append((file, ""))
             elif file and not word.endswith("/"):
-                found.append((file, word))
-    return found
+                references.append((file, word))
+    return references
 
 
 @pytest.mark.parametrize("file, name", list_references())
-def test_a_named_function_exists(file: str, name: str) -> None:
+def test_named_function_exists(file: str, name: str) -> None:
     path = ROOT / file if file.startswith("client/") else SOURCE / file
     assert path.is_file()
     assert not name or name in list_names(path)
 
 
-def test_the_page_names_the_functions_of_both_sides() -> None:
+def test_page_names_the_functions_of_both_sides() -> None:
     names = {name for _, name in list_references()}
     assert {"handle_call", "answer", "Dispatcher.dispatch", "decide", "GuardPanel.__call__"} <= names

@@ -1,4 +1,4 @@
-"""Files that are replaced whole: whoever reads finds the old one or the new one, whatever happens to us."""
+"""Atomic replacement of files: a reader sees the old bytes or the new ones, also after a failure."""
 
 import os
 import time
@@ -12,26 +12,26 @@ from trotline.system.files import LOCK_POLL_INTERVAL, LockedError, acquire_lock,
 
 
 @pytest.fixture(autouse=True)
-def usual_mode() -> Iterator[None]:
+def default_umask() -> Iterator[None]:
     before = os.umask(0o022)
     yield
     os.umask(before)
 
 
-@pytest.mark.parametrize("mode,has", [(0o600, 0o600), (0o640, 0o640), (0o666, 0o666), (None, 0o644)])
+@pytest.mark.parametrize("mode,expected", [(0o600, 0o600), (0o640, 0o640), (0o666, 0o666), (None, 0o644)])
 @pytest.mark.parametrize("old", [b"old", None])
-def test_a_file_has_the_new_bytes_and_the_mode_that_was_asked_for(
-    tmp_path: Path, old: bytes | None, mode: int | None, has: int
+def test_file_has_the_new_bytes_and_the_requested_mode(
+    tmp_path: Path, old: bytes | None, mode: int | None, expected: int
 ) -> None:
     file = tmp_path / "file.json"
     if old is not None:
         file.write_bytes(old)
     replace_file(file, b"new", mode=mode, sync=mode == 0o600)
-    assert (file.read_bytes(), file.stat().st_mode & 0o777, [*tmp_path.iterdir()]) == (b"new", has, [file])
+    assert (file.read_bytes(), file.stat().st_mode & 0o777, [*tmp_path.iterdir()]) == (b"new", expected, [file])
 
 
 @pytest.mark.parametrize("step", ["fsync", "fchmod"])
-def test_what_fails_leaves_the_old_bytes_and_nothing_beside_them(
+def test_failure_leaves_the_old_bytes_and_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def fails(*_: object) -> None:
@@ -45,7 +45,7 @@ def test_what_fails_leaves_the_old_bytes_and_nothing_beside_them(
     assert (file.read_bytes(), [*tmp_path.iterdir()]) == (b"old", [file])
 
 
-def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
+def test_symlink_is_replaced_and_not_followed(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_bytes(b"theirs")
     (tmp_path / "file").symlink_to("elsewhere")
     replace_file(tmp_path / "file", b"ours")
@@ -68,7 +68,7 @@ def test_lock_of_another_holder_is_waited_for_until_the_timeout(
         pass
 
 
-def test_grants_of_trust_are_their_owners_alone_whatever_is_usual(tmp_path: Path) -> None:
+def test_trust_grants_are_private_despite_the_umask(tmp_path: Path) -> None:
     (tmp_path / "hook.sh").write_text("true\n")
     TrustStore(tmp_path / "trust").grant(TrustCoverage(str(tmp_path), {"hook.sh": "digest"}), 1)
     files = [file for file in (tmp_path / "trust").rglob("*") if file.is_file()]

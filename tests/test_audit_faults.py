@@ -1,5 +1,7 @@
-"""What can happen to a trail: a full disk, a file that may not be written, a broken page, a clock that goes back,
-another version. Each ends in a sentence, the guard goes on, and nothing that was acknowledged is lost."""
+"""Faults of the audit log: full disk, missing permissions, corrupt pages, a clock that goes back, another version.
+
+Each fault is reported, guards keep working, and no acknowledged record is lost.
+"""
 
 import json
 import os
@@ -15,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, age_audit_log, make_workspace, run_trotline
+from kit import Workspace, age_audit_log, make_workspace
 from soak_audit_log import Soaked, soak
 from store_behaviour import HOUR, detail, ids, record
 from trotline.audit.query.query import Query
@@ -24,38 +26,34 @@ from trotline.audit.store.spool import Spool
 from trotline.audit.store.sqlite_store import DATABASE_NAME
 from trotline.audit.verify.chain import find_breaks
 
-NOBODY = 65_534
+UNPRIVILEGED_ID = 65_534
 
 
-def fill(state: Path, first: int, last: int, command: str = "make") -> None:
+def append_calls(state: Path, first: int, last: int, command: str = "make") -> None:
     spool = audit_log.get_spool(state)
     for number in range(first, last):
         assert spool.append(record(number)) == ""
         assert spool.append(detail(number, command=f"{command} {number}")) == ""
 
 
-def whole(state: Path, numbers: range) -> None:
-    """All of them, once, and a chain that holds."""
+def check_complete(state: Path, numbers: range) -> None:
+    """Check that these records are stored once, complete, in a valid chain."""
     with audit_log.open_audit_log(state) as store:
         assert sorted(int(name.removeprefix("id-")) for name in ids(store)) == list(numbers)
-        assert all("detail" in one for one in store.search(Query()))
+        assert all("detail" in record for record in store.search(Query()))
         assert list(find_breaks(store.entries(), store.checkpoints())) == []
         assert list(store.find_index_faults()) == []
         assert store.unread() == []
 
 
-def guards(workspace: Workspace) -> None:
-    """An agent still gets its refusal, and a record of it is kept."""
+def check_guarding(workspace: Workspace) -> None:
+    """Check that a call is still refused and its record waits in the spool."""
     waiting = len(audit_log.get_spool(workspace.roots().state).read().records)
     payload = {"hook_event_name": "beforeShellExecution", "conversation_id": "c", "command": "echo trotline-canary"}
     argv = [sys.executable, "-I", "-B", "-m", "trotline", "hook", "cursor", "--home", str(workspace.home)]
     done = subprocess.run(argv, input=json.dumps(payload).encode(), capture_output=True, check=True)
     assert json.loads(done.stdout)["permission"] == "deny"
     assert len(audit_log.get_spool(workspace.roots().state).read().records) == waiting + 1
-
-
-def log(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    return run_trotline("log", *words, *workspace.options, cwd=workspace.project)
 
 
 # A full disk
@@ -67,73 +65,73 @@ sys.argv = ["trotline", *sys.argv[2:]]
 from trotline.__main__ import main
 main()
 """
-"""Any command, where no file may grow beyond so many bytes; Python reads no bytecode that it could not write whole."""
+"""Runs a command with a limited file size; Python reads no bytecode file that it could not write completely."""
 
 
-def limited(workspace: Workspace, size: int, *words: str) -> "subprocess.CompletedProcess[str]":
+def run_limited(workspace: Workspace, size: int, *words: str) -> "subprocess.CompletedProcess[str]":
     argv = [sys.executable, "-B", "-c", LIMITED, str(size), *words, *workspace.options]
     return subprocess.run(argv, capture_output=True, text=True, check=False, cwd=workspace.project)
 
 
-def test_a_full_disk_is_said_and_the_records_wait(workspace: Workspace) -> None:
+def test_full_disk_is_reported_and_records_wait(workspace: Workspace) -> None:
     state = workspace.roots().state
-    fill(state, 0, 20)
-    assert log(workspace, "--count").stdout == "20\n"
-    fill(state, 20, 400, "echo " + "long " * 100)
-    done = limited(workspace, (state / DATABASE_NAME).stat().st_size + 8_192, "log")
+    append_calls(state, 0, 20)
+    assert workspace.run("log", "--count").stdout == "20\n"
+    append_calls(state, 20, 400, "echo " + "long " * 100)
+    done = run_limited(workspace, (state / DATABASE_NAME).stat().st_size + 8_192, "log")
     assert done.returncode == 1
     assert f"the trail `{state / DATABASE_NAME}` cannot be used: " in done.stderr
     assert "the space on the disk; records wait in the spool until it can be used" in done.stderr
     assert audit_log.get_spool(state).waits
-    guards(workspace)
-    assert log(workspace, "--conversation", "c1", "--count").stdout == "400\n"
-    assert "it holds" in log(workspace, "verify").stdout
+    check_guarding(workspace)
+    assert workspace.run("log", "--conversation", "c1", "--count").stdout == "400\n"
+    assert "it holds" in workspace.run("log", "verify").stdout
 
 
 @pytest.mark.parametrize("room", [0, 1, 4_096, 20_000, 60_000])
-def test_wherever_the_disk_is_full_nothing_is_lost_and_nothing_half_done(workspace: Workspace, room: int) -> None:
+def test_full_disk_loses_no_record_at_any_size(workspace: Workspace, room: int) -> None:
     state = workspace.roots().state
-    fill(state, 0, 10)
-    log(workspace)
-    fill(state, 10, 200)
-    limited(workspace, (state / DATABASE_NAME).stat().st_size + room, "log")
-    whole(state, range(200))
+    append_calls(state, 0, 10)
+    workspace.run("log")
+    append_calls(state, 10, 200)
+    run_limited(workspace, (state / DATABASE_NAME).stat().st_size + room, "log")
+    check_complete(state, range(200))
 
 
-def test_a_disk_that_is_full_from_the_beginning_is_said(workspace: Workspace) -> None:
-    fill(workspace.roots().state, 0, 3)
-    done = limited(workspace, 100, "log")
+def test_disk_without_space_for_a_database_is_reported(workspace: Workspace) -> None:
+    append_calls(workspace.roots().state, 0, 3)
+    done = run_limited(workspace, 100, "log")
     assert done.returncode == 1
     assert "cannot be used" in done.stderr
-    whole(workspace.roots().state, range(3))
+    check_complete(workspace.roots().state, range(3))
 
 
 # A store that may not be written
 
 
 @pytest.fixture
-def strangers() -> Iterator[Workspace]:
-    """A home of somebody who is not root: root may write everywhere."""
+def unprivileged_workspace() -> Iterator[Workspace]:
+    """A workspace of a user without root privileges, because root may write everywhere."""
     top = Path(tempfile.mkdtemp(prefix="tl-"))
     top.chmod(0o755)
     workspace = make_workspace(top)
-    fill(workspace.roots().state, 0, 3)
+    append_calls(workspace.roots().state, 0, 3)
     with audit_log.open_audit_log(workspace.roots().state):
         pass
-    fill(workspace.roots().state, 3, 5)
+    append_calls(workspace.roots().state, 3, 5)
     if os.geteuid() == 0:
         for path in [top, *top.rglob("*")]:
-            os.chown(path, NOBODY, NOBODY)
+            os.chown(path, UNPRIVILEGED_ID, UNPRIVILEGED_ID)
     yield workspace
     for path in [top, *top.rglob("*")]:
         path.chmod(0o700)
     shutil.rmtree(top)
 
 
-AS_STRANGER = """
+UNPRIVILEGED_SCRIPT = """
 import os, sys
 from trotline import __main__
-from trotline.cli import log  # read before we may no longer
+from trotline.cli import log  # import before dropping privileges
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 sys.argv = ["trotline", *sys.argv[1:]]
@@ -141,109 +139,109 @@ __main__.main()
 """
 
 
-def as_stranger(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    argv = [sys.executable, "-B", "-c", AS_STRANGER, *words, *workspace.options]
+def run_unprivileged(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
+    argv = [sys.executable, "-B", "-c", UNPRIVILEGED_SCRIPT, *words, *workspace.options]
     return subprocess.run(argv, capture_output=True, text=True, check=False, cwd="/")
 
 
-def test_a_store_that_may_not_be_written_is_said_and_the_records_wait(strangers: Workspace) -> None:
-    state = strangers.roots().state
+def test_read_only_store_is_reported_and_records_wait(unprivileged_workspace: Workspace) -> None:
+    state = unprivileged_workspace.roots().state
     (state / DATABASE_NAME).chmod(0o400)
-    done = as_stranger(strangers, "log")
+    done = run_unprivileged(unprivileged_workspace, "log")
     assert done.returncode == 1
     assert "attempt to write a readonly database" in done.stderr
     assert "look at its owner, its mode" in done.stderr
     (state / DATABASE_NAME).chmod(0o600)
-    assert as_stranger(strangers, "log", "--count").stdout == "5\n"
+    assert run_unprivileged(unprivileged_workspace, "log", "--count").stdout == "5\n"
 
 
-def test_a_directory_that_may_not_be_written_is_said(strangers: Workspace) -> None:
-    state = strangers.roots().state
+def test_read_only_directory_is_reported(unprivileged_workspace: Workspace) -> None:
+    state = unprivileged_workspace.roots().state
     state.chmod(0o500)
-    done = as_stranger(strangers, "log")
+    done = run_unprivileged(unprivileged_workspace, "log")
     assert done.returncode == 1
     assert "cannot be used" in done.stderr
     state.chmod(0o700)
-    assert as_stranger(strangers, "log", "--count").stdout == "5\n"
+    assert run_unprivileged(unprivileged_workspace, "log", "--count").stdout == "5\n"
 
 
 # A broken page
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 5, 8])
-def test_a_broken_page_is_said_and_what_comes_later_waits(workspace: Workspace, at: int) -> None:
+def test_corrupt_page_is_reported_and_later_records_wait(workspace: Workspace, at: int) -> None:
     state = workspace.roots().state
-    fill(state, 0, 300)
-    log(workspace)
+    append_calls(state, 0, 300)
+    workspace.run("log")
     with (state / DATABASE_NAME).open("r+b") as file:
         file.seek(at * 4096)
         file.write(b"\xa5" * 4096)
-    guards(workspace)
-    done = [log(workspace, *words) for words in ([], ["verify"], ["stats"])]
-    assert any(one.returncode == 1 for one in done)
-    for one in done:
-        assert "Traceback" not in one.stderr
-        assert one.returncode == 0 or "cannot be used" in one.stderr or "it does not hold" in one.stdout
-    kept = [one["conversation"] for one in audit_log.get_spool(state).read().records]
-    if kept:  # the drain met the broken page
-        assert kept == ["c"]
+    check_guarding(workspace)
+    done = [workspace.run("log", *words) for words in ([], ["verify"], ["stats"])]
+    assert any(process.returncode == 1 for process in done)
+    for process in done:
+        assert "Traceback" not in process.stderr
+        assert process.returncode == 0 or "cannot be used" in process.stderr or "it does not hold" in process.stdout
+    conversations = [record["conversation"] for record in audit_log.get_spool(state).read().records]
+    if conversations:  # the drain met the broken page
+        assert conversations == ["c"]
         (state / DATABASE_NAME).rename(state / "broken.db")
-        assert log(workspace, "--count").stdout == "1\n"
+        assert workspace.run("log", "--count").stdout == "1\n"
 
 
 # A clock that goes back
 
 
-def test_a_clock_that_goes_back_changes_no_order_and_loses_nothing(workspace: Workspace) -> None:
+def test_clock_that_goes_back_keeps_order_and_records(workspace: Workspace) -> None:
     spool = audit_log.get_spool(workspace.roots().state)
     for number, hours in enumerate((9, 5, 1, 7)):
         spool.append(record(number, at_us=hours * HOUR))
-    shown = json.loads(log(workspace, "--json").stdout)["data"]["records"]
-    assert [one["id"] for one in shown] == ["id-3", "id-2", "id-1", "id-0"]
-    assert "it holds" in log(workspace, "verify").stdout
-    (talk,) = json.loads(log(workspace, "conversations", "--json").stdout)["data"]
-    assert talk["last_us"] - talk["first_us"] == 8 * HOUR
-    assert log(workspace, "prune", "--before", "1970-01-01T06:00:00").stdout == "2 records forgotten\n"
-    assert "it holds" in log(workspace, "verify").stdout
+    shown = json.loads(workspace.run("log", "--json").stdout)["data"]["records"]
+    assert [record["id"] for record in shown] == ["id-3", "id-2", "id-1", "id-0"]
+    assert "it holds" in workspace.run("log", "verify").stdout
+    (conversation,) = json.loads(workspace.run("log", "conversations", "--json").stdout)["data"]
+    assert conversation["last_us"] - conversation["first_us"] == 8 * HOUR
+    assert workspace.run("log", "prune", "--before", "1970-01-01T06:00:00").stdout == "2 records forgotten\n"
+    assert "it holds" in workspace.run("log", "verify").stdout
 
 
 # Another version
 
 
-def test_a_trail_of_a_newer_version_is_left_alone_and_the_records_wait_for_it(workspace: Workspace) -> None:
+def test_audit_log_of_a_newer_version_is_not_changed_and_records_wait(workspace: Workspace) -> None:
     state = workspace.roots().state
-    fill(state, 0, 3)
-    log(workspace)
+    append_calls(state, 0, 3)
+    workspace.run("log")
     db = sqlite3.connect(state / DATABASE_NAME, isolation_level=None)
     db.execute("PRAGMA user_version = 999")
     db.close()
-    guards(workspace)
-    done = log(workspace)
+    check_guarding(workspace)
+    done = workspace.run("log")
     assert done.returncode == 1
     assert "was written by a newer Trotline (schema 999" in done.stderr
     db = sqlite3.connect(state / DATABASE_NAME, isolation_level=None)
     db.execute("PRAGMA user_version = 9")
     db.close()
-    assert log(workspace, "--count").stdout == "4\n"
+    assert workspace.run("log", "--count").stdout == "4\n"
 
 
-def test_an_audit_log_of_an_older_version_gets_its_indexes_rebuilt(workspace: Workspace) -> None:
+def test_audit_log_of_an_older_version_gets_its_indexes_rebuilt(workspace: Workspace) -> None:
     state = workspace.roots().state
-    fill(state, 0, 3)
-    log(workspace)
+    append_calls(state, 0, 3)
+    workspace.run("log")
     age_audit_log(state / DATABASE_NAME)
-    assert log(workspace, "--event", "beforeShellExecution", "--count").stdout == "3\n"
+    assert workspace.run("log", "--event", "beforeShellExecution", "--count").stdout == "3\n"
     db = sqlite3.connect(state / DATABASE_NAME)
     assert {"records_event", "records_agent"} <= {row[0] for row in db.execute("SELECT name FROM sqlite_master")}
     db.close()
-    whole(state, range(3))
+    check_complete(state, range(3))
 
 
-def test_a_line_of_a_newer_version_is_kept_and_said(workspace: Workspace) -> None:
+def test_line_of_a_newer_version_is_stored_and_reported(workspace: Workspace) -> None:
     spool = audit_log.get_spool(workspace.roots().state)
     spool.append(record(1))
     spool.append(record(2, schema="trotline.record/2"))
-    done = log(workspace)
+    done = workspace.run("log")
     assert "1 line of the spool could not be read (its schema is 'trotline.record/2'" in done.stderr
     assert len(done.stdout.splitlines()) == 1
 
@@ -251,9 +249,8 @@ def test_a_line_of_a_newer_version_is_kept_and_said(workspace: Workspace) -> Non
 # A writer that dies, and many of them
 
 
-def died_at(spool: Spool, body: dict[str, Any], at: int) -> bool:
-    """Append in a process of its own that is killed when it has called so many functions; whether it was told that the
-    record is there."""
+def append_and_die(spool: Spool, body: dict[str, Any], at: int) -> bool:
+    """Append in a process that is killed after `at` function calls; return whether the record was acknowledged."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -266,19 +263,19 @@ def died_at(spool: Spool, body: dict[str, Any], at: int) -> bool:
                 os.kill(os.getpid(), signal.SIGKILL)
 
         sys.setprofile(step)
-        said = spool.append(body)
+        error = spool.append(body)
         sys.setprofile(None)
-        os.write(writing, b"lost" if said else b"kept")
+        os.write(writing, b"lost" if error else b"kept")
         os._exit(0)
     os.close(writing)
     os.waitpid(child, 0)
-    told = os.read(reading, 10)
+    acknowledgement = os.read(reading, 10)
     os.close(reading)
-    assert told != b"lost"
-    return told == b"kept"
+    assert acknowledgement != b"lost"
+    return acknowledgement == b"kept"
 
 
-def test_a_writer_that_dies_at_any_step_tears_nothing_of_others(tmp_path: Path) -> None:
+def test_writer_killed_at_any_step_damages_no_other_record(tmp_path: Path) -> None:
     state = tmp_path / "state"
     spool = audit_log.get_spool(state)
     acknowledged = set()
@@ -286,20 +283,20 @@ def test_a_writer_that_dies_at_any_step_tears_nothing_of_others(tmp_path: Path) 
     for number in range(1, 500):
         assert spool.append(record(10_000 + number)) == ""
         acknowledged.add(f"id-{10_000 + number}")
-        if died_at(Spool(spool.directory), record(number), number):
+        if append_and_die(Spool(spool.directory), record(number), number):
             acknowledged.add(f"id-{number}")
             break
     assert number > 20
     with audit_log.open_audit_log(state) as store:
-        found = ids(store)
-        assert acknowledged <= set(found)
-        assert len(found) == len(set(found))
+        stored = ids(store)
+        assert acknowledged <= set(stored)
+        assert len(stored) == len(set(stored))
         assert store.unread() == []
         assert list(find_breaks(store.entries(), store.checkpoints())) == []
 
 
-def test_many_write_while_the_one_that_drains_is_killed_again_and_again(tmp_path: Path) -> None:
-    """The small twin of scripts/soak_audit_log.py."""
+def test_concurrent_writers_survive_a_drain_that_is_killed_repeatedly(tmp_path: Path) -> None:
+    """A short run of scripts/soak_audit_log.py."""
     soaked = soak(tmp_path / "state", writers=8, each=150, seed=5, pauses=(0.2, 0.6))
     assert soaked._replace(kills=0, seconds=0.0) == Soaked(acknowledged=1200)
     assert soaked.kills > 0

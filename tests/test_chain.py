@@ -1,4 +1,4 @@
-"""The chain of the trail: whatever one changes in it is found, and where."""
+"""The hash chain of the audit log: any change is found, and where."""
 
 import json
 import sqlite3
@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import independent_verifier
+from kit import convert_lists, read_corpus
 from store_behaviour import HOUR, detail, keep, record
 from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.audit.store.store import ForgetRequest
@@ -31,7 +32,7 @@ from trotline.audit.verify.verification import verify_audit_log
 VERIFIER = Path(__file__).parent.parent / "scripts" / "independent_verifier.py"
 
 
-def chain(bodies: list[str]) -> list[ChainEntry]:
+def build_chain(bodies: list[str]) -> list[ChainEntry]:
     entries: list[ChainEntry] = []
     head = EMPTY_HEAD
     for number, body in enumerate(bodies):
@@ -40,7 +41,7 @@ def chain(bodies: list[str]) -> list[ChainEntry]:
     return entries
 
 
-CHAINS = st.lists(st.text(max_size=20), min_size=2, max_size=12).map(chain)
+CHAINS = st.lists(st.text(max_size=20), min_size=2, max_size=12).map(build_chain)
 FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "kind": st.sampled_from(["record", "detail", "forgotten"]),
     "id": st.text(max_size=8),
@@ -52,105 +53,100 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 
 @given(CHAINS)
-def test_what_nobody_touched_holds(entries: list[ChainEntry]) -> None:
+def test_unchanged_chain_is_valid(entries: list[ChainEntry]) -> None:
     assert list(find_breaks(entries, {entry.seq: entry.digest for entry in entries})) == []
 
 
 @given(CHAINS, st.data())
-def test_any_edit_of_any_field_is_found_where_it_is(entries: list[ChainEntry], data: st.DataObject) -> None:
+def test_edit_of_any_field_is_found_at_its_entry(entries: list[ChainEntry], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(entries) - 1))
     name = data.draw(st.sampled_from(sorted(FIELDS)))
     edited = entries[at]._replace(**{name: data.draw(FIELDS[name])})
-    found = list(find_breaks([*entries[:at], edited, *entries[at + 1 :]], {}))
-    if edited == entries[at]:
-        assert found == []
-    else:
-        assert found[0].seq == edited.seq
+    breaks = list(find_breaks([*entries[:at], edited, *entries[at + 1 :]], {}))
+    assert [chain_break.seq for chain_break in breaks[:1]] == ([] if edited == entries[at] else [edited.seq])
 
 
 @given(CHAINS, st.data())
-def test_any_deletion_before_the_end_is_found_where_it_is(entries: list[ChainEntry], data: st.DataObject) -> None:
+def test_deletion_before_the_end_is_found_at_its_entry(entries: list[ChainEntry], data: st.DataObject) -> None:
     first = data.draw(st.integers(0, len(entries) - 2))
     last = data.draw(st.integers(first, len(entries) - 2))
-    found = list(find_breaks([*entries[:first], *entries[last + 1 :]], {}))
-    assert [one.seq for one in found] == [first + 1]
-    assert "missing" in found[0].what
+    breaks = list(find_breaks([*entries[:first], *entries[last + 1 :]], {}))
+    assert [chain_break.seq for chain_break in breaks] == [first + 1]
+    assert "missing" in breaks[0].what
 
 
 @given(CHAINS, st.data())
-def test_a_cut_end_is_found_by_a_head_that_is_known(entries: list[ChainEntry], data: st.DataObject) -> None:
+def test_cut_end_is_found_with_a_known_head(entries: list[ChainEntry], data: st.DataObject) -> None:
     left = data.draw(st.integers(0, len(entries) - 1))
     assert list(find_breaks(entries[:left], {})) == []
-    found = list(find_breaks(entries[:left], {entries[-1].seq: entries[-1].digest}))
-    assert [one.seq for one in found] == [left + 1]
-    assert "the end is cut" in found[0].what
+    breaks = list(find_breaks(entries[:left], {entries[-1].seq: entries[-1].digest}))
+    assert [chain_break.seq for chain_break in breaks] == [left + 1]
+    assert "the end is cut" in breaks[0].what
 
 
 @given(CHAINS, st.data())
-def test_entries_that_change_places_are_found(entries: list[ChainEntry], data: st.DataObject) -> None:
-    one = data.draw(st.integers(0, len(entries) - 2))
-    other = data.draw(st.integers(one + 1, len(entries) - 1))
+def test_swapped_entries_are_found(entries: list[ChainEntry], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(entries) - 2))
+    second = data.draw(st.integers(first + 1, len(entries) - 1))
     swapped = list(entries)
-    swapped[one] = entries[other]._replace(seq=entries[one].seq)
-    swapped[other] = entries[one]._replace(seq=entries[other].seq)
-    assert entries[one].seq in {found.seq for found in find_breaks(swapped, {})}
+    swapped[first] = entries[second]._replace(seq=entries[first].seq)
+    swapped[second] = entries[first]._replace(seq=entries[second].seq)
+    assert entries[first].seq in {chain_break.seq for chain_break in find_breaks(swapped, {})}
 
 
 @given(CHAINS, CHAINS)
-def test_a_chain_that_was_written_anew_is_found_by_a_head_that_is_known(
-    old: list[ChainEntry], new: list[ChainEntry]
-) -> None:
+def test_rewritten_chain_is_found_with_a_known_head(old: list[ChainEntry], new: list[ChainEntry]) -> None:
     at = min(len(old), len(new)) - 1
-    found = list(find_breaks(new, {old[at].seq: old[at].digest}))
-    assert (found == []) == (old[at].digest == new[at].digest)
+    breaks = list(find_breaks(new, {old[at].seq: old[at].digest}))
+    assert (breaks == []) == (old[at].digest == new[at].digest)
 
 
 @given(st.sets(st.integers(0, 60)))
-def test_spans_name_the_numbers_and_no_others(numbers: set[int]) -> None:
+def test_runs_contain_exactly_the_numbers(numbers: set[int]) -> None:
     spans = group_runs(sorted(numbers))
     assert [number for first, last in spans for number in range(first, last + 1)] == sorted(numbers)
-    assert all(one[1] + 1 < other[0] for one, other in pairwise(spans))
+    assert all(last + 1 < first for (_, last), (first, _) in pairwise(spans))
 
 
-def test_a_body_that_is_gone_must_have_been_forgotten() -> None:
-    entries = chain(["a", "b", "c"])
+def test_missing_body_without_a_tombstone_is_a_break() -> None:
+    entries = build_chain(["a", "b", "c"])
     entries[1] = entries[1]._replace(salt=None, body=None)
-    said = "its body is gone, and no entry says that it was forgotten"
-    assert list(find_breaks(entries, {})) == [ChainBreak(2, "id-1", said)]
+    reason = "its body is gone, and no entry says that it was forgotten"
+    assert list(find_breaks(entries, {})) == [ChainBreak(2, "id-1", reason)]
 
 
-def forgetting(spans: object, *gone: int) -> list[ChainEntry]:
-    """Five entries, some of them empty, and a note that says what was forgotten."""
-    entries = chain(list("abcde"))
+def build_forgotten_chain(spans: object, *gone: int) -> list[ChainEntry]:
+    """Build five entries, some without a body, and a tombstone with these spans."""
+    entries = build_chain(list("abcde"))
     head = EMPTY_HEAD._replace(seq=5, digest=entries[-1].digest)
     note = build_entry(head, "forgotten", "note", "0" * 32, json.dumps({"entries": spans}))
-    return [one._replace(salt=None, body=None) if one.seq in gone else one for one in [*entries, note]]
+    return [entry._replace(salt=None, body=None) if entry.seq in gone else entry for entry in [*entries, note]]
 
 
-def elsewhere(entries: list[ChainEntry], heads: dict[int, Any] | None = None) -> list[int]:
-    """What the verifier that knows nothing of us finds in these."""
+def list_independent_breaks(entries: list[ChainEntry], heads: dict[int, Any] | None = None) -> list[int]:
+    """Return the entries that scripts/independent_verifier.py reports."""
     db = sqlite3.connect(":memory:")
     db.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
     db.execute("CREATE TABLE entries (seq, kind, id, salt, body, salted, digest)")
     db.execute("CREATE TABLE checkpoints (seq, digest)")
     db.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entries)
     db.executemany("INSERT INTO checkpoints VALUES (?, ?)", (heads or {}).items())
-    found = [int(problem.partition(":")[0]) for problem in independent_verifier.problems(db, [])]
+    breaks = [int(problem.partition(":")[0]) for problem in independent_verifier.problems(db, [])]
     db.close()
-    return found
+    return breaks
 
 
 @given(st.lists(st.tuples(st.integers(-1, 9), st.integers(-1, 9)), max_size=4), st.sets(st.integers(1, 5)))
-def test_what_is_gone_and_named_by_no_note_is_a_break(spans: list[tuple[int, int]], gone: set[int]) -> None:
-    entries = forgetting(spans, *gone)
+def test_missing_bodies_not_covered_by_a_tombstone_are_breaks(spans: list[tuple[int, int]], gone: set[int]) -> None:
+    entries = build_forgotten_chain(spans, *gone)
     unnamed = sorted(seq for seq in gone if not any(first <= seq <= last for first, last in spans))
-    assert [one.seq for one in find_breaks(entries, {})] == unnamed
-    assert elsewhere(entries) == unnamed
+    assert [chain_break.seq for chain_break in find_breaks(entries, {})] == unnamed
+    assert list_independent_breaks(entries) == unnamed
 
 
-def test_a_note_that_names_numbers_without_end_takes_no_longer_than_another() -> None:
-    entries = forgetting([[3, 10**18], [-(10**18), 1]], 1, 2, 3, 5)
-    assert [one.seq for one in find_breaks(entries, {})] == elsewhere(entries) == [2]
+def test_tombstone_with_a_huge_range_is_read_quickly() -> None:
+    entries = build_forgotten_chain([[3, 10**18], [-(10**18), 1]], 1, 2, 3, 5)
+    assert [chain_break.seq for chain_break in find_breaks(entries, {})] == list_independent_breaks(entries) == [2]
 
 
 @pytest.mark.parametrize(
@@ -167,27 +163,27 @@ def test_a_note_that_names_numbers_without_end_takes_no_longer_than_another() ->
         7,
     ],
 )
-def test_a_note_that_cannot_be_read_names_nothing(spans: object) -> None:
-    entries = forgetting(spans, 1)
-    assert [one.seq for one in find_breaks(entries, {})] == elsewhere(entries) == [1]
+def test_tombstone_with_invalid_ranges_covers_nothing(spans: object) -> None:
+    entries = build_forgotten_chain(spans, 1)
+    assert [chain_break.seq for chain_break in find_breaks(entries, {})] == list_independent_breaks(entries) == [1]
 
 
 @pytest.mark.parametrize("body", ["garbage", '{"entries": 5}', "[]", "[[1, 2, 3]]", "[" * 100_000])
-def test_a_note_that_is_no_note_names_nothing(body: str) -> None:
-    entries = forgetting([], 1)[:5]
+def test_invalid_tombstone_covers_nothing(body: str) -> None:
+    entries = build_forgotten_chain([], 1)[:5]
     entries.append(build_entry(ChainHead(5, entries[-1].digest), "forgotten", "note", "0" * 32, body))
-    assert [one.seq for one in find_breaks(entries, {})] == elsewhere(entries) == [1]
+    assert [chain_break.seq for chain_break in find_breaks(entries, {})] == list_independent_breaks(entries) == [1]
 
 
-def test_a_checkpoint_that_contradicts_is_found_although_an_anchor_at_the_same_entry_does_not() -> None:
-    entries = chain(list("abc"))
-    found = find_breaks(entries, {2: "f" * 64}, {2: entries[1].digest})
-    assert [(one.seq, "written anew" in one.what) for one in found] == [(2, True)]
+def test_wrong_checkpoint_is_found_despite_a_correct_anchor() -> None:
+    entries = build_chain(list("abc"))
+    breaks = find_breaks(entries, {2: "f" * 64}, {2: entries[1].digest})
+    assert [(chain_break.seq, "written anew" in chain_break.what) for chain_break in breaks] == [(2, True)]
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A store of ten records with words, of which two are forgotten."""
+    """A store of ten records with detail, of which two are forgotten."""
     file = tmp_path / "state" / "trail.db"
     with SqliteStore(file) as store:
         keep(store, *(body for number in range(1, 11) for body in (record(number), detail(number, command="make"))))
@@ -195,12 +191,12 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
-def breaks(file: Path) -> list[int]:
+def list_breaks(file: Path) -> list[int]:
     with SqliteStore(file) as store:
-        return [one.seq for one in verify_audit_log(store, {}).breaks]
+        return [chain_break.seq for chain_break in verify_audit_log(store, {}).breaks]
 
 
-def verified_elsewhere(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def run_independent_verifier(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-I", VERIFIER, file, *words], capture_output=True, text=True, check=False, cwd=file.parent
     )
@@ -208,71 +204,46 @@ def verified_elsewhere(file: Path, *words: str) -> subprocess.CompletedProcess[s
 
 PLAUSIBLE = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"
 
-EDITS: dict[str, tuple[str, int]] = {
-    "a body": ("UPDATE entries SET body = replace(body, 'make', 'take') WHERE seq = 12", 12),
-    "a body and its digest": (
-        f"UPDATE entries SET body = 'x', salted = '{PLAUSIBLE}' WHERE seq = 9",
-        9,
-    ),
-    "a whole entry": ("DELETE FROM entries WHERE seq = 7", 7),
-    "two places": (
-        """UPDATE entries SET seq = CASE seq WHEN 6 THEN -8 ELSE -6 END WHERE seq IN (6, 8);
-        UPDATE entries SET seq = -seq WHERE seq < 0""",
-        6,
-    ),
-    "words without a note": ("UPDATE entries SET salt = NULL, body = NULL WHERE seq = 10", 10),
-    "a body that goes on in its salt": (
-        """UPDATE entries SET salt = salt || ' ' || substr(body, 1, 5), body = substr(body, 7) WHERE seq = 8;
-        UPDATE entries SET body = substr(body, 2) WHERE seq = 8""",
-        8,
-    ),
-    "a body that is no text": ("UPDATE entries SET body = CAST(x'ff00fe' AS TEXT) WHERE seq = 6", 6),
-    "a body that is no body": ("UPDATE entries SET body = '[1]' WHERE seq = 5", 5),
-    "an id that is bytes": ("UPDATE entries SET id = CAST(id AS BLOB) WHERE seq = 5", 5),
-    "a salt that stayed": ("UPDATE entries SET salt = hex(zeroblob(16)) WHERE seq = 2", 2),
-    "a number that is none": ("UPDATE entries SET seq = -3 WHERE seq = 20", 20),
-    "the end": ("DELETE FROM entries WHERE seq > 15", 16),
-    "the note of what was forgotten": ("DELETE FROM entries WHERE seq = 21", 1),
-}
+EDITS: dict[str, tuple[str, int]] = convert_lists(read_corpus("chain")["edits"])
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_edits_of_the_file_are_found_by_us_and_by_somebody_who_knows_nothing_of_us(file: Path, edit: str) -> None:
-    assert breaks(file) == []
-    assert verified_elsewhere(file).returncode == 0
+def test_edits_of_the_file_are_found_by_both_verifiers(file: Path, edit: str) -> None:
+    assert list_breaks(file) == []
+    assert run_independent_verifier(file).returncode == 0
     statements, where = EDITS[edit]
     db = sqlite3.connect(file)
     db.executescript(statements)
     db.close()
-    assert where in breaks(file)
-    told = verified_elsewhere(file)
-    assert told.returncode == 1
-    assert f"{where}:" in told.stdout
+    assert where in list_breaks(file)
+    result = run_independent_verifier(file)
+    assert result.returncode == 1
+    assert f"{where}:" in result.stdout
 
 
-def test_a_cut_end_with_its_checkpoints_is_found_only_with_an_anchor(file: Path, tmp_path: Path) -> None:
+def test_cut_end_with_its_checkpoints_is_found_only_with_an_anchor(file: Path, tmp_path: Path) -> None:
     with SqliteStore(file) as store:
         head = store.head()
     anchor = tmp_path / "anchor"
     anchor.write_text(f"{head.seq} {head.digest}\n")
-    assert verified_elsewhere(file, str(anchor)).returncode == 0
+    assert run_independent_verifier(file, str(anchor)).returncode == 0
     db = sqlite3.connect(file)
     db.executescript("DELETE FROM entries WHERE seq > 15; DELETE FROM checkpoints")
     db.close()
-    assert "16" not in verified_elsewhere(file).stdout
-    told = verified_elsewhere(file, str(anchor))
-    assert (told.returncode, "16:" in told.stdout) == (1, True)
+    assert "16" not in run_independent_verifier(file).stdout
+    result = run_independent_verifier(file, str(anchor))
+    assert (result.returncode, "16:" in result.stdout) == (1, True)
 
 
-def rewritten(statement: str, entry: ChainEntry) -> list[ChainEntry]:
-    """A chain of one entry that was made with a space where none may be, and what an edit turns it into."""
+def edit_entry(statement: str, entry: ChainEntry) -> list[ChainEntry]:
+    """Return a chain of one entry after this edit; the entry has a space where none may be."""
     db = sqlite3.connect(":memory:")
     db.execute(f"CREATE TABLE entries ({', '.join(ChainEntry._fields)})")
     db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
     db.execute(statement)
-    found = [ChainEntry(*row) for row in db.execute("SELECT * FROM entries")]
+    breaks = [ChainEntry(*row) for row in db.execute("SELECT * FROM entries")]
     db.close()
-    return found
+    return breaks
 
 
 @pytest.mark.parametrize(
@@ -283,12 +254,12 @@ def rewritten(statement: str, entry: ChainEntry) -> list[ChainEntry]:
         "UPDATE entries SET id = 'x y'",
     ],
 )
-def test_two_entries_that_would_be_digested_alike_are_not_both_entries(statement: str) -> None:
-    entries = rewritten(
+def test_entries_with_ambiguous_digests_are_invalid(statement: str) -> None:
+    entries = edit_entry(
         statement, build_entry(EMPTY_HEAD, "record", "x y" if "id" in statement else "x", "0" * 32, "a b")
     )
-    assert [one.seq for one in find_breaks(entries)] == [1]
-    assert set(elsewhere(entries)) == {1}
+    assert [chain_break.seq for chain_break in find_breaks(entries)] == [1]
+    assert set(list_independent_breaks(entries)) == {1}
 
 
 NUMBERS = st.integers(-1, 9)
@@ -307,41 +278,39 @@ CHANGES = st.one_of(
 )
 
 
-def changed(entries: list[ChainEntry], changes: list[tuple[Any, ...]]) -> tuple[list[ChainEntry], dict[int, Any]]:
-    """The entries after somebody was at them, in the order of their numbers, and checkpoints."""
-    kept = {entry.seq: entry for entry in entries}
+def apply_changes(entries: list[ChainEntry], changes: list[tuple[Any, ...]]) -> tuple[list[ChainEntry], dict[int, Any]]:
+    """Return the changed entries in the order of their numbers, and the checkpoints."""
+    remaining = {entry.seq: entry for entry in entries}
     heads: dict[int, Any] = {entries[-1].seq: entries[-1].digest}
     for how, at, *rest in changes:
         if how == "note":
             heads[at] = rest[0]
         elif how == "drop":
-            kept.pop(at, None)
-        elif how == "set" and at in kept:
-            kept[at] = kept[at]._replace(**{rest[0]: rest[1]})
-        elif how == "move" and at in kept:
-            kept[rest[0]] = kept.pop(at)._replace(seq=rest[0])
-    return [kept[seq] for seq in sorted(kept)], heads
+            remaining.pop(at, None)
+        elif how == "set" and at in remaining:
+            remaining[at] = remaining[at]._replace(**{rest[0]: rest[1]})
+        elif how == "move" and at in remaining:
+            remaining[rest[0]] = remaining.pop(at)._replace(seq=rest[0])
+    return [remaining[seq] for seq in sorted(remaining)], heads
 
 
 @given(st.lists(CHANGES, max_size=4), st.sets(st.integers(1, 5), max_size=2))
-def test_both_verifiers_find_the_same_places_whatever_somebody_does(
-    changes: list[tuple[Any, ...]], gone: set[int]
-) -> None:
-    entries, heads = changed(forgetting([[1, 2], [4, 4]], *gone), changes)
-    ours = {one.seq for one in find_breaks(entries, heads)}
-    assert ours == set(elsewhere(entries, heads))
-    touched = entries != forgetting([[1, 2], [4, 4]], *gone)
+def test_both_verifiers_find_the_same_breaks_after_any_change(changes: list[tuple[Any, ...]], gone: set[int]) -> None:
+    entries, heads = apply_changes(build_forgotten_chain([[1, 2], [4, 4]], *gone), changes)
+    ours = {chain_break.seq for chain_break in find_breaks(entries, heads)}
+    assert ours == set(list_independent_breaks(entries, heads))
+    touched = entries != build_forgotten_chain([[1, 2], [4, 4]], *gone)
     assert ours or not touched or not entries
 
 
-def test_the_salt_of_what_is_forgotten_is_gone_so_that_nobody_can_try_a_guess(file: Path) -> None:
+def test_salt_of_a_forgotten_entry_is_deleted(file: Path) -> None:
     with SqliteStore(file) as store:
         forgotten = [entry for entry in store.entries() if entry.body is None]
     assert [entry.seq for entry in forgotten] == [1, 2, 3, 4]
     assert {entry.salt for entry in forgotten} == {None}
 
 
-def test_a_column_that_was_edited_is_found_by_comparing_it_with_its_body(file: Path) -> None:
+def test_edited_index_column_is_found_by_comparison_with_the_body(file: Path) -> None:
     changes: dict[str, Callable[[sqlite3.Connection], object]] = {
         "a column": lambda db: db.execute("UPDATE records SET verdict = 'allow' WHERE id = 'id-5'"),
         "a fact": lambda db: db.execute("INSERT INTO facts VALUES ('guard', 'nobody', 9)"),

@@ -1,7 +1,7 @@
-"""The program that agents run: whatever it finds where the service should be, the call is answered, and with all of it.
+"""The clients that agents run: every call is answered completely, whatever state the service is in.
 
-Every way in which it is compiled goes through the same tests, one of them under the sanitizers; the Python client too.
-Where only the way to the cold path matters, a shell script stands in for Python and tells what it was given.
+Every build of the C client runs the same tests, one of them with sanitizers; so does the Python client. Where only the
+way to the cold path matters, a shell script stands in for Python and prints its input.
 """
 
 import contextlib
@@ -33,22 +33,24 @@ from trotline.service import cold_path, python_client, wire
 from trotline.system.files import ensure_private_directory
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-BARE = sys.platform == "linux" and os.uname().machine in {"x86_64", "aarch64"}
-COMPILED = [f"trotline-hook-{way}" for way in (["bare"] if BARE else []) + ["dynamic", "sanitized"]]
-TWIN = "python_client.py"
+HAS_BARE_CLIENT = sys.platform == "linux" and os.uname().machine in {"x86_64", "aarch64"}
+COMPILED = [f"trotline-hook-{way}" for way in (["bare"] if HAS_BARE_CLIENT else []) + ["dynamic", "sanitized"]]
+PYTHON_CLIENT = "python_client.py"
 
 compiled = pytest.mark.skipif(
     COMPILER is None, reason="NO C COMPILER: the client itself is not tested, only the Python one"
 )
-each_client = pytest.mark.parametrize("client", [*(pytest.param(name, marks=compiled) for name in COMPILED), TWIN])
+each_client = pytest.mark.parametrize(
+    "client", [*(pytest.param(name, marks=compiled) for name in COMPILED), PYTHON_CLIENT]
+)
 each_compiled = pytest.mark.parametrize("client", [pytest.param(name, marks=compiled) for name in COMPILED])
 
-STAND_IN = """#!/bin/sh
+STAND_IN_SCRIPT = """#!/bin/sh
 printf '%s\\n' "$@"
 echo environment: $(env | grep -v -e ^_= -e ^PWD= -e ^SHLVL= -e ^OLDPWD= | sort)
 echo payload: $(sha256sum | cut -d' ' -f1)
 """
-"""What the client takes for Python here: it prints its words, its variables and a digest of its standard input."""
+"""Stands in for Python: prints its arguments, its environment and a digest of its standard input."""
 
 
 @pytest.fixture(scope="session")
@@ -58,8 +60,8 @@ def site() -> Iterator[Site]:
         yield install(Path(scratch), *ways)
 
 
-class Cold(NamedTuple):
-    """What the stand-in was given."""
+class ColdCall(NamedTuple):
+    """The input of the stand-in."""
 
     id: str
     received_us: int
@@ -70,22 +72,22 @@ class Cold(NamedTuple):
     digest: str
 
 
-def cold(ended: Ended) -> Cold:
+def parse_cold_call(ended: Ended) -> ColdCall:
     *given, environment, digest = ended.stdout.decode("utf-8", "surrogateescape").splitlines()
     assert (given[:2], Path(given[2]).name) == (["-I", "-S"], "cold.py"), ended
     call_id, received, left, finding, *words = given[3:]
-    return Cold(call_id, int(received), int(left), finding, words, environment.partition(": ")[2], digest[9:])
+    return ColdCall(call_id, int(received), int(left), finding, words, environment.partition(": ")[2], digest[9:])
 
 
-def stand_in(site: Site, home: Path, client: str, *more: str) -> list[str]:
+def build_stand_in_line(site: Site, home: Path, client: str, *options: str) -> list[str]:
     script = home / "python"
-    script.write_text(STAND_IN)
+    script.write_text(STAND_IN_SCRIPT)
     script.chmod(0o755)
-    line = site.line(home, *more, client=client)
+    line = site.line(home, *options, client=client)
     return [line[0], str(script), *line[2:]]
 
 
-def digest(data: bytes) -> str:
+def hash_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
@@ -93,11 +95,11 @@ Behaviour = Callable[[socket.socket], None]
 
 
 @contextlib.contextmanager
-def pretended(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[list[bytes]]:
-    """Something that listens where the service should; what it read is in the list."""
+def serve_once(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[list[bytes]]:
+    """Listen where the service should, for one connection; the yielded list contains what it read."""
     run = state_of(home) / "run"
     ensure_private_directory(run)
-    heard: list[bytes] = []
+    received: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(run / "s"))
         listener.listen(backlog)
@@ -107,18 +109,18 @@ def pretended(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[li
                 connection, _ = listener.accept()
                 with connection:
                     connection.settimeout(10)
-                    heard.append(whole_call(connection))
+                    received.append(read_call(connection))
                     behaviour(connection)
 
         thread = threading.Thread(target=serve)
         thread.start()
-        yield heard
+        yield received
         with contextlib.suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)
         thread.join()
 
 
-def whole_call(connection: socket.socket) -> bytes:
+def read_call(connection: socket.socket) -> bytes:
     data = b""
     while len(data) < wire.PREFIX.size or len(data) < (wire.read_sizes(data) or wire.CallSizes(0, 0, 0)).total:
         piece = connection.recv(1 << 16)
@@ -132,7 +134,7 @@ GREETING = wire.encode_greeting(wire.TAKEN, b"0" * 16)
 ANSWER = GREETING + wire.ANSWER.pack(3, 5, 4) + b"hello" + b"oops"
 
 
-def says(*pieces: bytes, pause: float = 0.0) -> Behaviour:
+def send_pieces(*pieces: bytes, pause: float = 0.0) -> Behaviour:
     def behaviour(connection: socket.socket) -> None:
         for piece in pieces:
             connection.sendall(piece)
@@ -141,80 +143,80 @@ def says(*pieces: bytes, pause: float = 0.0) -> Behaviour:
     return behaviour
 
 
-def waits(connection: socket.socket) -> None:
+def wait(connection: socket.socket) -> None:
     connection.recv(1)
 
 
-def says_half(connection: socket.socket) -> None:
+def send_half_an_answer(connection: socket.socket) -> None:
     connection.sendall(ANSWER[:-1])
     connection.recv(1)
 
 
-ODD: dict[str, tuple[Behaviour, str]] = {
-    "hangs up": (says(), "lost"),
-    "hangs up in the greeting": (says(GREETING[:7]), "lost"),
-    "hangs up after the greeting": (says(GREETING), "lost"),
-    "hangs up in the answer": (says(ANSWER[:-1]), "lost"),
-    "is busy": (says(wire.encode_greeting(wire.BUSY, b"0" * 16)), "busy"),
-    "sends away": (says(wire.encode_greeting(wire.COLD, b"0" * 16)), "cold"),
-    "has another version": (says(b"TL2\0" + ANSWER[4:]), "odd"),
-    "has another word": (says(wire.encode_greeting(b"x", b"0" * 16)), "odd"),
-    "promises too much": (says(GREETING + wire.ANSWER.pack(0, 2**32 - 1, 2**32 - 1)), "odd"),
-    "speaks http": (says(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "odd"),
-    "says nothing": (waits, "busy"),
-    "says half an answer": (says_half, "slow"),
+ODD_SERVICES: dict[str, tuple[Behaviour, str]] = {
+    "hangs up": (send_pieces(), "lost"),
+    "hangs up in the greeting": (send_pieces(GREETING[:7]), "lost"),
+    "hangs up after the greeting": (send_pieces(GREETING), "lost"),
+    "hangs up in the answer": (send_pieces(ANSWER[:-1]), "lost"),
+    "is busy": (send_pieces(wire.encode_greeting(wire.BUSY, b"0" * 16)), "busy"),
+    "sends away": (send_pieces(wire.encode_greeting(wire.COLD, b"0" * 16)), "cold"),
+    "has another version": (send_pieces(b"TL2\0" + ANSWER[4:]), "odd"),
+    "has another word": (send_pieces(wire.encode_greeting(b"x", b"0" * 16)), "odd"),
+    "promises too much": (send_pieces(GREETING + wire.ANSWER.pack(0, 2**32 - 1, 2**32 - 1)), "odd"),
+    "speaks http": (send_pieces(b"HTTP/1.1 400 Bad Request\r\n\r\n"), "odd"),
+    "says nothing": (wait, "busy"),
+    "says half an answer": (send_half_an_answer, "slow"),
 }
 
 
 @each_compiled
-@pytest.mark.parametrize("behaviour,finding", ODD.values(), ids=ODD)
-def test_whatever_listens_the_call_ends_in_the_cold_path_with_the_whole_payload(
+@pytest.mark.parametrize("behaviour,finding", ODD_SERVICES.values(), ids=ODD_SERVICES)
+def test_odd_service_leads_to_the_cold_path_with_the_whole_payload(
     site: Site, home: Path, client: str, behaviour: Behaviour, finding: str
 ) -> None:
     data = payload("c", "x" * 200_000)
-    with pretended(home, behaviour) as heard:
-        got = cold(call(stand_in(site, home, client, "--deadline", "1.5"), data))
-    assert (got.finding, got.digest) == (finding, digest(data))
-    assert heard[0].endswith(data)
-    assert 0 < got.left_ms <= 1500
+    with serve_once(home, behaviour) as received:
+        result = parse_cold_call(call(build_stand_in_line(site, home, client, "--deadline", "1.5"), data))
+    assert (result.finding, result.digest) == (finding, hash_bytes(data))
+    assert received[0].endswith(data)
+    assert 0 < result.left_ms <= 1500
 
 
 @each_client
-def test_what_the_service_says_is_what_the_agent_gets(site: Site, home: Path, client: str) -> None:
+def test_reply_of_the_service_reaches_the_agent(site: Site, home: Path, client: str) -> None:
     data = payload("c")
-    with pretended(home, says(*(bytes([byte]) for byte in ANSWER), pause=0.001)) as heard:
+    with serve_once(home, send_pieces(*(bytes([byte]) for byte in ANSWER), pause=0.001)) as received:
         ended = call(site.line(home, client=client), data, cwd=home)
     assert ended == (b"hello", b"oops", 3)
-    sizes = wire.read_sizes(heard[0])
+    sizes = wire.read_sizes(received[0])
     assert sizes is not None
-    header = json.loads(heard[0][wire.PREFIX.size :][: sizes.header])
+    header = json.loads(received[0][wire.PREFIX.size :][: sizes.header])
     status = home.stat()
     assert uuid.UUID(header["id"]).version == 7
     assert abs(header["received_us"] / 1e6 - time.time()) < 60
-    assert header["argv"] == site.line(home, client=client)[2 if client != TWIN else 6 :]
+    assert header["argv"] == site.line(home, client=client)[2 if client != PYTHON_CLIENT else 6 :]
     assert (header["cwd"], header["cwd_identity"]) == (str(home), [status.st_dev, status.st_ino])
     code = site.service.stat()
     assert (header["environ"], header["code"]) == ({}, str(site.service))
     assert header["code_identity"] == [code.st_dev, code.st_ino]
-    assert heard[0][wire.PREFIX.size + sizes.header :] == data
+    assert received[0][wire.PREFIX.size + sizes.header :] == data
 
 
 @each_client
-def test_a_large_answer_arrives_whole(site: Site, home: Path, client: str) -> None:
+def test_large_answer_arrives_complete(site: Site, home: Path, client: str) -> None:
     out, err = b"o" * 3_000_000, b"e" * 100_000
-    with pretended(home, says(GREETING + wire.ANSWER.pack(0, len(out), len(err)) + out + err)):
+    with serve_once(home, send_pieces(GREETING + wire.ANSWER.pack(0, len(out), len(err)) + out + err)):
         assert call(site.line(home, client=client), b"{}") == (out, err, 0)
 
 
 @each_client
-def test_words_and_directories_with_any_characters_are_json(site: Site, home: Path, client: str) -> None:
+def test_arguments_and_directories_with_any_characters_are_json(site: Site, home: Path, client: str) -> None:
     odd = home / 'a "quoted" \\ name\twith\nlines \N{SNOWMAN}'
     odd.mkdir()
-    with pretended(home, says(ANSWER)) as heard:
+    with serve_once(home, send_pieces(ANSWER)) as received:
         call(site.line(home, "--word", 'x"\\\x01\N{SNOWMAN}', client=client), b"{}", cwd=odd)
-    sizes = wire.read_sizes(heard[0])
+    sizes = wire.read_sizes(received[0])
     assert sizes is not None
-    header = json.loads(heard[0][wire.PREFIX.size :][: sizes.header])
+    header = json.loads(received[0][wire.PREFIX.size :][: sizes.header])
     assert (header["cwd"], header["argv"][-1]) == (str(odd), 'x"\\\x01\N{SNOWMAN}')
 
 
@@ -223,57 +225,57 @@ SIZES = [0, 1, 65_535, 65_536, 65_537, 1_000_000, 5_000_000]
 
 @each_compiled
 @pytest.mark.parametrize("size", SIZES)
-def test_a_payload_of_any_size_reaches_both_ends(site: Site, home: Path, client: str, size: int) -> None:
+def test_payload_of_any_size_reaches_service_and_cold_path(site: Site, home: Path, client: str, size: int) -> None:
     data = os.urandom(size)
-    with pretended(home, says(GREETING)) as heard:
-        got = cold(call(stand_in(site, home, client), data))
-    assert (got.finding, got.digest) == ("lost", digest(data))
-    assert heard[0][len(heard[0]) - size :] == data
+    with serve_once(home, send_pieces(GREETING)) as received:
+        result = parse_cold_call(call(build_stand_in_line(site, home, client), data))
+    assert (result.finding, result.digest) == ("lost", hash_bytes(data))
+    assert received[0][len(received[0]) - size :] == data
 
 
 @each_compiled
-def test_a_payload_that_is_too_large_goes_cold_and_is_not_cut(site: Site, home: Path, client: str) -> None:
+def test_oversized_payload_takes_the_cold_path_uncut(site: Site, home: Path, client: str) -> None:
     data = os.urandom(1_000_000) * 70
-    with pretended(home, says(ANSWER)):
-        got = cold(call(stand_in(site, home, client), data))
-    assert (got.finding, got.digest) == ("large", digest(data))
+    with serve_once(home, send_pieces(ANSWER)):
+        result = parse_cold_call(call(build_stand_in_line(site, home, client), data))
+    assert (result.finding, result.digest) == ("large", hash_bytes(data))
 
 
 @each_compiled
-def test_where_memory_is_short_the_rest_is_passed_on(site: Site, home: Path, client: str) -> None:
+def test_payload_is_passed_on_if_memory_is_short(site: Site, home: Path, client: str) -> None:
     if "sanitized" in client:
         pytest.skip("the sanitizer needs all the addresses there are")
     data = os.urandom(17_000_000)
-    line = ["/bin/sh", "-c", 'ulimit -v 20000; exec "$@"', "sh", *stand_in(site, home, client)]
-    with pretended(home, says(ANSWER)):
-        got = cold(call(line, data))
-    assert (got.finding, got.digest) == ("large", digest(data))
+    line = ["/bin/sh", "-c", 'ulimit -v 20000; exec "$@"', "sh", *build_stand_in_line(site, home, client)]
+    with serve_once(home, send_pieces(ANSWER)):
+        result = parse_cold_call(call(line, data))
+    assert (result.finding, result.digest) == ("large", hash_bytes(data))
 
 
 @each_compiled
-def test_nothing_listens(site: Site, home: Path, client: str) -> None:
+def test_missing_service_leads_to_the_cold_path(site: Site, home: Path, client: str) -> None:
     data = payload("c")
-    assert cold(call(stand_in(site, home, client), data))[3:] == (
+    assert parse_cold_call(call(build_stand_in_line(site, home, client), data))[3:] == (
         "absent",
-        stand_in(site, home, client)[2:],
+        build_stand_in_line(site, home, client)[2:],
         "PATH=/usr/bin:/bin",
-        digest(data),
+        hash_bytes(data),
     )
     ensure_private_directory(state_of(home) / "run")
-    assert cold(call(stand_in(site, home, client), data)).finding == "absent"
+    assert parse_cold_call(call(build_stand_in_line(site, home, client), data)).finding == "absent"
 
 
 @each_compiled
-def test_a_socket_that_somebody_left_behind_is_nobody(site: Site, home: Path, client: str) -> None:
+def test_stale_socket_counts_as_absent(site: Site, home: Path, client: str) -> None:
     run = state_of(home) / "run"
     ensure_private_directory(run)
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(run / "s"))
-    assert cold(call(stand_in(site, home, client), b"{}")).finding == "absent"
+    assert parse_cold_call(call(build_stand_in_line(site, home, client), b"{}")).finding == "absent"
 
 
 @each_compiled
-def test_a_queue_that_is_full_is_busy(site: Site, home: Path, client: str) -> None:
+def test_full_queue_counts_as_busy(site: Site, home: Path, client: str) -> None:
     run = state_of(home) / "run"
     ensure_private_directory(run)
     with contextlib.ExitStack() as stack:
@@ -285,60 +287,62 @@ def test_a_queue_that_is_full_is_busy(site: Site, home: Path, client: str) -> No
             waiting.setblocking(False)
             with contextlib.suppress(BlockingIOError):
                 waiting.connect(str(run / "s"))
-        begun = time.monotonic()
-        assert cold(call(stand_in(site, home, client), b"{}")).finding == "busy"
-        assert time.monotonic() - begun < 5
+        started = time.monotonic()
+        assert parse_cold_call(call(build_stand_in_line(site, home, client), b"{}")).finding == "busy"
+        assert time.monotonic() - started < 5
 
 
 @each_compiled
-def test_a_service_of_another_user_is_not_spoken_to(site: Site, home: Path, client: str) -> None:
-    with pretended(home, says(ANSWER)) as heard:
-        got = cold(call(stand_in(site, home, client, "--uid", str(os.getuid() + 1)), payload("c")))
-    assert (got.finding, heard) == ("foreign", [])
+def test_service_of_another_user_is_not_used(site: Site, home: Path, client: str) -> None:
+    with serve_once(home, send_pieces(ANSWER)) as received:
+        result = parse_cold_call(
+            call(build_stand_in_line(site, home, client, "--uid", str(os.getuid() + 1)), payload("c"))
+        )
+    assert (result.finding, received) == ("foreign", [])
 
 
 @each_compiled
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give a directory away")
-def test_a_directory_of_another_user_is_not_entered(site: Site, home: Path, client: str) -> None:
-    with pretended(home, says(ANSWER)) as heard:
+def test_directory_of_another_user_is_not_used(site: Site, home: Path, client: str) -> None:
+    with serve_once(home, send_pieces(ANSWER)) as received:
         os.chown(state_of(home) / "run", 12345, 12345)
-        got = cold(call(stand_in(site, home, client), payload("c")))
-        as_theirs = cold(call(stand_in(site, home, client, "--uid", "12345"), payload("c")))
+        result = parse_cold_call(call(build_stand_in_line(site, home, client), payload("c")))
+        as_theirs = parse_cold_call(call(build_stand_in_line(site, home, client, "--uid", "12345"), payload("c")))
         os.chown(state_of(home) / "run", 0, 0)
-    assert (got.finding, as_theirs.finding, b"".join(heard)) == ("foreign", "foreign", b"")
+    assert (result.finding, as_theirs.finding, b"".join(received)) == ("foreign", "foreign", b"")
 
 
 @each_client
-def test_a_link_instead_of_the_directory_is_not_followed(site: Site, home: Path, client: str) -> None:
+def test_symlinked_directory_is_not_followed(site: Site, home: Path, client: str) -> None:
     elsewhere = home / "elsewhere"
-    with pretended(elsewhere, says(ANSWER)) as heard:
+    with serve_once(elsewhere, send_pieces(ANSWER)) as received:
         state_of(home).mkdir(parents=True)
         (state_of(home) / "run").symlink_to(state_of(elsewhere) / "run")
         ended = call(site.line(home, client=client), payload("c"))
-    assert (json.loads(ended.stdout), heard) == ({"permission": "allow"}, [])
+    assert (json.loads(ended.stdout), received) == ({"permission": "allow"}, [])
     assert cold_path.REPORTED_FINDINGS["foreign"] in ended.stderr.decode()
 
 
 @each_compiled
-def test_variables_change_nothing_and_reach_nobody(site: Site, home: Path, client: str) -> None:
+def test_environment_variables_have_no_effect(site: Site, home: Path, client: str) -> None:
     evil = {"HOME": "/evil", "XDG_STATE_HOME": "/evil", "PYTHONPATH": "/evil", "PATH": "/evil", "TROTLINE_OFF": "1"}
-    got = cold(call(stand_in(site, home, client), b"{}", env=evil))
-    assert (got.finding, got.environment) == ("absent", "PATH=/usr/bin:/bin")
-    with pretended(home, says(ANSWER)) as heard:
+    result = parse_cold_call(call(build_stand_in_line(site, home, client), b"{}", env=evil))
+    assert (result.finding, result.environment) == ("absent", "PATH=/usr/bin:/bin")
+    with serve_once(home, send_pieces(ANSWER)) as received:
         assert call(site.line(home, client=client), b"{}", env=evil).code == 3
-    assert b"evil" not in heard[0]
+    assert b"evil" not in received[0]
 
 
 @compiled
-@pytest.mark.skipif(not BARE, reason="there is no bare client for this machine")
-def test_the_usual_client_loads_no_library(site: Site, home: Path) -> None:
+@pytest.mark.skipif(not HAS_BARE_CLIENT, reason="there is no bare client for this machine")
+def test_bare_client_loads_no_library(site: Site, home: Path) -> None:
     preload = {"LD_PRELOAD": "/nonexistent/evil.so", "LD_LIBRARY_PATH": "/evil", "LD_DEBUG": "all"}
-    with pretended(home, says(ANSWER)):
+    with serve_once(home, send_pieces(ANSWER)):
         assert call(site.line(home, client="trotline-hook-bare"), b"{}", env=preload) == (b"hello", b"oops", 3)
 
 
 @compiled
-def test_without_a_home_on_the_line_it_is_the_one_of_the_password_file(site: Site, home: Path) -> None:
+def test_home_defaults_to_the_password_file(site: Site, home: Path) -> None:
     known = home / "passwd"
     lines = [
         "daemon:x:99999:1::/nowhere:/bin/sh",
@@ -353,19 +357,19 @@ def test_without_a_home_on_the_line_it_is_the_one_of_the_password_file(site: Sit
     define = f'-DPASSWD="{known}"'
     code = "import build, pathlib, sys; build.build(pathlib.Path(sys.argv[1]), extra=(sys.argv[2],))"
     subprocess.run([sys.executable, "-c", code, client, define], cwd=ROOT / "client", check=True)
-    line = [str(client), stand_in(site, home, client.name)[1], "--agent", "cursor"]
-    with pretended(home, says(ANSWER)):
+    line = [str(client), build_stand_in_line(site, home, client.name)[1], "--agent", "cursor"]
+    with serve_once(home, send_pieces(ANSWER)):
         assert call(line, b"{}", env={"HOME": "/evil"}).code == 3
     known.write_text("me:x:99999:0::/nowhere:/bin/sh\n")
-    assert cold(call(line, b"{}")).finding == "unfit"
+    assert parse_cold_call(call(line, b"{}")).finding == "unfit"
     known.unlink()
-    assert cold(call(line, b"{}")).finding == "unfit"
+    assert parse_cold_call(call(line, b"{}")).finding == "unfit"
 
 
 @each_client
-def test_words_that_mean_nothing_are_passed_over(site: Site, home: Path, client: str) -> None:
+def test_unknown_arguments_are_ignored(site: Site, home: Path, client: str) -> None:
     odd = ["--deadline", "soon", "--uid", "me", "--fail", "perhaps", "--more"]
-    with pretended(home, says(ANSWER)):
+    with serve_once(home, send_pieces(ANSWER)):
         assert call(site.line(home, *odd, client=client), b"{}").code == 3
 
 
@@ -378,16 +382,16 @@ UNFIT = {
 
 @each_compiled
 @pytest.mark.parametrize("words", UNFIT.values(), ids=UNFIT)
-def test_what_a_service_cannot_be_asked_is_answered_cold(site: Site, home: Path, client: str, words: list[str]) -> None:
-    got = cold(call([*stand_in(site, home, client)[:2], *words], b"{}"))
-    assert (got.finding, got.words, got.digest) == ("unfit", words, digest(b"{}"))
+def test_unfit_line_takes_the_cold_path(site: Site, home: Path, client: str, words: list[str]) -> None:
+    result = parse_cold_call(call([*build_stand_in_line(site, home, client)[:2], *words], b"{}"))
+    assert (result.finding, result.words, result.digest) == ("unfit", words, hash_bytes(b"{}"))
 
 
 @each_client
-def test_a_directory_that_is_gone_is_no_reason_to_refuse(site: Site, home: Path, client: str) -> None:
+def test_deleted_working_directory_does_not_refuse_the_call(site: Site, home: Path, client: str) -> None:
     gone = home / "gone"
     gone.mkdir()
-    with pretended(home, says(ANSWER)):
+    with serve_once(home, send_pieces(ANSWER)):
         line = ["/bin/sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", *site.line(home, client=client)]
         ended = call(line, payload("c"), cwd=gone)
     assert (json.loads(ended.stdout), ended.code) == ({"permission": "allow"}, 0)
@@ -395,31 +399,31 @@ def test_a_directory_that_is_gone_is_no_reason_to_refuse(site: Site, home: Path,
 
 
 @each_compiled
-@pytest.mark.parametrize("more,code", [((), 2), (("--fail", "open"), 0), (("--fail", "closed"), 2)])
-def test_without_an_interpreter_the_line_says_what_a_failure_means(
-    site: Site, home: Path, client: str, more: tuple[str, ...], code: int
+@pytest.mark.parametrize("options,code", [((), 2), (("--fail", "open"), 0), (("--fail", "closed"), 2)])
+def test_missing_interpreter_exits_as_the_line_configures(
+    site: Site, home: Path, client: str, options: tuple[str, ...], code: int
 ) -> None:
-    program, _, *words = site.line(home, *more, client=client)
+    program, _, *words = site.line(home, *options, client=client)
     ended = call([program, "/nonexistent/python", *words], b"{}")
     assert (ended.stdout, ended.code) == (b"", code)
     assert ended.stderr == b"trotline: cannot answer: /nonexistent/python (error 2)\n"
 
 
-@pytest.mark.parametrize("more,code", [((), 2), (("--fail", "open"), 0)])
-def test_code_that_is_not_whole_is_a_failure_and_no_traceback(
-    site: Site, home: Path, tmp_path: Path, more: tuple[str, ...], code: int
+@pytest.mark.parametrize("options,code", [((), 2), (("--fail", "open"), 0)])
+def test_broken_code_fails_without_a_traceback(
+    site: Site, home: Path, tmp_path: Path, options: tuple[str, ...], code: int
 ) -> None:
     broken = Site(tmp_path)
     shutil.copytree(site.path, tmp_path, symlinks=True, dirs_exist_ok=True)
     (tmp_path / "trotline" / "hook/answer.py").write_text("an upgrade (that was interrupted")
-    ended = call(broken.line(home, *more, client=TWIN), payload("c"))
+    ended = call(broken.line(home, *options, client=PYTHON_CLIENT), payload("c"))
     assert (ended.stdout, ended.code) == (b"", code)
     assert re.fullmatch(rb"trotline: cannot answer: SyntaxError\(.*\)\n", ended.stderr)
 
 
 @each_client
-def test_an_agent_that_never_ends_its_payload_hears_of_the_deadline(site: Site, home: Path, client: str) -> None:
-    with pretended(home, says(ANSWER)):
+def test_payload_that_never_ends_is_denied_at_the_deadline(site: Site, home: Path, client: str) -> None:
+    with serve_once(home, send_pieces(ANSWER)):
         process = subprocess.Popen(
             site.line(home, "--deadline", "0.3", client=client),
             stdin=subprocess.PIPE,
@@ -431,19 +435,19 @@ def test_an_agent_that_never_ends_its_payload_hears_of_the_deadline(site: Site, 
         assert process.stderr is not None
         process.stdin.write(payload("c")[:10])
         process.stdin.flush()
-        said, loud = json.loads(process.stdout.read()), process.stderr.read().decode()
+        reply, errors = json.loads(process.stdout.read()), process.stderr.read().decode()
         process.stdin.close()
         assert process.wait() == 0
         process.stdout.close()
         process.stderr.close()
-    assert (said["permission"], said["user_message"]) == ("deny", cold_path.DEADLINE_MESSAGE)
-    assert cold_path.DEADLINE_MESSAGE in loud
+    assert (reply["permission"], reply["user_message"]) == ("deny", cold_path.DEADLINE_MESSAGE)
+    assert cold_path.DEADLINE_MESSAGE in errors
 
 
 @each_client
-def test_a_slow_agent_is_waited_for(site: Site, home: Path, client: str) -> None:
+def test_client_waits_for_a_slow_agent(site: Site, home: Path, client: str) -> None:
     data = payload("c")
-    with pretended(home, says(ANSWER)) as heard:
+    with serve_once(home, send_pieces(ANSWER)) as received:
         process = subprocess.Popen(
             site.line(home, client=client), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=-1
         )
@@ -454,17 +458,17 @@ def test_a_slow_agent_is_waited_for(site: Site, home: Path, client: str) -> None
             time.sleep(0.005)
         out, _ = process.communicate()
     assert (out, process.returncode) == (b"hello", 3)
-    assert heard[0].endswith(data)
+    assert received[0].endswith(data)
 
 
 @each_compiled
-def test_being_stopped_and_continued_loses_nothing(site: Site, home: Path, client: str) -> None:
+def test_stopped_and_continued_client_loses_nothing(site: Site, home: Path, client: str) -> None:
     def slowly(connection: socket.socket) -> None:
         for byte in ANSWER:
             connection.sendall(bytes([byte]))
             time.sleep(0.01)
 
-    with pretended(home, slowly):
+    with serve_once(home, slowly):
         process = subprocess.Popen(
             site.line(home, client=client), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=-1
         )
@@ -482,10 +486,10 @@ def test_being_stopped_and_continued_loses_nothing(site: Site, home: Path, clien
 
 
 @each_compiled
-def test_an_agent_that_does_not_block_is_served_all_the_same(site: Site, home: Path, client: str) -> None:
+def test_nonblocking_input_is_read(site: Site, home: Path, client: str) -> None:
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    with pretended(home, says(ANSWER)):
+    with serve_once(home, send_pieces(ANSWER)):
         process = subprocess.Popen(site.line(home, client=client), stdin=reading, stdout=-1, stderr=-1)
         time.sleep(0.05)
         os.write(writing, b"{}")
@@ -496,21 +500,21 @@ def test_an_agent_that_does_not_block_is_served_all_the_same(site: Site, home: P
 
 @each_client
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_closed_descriptors_are_nobodys_socket(site: Site, home: Path, client: str, closed: str) -> None:
-    if client == TWIN and "<" in closed:
+def test_closed_descriptors_are_not_reused_as_sockets(site: Site, home: Path, client: str, closed: str) -> None:
+    if client == PYTHON_CLIENT and "<" in closed:
         pytest.skip("Python opens the null device there by itself")
-    with pretended(home, says(ANSWER)) as heard:
+    with serve_once(home, send_pieces(ANSWER)) as received:
         ended = call(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *site.line(home, client=client)], b"{}")
     assert ended.code == 3
     assert ended.stdout == (b"" if ">" in closed.replace("2>", "") else b"hello")
-    sizes = wire.read_sizes(heard[0])
+    sizes = wire.read_sizes(received[0])
     assert sizes is not None
     assert sizes.payload == (0 if "<" in closed else 2)
 
 
 @each_client
-def test_an_agent_that_does_not_listen_kills_nobody(site: Site, home: Path, client: str) -> None:
-    with pretended(home, says(ANSWER)):
+def test_agent_that_closes_its_output_does_not_kill_the_client(site: Site, home: Path, client: str) -> None:
+    with serve_once(home, send_pieces(ANSWER)):
         process = subprocess.Popen(site.line(home, client=client), stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
         assert process.stdout is not None
         process.stdout.close()
@@ -520,7 +524,7 @@ def test_an_agent_that_does_not_listen_kills_nobody(site: Site, home: Path, clie
 
 
 @each_client
-def test_the_first_call_starts_a_service_and_the_next_is_answered_by_it(site: Site, home: Path, client: str) -> None:
+def test_first_call_starts_a_service_that_answers_the_next(site: Site, home: Path, client: str) -> None:
     first = call(site.line(home, client=client), payload("first"))
     wait_for_service(home)
     refused = call(site.line(home, client=client), payload("second", "echo trotline-canary"))
@@ -537,9 +541,9 @@ def test_the_first_call_starts_a_service_and_the_next_is_answered_by_it(site: Si
     assert json.loads(shown.stdout)["data"]["counts"]["answered"] == 2
 
 
-def test_the_twin_imports_only_what_is_built_in(site: Site, home: Path) -> None:
-    with pretended(home, says(ANSWER)):
-        line = [sys.executable, "-I", "-S", "-X", "importtime", *site.line(home, client=TWIN)[5:]]
+def test_python_client_imports_only_builtin_modules(site: Site, home: Path) -> None:
+    with serve_once(home, send_pieces(ANSWER)):
+        line = [sys.executable, "-I", "-S", "-X", "importtime", *site.line(home, client=PYTHON_CLIENT)[5:]]
         loaded = call(line, b"{}").stderr.decode()
     names = {name.rpartition("|")[2].strip() for name in loaded.splitlines() if "|" in name}
     bare = call([sys.executable, "-I", "-S", "-X", "importtime", "-c", ""], b"").stderr.decode()
@@ -547,28 +551,30 @@ def test_the_twin_imports_only_what_is_built_in(site: Site, home: Path) -> None:
     assert names - known <= {"_socket", "select"}
 
 
-@pytest.mark.parametrize("client", [*(pytest.param(name, marks=compiled) for name in COMPILED), TWIN, "twin.py"])
-def test_a_line_of_an_older_version_is_guarded_and_reported(site: Site, home: Path, client: str) -> None:
+@pytest.mark.parametrize(
+    "client", [*(pytest.param(name, marks=compiled) for name in COMPILED), PYTHON_CLIENT, "twin.py"]
+)
+def test_line_of_an_older_version_is_guarded_and_reported(site: Site, home: Path, client: str) -> None:
     line = ["--host" if word == "--agent" else word for word in site.line(home, client=client)]
     for _ in range(2):
-        got = call(line, payload("c", "rm -rf /", workspace_roots=[str(home)]))
-        assert json.loads(got.stdout)["permission"] == "deny"
-        assert OLD_LINE in got.stderr.decode()
+        result = call(line, payload("c", "rm -rf /", workspace_roots=[str(home)]))
+        assert json.loads(result.stdout)["permission"] == "deny"
+        assert OLD_LINE in result.stderr.decode()
     assert [record["agent"] for record in records(home)] == ["cursor", "cursor"]
     assert [record["alarms"] for record in records(home)] == [1, 1]
 
 
 @each_client
-def test_a_line_of_an_older_version_goes_cold_with_all_its_words(site: Site, home: Path, client: str) -> None:
-    if client == TWIN:
+def test_line_of_an_older_version_takes_the_cold_path(site: Site, home: Path, client: str) -> None:
+    if client == PYTHON_CLIENT:
         pytest.skip("the Python client answers in the same process")
-    line = ["--host" if word == "--agent" else word for word in stand_in(site, home, client)]
-    went = cold(call(line, b"{}"))
-    assert (went.finding, went.words[:2]) == ("unfit", ["--host", "cursor"])
+    line = ["--host" if word == "--agent" else word for word in build_stand_in_line(site, home, client)]
+    result = parse_cold_call(call(line, b"{}"))
+    assert (result.finding, result.words[:2]) == ("unfit", ["--host", "cursor"])
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot"])
-def test_a_line_of_an_older_version_protects_an_agent_that_its_payload_does_not_reveal(agent: str, home: Path) -> None:
+def test_line_of_an_older_version_protects_an_agent_that_only_it_names(agent: str, home: Path) -> None:
     event = next(name for name, ours in get_agent(agent).events.items() if ours == "preToolUse")
     argv = ("--host", agent, "--event", event, "--home", str(home))
     reply, outcome = handle_call(Call(id="1", argv=argv, payload=b"{"), [], guarded=True)
@@ -576,28 +582,23 @@ def test_a_line_of_an_older_version_protects_an_agent_that_its_payload_does_not_
     assert OLD_LINE in reply.stderr
 
 
-def test_a_line_of_an_older_version_that_fails_is_reported_too(tmp_path: Path) -> None:
+def test_failing_line_of_an_older_version_is_reported(tmp_path: Path) -> None:
     call_ = Call(id="1", argv=("--host", "cursor", "--event", "stop", "--home", str(tmp_path)), payload=b"{")
     reply, outcome = handle_call(call_, [], guarded=True)
     assert OLD_LINE in outcome.alarms
     assert OLD_LINE in reply.stderr
 
 
-def test_the_clients_and_the_service_agree_on_their_numbers() -> None:
+def test_clients_and_service_use_the_same_limits() -> None:
     source = (ROOT / "client" / "trotline_hook.c").read_text("utf-8")
-    numbers = {name: int(value) for name, value in re.findall(r"^    ([A-Z_]+) = (\d+),", source, re.MULTILINE)}
-    assert (numbers["MAX_PAYLOAD_BYTES"], numbers["MAX_HEADER_BYTES"]) == (MAX_PAYLOAD_BYTES, wire.MAX_HEADER_BYTES)
-    assert (python_client.MAX_PAYLOAD_BYTES, python_client.MAX_HEADER_BYTES) == (
-        MAX_PAYLOAD_BYTES,
-        wire.MAX_HEADER_BYTES,
-    )
-    assert numbers["PATIENCE"] == python_client.PATIENCE * 1000
-    assert numbers["DEADLINE"] == python_client.DEADLINE * 1000
-    assert (numbers["PREFIX"], numbers["GREETING"], numbers["ANSWER"]) == (
-        wire.PREFIX.size,
-        wire.GREETING.size,
-        wire.ANSWER.size,
-    )
+    limits = {name: int(value) for name, value in re.findall(r"^    ([A-Z_]+) = (\d+),", source, re.MULTILINE)}
+    sizes = (MAX_PAYLOAD_BYTES, wire.MAX_HEADER_BYTES)
+    assert (limits["MAX_PAYLOAD_BYTES"], limits["MAX_HEADER_BYTES"]) == sizes
+    assert sizes == (python_client.MAX_PAYLOAD_BYTES, python_client.MAX_HEADER_BYTES)
+    assert limits["PATIENCE"] == python_client.PATIENCE * 1000
+    assert limits["DEADLINE"] == python_client.DEADLINE * 1000
+    formats = (wire.PREFIX.size, wire.GREETING.size, wire.ANSWER.size)
+    assert (limits["PREFIX"], limits["GREETING"], limits["ANSWER"]) == formats
     findings = set(re.findall(r'(?:go_cold\(|\? |: )"([a-z]+)"', source))
     assert findings >= cold_path.LAUNCHING_FINDINGS | set(cold_path.REPORTED_FINDINGS)
     assert findings - cold_path.LAUNCHING_FINDINGS - set(cold_path.REPORTED_FINDINGS) == {"unfit", "late"}

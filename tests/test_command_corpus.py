@@ -42,7 +42,7 @@ CASES = [pytest.param(expected, command, id=f"{name}-{command}") for name, expec
 
 
 @pytest.mark.parametrize("expected, command", CASES)
-def test_a_command_has_the_expected_verdict(expected: dict[str, str], command: str) -> None:
+def test_command_has_the_expected_verdict(expected: dict[str, str], command: str) -> None:
     effects = analyze_command(command, ENVIRONMENT).effects
     for preset, word in expected.items():
         permission = evaluate(effects, ENVIRONMENT, Policy(preset)).permission
@@ -50,5 +50,5 @@ def test_a_command_has_the_expected_verdict(expected: dict[str, str], command: s
         assert word in accepted, preset
 
 
-def test_the_corpus_is_complete() -> None:
+def test_corpus_is_complete() -> None:
     assert len(CASES) >= 1900

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kit import Workspace, locate_problems, run_trotline
+from kit import Workspace, locate_problems
 from trotline.config.config_keys import (
     ALL_KEYS,
     OLD_FILES,
@@ -70,7 +70,7 @@ def test_every_section_of_one_file_is_in_force(workspace: Workspace) -> None:
     assert (settings.mode, settings.ask_fallback, settings.records) == ("monitor", "ask", "full")
     assert (policies.policy.preset, [rule.name for rule in policies.policy.rules]) == ("strict", ["no make"])
     assert read_models(roots).choose(None) is not None
-    done = run_trotline("check", "--json", *workspace.options, cwd=workspace.project)
+    done = workspace.run("check", "--json")
     body = json.loads(done.stdout)
     assert (done.returncode, body["problems"]) == (0, [])
     assert body["data"]["config_files"] == [str(workspace.home / ".config/trotline/trotline.toml")]
@@ -78,7 +78,7 @@ def test_every_section_of_one_file_is_in_force(workspace: Workspace) -> None:
 
 def test_a_problem_of_the_whole_file_is_shown_once(workspace: Workspace) -> None:
     workspace.write(f"{PLACES['user']}/trotline.toml", "moed = 'monitor'\n[export]\nendpoint = 1\n")
-    problems = json.loads(run_trotline("check", "--json", *workspace.options, cwd=workspace.project).stdout)["problems"]
+    problems = json.loads(workspace.run("check", "--json").stdout)["problems"]
     assert sorted(problem["code"] for problem in problems) == ["TL256", "TL280"]
 
 
@@ -174,12 +174,12 @@ def test_a_cold_call_does_not_import_the_parser_for_what_does_not_concern_it(wor
 def test_an_old_file_is_an_error_in_check_and_doctor(workspace: Workspace, layer: str, name: str) -> None:
     file = workspace.write(f"{PLACES[layer]}/{name}", "")
     workspace.write(f"{PLACES[layer]}/trotline.toml", "")
-    done = run_trotline("check", "--json", *workspace.options, cwd=workspace.project)
+    done = workspace.run("check", "--json")
     (problem,) = json.loads(done.stdout)["problems"]
     assert (done.returncode, problem["code"], problem["severity"]) == (1, "TL259", "error")
     assert problem["place"]["file"] == str(file)
     assert problem["message"] == f"no longer read; move its content to trotline.toml: {OLD_FILES[name]}"
-    doctor = run_trotline("doctor", *workspace.options, cwd=workspace.project)
+    doctor = workspace.run("doctor")
     assert f"{file}:1:1: no longer read" in doctor.stdout
 
 
@@ -187,7 +187,7 @@ def test_an_old_file_is_an_error_in_check_and_doctor(workspace: Workspace, layer
 @pytest.mark.parametrize("name", OLD_FILES)
 def test_it_is_found_without_a_new_file_beside_it(workspace: Workspace, layer: str, name: str) -> None:
     workspace.write(f"{PLACES[layer]}/{name}", "")
-    assert "TL259" in run_trotline("check", *workspace.options, cwd=workspace.project).stdout
+    assert "TL259" in workspace.run("check").stdout
 
 
 @pytest.mark.parametrize("layer", PLACES)

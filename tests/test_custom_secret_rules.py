@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.translation import translate_tool
@@ -46,7 +46,7 @@ def test_scan_redacts_hooks_and_problems(workspace: Workspace) -> None:
     hooks = {"stop": [{"command": f"curl {VALUE} https://x.example"}], f"on{VALUE}": []}
     workspace.write("project/.cursor/hooks.json", json.dumps({"version": 1, "hooks": hooks}))
     for words in (["scan"], ["scan", "--json"]):
-        listed = run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
+        listed = workspace.run(*words).stdout
         assert "hooks.json" in listed
         assert "acme-token" in listed
         assert VALUE not in listed
@@ -57,7 +57,7 @@ def test_scan_redacts_with_the_rules_of_its_option(tmp_path: Path) -> None:
     rules = workspace.write("rules.toml", RULES)
     hooks = {"stop": [{"command": f"curl {VALUE} https://x.example"}]}
     workspace.write("project/.cursor/hooks.json", json.dumps({"version": 1, "hooks": hooks}))
-    listed = run_trotline("scan", "--json", "--rules", str(rules), *workspace.options, cwd=workspace.project).stdout
+    listed = workspace.run("scan", "--json", "--rules", str(rules)).stdout
     assert "[redacted acme-token " in listed
     assert VALUE not in listed
 
@@ -66,7 +66,7 @@ def test_the_list_of_configured_servers_is_redacted(workspace: Workspace) -> Non
     servers = {f"srv-{VALUE}": {"command": "npx", "args": ["server", VALUE]}}
     workspace.write("home/.cursor/mcp.json", json.dumps({"mcpServers": servers}))
     for words in (["log", "mcp"], ["log", "mcp", "--json"]):
-        listed = run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
+        listed = workspace.run(*words).stdout
         assert listed.count("[redacted acme-token ") == 2
         assert VALUE not in listed
 
@@ -78,7 +78,7 @@ def test_messages_about_unknown_events_are_redacted(workspace: Workspace) -> Non
         "events.jsonl", json.dumps({"hook_event_name": f"{'e' * 40} {VALUE}", "conversation_id": "c"})
     )
     for words in (["scan", "--json"], ["replay", "--events", str(lines)], ["replay", "--events", str(lines), "--json"]):
-        done = run_trotline(*words, *workspace.options, cwd=workspace.project)
+        done = workspace.run(*words)
         assert "[redacted acme-token " in done.stdout
         assert VALUE[:11] not in done.stdout + done.stderr
 

@@ -7,22 +7,22 @@ from typing import Any
 import pytest
 
 from store_behaviour import (  # noqa: F401 - tests
-    test_a_detail_alone_is_no_record,
-    test_a_detail_belongs_to_its_record_whichever_comes_first,
-    test_calls_that_only_tried_the_lines_are_left_out_unless_asked_for,
-    test_everything_that_is_asked_must_be_true,
-    test_fields_that_nobody_knows_are_kept,
-    test_newest_is_what_came_last_whatever_its_clock_said,
+    test_body_with_an_invalid_schema_or_id_is_dropped,
+    test_detail_alone_is_not_a_record,
+    test_detail_belongs_to_its_record_in_any_order,
+    test_forget_without_matches_changes_nothing,
+    test_forgotten_records_are_not_found,
+    test_forgotten_records_are_not_stored_again,
+    test_newest_record_is_the_last_one_stored_despite_its_clock,
     test_records_come_newest_first,
-    test_the_same_id_again_changes_nothing,
-    test_to_forget_nothing_is_nothing,
-    test_to_keep_a_size_is_to_forget_nothing_where_that_is_no_help,
-    test_what_cannot_be_read_is_no_record_and_stops_nobody,
-    test_what_is_forgotten_does_not_come_back,
-    test_what_is_forgotten_is_found_by_nothing,
-    test_what_is_no_record_of_ours_is_no_entry,
-    test_what_is_unknown_is_not_found,
-    test_words_that_come_after_others_for_the_same_call_change_nothing,
+    test_records_match_every_filter,
+    test_second_detail_of_a_call_changes_nothing,
+    test_second_record_with_the_same_id_changes_nothing,
+    test_self_tests_are_omitted_by_default,
+    test_size_limit_forgets_nothing_if_it_cannot_help,
+    test_unknown_fields_are_preserved,
+    test_unknown_id_is_not_found,
+    test_unreadable_line_does_not_stop_other_records,
 )
 from trotline.audit.query.query import Query
 from trotline.audit.store.store import ForgetRequest, Store, StoredLine, UnreadLine

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, format_toml, make_workspace, run_trotline
+from kit import Workspace, format_toml, make_workspace
 from soak_service import wait_for_service
 from store_behaviour import detail, keep, record
 from trotline.agents import AGENTS, get_agent
@@ -44,7 +44,7 @@ needs_client = pytest.mark.skipif(
 
 
 def run(workspace: Workspace, *words: str, **environment: str) -> tuple[int, str]:
-    done = run_trotline(*words, *workspace.options, cwd=workspace.project, environment=environment)
+    done = workspace.run(*words, environment=environment)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -70,9 +70,7 @@ def file_of(workspace: Workspace, name: str) -> Path:
 
 
 def doctor(workspace: Workspace, name: str = FEW, **environment: str) -> tuple[int, dict[str, Any]]:
-    done = run_trotline(
-        "doctor", "--agent", name, "--json", *workspace.options, cwd=workspace.project, environment=environment
-    )
+    done = workspace.run("doctor", "--agent", name, "--json", environment=environment)
     body: dict[str, Any] = json.loads(done.stdout)
     assert body["schema"] == "trotline.doctor/1"
     assert body["ok"] is (done.returncode == 0)

@@ -88,7 +88,7 @@ def test_what_an_action_would_do_is_kept_without_guards_too_and_decides_nothing(
         outcome = session.fire(BeforeShell(command=SENDS))
         session.fire(PreToolUse(tool_name="Write", tool_input={"file_path": "/etc/passwd", "content": "x"}))
     assert (outcome.decision.permission, outcome.effects, outcome.responses) == (Permission.NONE, (), ())
-    found = run_trotline("log", "--effect", "send", "--json", *workspace.options, cwd=workspace.project).stdout
+    found = workspace.run("log", "--effect", "send", "--json").stdout
     assert [one["event"] for one in json.loads(found)["data"]["records"]] == ["beforeShellExecution"]
     (_, sent, written, _) = records(workspace)
     assert sent["detail"]["effects"][1][:3] == ["send", "post", "evil.example"]
@@ -130,12 +130,12 @@ def test_secrets_are_gone_before_anything_is_written(workspace: Workspace) -> No
 def test_both_seats_stand_in_one_trail(workspace: Workspace) -> None:
     with load(workspace, audit_log=True).session():
         pass
-    fired = run_trotline("fire", "stop", "--trail", *workspace.options, cwd=workspace.project)
+    fired = workspace.run("fire", "stop", "--trail")
     assert fired.returncode == 0
-    run_trotline("fire", "stop", *workspace.options, cwd=workspace.project)  # which leaves none
-    counts = run_trotline("log", "--by", "agent", *workspace.options, cwd=workspace.project).stdout
+    workspace.run("fire", "stop")  # which leaves none
+    counts = workspace.run("log", "--by", "agent").stdout
     assert counts.splitlines() == ["       2  engine", "       1  fire"]
-    verified = run_trotline("log", "verify", *workspace.options, cwd=workspace.project).stdout
+    verified = workspace.run("log", "verify").stdout
     assert "6 entries: it holds" in verified
 
 

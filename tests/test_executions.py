@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, build_edit_payload, build_payload, call_in_process, read_stats, run_trotline
+from kit import Workspace, build_edit_payload, build_payload, call_in_process, read_stats
 from store_behaviour import record
 from trotline.audit.export.export_formats import format_records
 from trotline.audit.query.query import Query
@@ -122,7 +122,7 @@ def test_lines_of_a_file_that_cursor_creates_are_counted_once(workspace: Workspa
 
 
 def talks(workspace: Workspace, *words: str) -> list[dict[str, Any]]:
-    done = run_trotline("log", "conversations", "--json", *words, *workspace.options, cwd=workspace.project)
+    done = workspace.run("log", "conversations", "--json", *words)
     return list(json.loads(done.stdout)["data"])
 
 
@@ -286,7 +286,7 @@ def test_a_response_that_comes_with_the_end_of_a_turn_has_a_length(
 def test_an_edit_is_found_as_a_write(workspace: Workspace, name: str) -> None:
     call_in_process(workspace, build_edit_payload(f"{workspace.project}/src/a.py", "a", "b", name), 1)
     options = ("--path", "src/**", "--effect", "write", "--count")
-    assert run_trotline("log", *options, *workspace.options, cwd=workspace.project).stdout == "1\n"
+    assert workspace.run("log", *options).stdout == "1\n"
 
 
 def test_a_guard_that_speaks_has_a_time(workspace: Workspace) -> None:
@@ -300,7 +300,7 @@ def test_a_table_that_is_cut_says_so_and_programs_get_all_of_it(workspace: Works
     for number in range(13):
         call_in_process(workspace, build_edit_payload(f"/srv/{number}.py", "", "x\n"), number)
     assert len(read_stats(workspace)["files"]) == 13
-    shown = run_trotline("log", "stats", *workspace.options, cwd=workspace.project).stdout
+    shown = workspace.run("log", "stats").stdout
     assert "and 3 more" in shown
 
 
@@ -309,7 +309,7 @@ def test_the_row_of_all_calls_is_the_first_and_not_one_of_the_ten_slowest(worksp
     assert get_spool(workspace.roots().state).append(record(1, responses=responses, micros=5)) == ""
     found = [one["who"] for one in read_stats(workspace)["slowest"]]
     assert (found[0], len(found)) == ("every call", 13)
-    shown = run_trotline("log", "stats", *workspace.options, cwd=workspace.project).stdout.split("slowest, in ms\n")[1]
+    shown = workspace.run("log", "stats").stdout.split("slowest, in ms\n")[1]
     rows = [line.split()[-2:] for line in shown.splitlines()[1:]]
     assert rows[0] == ["every", "call"]
     assert rows[11] == ["2", "more"]
@@ -334,8 +334,8 @@ def test_a_server_without_a_name_is_called_by_its_address_or_its_program(workspa
     for number, name in enumerate(("beforeMCPExecution", "afterMCPExecution")):
         call_in_process(workspace, build_payload(name, tool_name="find", tool_input="{}", **told), number)
     assert [(one["server"], one["calls"]) for one in read_stats(workspace)["servers"]] == [(server, 1)]
-    done = run_trotline("log", "mcp", "--json", *workspace.options, cwd=workspace.project)
+    done = workspace.run("log", "mcp", "--json")
     (tool,) = json.loads(done.stdout)["data"]["tools"]
     assert (tool["server"] or "not told", tool["named"], tool["calls"]) == (server, case == "a name", 1)
-    listed = run_trotline("log", "mcp", "--allow-list", *workspace.options, cwd=workspace.project).stdout
+    listed = workspace.run("log", "mcp", "--allow-list").stdout
     assert ("search:find" in listed, "find" in listed) == (case == "a name", case == "a name")

@@ -18,7 +18,7 @@ import pytest
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceResponse
 
 from collector import Collector, CollectorReply, read_attributes, serve_collector
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace
 from secret_samples import SECRET_TEMPLATES, fill_template, list_secret_values
 from store_behaviour import detail, record
 from test_log import call, log
@@ -83,7 +83,7 @@ def test_a_project_cannot_say_where(workspace: Workspace, collector: Collector) 
     done = send(workspace)
     assert "nothing is sent anywhere" in done.stdout
     assert collector.got == []
-    checked = run_trotline("check", *workspace.options, cwd=workspace.project)
+    checked = workspace.run("check")
     assert "a project cannot say this: `export` is not in force" in checked.stdout
 
 
@@ -308,7 +308,7 @@ def test_a_collector_that_is_dead_blocks_nobody_and_is_visible(workspace: Worksp
     status = log(workspace, "export", "--status", "--json")
     (one,) = json.loads(status.stdout)["data"]["destinations"]
     assert (one["waiting"], one["failures"], status.returncode) == (2, 1, 1)
-    said = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    said = workspace.run("doctor").stdout
     assert "it could not be reached" in said
 
 

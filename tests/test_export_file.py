@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kit import MARK, Workspace, run_trotline
+from kit import MARK, Workspace
 from trotline.config.export_file import ExportTable, read_exports
 
 ROOT = Path(__file__).parents[1]
@@ -86,16 +86,16 @@ def test_a_directory_in_its_place_is_a_problem(workspace: Workspace) -> None:
 )
 def test_check_and_doctor_say_it(workspace: Workspace, place: str, code: str) -> None:
     workspace.write(f"{place}/trotline.toml", "[export]\nendpoint = 1\n")
-    checked = run_trotline("check", "--json", *workspace.options, cwd=workspace.project)
+    checked = workspace.run("check", "--json")
     problems = json.loads(checked.stdout)["problems"]
     assert (code, checked.returncode) in [(problem["code"], 1) for problem in problems]
-    shown = run_trotline("check", *workspace.options, cwd=workspace.project).stdout
+    shown = workspace.run("check").stdout
     assert code in shown
-    said = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    said = workspace.run("doctor").stdout
     assert "trotline.toml" in said
 
 
-def test_what_the_document_shows_is_in_force_and_names_every_key(workspace: Workspace) -> None:
+def test_documented_alerts_are_valid_and_every_key_is_documented(workspace: Workspace) -> None:
     page = (ROOT / "docs" / "export.md").read_text("utf-8")
     (shown,) = re.findall(r"^```toml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     workspace.write("home/.config/trotline/trotline.toml", shown)

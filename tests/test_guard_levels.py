@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, run_trotline
+from kit import Workspace
 from trotline.audit.store.spool import Spool
 
 LINE = "cat ~/.npmrc"
@@ -59,7 +59,7 @@ def test_a_guard_that_monitors_is_on_record_and_nowhere_else(workspace: Workspac
     record = last(workspace)
     assert (record["asked"], record["losses"]) == ("none", [])
     assert guards_in(record) == [("credentials", "none", True)]
-    shown = run_trotline("log", "show", "1", *workspace.options, cwd=workspace.project).stdout
+    shown = workspace.run("log", "show", "1").stdout
     assert "only noted, would deny" in shown
     assert REASON in shown
 
