@@ -1,6 +1,7 @@
 """Parse the options of a command line as most programs do."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from trotline.analysis.shell.shell_state import Argument
@@ -35,23 +36,17 @@ def _matches(name: str, flag: str) -> bool:
     return name == flag or (len(flag) > 2 and len(name) > len(flag) and name.startswith(flag))
 
 
-NO_OPTIONS: frozenset[str] = frozenset()
-
-
 def parse_options(
-    words: Iterable[Argument],
-    valued: Iterable[str] = NO_OPTIONS,
-    *,
-    stops: bool = False,
-    long_dash: bool = False,
+    words: Iterable[Argument], valued: str = "", *, stops: bool = False, long_dash: bool = False
 ) -> ParsedOptions:
     """Split words into flags and the rest.
 
-    `stops`: flags end at the first other word, as for a program that runs another. `long_dash`: `-name` is one flag.
+    `valued`: the names of options that take a value, separated by blanks. `stops`: flags end at the first other word,
+    as for a program that runs another. `long_dash`: `-name` is one flag.
     """
     flags: dict[str, list[Argument | None]] = {}
     rest: list[Argument] = []
-    takes = frozenset(valued)
+    takes = _split_names(valued)
     queue = list(words)
     index = 0
     while index < len(queue):
@@ -72,6 +67,11 @@ def parse_options(
         else:
             index += _read_short(word, queue[index : index + 1], takes, flags)
     return ParsedOptions(flags, tuple(rest))
+
+
+@lru_cache(maxsize=1024)
+def _split_names(names: str) -> frozenset[str]:
+    return frozenset(names.split())
 
 
 def _read_long(

@@ -16,7 +16,7 @@ _VALUE_OPTIONS = (
     " since tail clusterrole role serviceaccount group verb resource resource-name overrides restart env labels port"
     " address profile subresource from-literal from-file from-env-file docker-password docker-username docker-server"
     " current-replicas duration target revision to-revision ingress-class max-unavailable min-available"
-).split()
+)
 _CRITICAL_KINDS = frozenset(
     "namespace namespaces ns node nodes no pv persistentvolume persistentvolumes pvc persistentvolumeclaim"
     " persistentvolumeclaims crd crds customresourcedefinition customresourcedefinitions all project projects cluster"
@@ -197,7 +197,7 @@ def _add_objects(call: Invocation, at: Argument, text: str) -> None:
 
 def _handle_kustomize(call: Invocation) -> None:
     """Print the manifests of a directory, which is harmless until they are applied."""
-    words = call.parse_options(["o", "output", "e", "env", "load-restrictor", "helm-command", "reorder"]).rest
+    words = call.parse_options("o output e env load-restrictor helm-command reorder").rest
     if words and words[0].text == "build":
         _print_built(call, words[1:])
 
@@ -235,11 +235,11 @@ _HELM_VERBS = {
     "apply": "change",
     "sync": "change",
 }
-_HELM_VALUE_OPTIONS = "set set-string set-file values version repo e environment kube-context".split()
+_HELM_VALUE_OPTIONS = "set set-string set-file values version repo e environment kube-context"
 
 
 def _handle_helm(call: Invocation) -> None:
-    options = call.parse_options([*_VALUE_OPTIONS, *_HELM_VALUE_OPTIONS])
+    options = call.parse_options(f"{_VALUE_OPTIONS} {_HELM_VALUE_OPTIONS}")
     words = [word.text for word in options.rest]
     if not words or is_dry_run(options):
         return

@@ -43,13 +43,13 @@ _INTERPRETERS = {
     ".rb": "ruby",
     ".php": "php",
 }
-_COMMAND_OPTIONS = {"apt": (), "apt-get": (), "go": ("exec", "toolexec"), "npm": ("script-shell",)}
+_COMMAND_OPTIONS = {"apt": "", "apt-get": "", "go": "exec toolexec", "npm": "script-shell"}
 """Options whose value is a command that the manager runs."""
 
 
 def _handle_manager(call: Invocation) -> None:
     manager = MANAGERS.get(call.name.lower()) or MANAGERS[call.name.lower().rstrip("0123456789.-")]
-    before = call.parse_options(manager.valued.split(), stops=True, long_dash=manager.long_dash)
+    before = call.parse_options(manager.valued, stops=True, long_dash=manager.long_dash)
     call.stdout = Stream()
     _run_command_options(call, manager)
     words = _remove_project(call.name, list(before.rest))
@@ -63,7 +63,7 @@ def _handle_manager(call: Invocation) -> None:
             _interpret(call)
         return
     runs_words = action in {"run", "code", "fetch"}
-    after = parse_options(words[count:], manager.valued.split(), stops=runs_words, long_dash=manager.long_dash)
+    after = parse_options(words[count:], manager.valued, stops=runs_words, long_dash=manager.long_dash)
     options = ParsedOptions({**before.flags, **after.flags}, after.rest)
     if options.has("help", "version") and not (runs_words or options.values("version")):
         return
@@ -92,9 +92,7 @@ def _is_dry_run(manager: PackageManager, options: ParsedOptions) -> bool:
 def _run_command_options(call: Invocation, manager: PackageManager) -> None:
     if call.name not in _COMMAND_OPTIONS:
         return
-    options = call.parse_options(manager.valued.split(), long_dash=manager.long_dash)
-    for text in options.values(*_COMMAND_OPTIONS[call.name]):
-        call.analyze_script(text)
+    options = call.parse_options(manager.valued, scripts=_COMMAND_OPTIONS[call.name], long_dash=manager.long_dash)
     for option in options.values("o", "option") if manager.kind == "deb" else ():
         key, _, value = option.text.partition("=")
         if "invoke" in key.lower() and value:
@@ -173,7 +171,7 @@ def _run_go(command: ManagerCommand, words: list[Argument]) -> None:
         if "@" in word.text:
             add_package(call, "golang", word, parse_request("golang", word.text))
         else:
-            call.add_effect("execute", "run", word, path=call.resolve(word), source="file")
+            call.add_run(word)
 
 
 def _run(command: ManagerCommand) -> None:
@@ -211,10 +209,8 @@ def _run_project_script(command: ManagerCommand) -> None:
         return
     name = words[0].text if command.verb in {"run", "run-script", "rum", "task"} and words else command.verb
     at = call.program._replace(text=_SCRIPT_MANIFESTS.get(command.manager.kind, "."))
-    path = call.resolve(at)
-    is_written = path in call.state.written_texts
-    call.add_effect("execute", "run", at, path=path, source="written" if is_written else "file", target=name)
-    text = call.state.written_texts.get(path)
+    call.add_run(at, target=name)
+    text = call.state.written_texts.get(call.resolve(at))
     for script in _list_scripts(text, name) if text and command.manager.kind == "npm" else ():
         call.stdout = call.analyze_script(at._replace(text=script), Stream())
 
@@ -290,7 +286,7 @@ _ACTIONS: dict[str, Callable[[ManagerCommand], None]] = {
 
 def _handle_letter_manager(call: Invocation) -> None:
     manager = LETTER_MANAGERS[call.name]
-    options = call.parse_options(manager.valued.split())
+    options = call.parse_options(manager.valued)
     call.stdout = Stream()
     if options.has("q", "query", "print", "test", "dry-run", "no-act", "help", "version"):
         return

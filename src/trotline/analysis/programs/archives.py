@@ -6,10 +6,10 @@ from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import EMPTY_STREAM, Stream, join_streams
 
 _TAR_VALUED = (
-    "f C T X I b g V L N H K F file directory files-from exclude exclude-from use-compress-program"
-    " checkpoint-action to-command transform xform strip-components owner group mode mtime"
-    " info-script new-volume-script rsh-command rmt-command one-top-level starting-file suffix newer"
-).split()
+    "f C T X b g V L N H K file directory files-from exclude exclude-from checkpoint-action transform xform"
+    " strip-components owner group mode mtime one-top-level starting-file suffix newer"
+)
+_TAR_SCRIPTS = "to-command info-script new-volume-script F rsh-command rmt-command I use-compress-program"
 
 
 def _handle_tar(call: Invocation) -> None:
@@ -17,8 +17,10 @@ def _handle_tar(call: Invocation) -> None:
     default = call.state.get_value("TAR_OPTIONS")
     if default is not None and default.texts[0]:
         call.args = [*(call.program._replace(text=part) for part in default.texts[0].split()), *call.args]
-    options = call.parse_options(_TAR_VALUED)
-    _analyze_tar_commands(call, options)
+    options = call.parse_options(_TAR_VALUED, scripts=_TAR_SCRIPTS)
+    for arg in options.values("checkpoint-action"):
+        if arg.text.startswith("exec="):
+            call.analyze_script(arg._replace(text=arg.text[5:]))
     state = call.state
     for arg in options.values("C", "directory"):
         state = state.copy()
@@ -55,16 +57,6 @@ def _expand_old_options(call: Invocation) -> None:
                     for letter, value in zip(letters, values, strict=False)
                 ]
                 call.args = [first._replace(text="-" + plain), *pairs, *call.args[1 + len(letters) :]]
-
-
-def _analyze_tar_commands(call: Invocation, options: ParsedOptions) -> None:
-    for arg in options.values("checkpoint-action"):
-        if arg.text.startswith("exec="):
-            call.analyze_script(arg._replace(text=arg.text[5:]))
-    for arg in options.values("to-command", "info-script", "new-volume-script", "F", "rsh-command", "rmt-command"):
-        call.analyze_script(arg)
-    for arg in options.values("I", "use-compress-program"):
-        call.analyze_script(arg)
 
 
 def _pack(call: Invocation, options: ParsedOptions, archives: list[Argument], cwd: str) -> None:
@@ -119,7 +111,7 @@ def _read_archive(call: Invocation, archives: list[Argument]) -> Stream:
 
 
 def _handle_zip(call: Invocation) -> None:
-    options = call.parse_options("b n t P Z TT unzip-command temp-path i x".split())
+    options = call.parse_options("b n t P Z TT unzip-command temp-path i x")
     words = list(call.args)
     for index, word in enumerate(words[:-1]):
         if word.text in {"-TT", "--unzip-command"}:
@@ -144,7 +136,7 @@ def _handle_zip(call: Invocation) -> None:
 
 
 def _handle_unzip(call: Invocation) -> None:
-    options = call.parse_options("d P x".split())
+    options = call.parse_options("d P x")
     for arg in options.rest[:1]:
         call.add_read(arg, verb="look")
     if options.has("l", "t", "v", "z", "Z"):
@@ -181,9 +173,7 @@ def _handle_7z(call: Invocation) -> None:
 
 
 def _handle_cpio(call: Invocation) -> None:
-    options = call.parse_options("F I O D E H file rsh-command directory format".split())
-    for arg in options.values("rsh-command"):
-        call.analyze_script(arg)
+    options = call.parse_options("F I O D E H file directory format", scripts="rsh-command")
     names = [call.program._replace(text=line) for line in (call.stdin.text or "").split()]
     if options.has("o", "create", "p", "pass-through"):
         for arg in names:
@@ -196,7 +186,7 @@ def _handle_cpio(call: Invocation) -> None:
 
 
 def _handle_mksquashfs(call: Invocation) -> None:
-    options = call.parse_options("d dest comp b".split(), long_dash=True)
+    options = call.parse_options("d dest comp b", long_dash=True)
     for arg in options.rest[:-1]:
         call.add_read(arg, verb="pack", recursive=True)
     for arg in options.rest[-1:]:

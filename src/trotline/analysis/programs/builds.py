@@ -28,7 +28,7 @@ _PUBLISH_GOALS = frozenset(
 
 def _handle_make(call: Invocation) -> None:
     options = call.parse_options(
-        "f C I j l o W E file makefile directory jobs eval old-file justfile d working-directory t".split()
+        "f C I j l o W E file makefile directory jobs eval old-file justfile d working-directory t"
     )
     state = call.state
     for directory in options.values("C", "directory", "working-directory"):
@@ -56,11 +56,8 @@ def _analyze_build_file(call: Invocation, options: ParsedOptions) -> None:
                 call.add_effect("execute", "pipe", name, source=stream.origin, why=why)
             _analyze_recipes(call, name, stream.text)
             continue
-        path = call.resolve(name)
-        known = path in call.state.written_texts
-        call.add_effect("execute", "run", name, path=path, source="written" if known else "file", target=targets)
-        if known:
-            _analyze_recipes(call, name, call.state.written_texts[path])
+        if call.add_run(name, target=targets):
+            _analyze_recipes(call, name, call.state.written_texts[call.resolve(name)])
 
 
 _CMAKE_COMMANDS = {
@@ -126,12 +123,12 @@ def _handle_maven(call: Invocation) -> None:
     defined = {word.text[2:].partition("=")[0]: word for word in call.args if word.text.startswith("-D")}
     others = [word for word in call.args if not word.text.startswith("-D")]
     valued = "f file s settings P activate-profiles pl projects T threads b I init-script p project-dir x exclude-task"
-    options = parse_options(others, valued.split())
+    options = parse_options(others, valued)
     call.stdout = Stream()
     if options.has("dry-run", "m", "help", "version", "v"):
         return
     if "/" in call.program.text:
-        call.add_effect("execute", "run", call.program, path=call.resolve(call.program), source="file")
+        call.add_run(call.program)
     _add_artifact(call, defined)
     if "exec.executable" in defined:
         parts = [defined[name].text.partition("=")[2] for name in ("exec.executable", "exec.args") if name in defined]
@@ -236,7 +233,7 @@ REWRITERS = {
 
 def _handle_rewriter(call: Invocation) -> None:
     row = REWRITERS[call.name]
-    valued = f"{row.valued} {row.pairs} {row.output}".split()
+    valued = f"{row.valued} {row.pairs} {row.output}"
     options = parse_options(_drop_second_values(call.args, row), valued, long_dash=row.long_dash)
     if options.has(*row.shows.split()) or (row.only and not options.has(*row.only.split())):
         return

@@ -98,7 +98,7 @@ def _handle_command(call: Invocation) -> None:
 
 
 def _handle_exec(call: Invocation) -> None:
-    options = call.parse_options({"a"}, stops=True)
+    options = call.parse_options("a", stops=True)
     call.stdout = call.analyze_command(options.rest) if options.rest else EMPTY_STREAM
 
 
@@ -193,7 +193,7 @@ def _handle_yes(call: Invocation) -> None:
 
 
 def _handle_read(call: Invocation) -> None:
-    options = call.parse_options({"p", "d", "n", "t", "u", "a", "N", "i"})
+    options = call.parse_options("p d n t u a N i")
     _, source = call.state.descriptors.get(options.value("u"), ("", call.stdin))
     lines = source.text.splitlines() if source.text is not None else None
     lines = list(source.listed_paths) if lines is None and source.listed_paths else lines
@@ -207,7 +207,7 @@ def _handle_read(call: Invocation) -> None:
 
 def _handle_mapfile(call: Invocation) -> None:
     """`mapfile -C` calls a program for each line."""
-    options = call.parse_options("d n O s u C c".split())
+    options = call.parse_options("d n O s u C c")
     lines = (call.stdin.text or "").splitlines()
     for arg in options.values("C"):
         for line in lines[:MAX_LINES] or [UNKNOWN_CHAR]:
@@ -221,7 +221,7 @@ def _handle_mapfile(call: Invocation) -> None:
 
 def _handle_bind(call: Invocation) -> None:
     """`complete -C` and `bind -x` set a command that runs when a key is pressed."""
-    options = call.parse_options("A C F G P S W X o f m q r u x".split())
+    options = call.parse_options("A C F G P S W X o f m q r u x")
     for arg in options.values("C", "x"):
         text = arg.text.partition(":")[2] if call.name == "bind" else arg.text
         call.analyze_script(arg._replace(text=text.strip().strip("\"'")), Stream())
@@ -230,7 +230,7 @@ def _handle_bind(call: Invocation) -> None:
 
 def _handle_enable(call: Invocation) -> None:
     """`enable -f` loads a library into this shell."""
-    for arg in call.parse_options(("f",)).values("f"):
+    for arg in call.parse_options("f").values("f"):
         call.add_effect("execute", "load", arg, path=call.resolve(arg), source="file")
     call.stdout = EMPTY_STREAM
 
@@ -289,7 +289,7 @@ def _handle_test(call: Invocation) -> None:
 
 def _handle_hash(call: Invocation) -> None:
     """`hash -p FILE NAME` makes a name run a file."""
-    options = call.parse_options(("p",))
+    options = call.parse_options("p")
     for file in options.values("p"):
         for name in options.rest:
             call.state.aliases[name.text] = file.text

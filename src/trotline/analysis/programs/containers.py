@@ -79,12 +79,12 @@ def _map_effect(effect: Effect, mounts: Sequence[Mount], lasting: str) -> Effect
 
 # Commands
 
-_GLOBAL_VALUED = "H host l log-level c context config tlscacert tlscert tlskey n namespace address a".split()
+_GLOBAL_VALUED = "H host l log-level c context config tlscacert tlscert tlskey n namespace address a"
 _NOUNS = frozenset(
     "builder buildx checkpoint compose config container context image machine manifest network node plugin pod secret"
     " service stack swarm system trust volume".split()
 )
-_COMPOSE_VALUED = "f file p project-name profile env-file project-directory parallel ansi progress".split()
+_COMPOSE_VALUED = "f file p project-name profile env-file project-directory parallel ansi progress"
 _FLAGS_WITHOUT_VALUE = frozenset(
     "detach interactive tty rm privileged init read-only publish-all no-healthcheck oom-kill-disable sig-proxy quiet"
     " disable-content-trust help replace no-hosts rmi tls service-ports no-deps build remove-orphans quiet-pull T"
@@ -150,8 +150,8 @@ def _analyze_verb(call: Invocation, noun: str, words: Sequence[Argument]) -> Non
     if name in _VERB_HANDLERS:
         _VERB_HANDLERS[name](call, rest)
         return
-    valued = "t time signal filter until u username p password".split()
-    options = parse_options(rest, [*valued, "s"] if verb in {"stop", "stopp", "kill", "pause"} else valued)
+    signal = "s" if verb in {"stop", "stopp", "kill", "pause"} else ""
+    options = parse_options(rest, f"t time signal filter until u username p password {signal}")
     effect = next((effect for effect, phrases in _COMMANDS.items() if matches(phrases, head, options)), "")
     if not effect or any(word.text == "--dry-run" for word in rest):
         return
@@ -176,7 +176,7 @@ def _parse_run_options(words: Sequence[Argument]) -> ParsedOptions:
     valued = {
         word.text[2:] for word in words if word.text.startswith("--") and "=" not in word.text
     } - _FLAGS_WITHOUT_VALUE
-    return parse_options(words, valued | _SHORT_VALUED, stops=True)
+    return parse_options(words, " ".join(valued | _SHORT_VALUED), stops=True)
 
 
 def _analyze_run(call: Invocation, words: list[Argument]) -> None:
@@ -282,7 +282,7 @@ def _build_mount_options(value: Any) -> Iterator[str]:
 
 
 def _analyze_exec(call: Invocation, words: list[Argument]) -> None:
-    options = parse_options(words, "e env env-file u user w workdir detach-keys index".split(), stops=True)
+    options = parse_options(words, "e env env-file u user w workdir detach-keys index", stops=True)
     if options.has("privileged"):
         call.add_effect("container", "privileged", target="--privileged", writes=True, host=call.name)
     if options.rest:
@@ -296,7 +296,7 @@ def _analyze_exec(call: Invocation, words: list[Argument]) -> None:
 
 def _analyze_scale(call: Invocation, words: list[Argument]) -> None:
     """`service scale web=0` and `service update --replicas 0 web` stop a service."""
-    options = parse_options(words, ("replicas",))
+    options = parse_options(words, "replicas")
     if options.value("replicas") == "0" or any(word.text.endswith("=0") for word in options.rest):
         target = " ".join(word.text for word in options.rest)
         call.add_effect("container", "scale to nothing", target=target, writes=True, host=call.name)
@@ -321,9 +321,7 @@ _SECRET_NAME = lazy_regex(r"(?i)(?:secret|token|passw|api_?key|private_?key|cred
 
 
 def _analyze_build(call: Invocation, words: list[Argument]) -> None:
-    valued = (
-        "t tag f file build-arg secret ssh target platform o output cache-from cache-to network label progress".split()
-    )
+    valued = "t tag f file build-arg secret ssh target platform o output cache-from cache-to network label progress"
     options = parse_options(words, valued)
     for secret in options.values("secret"):
         fields = dict(part.partition("=")[::2] for part in secret.text.split(","))
@@ -351,7 +349,7 @@ def _analyze_copy(call: Invocation, words: list[Argument]) -> None:
 
 
 def _analyze_save(call: Invocation, words: list[Argument]) -> None:
-    for file in parse_options(words, ("o", "output")).values("o", "output"):
+    for file in parse_options(words, "o output").values("o", "output"):
         call.add_write(file)
     call.stdout = Stream()
 
@@ -415,7 +413,7 @@ def _analyze_system_container(call: Invocation) -> None:
 def _handle_machine(call: Invocation) -> None:
     verb, *rest = parse_options(call.args, stops=True).rest or (call.program,)
     if call.name == "vagrant" and verb.text == "ssh":
-        for command in call.parse_options("c command".split()).values("c", "command"):
+        for command in call.parse_options("c command").values("c", "command"):
             call.analyze_script(command)
     elif call.name in {"incus", "lxc"} and verb.text == "exec":
         _analyze_system_container(call)

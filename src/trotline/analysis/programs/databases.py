@@ -35,9 +35,8 @@ class SqlClient(NamedTuple):
 
 
 _POSTGRES_VALUED = "U username p port v set variable F field-separator P pset R record-separator T table-attr"
-_MYSQL_VALUED = (
-    "u user P port p password S socket default-character-set ssl-ca ssl-mode protocol login-path defaults-file"
-)
+_MYSQL_VALUED = "u user P port S socket default-character-set ssl-ca ssl-mode protocol login-path defaults-file"
+"""Without `-p` and `--password`, whose value is attached."""
 
 _CLIENT_ROWS = {
     "psql": SqlClient(
@@ -77,8 +76,8 @@ CLIENTS = expand_names(_CLIENT_ROWS)
 
 def _handle_client(call: Invocation) -> None:
     row = CLIENTS[call.name]
-    valued = f"{row.text} {row.file} {row.host} {row.database} {row.valued} {row.output}".split()
-    options = call.parse_options(_exclude_password(call, valued), long_dash=row.long_dash)
+    valued = f"{row.text} {row.file} {row.host} {row.database} {row.valued}"
+    options = call.parse_options(valued, writes=row.output, long_dash=row.long_dash)
     words = options.rest
     if row.verbs:
         if not words or words[0].text not in row.verbs.split():
@@ -89,8 +88,6 @@ def _handle_client(call: Invocation) -> None:
         call.add_read(words[0], verb="database")
     texts = options.values(*row.text.split())
     texts += list(words[row.words :]) if row.rest else []
-    for file in options.values(*row.output.split()):
-        call.add_write(file)
     files = options.values(*row.file.split())
     for file in files:
         _analyze_file(call, file, row.dialect, address)
@@ -100,13 +97,6 @@ def _handle_client(call: Invocation) -> None:
         _analyze_input(call, row.dialect, address)
     if call.stdout is None:
         call.stdout = Stream()
-
-
-def _exclude_password(call: Invocation, valued: list[str]) -> list[str]:
-    """Return the options without `-p` of MySQL, whose password follows without a blank."""
-    if CLIENTS[call.name].dialect == "mysql":
-        return [name for name in valued if name not in {"p", "password"}]
-    return valued
 
 
 class DatabaseAddress(NamedTuple):
@@ -272,9 +262,7 @@ _SQL_SUBCOMMANDS = {
 
 def _handle_sql_subcommand(call: Invocation) -> None:
     row = _SQL_SUBCOMMANDS[call.name]
-    options = call.parse_options(
-        f"{row.text} {row.file} a app project_id location format max_rows env e config".split()
-    )
+    options = call.parse_options(f"{row.text} {row.file} a app project_id location format max_rows env e config")
     words = options.rest
     if tuple(word.text for word in words[: len(row.words)]) != row.words or is_dry_run(options, "dry_run"):
         analyze_service(call, SERVICES.get(call.name, _PLAIN_SERVICE))
@@ -297,7 +285,7 @@ _PLAIN_SERVICE = ServiceRow(kind="data")
 
 def _handle_dropdb(call: Invocation) -> None:
     object_type = "user" if call.name == "dropuser" else "database"
-    options = call.parse_options("h host p port U username maintenance-db".split())
+    options = call.parse_options("h host p port U username maintenance-db")
     verb = "privilege" if object_type == "user" else "ddl-drop"
     for word in options.rest:
         _add_database_effect(call, word, verb, object_type, options.value("h", "host"))
@@ -312,9 +300,7 @@ _ADMIN_VERBS = {"flush-privileges": "privilege", "kill": "stop", "password": "pr
 
 
 def _handle_mysqladmin(call: Invocation) -> None:
-    options = call.parse_options(
-        [name for name in _MYSQL_VALUED.split() if name not in {"p", "password"}] + ["h", "host"]
-    )
+    options = call.parse_options(f"{_MYSQL_VALUED} h host")
     words, host = options.rest, options.value("h", "host")
     for index, word in enumerate(words[:-1]):
         if word.text in {"drop", "create"}:
@@ -326,19 +312,16 @@ def _handle_mysqladmin(call: Invocation) -> None:
 
 def _handle_dump(call: Invocation) -> None:
     """A dump reads the whole database and prints it, or writes it to a file."""
-    options = call.parse_options(
-        "h host p port U username d dbname f file o out u user P r result-file db uri t n T b".split()
-    )
+    valued = "h host p port U username d dbname u user P db uri t n T b"
+    options = call.parse_options(valued, writes="f file r result-file o out")
     hosts = options.values("h", "host")
     target = options.rest[0].text if options.rest else ""
     call.add_effect("sql", "export", target=target, host=hosts[0].text if hosts else "")
-    for file in options.values("f", "file", "r", "result-file", "o", "out"):
-        call.add_write(file)
     call.stdout = Stream(None, frozenset({"database"}))
 
 
 def _handle_restore(call: Invocation) -> None:
-    options = call.parse_options("h host p port U username d dbname db uri u user nsInclude drop-".split())
+    options = call.parse_options("h host p port U username d dbname db uri u user nsInclude drop-")
     drops = options.has("clean", "drop") or "c" in options.flags
     name = options.value("d", "dbname", "db")
     fields = {"target": name, "package": name, "host": options.value("h", "host"), "source": "database"}
@@ -349,7 +332,7 @@ def _handle_restore(call: Invocation) -> None:
 
 def _handle_pg_resetwal(call: Invocation) -> None:
     """Without the write-ahead log, changes that are not yet in the tables are lost."""
-    options = call.parse_options("D pgdata c e l m o O u x wal-segsize".split())
+    options = call.parse_options("D pgdata c e l m o O u x wal-segsize")
     if not options.has("n", "dry-run", "V", "version", "help"):
         directory = options.value("D", "pgdata") or " ".join(word.text for word in options.rest[:1])
         target = f"the write-ahead log of {directory}".strip()

@@ -10,7 +10,7 @@ from trotline.analysis.shell.streams import Stream, join_streams
 
 
 def _handle_base64(call: Invocation) -> None:
-    options = call.parse_options({"w", "wrap", "b", "i", "input"} if call.name == "base64" else {"w"})
+    options = call.parse_options("w wrap b i input" if call.name == "base64" else "w")
     stream = _read_input(call, options.rest or tuple(options.values("i", "input")))
     if not options.has("d", "D", "decode"):
         call.stdout = stream.drop_text()
@@ -42,7 +42,7 @@ def _read_input(call: Invocation, files: tuple[Argument, ...]) -> Stream:
 
 
 def _handle_xxd(call: Invocation) -> None:
-    options = call.parse_options("c g l s o".split())
+    options = call.parse_options("c g l s o")
     stream = _read_input(call, options.rest[:1])
     if not options.has("r"):
         call.stdout = stream.drop_text()
@@ -64,10 +64,8 @@ def _handle_openssl(call: Invocation) -> None:
     words = call.args
     if not words:
         return
-    options = call.parse_options("in out pass k K iv kfile passin passout".split(), long_dash=True)
+    options = call.parse_options("in pass k K iv kfile passin passout", writes="out", long_dash=True)
     stream = _read_input(call, tuple(options.values("in")))
-    for file in options.values("out"):
-        call.add_write(file)
     if words[0].text == "s_client":
         call.add_send(options.value("connect"), verb="connect", source=",".join(call.stdin.paths))
     connects = {"network"} if words[0].text == "s_client" else set()
@@ -81,7 +79,7 @@ _UNPACKERS = ("gun", "z", "bun", "bz", "xzc", "unxz", "unz", "lz")
 
 def _handle_gzip(call: Invocation) -> None:
     """`gzip`, `zcat`, `xz`: the output is unknown, but its origin is not."""
-    options = call.parse_options("S suffix".split())
+    options = call.parse_options("S suffix")
     stream = _read_input(call, options.rest)
     unpacks = call.name.startswith(_UNPACKERS) or options.has("d", "decompress")
     call.stdout = Stream(None, stream.origins | ({"decoded"} if unpacks else set()), stream.paths)

@@ -17,7 +17,7 @@ _LUA_CALL = lazy_regex(r"""os\.execute\s*\(\s*(["'])(.*?)\1""")
 
 def _handle_vim(call: Invocation) -> None:
     words = [word._replace(text="-e") if word.text in {"-es", "-Es"} else word for word in call.args]
-    options = parse_options(words, "c cmd u U S s w W T i".split())
+    options = parse_options(words, "c cmd u U S s w W T i")
     commands = [word._replace(text=word.text[1:]) for word in options.rest if word.text.startswith("+")]
     commands += options.values("c", "cmd")
     files = [word for word in options.rest if not word.text.startswith("+")]
@@ -28,7 +28,7 @@ def _handle_vim(call: Invocation) -> None:
     for arg in commands:
         _analyze_editor_command(call, arg)
     for arg in options.values("S"):
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
+        call.add_run(arg)
     for arg in commands:
         if match := _WRITE_COMMAND.match(arg.text):
             call.add_write(arg._replace(text=call.state.expand_tilde(match[1])), verb="edit")
@@ -59,25 +59,17 @@ _ELISP_DELETE = lazy_regex(r'\(delete-(file|directory)\s+"((?:[^"\\]|\\.)*)"')
 
 
 def _handle_emacs(call: Invocation) -> None:
-    options = call.parse_options("eval execute l load f funcall u script".split())
+    options = call.parse_options("eval execute f funcall u", runs="l load script")
     for arg in options.values("eval", "execute"):
         for match in _ELISP_SHELL.finditer(arg.text):
             call.analyze_script(arg._replace(text=match[1].replace('\\"', '"')))
         for match in _ELISP_DELETE.finditer(arg.text):
             name = arg._replace(text=call.state.expand_tilde(match[2]) if match[2].startswith("~") else match[2])
             call.add_delete(name, recursive=match[1] == "directory")
-    for arg in options.values("l", "load", "script"):
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
-
-
-def _handle_man(call: Invocation) -> None:
-    options = call.parse_options("P H pager html C M m S s e L p".split())
-    for arg in options.values("P", "pager", "H", "html"):
-        call.analyze_script(arg)
 
 
 def _handle_expect(call: Invocation) -> None:
-    options = call.parse_options("c f d".split(), stops=True)
+    options = call.parse_options("c f d", stops=True)
     texts = options.values("c") or ([call.program._replace(text=call.stdin.text)] if call.stdin.text else [])
     for arg in texts:
         for line in re.split(r"[;\n]", arg.text):
@@ -85,7 +77,7 @@ def _handle_expect(call: Invocation) -> None:
             if len(words) > 1 and words[0] in {"spawn", "exec", "system"}:
                 call.analyze_script(arg._replace(text=words[1]))
     for arg in options.rest[:1]:
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
+        call.add_run(arg)
 
 
 _TMUX_RUN_VERBS = frozenset(
@@ -95,7 +87,7 @@ _TMUX_RUN_VERBS = frozenset(
 
 
 def _handle_tmux(call: Invocation) -> None:
-    options = parse_options(call.args, "c f L S T".split(), stops=True)
+    options = parse_options(call.args, "c f L S T", stops=True)
     rest = list(options.rest)
     while rest:
         end = next((index for index, word in enumerate(rest) if word.text == ";"), len(rest))
@@ -108,12 +100,12 @@ def _analyze_tmux_command(call: Invocation, words: list[Argument]) -> None:
         return
     verb = words[0].text
     if verb in {"send", "send-keys"}:
-        keys = parse_options(words[1:], "t N".split()).rest
+        keys = parse_options(words[1:], "t N").rest
         text = " ".join(word.text for word in keys if word.text not in {"Enter", "C-m", "Space", "KPEnter"})
         if text:
             call.analyze_script(keys[0]._replace(text=text, end=keys[-1].end), Stream())
     elif verb in _TMUX_RUN_VERBS:
-        inner = parse_options(words[1:], "t s n c x y e F l p S w h".split(), stops=True).rest
+        inner = parse_options(words[1:], "t s n c x y e F l p S w h", stops=True).rest
         _analyze_text_or_words(call, inner)
     elif verb in {"kill-server", "kill-session"}:
         call.add_effect("process", "kill by name", words[0], target=f"tmux {verb}", source="TERM", writes=True)
@@ -128,7 +120,7 @@ def _analyze_text_or_words(call: Invocation, inner: tuple[Argument, ...]) -> Non
 
 
 def _handle_screen(call: Invocation) -> None:
-    options = call.parse_options("S c e h p s t T X".split(), stops=True)
+    options = call.parse_options("S c e h p s t T X", stops=True)
     sends = options.values("X")
     if sends and sends[0].text == "stuff" and options.rest:
         call.analyze_script(options.rest[0]._replace(text=options.rest[0].text.replace("\\n", "\n").rstrip()), Stream())
@@ -141,17 +133,14 @@ _GDB_CALL = lazy_regex(r"""(?:system|popen|execl\w*)\s*\(\s*(?:\(\w+\s*\*?\)\s*)
 
 
 def _handle_gdb(call: Invocation) -> None:
-    options = call.parse_options(
-        "ex eval-command iex x command p pid c core o one-line O S source k attach-pid e".split(), long_dash=True
-    )
+    valued = "ex eval-command iex p pid c core o one-line O k attach-pid e"
+    options = call.parse_options(valued, runs="x command S source", long_dash=True)
     for arg in options.values("ex", "eval-command", "iex", "o", "one-line", "O", "k"):
         match = _GDB_SHELL.match(arg.text)
         if match and match[1]:
             call.analyze_script(arg._replace(text=match[1]))
         for quoted in _GDB_CALL.finditer(arg.text):
             call.analyze_script(arg._replace(text=quoted[1].replace('\\"', '"')))
-    for arg in options.values("x", "command", "S", "source"):
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
     process = options.value("p", "pid", "attach-pid") or next(
         (w.text for w in options.rest[1:2] if w.text.isdigit()), ""
     )
@@ -167,13 +156,13 @@ _M4_SHELL = lazy_regex(r"\b(?:esyscmd|syscmd)\(\s*[`']?([^)'`]*)")
 def _handle_m4(call: Invocation) -> None:
     for match in _M4_SHELL.finditer(call.stdin.text or ""):
         call.analyze_script(call.program._replace(text=match[1]))
-    for arg in call.parse_options("D I U".split()).rest[:1]:
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
+    for arg in call.parse_options("D I U").rest[:1]:
+        call.add_run(arg)
 
 
 def _handle_vscode(call: Invocation) -> None:
     """Extensions are code that the editor runs as the user, from its registry or from a file."""
-    options = call.parse_options("install-extension extensions-dir user-data-dir profile g goto".split())
+    options = call.parse_options("install-extension extensions-dir user-data-dir profile g goto")
     for arg in options.values("install-extension"):
         if arg.text.lower().endswith(".vsix"):
             fields = {"package": arg.text, "path": call.resolve(arg), "source": "path"}
@@ -188,7 +177,7 @@ def _handle_vscode(call: Invocation) -> None:
 
 def _handle_xdotool(call: Invocation) -> None:
     """Keys go to the front window, which may be a terminal."""
-    words = call.parse_options("delay window file d s M m P p k key-delay key-hold".split()).rest
+    words = call.parse_options("delay window file d s M m P p k key-delay key-hold").rest
     verb = next((index + 1 for index, word in enumerate(words) if word.text == "type"), len(words))
     typed = words if call.name == "wtype" and verb == len(words) else words[verb:]
     if typed:
@@ -197,7 +186,7 @@ def _handle_xdotool(call: Invocation) -> None:
 
 def _handle_clipboard(call: Invocation) -> None:
     """Reading the clipboard is an effect; filling it is none."""
-    options = call.parse_options("selection sel display d".split(), long_dash=True)
+    options = call.parse_options("selection sel display d", long_dash=True)
     if call.name in {"pbpaste", "wl-paste"} or options.flags.keys() & {"o", "out", "output", "b-o", "ob", "bo"}:
         call.add_effect("read", "clipboard", target="clipboard")
         call.stdout = Stream(None, frozenset({"clipboard"}))
@@ -221,7 +210,6 @@ PROGRAMS: dict[str, Handler] = {
     **dict.fromkeys("screencapture scrot gnome-screenshot grim spectacle maim".split(), _handle_screenshot),
     "expect": _handle_expect,
     "m4": _handle_m4,
-    "man": _handle_man,
     "screen": _handle_screen,
     "tmux": _handle_tmux,
 }

@@ -13,7 +13,7 @@ from trotline.formats.lazy_regex import lazy_regex
 
 
 def _handle_rm(call: Invocation) -> None:
-    options = call.parse_options(("interactive",))
+    options = call.parse_options("interactive")
     recursive = options.has("r", "R", "recursive")
     for word in options.rest:
         call.add_delete(word, recursive=recursive, verb="rm" if call.name != "srm" else "srm")
@@ -33,14 +33,22 @@ def _handle_rmdir(call: Invocation) -> None:
 
 
 def _handle_unlink(call: Invocation) -> None:
-    for word in call.parse_options("n iterations s size random-source".split()).rest:
+    for word in call.parse_options("n iterations s size random-source").rest:
         call.add_delete(word, verb=call.name)
+    call.stdout = Stream("")
+
+
+def _handle_rimraf(call: Invocation) -> None:
+    """The packages `rimraf` and `del-cli` of npm."""
+    options = call.parse_options("i impl tmp max-retries retry-delay backoff max-backoff")
+    for word in options.rest if not options.has("dry-run") else ():
+        call.add_delete(word, recursive=True, verb=call.name)
     call.stdout = Stream("")
 
 
 def _handle_wipe(call: Invocation) -> None:
     """The files are overwritten before they are deleted."""
-    options = call.parse_options("b l o P Q R S T X q p".split())
+    options = call.parse_options("b l o P Q R S T X q p")
     for word in options.rest:
         call.add_delete(word, recursive=options.has("r", "s"), verb="wipe")
 
@@ -56,7 +64,7 @@ def _handle_rd(call: Invocation) -> None:
 
 
 def _handle_cp(call: Invocation) -> None:
-    options = call.parse_options("t S target-directory suffix".split())
+    options = call.parse_options("t S target-directory suffix")
     sources, targets = _split_sources(options)
     for source in sources:
         call.add_read(source, verb="copy", recursive=options.has("r", "R", "a", "recursive", "archive"))
@@ -92,7 +100,7 @@ def _split_sources(options: ParsedOptions) -> tuple[tuple[Argument, ...], tuple[
 
 
 def _handle_mv(call: Invocation) -> None:
-    options = call.parse_options("t S target-directory suffix".split())
+    options = call.parse_options("t S target-directory suffix")
     sources, targets = _split_sources(options)
     for source in sources:
         path, target_path = call.resolve(source), call.resolve(targets[0]) if targets else ""
@@ -105,7 +113,7 @@ def _handle_mv(call: Invocation) -> None:
 
 def _handle_trash(call: Invocation) -> None:
     """Trash can be restored, like moved files."""
-    for file in call.parse_options("trash-dir".split()).rest:
+    for file in call.parse_options("trash-dir").rest:
         call.add_effect("delete", "move", file, path=call.resolve(file), recursive=True, writes=True)
 
 
@@ -119,7 +127,7 @@ def _handle_gio(call: Invocation) -> None:
 
 
 def _handle_ln(call: Invocation) -> None:
-    options = call.parse_options("t S target-directory suffix".split())
+    options = call.parse_options("t S target-directory suffix")
     sources, targets = _split_sources(options)
     for target in targets:
         call.add_write(target, verb="link", source=",".join(call.resolve(source) for source in sources))
@@ -139,7 +147,7 @@ def _handle_tee(call: Invocation) -> None:
 
 def _handle_touch(call: Invocation) -> None:
     """`touch`, `mkdir`, `mkfifo`, `truncate` create or change every file."""
-    options = call.parse_options("d r t s m size mode date reference".split())
+    options = call.parse_options("d r t s m size mode date reference")
     if call.name.lower() == "truncate" and options.rest and options.rest[0].text.lower() == "table":
         call.analyze_command([call.program._replace(text="drop"), *call.args])  # `TRUNCATE TABLE x` is SQL
         return
@@ -150,7 +158,7 @@ def _handle_touch(call: Invocation) -> None:
 
 
 def _handle_install(call: Invocation) -> None:
-    options = call.parse_options("m o g t S mode owner group target-directory".split())
+    options = call.parse_options("m o g t S mode owner group target-directory")
     sources, targets = _split_sources(options)
     if options.has("d", "directory"):
         sources, targets = options.rest[:0], options.rest
@@ -175,7 +183,7 @@ def _handle_dd(call: Invocation) -> None:
 
 
 def _handle_sed(call: Invocation) -> None:
-    options = call.parse_options("e f l expression file".split())
+    options = call.parse_options("e f l expression file")
     scripts = options.values("e", "expression")
     files = options.rest if scripts or options.has("f", "file") else options.rest[1:]
     is_in_place = options.has("i", "in-place") or any(flag.startswith("i") for flag in options.flags)
@@ -235,7 +243,7 @@ _REPLACEMENT_REFERENCE = lazy_regex(r"(?<!\\)&|\\[0-9]")
 
 
 def _handle_chmod(call: Invocation) -> None:
-    options = call.parse_options(("reference",))
+    options = call.parse_options("reference")
     recursive = options.has("R", "recursive") or call.state.walks_tree
     if call.name == "chmod":
         words = [word for word in call.args if not (word.text.startswith("-") and set(word.text[1:]) <= set("Rcfv"))]
@@ -261,7 +269,7 @@ def _handle_chattr(call: Invocation) -> None:
 
 
 def _handle_mktemp(call: Invocation) -> None:
-    options = call.parse_options("p suffix tmpdir".split())
+    options = call.parse_options("p suffix tmpdir")
     template = options.rest[0].text if options.rest else "tmp.XXXXXXXXXX"
     name = template if template.startswith("/") else f"{call.state.environment.temporary[0]}/{template}"
     call.print(name + "\n")
@@ -274,7 +282,7 @@ def _handle_dirname(call: Invocation) -> None:
 
 
 def _handle_realpath(call: Invocation) -> None:
-    words = call.parse_options("relative-to relative-base".split()).rest
+    words = call.parse_options("relative-to relative-base").rest
     call.print(call.resolve(words[0]) + "\n" if words else None)
 
 
@@ -283,7 +291,7 @@ def _handle_patch(call: Invocation) -> None:
     from trotline.analysis.git.git_worktree import list_patched_files  # noqa: PLC0415 - few lines apply a patch
 
     options = call.parse_options(
-        "b B d D F g i o p r V Y z input output directory strip fuzz reject-file prefix suffix basename-prefix".split()
+        "b B d D F g i o p r V Y z input output directory strip fuzz reject-file prefix suffix basename-prefix"
     )
     if options.has("dry-run", "check", "C", "version", "help"):
         return
@@ -310,6 +318,7 @@ PROGRAMS: dict[str, Handler] = {
     **dict.fromkeys("grm rm srm".split(), _handle_rm),
     **dict.fromkeys("gvfs-trash rmtrash trash trash-put".split(), _handle_trash),
     **dict.fromkeys("mkdir mkfifo touch truncate".split(), _handle_touch),
+    **dict.fromkeys("del-cli rimraf".split(), _handle_rimraf),
     **dict.fromkeys("readlink realpath".split(), _handle_realpath),
     **dict.fromkeys("sdelete wipe".split(), _handle_wipe),
     **dict.fromkeys("shred unlink".split(), _handle_unlink),

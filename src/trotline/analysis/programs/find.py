@@ -134,7 +134,7 @@ def _handle_fd(call: Invocation) -> None:
     start = next((index for index, word in enumerate(call.args) if word.text in _FD_RUNS), len(call.args))
     command = call.args[start + 1 :]
     end = next((index for index, word in enumerate(command) if word.text == ";"), len(command))
-    options = parse_options(call.args[:start] + command[end + 1 :], _FD_VALUED.split())
+    options = parse_options(call.args[:start] + command[end + 1 :], _FD_VALUED)
     pattern = options.rest[0].text if options.rest else ""
     roots = (
         list(options.rest[1:])

@@ -29,7 +29,7 @@ FORGES = {
     "tea": ServiceRow(valued="r repo l login", reads="clone; pulls checkout"),
 }
 
-_API_VALUED = "X method f F field raw-field input H header q jq t template p preview hostname cache".split()
+_API_VALUED = "X method f F field raw-field input H header q jq t template p preview hostname cache"
 _BODY_OPTIONS = ("f", "F", "field", "raw-field", "input")
 
 
@@ -70,7 +70,7 @@ def _classify_mutation(text: str) -> VerbKind:
 def _add_uploads(call: Invocation, line: ServiceLine) -> None:
     """Add the files of a gist, snippet or release, which others can read."""
     options = call.parse_options(
-        "d desc f filename t title n notes F notes-file R repo target description v visibility".split()
+        "d desc f filename t title n notes F notes-file R repo target description v visibility"
     )
     skips = 2 if line.head[0] in {"gist", "snippet"} else 3
     for file in options.rest[skips:]:

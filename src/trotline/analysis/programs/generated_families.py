@@ -3,7 +3,6 @@
 FAMILIES = {
     "git.git": "git git-filter-repo git-lfs git-receive-pack git-upload-pack",
     "kube.kubernetes": "helm helm3 helmfile k kubecolor kubectl kubectl-ns kustomize oc",
-    "packages.npm_programs": "concurrently cross-env cross-env-shell del-cli nodemon rimraf shx",
     "packages.package_programs": "add-apt-repository apk apt apt-add-repository apt-get aptitude asdf brew bun bundle "
     "bundler bunx cabal cargo changeset choco composer conan conda cpanm dart deno dnf dotnet dpkg flatpak flit "
     "flutter fnm gem go hatch jsr lerna luarocks mamba microdnf micromamba mise mix nix-collect-garbage np npm npx "
@@ -28,11 +27,11 @@ FAMILIES = {
     "programs.decoders": "base32 base64 bunzip2 bzcat bzip2 gunzip gzip openssl rev tr unxz xxd xz xzcat zcat zstd "
     "zstdcat",
     "programs.editors": "code code-insiders codium cursor dotool ed emacs emacsclient ex expect gdb gnome-screenshot "
-    "grim gvim kiro lldb m4 maim man nvim pbcopy pbpaste positron rvim screen screencapture scrot spectacle tmux "
-    "trae vi vim vimdiff vscodium windsurf wl-copy wl-paste wtype xclip xdotool xsel ydotool",
-    "programs.files": "basename chattr chgrp chmod chown cp dd del dirname erase gio grm gvfs-trash install ln mkdir "
-    "mkfifo mktemp mv patch rd readlink realpath rm rmdir rmtrash sdelete sed shred sponge srm tee touch trash "
-    "trash-put truncate unlink wipe",
+    "grim gvim kiro lldb m4 maim nvim pbcopy pbpaste positron rvim screen screencapture scrot spectacle tmux trae "
+    "vi vim vimdiff vscodium windsurf wl-copy wl-paste wtype xclip xdotool xsel ydotool",
+    "programs.files": "basename chattr chgrp chmod chown cp dd del del-cli dirname erase gio grm gvfs-trash install ln "
+    "mkdir mkfifo mktemp mv patch rd readlink realpath rimraf rm rmdir rmtrash sdelete sed shred sponge srm tee "
+    "touch trash trash-put truncate unlink wipe",
     "programs.find": "fd fdfind find gfind",
     "programs.forges": "gh glab hub tea",
     "programs.interpreters": "R Rscript bpython elixir ghc ghci gnuplot groovy ipython ipython3 irb java jshell julia "
@@ -87,20 +86,21 @@ FAMILIES = {
     "splunk square stripe supabase talosctl tarsnap temporal terraform terragrunt timeshift tkn tmutil tofu travis "
     "twilio unleash vault velero vercel vultr-cli wal-g wandb waypoint",
     "programs.shells": "ash bash csh dash fish ksh mksh rbash sh tcsh zsh",
-    "programs.system": "busctl cfdisk chkconfig date dbus-send debugfs defaults diskutil fc fdisk format gdbus gdisk "
+    "programs.system": "busctl cfdisk chkconfig date dbus-send debugfs defaults diskutil fdisk format gdbus gdisk "
     "hdiutil ip kill killall launchctl mount nft parted pkill ps rc-service rc-update service setfacl sfdisk skill "
     "sysctl systemctl umount update-rc.d xattr",
     "programs.web": "aria2c axel curl curlie elinks fetch grpcurl http https links lynx open sensible-browser w3m "
     "websocat wget wget2 wscat xdg-open xh xhs youtube-dl yt-dlp",
     "programs.wrappers": "adb arch at batch busybox bwrap caffeinate cargo-watch catchsegv chronic chroot chrt "
-    "cpulimit crontab dbus-run-session devbox direnv distrobox distrobox-enter doas dotenv dotenvx dumb-init "
-    "eatmydata elvish entr env envchain fab fakeroot faketime firejail flatpak-spawn flock foreman gosu guix hg "
-    "honcho hyperfine ifne ionice ld-linux-aarch64.so.1 ld-linux-x86-64.so.2 ld-linux.so ld.so linux32 linux64 "
-    "logsave ltrace lvm mprocs nice nix nix-shell nohup nsenter nu numactl osh parallel perf pixi pkexec printenv "
-    "prlimit proxychains proxychains4 pueue qemu-aarch64 qemu-arm qemu-i386 qemu-x86_64 retry rlwrap run-parts "
-    "runuser rye sail script setarch setpriv setsid softlimit ssh-agent sshpass start-stop-daemon stdbuf strace su "
-    "sudo systemd-inhibit systemd-run taskset teller time timeout tini toolbox torsocks toybox tsocks tsp unbuffer "
-    "unshare valgrind watch watchexec wine wine64 with-contenv wsl xargs xonsh xvfb-run ysh",
+    "concurrently cpulimit crontab cross-env cross-env-shell dbus-run-session devbox direnv distrobox "
+    "distrobox-enter doas dotenv dotenvx dumb-init eatmydata elvish entr env envchain fab fakeroot faketime fc "
+    "firejail flatpak-spawn flock foreman gosu guix hg honcho hyperfine ifne ionice ld-linux-aarch64.so.1 "
+    "ld-linux-x86-64.so.2 ld-linux.so ld.so linux32 linux64 logsave ltrace lvm man mprocs nice nix nix-shell "
+    "nodemon nohup nsenter nu numactl osh parallel perf pixi pkexec printenv prlimit proxychains proxychains4 pueue "
+    "qemu-aarch64 qemu-arm qemu-i386 qemu-x86_64 retry rlwrap run-parts runuser rye sail script setarch setpriv "
+    "setsid shx softlimit ssh-agent sshpass start-stop-daemon stdbuf strace su sudo systemd-inhibit systemd-run "
+    "taskset teller time timeout tini toolbox torsocks toybox tsocks tsp unbuffer unshare valgrind watch watchexec "
+    "wine wine64 with-contenv wsl xargs xonsh xvfb-run ysh",
     "windows.cmd": "cmd copy move ren xcopy",
     "windows.powershell": "add-adgroupmember add-content add-localgroupmember add-mppreference clear-content "
     "clear-disk clear-eventlog clear-recyclebin copy-item disable-adaccount disable-localuser disable-netadapter "

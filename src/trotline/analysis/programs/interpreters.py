@@ -120,8 +120,7 @@ def analyze_code_file(call: Invocation, words: tuple[Argument, ...], language: s
     if descriptor is not None:
         _analyze_code_stream(call, arg, descriptor, language, words[1:])
         return
-    is_written = path in call.state.written_texts
-    call.add_effect("execute", "run", arg, path=path, source="written" if is_written else "file")
+    is_written = call.add_run(arg)
     call.stdout = Stream()
     if is_written:
         _analyze_code_stream(call, arg, call.state.get_content(path), language, words[1:])
@@ -133,7 +132,7 @@ def analyze_code_file(call: Invocation, words: tuple[Argument, ...], language: s
 
 
 def _handle_python(call: Invocation) -> None:
-    options = call.parse_options("c m W X Q check-hash-based-pycs".split(), stops=True)
+    options = call.parse_options("c m W X Q check-hash-based-pycs", stops=True)
     for index, word in enumerate(call.args):  # `-c` and `-m` end the options of Python
         if not word.text.startswith("-") or word.text == "-":
             break
@@ -190,7 +189,7 @@ def _analyze_module(call: Invocation, arg: Argument, rest: tuple[Argument, ...])
         address = bound[0] if bound else _ALL_ADDRESSES
         call.add_effect("connect", "listen", arg, host=address, target=name)
     elif name == "timeit":
-        options = parse_options(list(rest), "n r s u number repeat setup unit".split())
+        options = parse_options(list(rest), "n r s u number repeat setup unit")
         for code in (*options.values("s", "setup"), *options.rest):
             _analyze_code_text(call, code, "python")
     elif name in {"venv", "virtualenv"}:
@@ -210,7 +209,7 @@ def _analyze_module(call: Invocation, arg: Argument, rest: tuple[Argument, ...])
 
 def _add_listeners(call: Invocation, arg: Argument, rest: tuple[Argument, ...]) -> None:
     """Add the addresses of `--host`, `--bind` or `--listen`, if they are open to all."""
-    options = parse_options(rest, ("host", "bind", "listen"))
+    options = parse_options(rest, "host bind listen")
     for address in options.values("host", "bind", "listen"):
         if address.text.startswith((_ALL_ADDRESSES, "[::]", "::")):
             call.add_effect("connect", "listen", arg, host=_ALL_ADDRESSES, target=arg.text)
@@ -253,7 +252,7 @@ def handle_interpreter(call: Invocation) -> None:
 
 def _parse_interpreter_options(call: Invocation, row: Interpreter) -> ParsedOptions:
     if row.language not in {"perl", "ruby"} or call.name == "irb":
-        return call.parse_options(f"{row.code} {row.valued} {row.loads}".split(), stops=not row.verbs)
+        return call.parse_options(f"{row.code} {row.valued} {row.loads}", stops=not row.verbs)
     flags: dict[str, list[Argument | None]] = {}
     queue = list(call.args)
     while queue and len(queue[0].text) > 1 and queue[0].text.startswith("-"):
@@ -309,7 +308,7 @@ _TCL_COMMAND = lazy_regex(
 
 
 def _handle_tcl(call: Invocation) -> None:
-    files = call.parse_options(("encoding",)).rest
+    files = call.parse_options("encoding").rest
     call.stdout = EMPTY_STREAM
     if not files:
         if call.stdin.origins & {"network", "decoded"}:
@@ -317,10 +316,8 @@ def _handle_tcl(call: Invocation) -> None:
             call.add_effect("execute", "pipe", source=call.stdin.origin, why=why)
         _analyze_tcl(call, call.program._replace(text=call.stdin.text or ""))
         return
-    path = call.resolve(files[0])
-    is_written = path in call.state.written_texts
-    call.add_effect("execute", "run", files[0], path=path, source="written" if is_written else "file")
-    _analyze_tcl(call, files[0]._replace(text=call.state.written_texts.get(path) or ""))
+    call.add_run(files[0])
+    _analyze_tcl(call, files[0]._replace(text=call.state.written_texts.get(call.resolve(files[0])) or ""))
 
 
 def _analyze_tcl(call: Invocation, arg: Argument) -> None:
@@ -337,7 +334,7 @@ _HIDDEN_ANSWER = lazy_regex(r"(?i)hidden answer")
 
 
 def _handle_osascript(call: Invocation) -> None:
-    options = call.parse_options("e l s i".split())
+    options = call.parse_options("e l s i")
     texts = options.values("e") or [call.program._replace(text=call.stdin.text or "")]
     is_piped = not options.has("e") and (not options.rest or options.rest[0].text == "-")
     if is_piped and call.stdin.origins & {"network", "decoded"}:
@@ -350,23 +347,23 @@ def _handle_osascript(call: Invocation) -> None:
         if "administrator privileges" in arg.text.lower():
             call.add_effect("privilege", "osascript", arg)
     for arg in options.rest[:1] if not options.has("e") else ():
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
+        call.add_run(arg)
 
 
 # Java
 
 
 def _handle_java(call: Invocation) -> None:
-    options = call.parse_options("jar cp classpath p m module-path D".split(), stops=True, long_dash=True)
+    options = call.parse_options("jar cp classpath p m module-path D", stops=True, long_dash=True)
     texts = [word.text for word in call.args]
     if "-jar" in texts[:-1]:
         jar, *rest = call.args[texts.index("-jar") + 1 :]
-        call.add_effect("execute", "run", jar, path=call.resolve(jar), source="file")
+        call.add_run(jar)
         name = get_program_name(jar.text).removesuffix(".jar")
         call.analyze_command([jar._replace(text=name), *rest])  # `jenkins-cli.jar` has a handler
         return
     if options.rest and options.rest[0].text.endswith(".java"):
-        call.add_effect("execute", "run", options.rest[0], path=call.resolve(options.rest[0]), source="file")
+        call.add_run(options.rest[0])
 
 
 PROGRAMS: dict[str, Handler] = {

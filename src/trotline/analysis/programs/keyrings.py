@@ -46,7 +46,7 @@ _PASS_VERBS = frozenset("ls list find search git help version init --help --vers
 
 
 def _handle_pass(call: Invocation) -> None:
-    options = call.parse_options("p path".split())
+    options = call.parse_options("p path")
     words = [word.text for word in options.rest]
     if not words or words[0] in _PASS_VERBS:
         return
@@ -59,7 +59,7 @@ def _handle_pass(call: Invocation) -> None:
 
 def _handle_memory_dumper(call: Invocation) -> None:
     """The memory of another process contains its secrets."""
-    options = call.parse_options("o p pid output".split())
+    options = call.parse_options("o p pid output")
     if call.name.lower() in PASSWORD_STEALERS or any("lsass" in word.text.lower() for word in call.args):
         add_stolen_passwords(call)
         return
@@ -74,35 +74,29 @@ def add_stolen_passwords(call: Invocation) -> None:
 
 
 def _handle_kinit(call: Invocation) -> None:
-    options = call.parse_options("t k c l r S".split())
+    options = call.parse_options("t k c l r S")
     for arg in options.values("t"):
         call.add_read(arg, verb="authenticate")
 
 
 def _handle_gpg(call: Invocation) -> None:
     options = call.parse_options(
-        "o r u output recipient local-user homedir keyserver passphrase passphrase-file".split()
+        "r u recipient local-user homedir keyserver passphrase", reads="passphrase-file", writes="o output"
     )
     if any(flag.startswith("export-sec") for flag in options.flags):  # `--export` is not an abbreviation of it
         call.add_effect("read", "secret", target="private keys", recursive=True)
         call.stdout = Stream(None, frozenset({"file"}), (f"{call.state.environment.home}/.gnupg/private-keys-v1.d",))
     if any(flag.startswith("delete-sec") for flag in options.flags):
         call.add_effect("system", "remove key", target="a private key")
-    for arg in options.values("o", "output"):
-        call.add_write(arg)
-    for arg in options.values("passphrase-file"):
-        call.add_read(arg)
     if options.has("d", "decrypt") or not options.flags:
         stream = join_streams([read_sent_file(call, arg, arg.text) for arg in options.rest[:1]] or [call.stdin])
         call.stdout = stream.drop_text().add_origins("decoded")
 
 
 def _handle_age(call: Invocation) -> None:
-    options = call.parse_options("i o r R p identity output recipient recipients-file".split())
+    options = call.parse_options("i r R p identity recipient recipients-file", writes="o output")
     for arg in options.values("i", "identity"):
         call.add_read(arg, verb="authenticate")
-    for arg in options.values("o", "output"):
-        call.add_write(arg)
     stream = join_streams([read_sent_file(call, arg, arg.text) for arg in options.rest[:1]] or [call.stdin])
     call.stdout = stream.drop_text().add_origins("decoded") if options.has("d", "decrypt") else stream.drop_text()
 

@@ -162,7 +162,7 @@ _QUERY_VERBS = frozenset({"db execute", "db query", "sql-query", "sql:query", "s
 
 def _analyze_application_code(call: Invocation, verb: str) -> None:
     """Analyze code that runs inside the application: `rails runner 'Order.delete_all'`, `manage.py shell -c`."""
-    options = call.parse_options("c command e environment execute".split())
+    options = call.parse_options("c command e environment execute")
     is_ruby = verb in {"r", "runner"}
     texts = list(options.rest[1:2]) if is_ruby else options.values("c", "command", "execute")
     if not texts and call.stdin.text:
@@ -178,7 +178,7 @@ def _analyze_application_code(call: Invocation, verb: str) -> None:
 
 def _analyze_statements(call: Invocation, words: int) -> None:
     """Analyze SQL in a word, a file or a pipe, as psql takes it."""
-    options = call.parse_options("file schema url path user".split())
+    options = call.parse_options("file schema url path user")
     texts = [part for text in options.rest[words : words + 1] for part in ("-c", text.text)]
     files = [part for file in options.values("file") for part in ("-f", file.text)]
     call.stdout = call.analyze_command([call.program._replace(text=word) for word in ("psql", *texts, *files)])

@@ -24,9 +24,7 @@ MAX_RECIPIENTS = 4
 
 def _handle_mail(call: Invocation) -> None:
     """A message is sent as soon as it has a recipient."""
-    options = call.parse_options(
-        "a A s c b r S f q E i H F C o e h t to from server subject attach body header".split()
-    )
+    options = call.parse_options("a A s c b r S f q E i H F C o e h t to from server subject attach body header")
     files = [arg for arg in options.values("a", "A", "attach", "q") if ":" not in arg.text]
     data = join_streams([call.stdin, *(read_sent_file(call, arg, arg.text) for arg in files)])
     recipients = [arg for arg in (*options.rest, *options.values("to", "c", "b")) if arg.text != "-t"]
@@ -73,7 +71,7 @@ def _handle_tunnel(call: Invocation) -> None:
 
 def _handle_sniffer(call: Invocation) -> None:
     """A sniffer reads the traffic of others."""
-    options = call.parse_options("i w r c s W C G F Y f".split())
+    options = call.parse_options("i w r c s W C G F Y f")
     if options.has("r", "D", "version", "h", "help"):
         return
     call.add_effect("read", "traffic", target=options.value("i") or "the network")
@@ -92,20 +90,20 @@ def _handle_scanner(call: Invocation) -> None:
 
 def _handle_web_server(call: Invocation) -> None:
     """A file server publishes a whole directory."""
-    options = call.parse_options("p l listen port host a address d directory".split())
+    options = call.parse_options("p l listen port host a address d directory")
     add_listener(call, options.value("p", "port", "l", "listen"), address=options.value("host", "a", "address"))
 
 
 # Connections
 
 _NETCAT_VALUED = (
-    "c e g G i I m O p P q s T V w W x X exec sh-exec lua-exec proxy proxy-type source-port source wait idle-timeout"
+    "c e g G i I m O p P q s T V w W x X exec sh-exec proxy proxy-type source-port source wait idle-timeout"
     " allow deny output max-conns ssl-cert ssl-key"
 )
 
 
 def _handle_netcat(call: Invocation) -> None:
-    options = call.parse_options(_NETCAT_VALUED.split())
+    options = call.parse_options(_NETCAT_VALUED, runs="lua-exec")
     listens = options.has("l", "listen")
     words = options.rest
     sent = call.stdin
@@ -113,8 +111,6 @@ def _handle_netcat(call: Invocation) -> None:
         sent = call.analyze_command([arg._replace(text=part) for part in arg.text.split()], NETWORK_STREAM)
     for arg in options.values("c", "sh-exec"):
         sent = call.analyze_script(arg, NETWORK_STREAM)
-    for arg in options.values("lua-exec"):
-        call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file")
     if options.has("z"):
         call.stdout = EMPTY_STREAM
         for arg in words[:1]:
@@ -182,7 +178,7 @@ def _cut_at_comma(text: str) -> str:
 
 
 def _handle_socat(call: Invocation) -> None:
-    options = call.parse_options("b t T l s S lf L W".split(), long_dash=True)
+    options = call.parse_options("b t T l s S lf L W", long_dash=True)
     ends = [_parse_address(arg) for arg in options.rest[:2]]
     if len(ends) < 2:
         return
@@ -250,7 +246,7 @@ def _send_to(call: Invocation, end: SocatAddress, stream: Stream) -> None:
 
 
 def _handle_telnet(call: Invocation) -> None:
-    for arg in call.parse_options("l b e n S X".split()).rest[:1]:
+    for arg in call.parse_options("l b e n S X").rest[:1]:
         add_connection(call, arg, call.stdin, call.name)
     call.stdout = NETWORK_STREAM
 
@@ -260,7 +256,7 @@ _PUT_VERBS = frozenset({"put", "mput", "send", "reput", "append", "mirror"})
 
 def _handle_ftp(call: Invocation) -> None:
     """`ftp`, `sftp`, `lftp`, `tftp`, `smbclient`: commands come from options, a file or a pipe."""
-    options = call.parse_options("b c e P p u U i o F l s B R D S T N W I A d m".split())
+    options = call.parse_options("b c e P p u U i o F l s B R D S T N W I A d m")
     texts = [arg.text for arg in options.values("c", "e")]
     texts += [read_sent_file(call, arg, arg.text).text or "" for arg in options.values("b")]
     texts.append(call.stdin.text or "")
@@ -275,10 +271,8 @@ def _handle_ftp(call: Invocation) -> None:
 def _handle_sftp(call: Invocation) -> None:
     from trotline.analysis.programs.remote import analyze_ssh_options  # noqa: PLC0415 - other programs do not need it
 
-    options = call.parse_options("B b c D F i J l o P R S s X".split())
+    options = call.parse_options("B b c D F i J l o P R s X", scripts="S")
     analyze_ssh_options(call, options.values("o"))
-    for program in options.values("S"):  # runs instead of ssh
-        call.analyze_script(program)
     _handle_ftp(call)
 
 
@@ -301,7 +295,7 @@ def _analyze_ftp_command(call: Invocation, words: list[str], host: str) -> None:
 
 def _handle_dns_lookup(call: Invocation) -> None:
     """The DNS server of a domain sees the name that is looked up, so that a name can carry data out."""
-    options = call.parse_options("c i W w t s I S l p m M x y k q f b4 type port".split())
+    options = call.parse_options("c i W w t s I S l p m M x y k q f b4 type port")
     for arg in options.rest:
         has_own_part = arg.text.strip(UNKNOWN_CHAR + "@") != ""  # a whole name may come from a list
         if arg.stream is not None and has_own_part and (not arg.is_known or arg.stream.effect_source):
@@ -311,7 +305,7 @@ def _handle_dns_lookup(call: Invocation) -> None:
 
 def _handle_ztcp(call: Invocation) -> None:
     """A builtin of zsh that opens a connection."""
-    options = call.parse_options("d l".split())
+    options = call.parse_options("d l")
     for port in options.values("l"):
         add_listener(call, port.text, port)
     for host in options.rest[:1] if not options.has("l", "c", "L") else ():

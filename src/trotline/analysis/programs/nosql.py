@@ -23,19 +23,15 @@ _REACHING_COMMANDS = frozenset("config-set module-load replicaof slaveof debug m
 """With these, Redis writes files, loads code, or gives its data to another server."""
 
 _LUA_CALL = lazy_regex(r"redis\.p?call\(\s*['\"](\w+)['\"]", re.IGNORECASE)
-_REDIS_VALUED = "h p s a u n r i d D user pass cacert cert key tls-ciphers pattern eval rdb x-".split()
+_REDIS_VALUED = "h p s a u n r i d D user pass cacert cert key tls-ciphers pattern x-"
 
 
 MAX_COMMANDS = 64
 
 
 def _handle_redis(call: Invocation) -> None:
-    options = call.parse_options(_REDIS_VALUED, stops=True)
+    options = call.parse_options(_REDIS_VALUED, writes="rdb", runs="eval", stops=True)
     host = options.value("h")
-    for file in options.values("rdb"):
-        call.add_write(file)
-    for file in options.values("eval"):
-        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
     words = [word.text for word in options.rest]
     if words:
         _analyze_redis_command(call, words, host)
@@ -103,13 +99,13 @@ _MONGO_CALLS = tuple(
 
 
 def _handle_mongo(call: Invocation) -> None:
-    options = call.parse_options("eval host port u username p password authenticationDatabase f file".split())
+    options = call.parse_options("eval host port u username p password authenticationDatabase f file")
     address = next((word.text for word in options.rest[:1]), "").rpartition("@")[2]
     texts = options.values("eval")
     for text in texts:
         _analyze_mongo_script(call, text, address)
     for file in (*options.values("f", "file"), *options.rest[1:]):
-        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
+        call.add_run(file)
     if not texts and call.stdin.text:
         _analyze_mongo_script(call, call.program._replace(text=call.stdin.text), address)
     call.stdout = Stream()
@@ -122,7 +118,7 @@ def _analyze_mongo_script(call: Invocation, arg: Argument, address: str) -> None
 
 
 def _handle_influx(call: Invocation) -> None:
-    options = call.parse_options("o org t token host b bucket execute database precision c active-config".split())
+    options = call.parse_options("o org t token host b bucket execute database precision c active-config")
     line = " ".join(word.text.lower() for word in (*options.values("execute"), *options.rest))
     changes = re.search(r"\b(?:write|create|update)\b", line)
     destroys = re.search(r"\b(?:drop|delete)\b", line)
@@ -144,9 +140,7 @@ _DELETE_ALL = lazy_regex(r"(?:(?!\bwhere\b|\{|\blimit\b).)*?\bdelete\b", re.IGNO
 
 
 def _handle_cypher(call: Invocation) -> None:
-    options = call.parse_options("a address u username p password d database f file P param format".split())
-    for file in options.values("f", "file"):
-        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
+    options = call.parse_options("a address u username p password d database P param format", runs="f file")
     texts = [word.text for word in options.rest] or [call.stdin.text or ""]
     address = options.value("a", "address")
     for text in texts:

@@ -66,7 +66,7 @@ _RECURSIVE_OPTIONS = ("r", "R", "recursive", "m")
 _TRANSFER_VALUED = (
     "exclude include acl storage-class sse sse-kms-key-id content-type cache-control metadata profile region query"
     " endpoint-url expires grants page-size source-region j x z a t transfers config filter exclude-from"
-).split()
+)
 
 
 def _handle_store(call: Invocation) -> None:
@@ -96,7 +96,7 @@ def _handle_gcloud(call: Invocation) -> None:
     if line.head[:1] == ("storage",):
         _analyze_transfer(call, line, 1)
     if line.head[:2] == ("compute", "ssh"):
-        for command in call.parse_options(("command", "zone", "project")).values("command"):
+        for command in call.parse_options("command zone project").values("command"):
             call.analyze_script(command)
 
 
@@ -105,7 +105,7 @@ def _handle_az(call: Invocation) -> None:
     if "run-command" in line.head[:3] and {"invoke", "create"} & {*line.head}:
         _analyze_remote_command(call, line, "scripts")
     if line.head[:1] == ("storage",) and any(word.startswith("upload") for word in line.head):
-        options = call.parse_options("f file s source d destination c container-name n name account-name".split())
+        options = call.parse_options("f file s source d destination c container-name n name account-name")
         for file in options.values("f", "file", "s", "source"):
             _send_file(call, file, options.value("destination", "d", "container-name", "c"), recursive=True)
 
@@ -115,7 +115,7 @@ def _analyze_remote_command(call: Invocation, line: ServiceLine, name: str) -> N
     target = " ".join((call.name, *line.head[:3]))
     fields = {"target": target, "host": call.name, "source": CloudSetting.REMOTE.value}
     call.add_effect("cloud", VerbKind.CHANGE.value, None, writes=True, **fields)
-    for text in call.parse_options((name,)).values(name):
+    for text in call.parse_options(name).values(name):
         _, mark, commands = text.text.partition("commands=")
         call.analyze_script(text._replace(text=(commands if mark else text.text).strip("[]\"'")))
 

@@ -128,7 +128,7 @@ def program(
 
 def analyze_program(call: Invocation, row: ProgramRow) -> None:
     """Add the effect of every act whose phrases fit."""
-    options = call.parse_options(row.valued.split(), long_dash=row.long_dash)
+    options = call.parse_options(row.valued, long_dash=row.long_dash)
     if options.has(*row.dry.split()):
         return
     head = [word.text for word in options.rest[: row.depth]]

@@ -73,7 +73,7 @@ READERS = {name: row for names, row in _ROWS.items() for name in names.split()}
 
 def _handle_reader(call: Invocation) -> None:
     row = READERS[call.name]
-    options = call.parse_options(row.valued.split())
+    options = call.parse_options(row.valued)
     skips = 0 if row.skips and options.has("e", "f", "regexp", "file") else row.skips
     files = options.rest[skips:]
     if call.name in _PAGERS:

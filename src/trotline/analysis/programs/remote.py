@@ -10,7 +10,7 @@ from trotline.analysis.shell.streams import SECRET_STREAM, Stream, join_streams
 
 _NETWORK_STREAM = Stream(None, frozenset({"network"}))
 _RUN_OPTIONS = frozenset({"knownhostscommand", "localcommand", "proxycommand"})
-_SSH_VALUED = "B b c D E e F I i J L l m O o p Q R S W w".split()
+_SSH_VALUED = "B b c D E e F I i J L l m O o p Q R S W w"
 
 
 def analyze_ssh_options(call: Invocation, settings: Iterable[Argument]) -> None:
@@ -53,9 +53,7 @@ def _handle_autossh(call: Invocation) -> None:
 
 
 def _handle_mosh(call: Invocation) -> None:
-    options = call.parse_options("p port family predict ssh client server bind-server".split(), stops=True)
-    for text in options.values("ssh", "client"):
-        call.analyze_script(text)
+    options = call.parse_options("p port family predict server bind-server", scripts="ssh client", stops=True)
     call.stdout = call.analyze_command(
         [call.program._replace(text="ssh"), *(word for word in options.rest if word.text != "--")]
     )
@@ -65,13 +63,10 @@ def _handle_mosh(call: Invocation) -> None:
 
 
 def _handle_rsync(call: Invocation) -> None:
-    options = call.parse_options(
-        "e f T B M rsh exclude include filter files-from exclude-from rsync-path chown log-file".split()
-    )
-    for shell in options.values("e", "rsh"):  # a dry run connects too
-        call.analyze_script(shell)
+    valued = "f T B M exclude include filter files-from exclude-from rsync-path chown log-file"
+    options = call.parse_options(valued, scripts="e rsh")
     if options.has("n", "dry-run"):
-        return
+        return  # it connects, by the shell of `-e`, and changes nothing
     sources, targets = options.rest[:-1], options.rest[-1:]
     for source in sources:
         if _get_host(source.text):
@@ -106,10 +101,8 @@ def _send(call: Invocation, target: Argument, sources: tuple[Argument, ...]) -> 
 
 
 def _handle_scp(call: Invocation) -> None:
-    options = call.parse_options("c D F i J l o P S X".split())
+    options = call.parse_options("c D F i J l o P X", scripts="S")
     analyze_ssh_options(call, options.values("o"))
-    for program in options.values("S"):  # runs instead of ssh
-        call.analyze_script(program)
     sources, targets = options.rest[:-1], options.rest[-1:]
     for source in sources:
         if _get_host(source.text):
@@ -127,14 +120,14 @@ def _handle_scp(call: Invocation) -> None:
 
 
 def _handle_ssh_copy_id(call: Invocation) -> None:
-    options = call.parse_options("i p o t".split())
+    options = call.parse_options("i p o t")
     for arg in options.rest[:1]:
         host = arg.text.rpartition("@")[2]
         call.add_effect("persist", "ssh key", arg, host=host, target=f"the authorized keys of {host}", writes=True)
 
 
 def _handle_ssh_keygen(call: Invocation) -> None:
-    options = call.parse_options("a b C E e F f I i K k l M m N n O P R r s t V w Y Z".split())
+    options = call.parse_options("a b C E e F f I i K k l M m N n O P R r s t V w Y Z")
     if options.has("R"):
         call.add_effect("system", "settings", target="the known hosts", writes=True)
     if options.has("l", "y", "F", "H", "e", "B", "Q", "L", "R"):
@@ -144,7 +137,7 @@ def _handle_ssh_keygen(call: Invocation) -> None:
 
 
 def _handle_ssh_add(call: Invocation) -> None:
-    options = call.parse_options("E e H h S s t".split())
+    options = call.parse_options("E e H h S s t")
     for arg in options.rest:
         call.add_read(arg, verb="authenticate")
     if options.has("D"):
@@ -152,7 +145,7 @@ def _handle_ssh_add(call: Invocation) -> None:
 
 
 def _handle_ssh_keyscan(call: Invocation) -> None:
-    for arg in call.parse_options("f p T t".split()).rest:
+    for arg in call.parse_options("f p T t").rest:
         call.add_effect("fetch", "get", arg, host=arg.text)
     call.stdout = _NETWORK_STREAM
 
@@ -167,7 +160,7 @@ _SCRIPT_MODULES = {"", "shell", "command", "raw", "ansible.builtin.shell", "ansi
 
 
 def _handle_ansible(call: Invocation) -> None:
-    options = call.parse_options(_ANSIBLE_VALUED.split())
+    options = call.parse_options(_ANSIBLE_VALUED)
     if options.has("list-hosts", "syntax-check", "list-tasks", "list-tags", "version", "help"):
         return
     module = options.value("m", "module-name")
@@ -198,9 +191,7 @@ def _handle_ansible_vault(call: Invocation) -> None:
 
 
 def _handle_salt(call: Invocation) -> None:
-    options = call.parse_options(
-        "L list t timeout out c config-dir b batch-size G grain I pillar E pcre N nodegroup".split()
-    )
+    options = call.parse_options("L list t timeout out c config-dir b batch-size G grain I pillar E pcre N nodegroup")
     words = options.rest
     function = next((index for index, word in enumerate(words[:2]) if "." in word.text), -1)
     if function < 0:
@@ -215,7 +206,7 @@ def _handle_salt(call: Invocation) -> None:
 
 def _handle_pssh(call: Invocation) -> None:
     """`pssh`, `clush`, `pdsh`: the words after the options are a script."""
-    options = call.parse_options("h H w l user p par t timeout o e g x a-".split(), stops=True)
+    options = call.parse_options("h H w l user p par t timeout o e g x a-", stops=True)
     call.add_effect("connect", "ssh", host=options.value("H", "w", "h"))
     if options.rest:
         _analyze_remote_script(call, join_words(options.rest))

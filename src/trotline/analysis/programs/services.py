@@ -39,7 +39,7 @@ def is_dry_run(options: ParsedOptions, *more: str) -> bool:
 
 def parse_line(words: Sequence[Argument], row: ServiceRow) -> ServiceLine:
     """Parse the command line of a service, and classify its verb."""
-    options = parse_options(words, row.valued.split(), long_dash=_uses_long_dash(words, row))
+    options = parse_options(words, row.valued, long_dash=_uses_long_dash(words, row))
     head = tuple(word.text for word in options.rest[: max(row.depth, row.verb_index + 1)])
     return ServiceLine(head, options, _classify(head, options, row), is_dry_run(options, *row.dry.split()))
 
@@ -186,7 +186,7 @@ def _analyze_wrapped(call: Invocation, line: ServiceLine, row: ServiceRow) -> bo
         rest = call.args[texts.index("--") + 1 :]
     else:
         following = call.args[texts.index(line.head[len(phrase.words) - 1]) + 1 :]
-        rest = list(parse_options(following, row.valued.split(), stops=True).rest)
+        rest = list(parse_options(following, row.valued, stops=True).rest)
     if rest and " " in rest[0].text:  # a quoted line for a shell
         call.stdout = call.analyze_script(rest[0], state=state.copy())
     elif rest:
@@ -204,7 +204,7 @@ _SPLIT_NOUNS = frozenset("environments segments splits traffic-types workspaces"
 
 def _handle_split(call: Invocation) -> None:
     """`split` of coreutils cuts files into pieces; another `split` is the client of a feature flag service."""
-    words = call.parse_options("l b n C a t lines bytes number suffix-length".split()).rest
+    words = call.parse_options("l b n C a t lines bytes number suffix-length").rest
     if words and words[0].text in _SPLIT_NOUNS:
         analyze_service(call, ServiceRow(depth=2))
         return

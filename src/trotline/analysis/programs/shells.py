@@ -7,7 +7,7 @@ from trotline.analysis.shell.streams import Stream
 
 
 def _handle_shell(call: Invocation) -> None:
-    options = call.parse_options("o O rcfile init-file".split(), stops=True)
+    options = call.parse_options("o O rcfile init-file", stops=True)
     if options.has("n"):
         return  # it only checks the syntax
     for file in options.values("rcfile", "init-file"):

@@ -18,7 +18,7 @@ _POWER_VERBS = frozenset(
 
 def _handle_systemctl(call: Invocation) -> None:
     """`systemctl VERB NAME...`, `launchctl VERB NAME...`, but `service NAME VERB`, `rc-service NAME VERB`."""
-    options = call.parse_options("t p n o H M s type state property lines output host machine signal".split())
+    options = call.parse_options("t p n o H M s type state property lines output host machine signal")
     words = [word for word in options.rest if word.is_known]
     if call.name in {"service", "rc-service"}:
         words = [*words[1:2], *words[:1]]
@@ -77,7 +77,7 @@ def _handle_pkill(call: Invocation) -> None:
         else:
             words.append(word)
     call.args = words
-    options = call.parse_options("u U g G P s t F c r o y signal euid uid pgroup parent terminal".split())
+    options = call.parse_options("u U g G P s t F c r o y signal euid uid pgroup parent terminal")
     signal = options.value("signal") or (options.value("s") if call.name == "killall" else "") or signal
     is_user = not options.rest and options.has("u", "U", "euid", "uid", "g", "t", "s")
     for word in options.rest or ((call.program,) if is_user else ()):
@@ -97,7 +97,7 @@ def _handle_ps(call: Invocation) -> None:
 
 
 def _handle_nft(call: Invocation) -> None:
-    options = call.parse_options("f I D c".split())
+    options = call.parse_options("f I D c")
     for arg in options.values("f"):
         call.add_effect("system", "firewall", arg, target="a file of rules", path=call.resolve(arg), writes=True)
     changes = {"add", "flush", "delete", "insert", "replace", "create", "destroy", "reset", "rename"}
@@ -107,7 +107,7 @@ def _handle_nft(call: Invocation) -> None:
 
 
 def _handle_sysctl(call: Invocation) -> None:
-    options = call.parse_options("r e pattern".split())
+    options = call.parse_options("r e pattern")
     for word in options.rest:
         if "=" in word.text:
             name, _, value = word.text.partition("=")
@@ -120,7 +120,7 @@ _LINK_CHANGES = frozenset({"add", "del", "delete", "replace", "change", "set", "
 
 
 def _handle_ip(call: Invocation) -> None:
-    words = [word.text for word in call.parse_options("n b f netns".split()).rest]
+    words = [word.text for word in call.parse_options("n b f netns").rest]
     if words[:2] == ["netns", "exec"]:
         after = [word.text for word in call.args].index("exec") + 2
         call.stdout = call.analyze_command(call.args[after:])
@@ -129,17 +129,9 @@ def _handle_ip(call: Invocation) -> None:
 
 
 def _handle_date(call: Invocation) -> None:
-    options = call.parse_options("d s f r I date set file reference".split())
-    for arg in options.values("f", "file"):
-        call.add_read(arg)
+    options = call.parse_options("d s r I date set reference", reads="f file")
     if options.has("s", "set"):
         call.add_effect("system", "clock", target=options.value("s", "set"), writes=True)
-
-
-def _handle_fc(call: Invocation) -> None:
-    options = call.parse_options("e".split())
-    for arg in options.values("e"):
-        call.analyze_script(arg)
 
 
 def _handle_defaults(call: Invocation) -> None:
@@ -168,7 +160,7 @@ def _handle_dbus(call: Invocation) -> None:
 
 
 def _handle_setfacl(call: Invocation) -> None:
-    options = call.parse_options("m x M X modify remove set".split())
+    options = call.parse_options("m x M X modify remove set")
     entry = options.value("m", "modify", "set")
     is_public = entry.startswith(("o:", "other:")) or "u::" in entry
     mode = "o+w" if is_public and "w" in entry.rpartition(":")[2] else entry
@@ -183,7 +175,7 @@ def _handle_setfacl(call: Invocation) -> None:
 
 def _handle_partitioner(call: Invocation) -> None:
     """`fdisk`, `gdisk`, `cfdisk`, `sfdisk`, `parted` change the partition table, unless they only show it."""
-    options = call.parse_options("b c t u w C H S o f N align unit script-file".split())
+    options = call.parse_options("b c t u w C H S o f N align unit script-file")
     words = list(options.rest)
     if options.has("l", "list", "h", "help", "V", "version", "d", "dump", "n", "no-act", "J", "json", "F", "list-free"):
         return
@@ -238,7 +230,7 @@ _SPECIAL_FILE_SYSTEMS = frozenset("overlay binfmt_misc cgroup cgroup2 proc sysfs
 
 
 def _handle_mount(call: Invocation) -> None:
-    options = call.parse_options("t o O L U types options".split())
+    options = call.parse_options("t o O L U types options")
     if len(options.rest) < 1 and not options.has("a", "all"):
         return
     target = options.rest[-1] if options.rest else call.program
@@ -251,7 +243,7 @@ def _handle_mount(call: Invocation) -> None:
 
 
 def _handle_umount(call: Invocation) -> None:
-    options = call.parse_options("t O".split())
+    options = call.parse_options("t O")
     if options.has("a", "all"):
         call.add_effect("system", "unmount", path="/", target="everything")
     for word in options.rest:
@@ -260,7 +252,7 @@ def _handle_umount(call: Invocation) -> None:
 
 def _handle_debugfs(call: Invocation) -> None:
     """`debugfs` reads files of a disk regardless of permissions."""
-    options = call.parse_options("R f c b s".split())
+    options = call.parse_options("R f c b s")
     for arg in options.values("R"):
         for name in arg.text.split()[1:2]:
             call.add_read(arg._replace(text=name))
@@ -278,7 +270,6 @@ PROGRAMS: dict[str, Handler] = {
     "debugfs": _handle_debugfs,
     "defaults": _handle_defaults,
     "diskutil": _handle_diskutil,
-    "fc": _handle_fc,
     "format": _handle_format,
     "hdiutil": _handle_hdiutil,
     "ip": _handle_ip,

@@ -27,14 +27,14 @@ _CURL_VALUED = (
     " rate referer request request-target resolve retry retry-delay retry-max-time socks4 socks4a socks5"
     " socks5-hostname speed-limit speed-time stderr tls-max trace trace-ascii unix-socket abstract-unix-socket"
     " upload-file url url-query user user-agent write-out cacert capath crlfile doh-url variable"
-).split()
+)
 _WGET_VALUED = (
     "a A B D e i I l o O P Q R t T U w X accept append-output base body-data body-file ca-certificate config"
     " connect-timeout cut-dirs directory-prefix domains exclude-directories execute header http-password http-user"
     " include-directories input-file level limit-rate load-cookies method output-document output-file password"
     " post-data post-file private-key quota referer reject save-cookies timeout tries user user-agent use-askpass wait"
     " warc-file"
-).split()
+)
 
 
 def _get_exact_values(options: ParsedOptions, *names: str) -> list[Argument]:
@@ -157,9 +157,7 @@ _HTTPIE_ITEM = lazy_regex(r"^[^:=@\s]+(:=@|=@|:=|==|=|@|:)(.*)$", re.DOTALL)
 
 
 def _handle_httpie(call: Invocation) -> None:
-    options = call.parse_options(
-        "a A o p s v verify proxy cert timeout auth auth-type output print session style".split()
-    )
+    options = call.parse_options("a A o p s v verify proxy cert timeout auth auth-type output print session style")
     words = list(options.rest)
     method = words.pop(0).text.upper() if words and words[0].text.isalpha() and words[0].text.isupper() else ""
     data: list[Stream] = [call.stdin] if call.stdin.effect_source or call.stdin.text else []
@@ -188,9 +186,7 @@ _URL = lazy_regex(r"(?i)^(?:[a-z][a-z0-9+.-]*:|[\w-]+(?:\.[\w-]+)+(?:[:/]|$))")
 
 def _handle_downloader(call: Invocation) -> None:
     """`aria2c`, `axel`, `fetch` save what they fetch."""
-    options = call.parse_options("o d i n j x s output dir input-file".split())
-    for arg in options.values("i", "input-file"):
-        call.add_read(arg)
+    options = call.parse_options("o d n j x s output dir", reads="i input-file")
     for url in options.rest:
         content = add_request(call, url)
         files = options.values("o", "output")
@@ -202,16 +198,14 @@ def _handle_downloader(call: Invocation) -> None:
 
 
 def _handle_youtube_dl(call: Invocation) -> None:
-    options = call.parse_options("o f P exec output format paths cookies config-locations batch-file a".split())
-    for arg in options.values("exec"):
-        call.analyze_script(arg)
-    for url in options.rest:
+    valued = "o f P output format paths cookies config-locations batch-file a"
+    for url in call.parse_options(valued, scripts="exec").rest:
         add_request(call, url)
 
 
 def _handle_browser(call: Invocation) -> None:
     """Terminal browsers print a web page or a file."""
-    options = call.parse_options("cfg T cmd_script o".split(), long_dash=True)
+    options = call.parse_options("cfg T cmd_script o", long_dash=True)
     for url in options.rest:
         if _URL.match(url.text) or not url.is_known:
             add_request(call, url)
@@ -222,7 +216,7 @@ def _handle_browser(call: Invocation) -> None:
 
 def _handle_open(call: Invocation) -> None:
     """A URL opens in the browser, and a file in the program for its type."""
-    options = call.parse_options("a b n".split(), long_dash=True)
+    options = call.parse_options("a b n", long_dash=True)
     for arg in options.rest:
         if "://" in arg.text and not arg.text.startswith("file:"):
             add_request(call, arg)
@@ -231,9 +225,7 @@ def _handle_open(call: Invocation) -> None:
 
 
 def _handle_grpcurl(call: Invocation) -> None:
-    options = call.parse_options(
-        "d H import-path proto protoset cert key cacert authority max-time".split(), long_dash=True
-    )
+    options = call.parse_options("d H import-path proto protoset cert key cacert authority max-time", long_dash=True)
     words = options.rest
     data = [
         read_sent_file(call, arg, arg.text[1:] or "-") if arg.text.startswith("@") else get_text_stream(arg)
@@ -248,7 +240,7 @@ def _handle_grpcurl(call: Invocation) -> None:
 
 
 def _handle_websocat(call: Invocation) -> None:
-    options = call.parse_options("H c x s connect header execute".split())
+    options = call.parse_options("H c x s connect header execute")
     urls = [*(arg for arg in options.rest if "://" in arg.text), *options.values("c", "connect")]
     messages = [arg for arg in options.rest if "://" not in arg.text] + options.values("x", "execute")
     data = [get_text_stream(arg) for arg in messages]

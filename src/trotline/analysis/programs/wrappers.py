@@ -29,6 +29,7 @@ class Wrapper(NamedTuple):
     after: str = ""  # options after which the wrapped program comes
     bare: bool = True  # the wrapped program may also come without such an option
     privilege: bool = False  # it gives the program more rights
+    assigns: bool = False  # variables for the wrapped program come before it
     shows: str = ""  # options with which it runs nothing
 
 
@@ -41,20 +42,25 @@ _BOX = Wrapper(
 )
 
 _ROWS = {
-    "arch busybox catchsegv chronic eatmydata firejail linux32 linux64 lvm nohup setsid torsocks toybox tsocks unbuffer"
-    " valgrind with-contenv": Wrapper(),
+    "arch busybox catchsegv chronic eatmydata firejail linux32 linux64 lvm nohup setsid shx torsocks toybox tsocks"
+    " unbuffer valgrind with-contenv": Wrapper(),
     "adb": Wrapper("s t H P L", "shell", LINE),
     "caffeinate": Wrapper("t w"),
     "cargo-watch": Wrapper("w watch i ignore d delay E env C workdir features", form=QUOTED, scripts="s shell"),
     "chroot": Wrapper("userspec groups", skips=1),
     "chrt": Wrapper("T P D", skips=1),
+    "concurrently": Wrapper(
+        "n names c prefix-colors p prefix m max-processes l prefix-length restart-tries", form=LINES
+    ),
     "cpulimit": Wrapper("l p e P limit pid exe path"),
+    "cross-env": Wrapper(assigns=True),
+    "cross-env-shell": Wrapper(form=LINE, assigns=True),
     "dbus-run-session": Wrapper("config-file dbus-daemon"),
     "devbox": Wrapper("c config e env env-file", "run", QUOTED),
     "direnv": Wrapper("", "exec", skips=1),
     "distrobox": _BOX,
     "distrobox-enter": _BOX._replace(verbs=""),
-    "doas": Wrapper("u C", privilege=True),
+    "doas": Wrapper("u C", privilege=True, assigns=True),
     "dotenv": Wrapper("e f p"),
     "dotenvx": Wrapper("f env-file e env fk", "run", QUOTED),
     "dumb-init": Wrapper("r rewrite", form=QUOTED),
@@ -63,6 +69,7 @@ _ROWS = {
     "fab": Wrapper("H hosts i identity c collection", form=LINE, after="--", bare=False),
     "fakeroot": Wrapper("l s i b"),
     "faketime": Wrapper("f", skips=1),
+    "fc": Wrapper(scripts="e", bare=False),
     "flatpak-spawn ifne wine wine64": Wrapper(form=QUOTED),
     "flock": Wrapper("w E timeout conflict-exit-code", skips=1, scripts="c command"),
     "foreman": Wrapper("f procfile e env d root p port", "run", QUOTED),
@@ -80,12 +87,14 @@ _ROWS = {
         "library-path preload audit argv0 inhibit-rpath"
     ),
     "ltrace": Wrapper("e o p s u n a"),
+    "man": Wrapper("C M m S s e L p", scripts="P pager H html", bare=False),
     "mprocs": Wrapper("c config s server ctl names", form=LINES),
     "nice": Wrapper("n adjustment"),
     "nix": Wrapper(
         "I A f file expr override-input inputs-from", "develop shell run", QUOTED, after="-c --command", bare=False
     ),
     "nix-shell": Wrapper("p packages I A attr E expr i", scripts="run command", bare=False),
+    "nodemon": Wrapper("w watch e ext i ignore d delay", scripts="x exec", bare=False),
     "nsenter": Wrapper("t S G target setuid setgid", privilege=True),
     "nu": Wrapper("config env-config I include-path", scripts="c commands e execute", bare=False),
     "numactl": Wrapper("m N C physcpubind"),
@@ -113,6 +122,7 @@ _ROWS = {
     "sudo": Wrapper(
         "C D g h p r R t T u U user group host prompt chdir",
         privilege=True,
+        assigns=True,
         shows="l list v validate K remove-timestamp V version",
     ),
     "systemd-inhibit": Wrapper("what who why mode"),
@@ -154,7 +164,7 @@ def analyze_wrapper(call: Invocation, row: Wrapper) -> None:
         scripts = [rest[1]]  # `flock FILE -c SCRIPT`
     for script in scripts:
         call.stdout = call.analyze_script(script)
-    assignments = take_assignments(rest) if call.name in {"sudo", "doas"} else {}
+    assignments = take_assignments(rest) if row.assigns else {}
     if rest and not (scripts and row.skips):
         _run_words(call, row, rest, assignments)
     elif row.privilege and not scripts and (options.has("i", "s", "login", "shell") or not options.flags):
@@ -166,7 +176,7 @@ def _split_words(words: Sequence[Argument], row: Wrapper) -> tuple[ParsedOptions
     """Return the options of the wrapper, and the words of the wrapped program."""
     marks = row.after.split()
     mark = next((index for index, word in enumerate(words) if word.text in marks), len(words))
-    options = parse_options(words[:mark], f"{row.valued} {row.scripts}".split(), stops=row.bare and row.form != LINES)
+    options = parse_options(words[:mark], f"{row.valued} {row.scripts}", stops=row.bare and row.form != LINES)
     if mark < len(words):
         return options, list(words[mark + 1 :])
     return options, list(options.rest[row.skips :]) if row.bare else []
@@ -180,6 +190,7 @@ def _run_words(call: Invocation, row: Wrapper, words: list[Argument], assignment
         for word in words:
             call.stdout = call.analyze_script(word)
     elif words and (row.form == LINE or (row.form == QUOTED and len(words) == 1 and " " in words[0].text)):
+        call.analyzer.analyze_assignments(call, assignments)
         call.stdout = call.analyze_script(join_words(words))
     else:
         call.stdout = call.analyzer.invoke(words, call.state, call.stdin, call, assignments, inherited=call.assignments)
@@ -196,14 +207,14 @@ def _handle_wrapper(call: Invocation) -> None:
 
 def _handle_trace(call: Invocation) -> None:
     """`strace -p` reads the memory of a running process."""
-    options = call.parse_options(WRAPPERS[call.name].valued.split(), stops=True)
+    options = call.parse_options(WRAPPERS[call.name].valued, stops=True)
     if options.has("p", "attach"):
         call.add_effect("read", "memory", target=options.value("p", "attach"))
     _handle_wrapper(call)
 
 
 def _handle_systemd_run(call: Invocation) -> None:
-    options = call.parse_options(WRAPPERS[call.name].valued.split(), stops=True)
+    options = call.parse_options(WRAPPERS[call.name].valued, stops=True)
     if any(flag.startswith("on-") for flag in options.flags):
         call.add_effect("persist", "timer", call.program, writes=True)
     _handle_wrapper(call)
@@ -213,7 +224,7 @@ def _handle_systemd_run(call: Invocation) -> None:
 
 
 def _handle_su(call: Invocation) -> None:
-    options = call.parse_options("c s g G command shell group session-command".split())
+    options = call.parse_options("c s g G command shell group session-command")
     users = [word.text for word in options.rest if word.text != "-"]
     has_command = options.has("c", "command", "session-command")
     verb = call.name if has_command or call.name == "su" else "shell"
@@ -226,7 +237,7 @@ def _handle_su(call: Invocation) -> None:
 
 def _handle_runuser(call: Invocation) -> None:
     """With `-u` a program follows; without, it is `su` by another name."""
-    has_user = call.parse_options("u user g G s".split(), stops=True).has("u", "user")
+    has_user = call.parse_options("u user g G s", stops=True).has("u", "user")
     (_handle_wrapper if has_user else _handle_su)(call)
 
 
@@ -234,7 +245,7 @@ def _handle_runuser(call: Invocation) -> None:
 
 
 def _handle_env(call: Invocation) -> None:
-    options = call.parse_options("u C S P unset chdir split-string".split(), stops=True)
+    options = call.parse_options("u C S P unset chdir split-string", stops=True)
     rest = [text._replace(text=part) for text in options.values("S", "split-string") for part in _split_line(text.text)]
     rest += options.rest
     is_bare = bool(rest) and rest[0].text == "-"  # the same as -i
@@ -295,7 +306,7 @@ def _handle_printenv(call: Invocation) -> None:
 MAX_RUNS = 16
 """Arguments for which a repeated command is read; further ones are alike."""
 
-_XARGS_VALUED = "a d E I L n P s arg-file delimiter max-lines max-args max-procs max-chars process-slot-var eof".split()
+_XARGS_VALUED = "a d E I L n P s arg-file delimiter max-lines max-args max-procs max-chars process-slot-var eof"
 
 
 def _handle_xargs(call: Invocation) -> None:
@@ -353,9 +364,7 @@ def _fill(word: Argument, mark: str, name: Argument) -> Argument:
 
 
 def _handle_parallel(call: Invocation) -> None:
-    options = call.parse_options(
-        "j a S I jobs arg-file sshlogin delay timeout colsep results joblog".split(), stops=True
-    )
+    options = call.parse_options("j a S I jobs arg-file sshlogin delay timeout colsep results joblog", stops=True)
     words = list(options.rest)
     end = next((index for index, word in enumerate(words) if word.text in {":::", "::::", ":::+"}), len(words))
     template, values = words[:end], [word for word in words[end + 1 :] if not word.text.startswith(":::")]
@@ -380,7 +389,7 @@ def _handle_parallel(call: Invocation) -> None:
 
 
 def _handle_watch(call: Invocation) -> None:
-    options = call.parse_options("n interval q equexit".split(), stops=True)
+    options = call.parse_options("n interval q equexit", stops=True)
     if options.has("x", "exec"):
         call.stdout = call.analyze_command(options.rest)
     elif options.rest:
@@ -398,14 +407,14 @@ def _handle_entr(call: Invocation) -> None:
 
 def _handle_cargo_watch(call: Invocation) -> None:
     """`-x test` runs `cargo test`; the rest follows the row."""
-    options = call.parse_options(f"{WRAPPERS[call.name].valued} s shell x exec".split(), stops=True)
+    options = call.parse_options(f"{WRAPPERS[call.name].valued} s shell x exec", stops=True)
     for text in options.values("x", "exec"):
         call.analyze_script(text._replace(text=f"cargo {text.text}"))
     _handle_wrapper(call)
 
 
 def _handle_at(call: Invocation) -> None:
-    options = call.parse_options("f q t".split())
+    options = call.parse_options("f q t")
     if options.has("d", "r"):
         call.add_effect("persist", "remove", call.program, target="jobs of at", writes=True)
         return
@@ -415,11 +424,11 @@ def _handle_at(call: Invocation) -> None:
     if call.stdin.text is not None:
         call.analyze_script(call.program._replace(text=call.stdin.text))
     for file in options.values("f"):
-        call.add_effect("execute", "run", file, path=call.resolve(file), source="file")
+        call.add_run(file)
 
 
 def _handle_crontab(call: Invocation) -> None:
-    options = call.parse_options("u".split())
+    options = call.parse_options("u")
     if options.has("l"):
         return
     if options.has("r"):
@@ -473,13 +482,13 @@ def _handle_logsave(call: Invocation) -> None:
 
 
 def _handle_run_parts(call: Invocation) -> None:
-    for arg in call.parse_options("a u arg umask regex".split()).rest[:1]:
+    for arg in call.parse_options("a u arg umask regex").rest[:1]:
         call.add_effect("execute", "run", arg, path=call.resolve(arg), source="file", recursive=True)
 
 
 def _handle_start_stop_daemon(call: Invocation) -> None:
     call.args = [word for word in call.args if word.text != "--start"]  # not an abbreviation of `--startas`
-    options = call.parse_options("x a p u g d N n s exec startas pidfile user chdir name signal".split())
+    options = call.parse_options("x a p u g d N n s exec startas pidfile user chdir name signal")
     programs = options.values("a", "startas") or options.values("x", "exec")
     if options.has("K", "stop"):
         call.add_effect("system", "stop service", target=options.value("n", "name", "x", "exec"), writes=True)
@@ -489,7 +498,7 @@ def _handle_start_stop_daemon(call: Invocation) -> None:
 
 def _handle_hg(call: Invocation) -> None:
     """`--config alias.x='!...'` and `--config hooks.y=...` run a program, like `git -c`."""
-    for setting in call.parse_options(("config", "R", "cwd")).values("config"):
+    for setting in call.parse_options("config R cwd").values("config"):
         key, _, value = setting.text.partition("=")
         if value.startswith("!") or key.startswith("hooks."):
             call.analyze_script(setting._replace(text=value.removeprefix("!")))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from trotline.analysis.options import NO_OPTIONS, ParsedOptions, parse_options
+from trotline.analysis.options import ParsedOptions, parse_options
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument, ShellState
 from trotline.analysis.shell.streams import SHELL_SETUP, Stream
 from trotline.domain.effects import Certainty, Effect
@@ -43,10 +43,32 @@ class Invocation:
         return max([self.program.end, *(word.end for word in self.args)])
 
     def parse_options(
-        self, valued: Iterable[str] = NO_OPTIONS, *, stops: bool = False, long_dash: bool = False
+        self,
+        valued: str = "",
+        *,
+        reads: str = "",
+        writes: str = "",
+        scripts: str = "",
+        runs: str = "",
+        stops: bool = False,
+        long_dash: bool = False,
     ) -> ParsedOptions:
-        """Parse the arguments as options; see `parse_options`."""
-        return parse_options(self.args, valued, stops=stops, long_dash=long_dash)
+        """Parse the arguments as options; see `parse_options`.
+
+        `reads`, `writes`, `scripts` and `runs` are further options that take a value: a file that the program reads or
+        writes, a script, or a file of code. Their effects are added.
+        """
+        valued = f"{valued} {reads} {writes} {scripts} {runs}"
+        options = parse_options(self.args, valued, stops=stops, long_dash=long_dash)
+        for file in options.values(*reads.split()):
+            self.add_read(file)
+        for file in options.values(*writes.split()):
+            self.add_write(file)
+        for script in options.values(*scripts.split()):
+            self.analyze_script(script)
+        for file in options.values(*runs.split()):
+            self.add_run(file)
+        return options
 
     def get_variable(self, name: str) -> str:
         """Return the value of an environment variable of the program if the line sets it."""
@@ -104,6 +126,13 @@ class Invocation:
         path = self.resolve(at)
         if path != "/dev/null":
             self.add_effect("read", verb, at, path=path, recursive=recursive or self.state.walks_tree)
+
+    def add_run(self, at: Argument, *, target: str = "") -> bool:
+        """Add the execution of a file of code, and return whether this line wrote the file."""
+        path = self.resolve(at)
+        is_written = path in self.state.written_texts
+        self.add_effect("execute", "run", at, path=path, source="written" if is_written else "file", target=target)
+        return is_written
 
     def add_send(self, host: str, at: Argument | None = None, *, source: str = "", verb: str = "") -> None:
         """Add data that is sent to a host."""

@@ -153,7 +153,7 @@ def _handle_script_host(call: Invocation) -> None:
             call.add_effect("execute", "run", word, source="network", target=word.text)
             call.stdout = NETWORK_STREAM
         elif text.endswith((".hta", ".sct", ".dll", ".msi", ".js", ".vbs")):
-            call.add_effect("execute", "run", word, path=call.resolve(word), source="file")
+            call.add_run(word)
 
 
 def _handle_cmdkey(call: Invocation) -> None:
