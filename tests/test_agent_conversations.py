@@ -9,7 +9,7 @@ import pytest
 
 from kit import Workspace, call_in_process
 from trotline.agents import AGENTS, get_agent
-from trotline.agents.wiring import MATCH_ALL
+from trotline.agents.agent import MATCH_ALL
 from trotline.audit.query.alarms import NOT_ASKED
 from trotline.audit.store import audit_log
 

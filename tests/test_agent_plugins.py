@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kit import Workspace, make_workspace
 from trotline.agents import AGENTS, get_agent
-from trotline.agents.wiring import Wiring
+from trotline.agents.agent import Wiring
 from trotline.config.install.plugin_file import TEMPLATES, UNHEARD, Whose, own_text, whose
 
 ROOT = Path(__file__).parent.parent

@@ -527,7 +527,7 @@ def test_dated_builds_are_on_a_scale_of_their_own() -> None:
 def test_every_quirk_has_a_source_and_a_date() -> None:
     for name in AGENTS:
         for quirk in get_agent(name).version_quirks:
-            assert quirk.what
+            assert quirk.description
             assert quirk.source
             assert quirk.date
             assert quirk.event in EVENTS
@@ -582,14 +582,16 @@ def test_a_power_that_an_agent_does_not_have_is_found_out(name: str, event: str)
 
 
 @pytest.mark.parametrize(
-    "row", get_agent("cursor").version_quirks, ids=lambda quirk: f"{quirk.event}-{quirk.power}-{quirk.since}"
+    "row", get_agent("cursor").version_quirks, ids=lambda quirk: f"{quirk.event}-{quirk.capability}-{quirk.since}"
 )
 def test_a_quirk_that_is_taken_away_is_missed(row: VersionQuirk) -> None:
     agent = get_agent("cursor")
     without = msgspec.structs.replace(
         agent, version_quirks=tuple(quirk for quirk in agent.version_quirks if quirk != row)
     )
-    verdict = Verdict(permission=ASK, user_message="sure?") if row.power is Capability.ASK else Verdict(context="know")
+    verdict = (
+        Verdict(permission=ASK, user_message="sure?") if row.capability is Capability.ASK else Verdict(context="know")
+    )
     said = [say(one.at(row.since), row.event, row.event, verdict).answer.stdout for one in (agent, without)]
     assert said[0] != said[1]
 

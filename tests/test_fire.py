@@ -273,7 +273,7 @@ def test_the_story_tells_hook_by_hook_what_happened(workspace: Workspace) -> Non
 
 def test_the_model_is_told_in_cursors_words(workspace: Workspace) -> None:
     hooks(workspace, "user", "beforeShellExecution", says(DENY))
-    told = shell(workspace).data["told_to_the_model"]
+    told = shell(workspace).data["model_text"]
     assert told.startswith("Command execution was blocked by a hook: No.")
     assert told.endswith("Agent note: Do not suggest workarounds to the blocked tool.")
 

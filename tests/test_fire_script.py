@@ -112,7 +112,7 @@ def test_the_same_in_json_and_from_json_lines(workspace: Workspace) -> None:
         ("stop", "none", 1),
         ("beforeShellExecution", "none", 0),
     ]
-    assert events[0]["told"] == {"to the person": "no force", "to the agent": "push plainly"}
+    assert events[0]["texts"] == {"to the person": "no force", "to the agent": "push plainly"}
 
 
 ASKED = """

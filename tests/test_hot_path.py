@@ -250,7 +250,7 @@ OURS = set(
     """
     agents agents.agent agents.cursor agents.cursor.cursor agents.cursor.cursor_editions agents.cursor.payloads
     agents.cursor.replies agents.recognition agents.agent_json agents.derived_events agents.translation
-    agents.wiring audit audit.record audit.record.record_builder audit.store audit.store.spool config config.paths
+    audit audit.record audit.record.record_builder audit.store audit.store.spool config config.paths
     conversation conversation.follow_ups conversation.functions conversation.sessions domain domain.contracts
     domain.editions domain.effects domain.errors domain.event_records domain.event_texts domain.events
     domain.findings domain.history domain.hooks domain.ids domain.outcomes domain.verdicts evaluation

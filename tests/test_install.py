@@ -13,7 +13,7 @@ import pytest
 from kit import Workspace, make_workspace, run_trotline
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent, Capability
-from trotline.agents.coverage import ACTIONS, Coverage, get_coverage, list_capability_changes
+from trotline.cli.agents import ACTIONS, Coverage, get_coverage, list_capability_changes
 from trotline.config.install.hook_entries import build_entries
 from trotline.config.paths import Roots
 from trotline.service.line import is_hook_line

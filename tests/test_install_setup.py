@@ -156,7 +156,7 @@ def test_a_dry_run_shows_both_diffs_and_writes_nothing(workspace: Workspace) -> 
     assert '"beforeShellExecution": [' in out
     assert sorted(path.name for path in workspace.home.rglob("*")) == [".cursor"]
     code, body = answered(workspace, "install", "--dry-run")
-    assert (code, body["data"]["agents"][0]["done"], body["data"]["agents"][0]["proof"]) == (0, "written", None)
+    assert (code, body["data"]["agents"][0]["done"], body["data"]["agents"][0]["canary"]) == (0, "written", None)
 
 
 def test_nobody_here_is_said_with_what_to_do(workspace: Workspace) -> None:
@@ -178,7 +178,7 @@ def test_agents_that_take_files_of_our_own_are_set_up_like_the_others(workspace:
     code, body = answered(workspace, "install", "cline", "--yes")
     assert (code, body["ok"]) == (0, True)
     (agent,) = body["data"]["agents"]
-    assert (agent["agent"], agent["done"], agent["proof"]["refused"]) == ("cline", "written", True)
+    assert (agent["agent"], agent["done"], agent["canary"]["refused"]) == ("cline", "written", True)
     assert {file["done"] for file in agent["files"]} == {"written"}
     assert len(agent["files"]) == 8
     code, out = run(workspace, "install", "cline", "--yes")
@@ -297,6 +297,6 @@ def test_it_answers_in_an_envelope(workspace: Workspace) -> None:
     code, body = answered(workspace, "install", "--yes")
     assert (code, body["ok"], body["schema"]) == (0, True, "trotline.install/1")
     (agent,) = body["data"]["agents"]
-    assert (agent["agent"], agent["done"], agent["proof"]["refused"]) == ("cursor", "written", True)
+    assert (agent["agent"], agent["done"], agent["canary"]["refused"]) == ("cursor", "written", True)
     assert (body["data"]["mode"], body["data"]["fail_closed"]) == ("enforce", True)
     assert agent["files"][0]["difference"].startswith("--- /dev/null")

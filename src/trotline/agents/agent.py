@@ -5,6 +5,7 @@ becomes weaker without one. A reply form then writes the rest as the agent expec
 """
 
 import functools
+import re
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from types import MappingProxyType
@@ -12,7 +13,6 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from trotline.agents.wiring import Wiring
 from trotline.domain.contracts import Contract
 from trotline.domain.outcomes import Loss
 from trotline.domain.verdicts import EMPTY, NO_OPINION, Permission, Verdict
@@ -74,9 +74,9 @@ class VersionQuirk(NamedTuple):
     """A capability that differs by version, with its source. `works` tells whether these versions support it."""
 
     event: str
-    power: Capability
+    capability: Capability
     works: bool
-    what: str
+    description: str
     source: str
     since: str = ""
     until: str = ""  # the first version to which it no longer applies
@@ -102,23 +102,57 @@ def parse_version(version: str) -> tuple[int, ...]:
     return (1 if numbers[0] >= FIRST_DATED else 0, *numbers)
 
 
-def get_known_events(wiring: Wiring, version: str) -> tuple[str, ...]:
-    """Return the events that a version supports, because some versions ignore a file that names another event.
-
-    An unknown version gets all events.
-    """
-    found = parse_version(version)
-    rows = [events for since, events in wiring.since if parse_version(since) <= found]
-    if not rows:
-        return wiring.events
-    return tuple(event for event in wiring.events if event in rows[-1])
-
-
 _VERSION_PATTERN = lazy_regex(r"v?(\d{1,6}(?:\.\d{1,6}){0,4})")
 MAX_VERSION_LENGTH = 35
 """Characters of a version that are read; it is a cache key, and payloads are untrusted."""
 
 FIRST_DATED = 2000
+
+
+class Wiring(msgspec.Struct, frozen=True, kw_only=True):
+    """The hook configuration of an agent.
+
+    `files` maps a layer to a path below the home, the project or the system root. With `own`, Trotline owns the whole
+    file (a program or a plugin), and `{event}` in its name makes one file per event.
+    """
+
+    files: dict[str, str]
+    events: tuple[str, ...]  # the agent's names, in the order in which they are written
+    since: tuple[tuple[str, frozenset[str]], ...] = ()  # version -> events it supports from then on; oldest first
+    grouped: bool = False  # entries are in groups that have the matcher
+    version: int | None = None
+    matchers: dict[str, str] = {}
+    entry: dict[str, Any] = {}  # what every entry has besides its command
+    command_key: str = "command"
+    timeout_key: str = "timeout"
+    seconds: int = 60  # timeout of the hook; Trotline's own deadline is shorter
+    timeouts_per_second: int = 1  # 1000 if its timeouts are in milliseconds
+    fail_closed: dict[str, Any] = {}  # what makes the agent block when a hook fails; empty if nothing does
+    programs: tuple[str, ...] = ()  # its executables
+    directories: tuple[str, ...] = ()  # below the home; they exist only if the agent was used
+    own: bool = False
+    plugin: bool = False
+    taken: str = ""  # what to do if another file has the name of ours
+    graphical: bool = False  # people start it from a menu, with a short search path
+    note: str = ""  # what a person has to do besides
+
+    def get_known_events(self, version: str) -> tuple[str, ...]:
+        """Return the events that a version supports, because some versions ignore a file that names another event.
+
+        An unknown version gets all events.
+        """
+        known = parse_version(version)
+        rows = [events for since, events in self.since if parse_version(since) <= known]
+        return tuple(event for event in self.events if event in rows[-1]) if rows else self.events
+
+    def is_called_for(self, event: str, tool: str) -> bool:
+        """Return whether the hook of an event runs for a tool; both are the agent's names."""
+        matcher = self.matchers.get(event, "")
+        return matcher in MATCH_ALL or re.search(matcher, tool) is not None
+
+
+MATCH_ALL = frozenset({"", "*"})
+"""Matchers that match everything and are not regular expressions."""
 
 
 class CommandLine(NamedTuple):
@@ -180,18 +214,18 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # identity co
         """Return the agent with the capabilities of a version; `believing` overrides quirks that a setting trusts."""
         return _apply_quirks(self, version[:MAX_VERSION_LENGTH], believing)
 
-    def supports(self, event: str, power: Capability) -> bool:
-        return power in self.capabilities.get(event, frozenset())
+    def supports(self, event: str, capability: Capability) -> bool:
+        return capability in self.capabilities.get(event, frozenset())
 
 
 @functools.lru_cache(maxsize=64)
 def _apply_quirks(agent: Agent, version: str, believing: frozenset[Capability]) -> Agent:
-    heard = dict(agent.capabilities)
+    capabilities = dict(agent.capabilities)
     for quirk in agent.version_quirks:
-        if quirk.applies(version) and not (quirk.power in believing and not quirk.works):
-            known = heard.get(quirk.event, frozenset())
-            heard[quirk.event] = known | {quirk.power} if quirk.works else known - {quirk.power}
-    return msgspec.structs.replace(agent, capabilities=heard)
+        if quirk.applies(version) and not (quirk.capability in believing and not quirk.works):
+            known = capabilities.get(quirk.event, frozenset())
+            capabilities[quirk.event] = known | {quirk.capability} if quirk.works else known - {quirk.capability}
+    return msgspec.structs.replace(agent, capabilities=capabilities)
 
 
 def fit_verdict(agent: Agent, contract: Contract, verdict: Verdict) -> tuple[Verdict, tuple[Loss, ...]]:
@@ -203,28 +237,31 @@ def fit_verdict(agent: Agent, contract: Contract, verdict: Verdict) -> tuple[Ver
     refused = permission is Permission.DENY
     if refused and contract.name in agent.unreliable_denials:
         losses.append(Loss(agent.name, "deny", agent.unreliable_denials[contract.name]))
-    kept: Body = {}
-    for power in (Capability.EDIT, Capability.CONTEXT, Capability.ENV, Capability.REPLACE, Capability.PLUGINS):
-        value = getattr(verdict, power.value)
-        if value in EMPTY or (power is Capability.ENV and not value) or (power is Capability.EDIT and refused):
+    supported: Body = {}
+    for capability in (Capability.EDIT, Capability.CONTEXT, Capability.ENV, Capability.REPLACE, Capability.PLUGINS):
+        value = getattr(verdict, capability.value)
+        if (
+            value in EMPTY
+            or (capability is Capability.ENV and not value)
+            or (capability is Capability.EDIT and refused)
+        ):
             continue  # the input of a refused action is never used
-        if agent.supports(contract.name, power):
-            kept[power.value] = value
+        if agent.supports(contract.name, capability):
+            supported[capability.value] = value
         else:
-            losses.append(_build_loss(agent, contract, power))
+            losses.append(_build_loss(agent, contract, capability))
     if follow_up and not agent.supports(contract.name, Capability.FOLLOW_UP):
         losses.append(_build_loss(agent, contract, Capability.FOLLOW_UP))
         follow_up = ""
-    said = Verdict(
+    stops = permission > Permission.ALLOW or bool(follow_up)
+    fitted = Verdict(
         permission=permission,
-        user_message=_get_person_message(
-            agent, verdict, losses, spoken=permission > Permission.ALLOW or bool(follow_up)
-        ),
+        user_message=_get_person_message(agent, verdict, losses, stops=stops),
         agent_message=verdict.agent_message,
         follow_up=follow_up,
-        **kept,
+        **supported,
     )
-    return said, tuple(losses)
+    return fitted, tuple(losses)
 
 
 def _fit_permission(agent: Agent, contract: Contract, verdict: Verdict, losses: list[Loss]) -> tuple[Permission, str]:
@@ -245,25 +282,27 @@ def _fit_permission(agent: Agent, contract: Contract, verdict: Verdict, losses: 
     return Permission.NONE, follow_up
 
 
-def _get_person_message(agent: Agent, verdict: Verdict, losses: list[Loss], *, spoken: bool) -> str:
+def _get_person_message(agent: Agent, verdict: Verdict, losses: list[Loss], *, stops: bool) -> str:
     """Return the message for the person. A refusal that is lost loses its texts as well."""
-    told, model = verdict.user_message, verdict.agent_message
-    along = spoken and (agent.person_channel is PersonChannel.WITH_REFUSAL or not model.strip() or told == model)
-    if agent.person_channel is PersonChannel.SEPARATE or along or not told:
-        return told
-    if spoken or verdict.permission < Permission.ASK:
+    message, for_model = verdict.user_message, verdict.agent_message
+    is_in_refusal = stops and (
+        agent.person_channel is PersonChannel.WITH_REFUSAL or not for_model.strip() or message == for_model
+    )
+    if agent.person_channel is PersonChannel.SEPARATE or is_in_refusal or not message:
+        return message
+    if stops or verdict.permission < Permission.ASK:
         losses.append(
             Loss(agent.name, "user_message", f"{agent.title} tells the person nothing but what the model reads")
         )
     return ""
 
 
-def _build_loss(agent: Agent, contract: Contract, power: Capability) -> Loss:
-    why = agent.unsupported_reasons.get(power) or f"{agent.title} does not hear it at {contract.name}"
-    return Loss(agent.name, power.value, why)
+def _build_loss(agent: Agent, contract: Contract, capability: Capability) -> Loss:
+    why = agent.unsupported_reasons.get(capability) or f"{agent.title} does not hear it at {contract.name}"
+    return Loss(agent.name, capability.value, why)
 
 
 def get_reason(verdict: Verdict) -> str:
     """Return the reason of a refusal for the model; some agents ignore a refusal without a reason."""
-    said = (verdict.agent_message, verdict.user_message, "A hook refused this and gave no reason.")
-    return next(text for text in said if text.strip())
+    texts = (verdict.agent_message, verdict.user_message, "A hook refused this and gave no reason.")
+    return next(text for text in texts if text.strip())

@@ -68,7 +68,8 @@ def _parse_slowly(payload: bytes | str) -> dict[str, Any]:
     return body
 
 
-def _refuse_constant(word: str) -> None:
+def refuse_constant(word: str) -> None:
+    """Raise an error for NaN and infinities, which Python's decoder accepts."""
     raise ValueError(f"`{word}` is not JSON")
 
 
@@ -80,7 +81,7 @@ def _check_finite(digits: str) -> float | None:
 
 @functools.cache
 def get_strict_decoder() -> "json.JSONDecoder":
-    return json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_check_finite)
+    return json.JSONDecoder(parse_constant=refuse_constant, parse_float=_check_finite)
 
 
 def get_json_kind(value: Any) -> str:

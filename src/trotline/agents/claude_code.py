@@ -5,10 +5,9 @@ Cursor publishes the maps (cursor-protocol.md 7); the behaviour of the agent was
 
 from typing import Any
 
-from trotline.agents.agent import Agent, CommandLine
+from trotline.agents.agent import Agent, CommandLine, Wiring
 from trotline.agents.claude_shape import CAPABILITIES, DEFAULTS, FIELDS_BY_PROMPT, TOOLS
 from trotline.agents.reply_forms import write_nested
-from trotline.agents.wiring import Wiring
 from trotline.domain.hooks import Vocabulary
 
 EVENT_MAP = {
@@ -114,8 +113,8 @@ def _translate_stop(words: dict[str, Any]) -> dict[str, Any]:
     """Return the follow-up of a stop: Claude Code calls it blocking the stop."""
     if DECISIONS.get(str(words.get("decision"))) != "deny" or "followup_message" in words:
         return words
-    kept = {key: value for key, value in words.items() if key not in {"decision", "reason"}}
-    return {**kept, "followup_message": words.get("reason") or "The stop hook asks to go on."}
+    others = {key: value for key, value in words.items() if key not in {"decision", "reason"}}
+    return {**others, "followup_message": words.get("reason") or "The stop hook asks to go on."}
 
 
 AGENT = Agent(

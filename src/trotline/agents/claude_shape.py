@@ -1,6 +1,25 @@
-"""Fields, tools and capabilities of agents that copied Claude Code's hooks."""
+"""Events, fields, tools and capabilities of agents that copied Claude Code's hooks."""
 
 from trotline.agents.agent import Capability, Tool
+
+EVENTS = {
+    "SessionStart": "sessionStart",
+    "SessionEnd": "sessionEnd",
+    "UserPromptSubmit": "beforeSubmitPrompt",
+    "PreToolUse": "preToolUse",
+    "PostToolUse": "postToolUse",
+    "PostToolUseFailure": "postToolUseFailure",
+    "PreCompact": "preCompact",
+    "SubagentStart": "subagentStart",
+    "SubagentStop": "subagentStop",
+    "Stop": "stop",
+}
+
+
+def select_events(names: str) -> dict[str, str]:
+    """Return these events of EVENTS; `names` are separated by spaces."""
+    return {name: EVENTS[name] for name in names.split()}
+
 
 FIELDS: dict[str, dict[str, str]] = {
     "*": {
@@ -58,4 +77,4 @@ CAPABILITIES: dict[str, frozenset[Capability]] = {
 
 def build_capabilities(**changed: set[Capability]) -> dict[str, frozenset[Capability]]:
     """Return CAPABILITIES with other capabilities for some events."""
-    return {**CAPABILITIES, **{event: frozenset(heard) for event, heard in changed.items()}}
+    return {**CAPABILITIES, **{event: frozenset(capabilities) for event, capabilities in changed.items()}}

@@ -1,9 +1,8 @@
 """Cline. It ignores exit codes, and a refusal ends the whole task. Payloads contain the call in two forms; those of its
 extension only in the older one, by its documentation (hosts.md 1 and 4, measured on 3.0.65)."""
 
-from trotline.agents.agent import Agent, Capability, CommandLine, PersonChannel, Tool
+from trotline.agents.agent import Agent, Capability, CommandLine, PersonChannel, Tool, Wiring
 from trotline.agents.reply_forms import write_cancelling
-from trotline.agents.wiring import Wiring
 
 AGENT = Agent(
     name="cline",

@@ -1,22 +1,13 @@
 """OpenAI's Codex CLI. It reads Claude Code's form strictly: after an unknown field, an `ask` or a refusal without a
 reason the command runs (hosts.md 1 and 4, measured on 0.166.0)."""
 
-from trotline.agents.agent import Agent, Capability, CommandLine, Tool
-from trotline.agents.claude_shape import DEFAULTS, FIELDS, TOOLS, build_capabilities
+from trotline.agents.agent import Agent, Capability, CommandLine, Tool, Wiring
+from trotline.agents.claude_shape import DEFAULTS, FIELDS, TOOLS, build_capabilities, select_events
 from trotline.agents.reply_forms import write_nested
-from trotline.agents.wiring import Wiring
 
-EVENTS = {
-    "SessionStart": "sessionStart",
-    "SessionEnd": "sessionEnd",
-    "UserPromptSubmit": "beforeSubmitPrompt",
-    "PreToolUse": "preToolUse",
-    "PostToolUse": "postToolUse",
-    "PreCompact": "preCompact",
-    "SubagentStart": "subagentStart",
-    "SubagentStop": "subagentStop",
-    "Stop": "stop",
-}
+EVENTS = select_events(
+    "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStart SubagentStop Stop"
+)
 
 AGENT = Agent(
     name="codex",

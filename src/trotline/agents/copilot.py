@@ -1,10 +1,9 @@
 """GitHub Copilot CLI. The spelling of the event name selects the payload: its own spelling (the payload lacks the event
 name, so the installed line has it), Claude Code's, or VS Code's (hosts.md 1 and 4, measured on 1.0.102)."""
 
-from trotline.agents.agent import Agent, Capability, PersonChannel, Tool
-from trotline.agents.claude_shape import DEFAULTS, TOOLS
+from trotline.agents import claude_shape
+from trotline.agents.agent import Agent, PersonChannel, Tool, Wiring
 from trotline.agents.reply_forms import write_copilot
-from trotline.agents.wiring import Wiring
 
 EVENTS = {
     "sessionStart": "sessionStart",
@@ -19,33 +18,11 @@ EVENTS = {
     "preCompact": "preCompact",
 }
 
-CLAUDE_EVENTS = {
-    "SessionStart": "sessionStart",
-    "SessionEnd": "sessionEnd",
-    "UserPromptSubmit": "beforeSubmitPrompt",
-    "PreToolUse": "preToolUse",
-    "PostToolUse": "postToolUse",
-    "PostToolUseFailure": "postToolUseFailure",
-    "Stop": "stop",
-    "SubagentStart": "subagentStart",
-    "SubagentStop": "subagentStop",
-    "PreCompact": "preCompact",
-}
-
 AGENT = Agent(
     name="copilot",
     title="GitHub Copilot CLI",
-    events={**EVENTS, **CLAUDE_EVENTS},
-    capabilities={
-        "sessionStart": frozenset({Capability.CONTEXT}),
-        "beforeSubmitPrompt": frozenset({Capability.DENY, Capability.CONTEXT}),
-        "preToolUse": frozenset(
-            {Capability.DENY, Capability.ASK, Capability.ALLOW, Capability.EDIT, Capability.CONTEXT}
-        ),
-        "postToolUse": frozenset({Capability.CONTEXT}),
-        "stop": frozenset({Capability.FOLLOW_UP}),
-        "subagentStop": frozenset({Capability.FOLLOW_UP}),
-    },
+    events={**EVENTS, **claude_shape.EVENTS},
+    capabilities=claude_shape.CAPABILITIES,
     reply_form=write_copilot,
     missing_fields=frozenset({"tool_use_id"}),
     fields={
@@ -66,7 +43,7 @@ AGENT = Agent(
         "subagentStart": {"subagent_type": "agentName|agent_name|agent_type"},
         "subagentStop": {"subagent_type": "agentName|agent_name|agent_type"},
     },
-    constants=DEFAULTS,
+    constants=claude_shape.DEFAULTS,
     tools=(
         Tool("bash", "Shell"),
         Tool("powershell", "Shell"),
@@ -75,7 +52,7 @@ AGENT = Agent(
         Tool("view", "Read", {"file_path": "path"}),
         Tool("grep", "Grep"),
         Tool("task", "Task"),
-        *TOOLS,
+        *claude_shape.TOOLS,
         Tool("Write", "Write", {"file_path": "path", "content": "file_text"}),
         Tool("Edit", "Write", {"file_path": "path", "old_string": "old_str", "new_string": "new_str"}),
         Tool("Read", "Read", {"file_path": "path"}),

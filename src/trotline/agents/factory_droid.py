@@ -1,21 +1,11 @@
 """Factory's Droid. It uses Claude Code's form with other tools. The first of two replies wins, and exit code 3 ends the
 turn (hosts.md 1 and 4, measured on 0.225.2)."""
 
-from trotline.agents.agent import Agent, Capability, CommandLine, Tool
-from trotline.agents.claude_shape import DEFAULTS, FIELDS, READ, WRITE, build_capabilities
+from trotline.agents.agent import Agent, Capability, CommandLine, Tool, Wiring
+from trotline.agents.claude_shape import DEFAULTS, FIELDS, READ, WRITE, build_capabilities, select_events
 from trotline.agents.reply_forms import write_nested
-from trotline.agents.wiring import Wiring
 
-EVENTS = {
-    "SessionStart": "sessionStart",
-    "SessionEnd": "sessionEnd",
-    "UserPromptSubmit": "beforeSubmitPrompt",
-    "PreToolUse": "preToolUse",
-    "PostToolUse": "postToolUse",
-    "PreCompact": "preCompact",
-    "SubagentStop": "subagentStop",
-    "Stop": "stop",
-}
+EVENTS = select_events("SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PreCompact SubagentStop Stop")
 
 AGENT = Agent(
     name="factory-droid",

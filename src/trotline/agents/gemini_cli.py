@@ -1,10 +1,9 @@
 """Google's Gemini CLI. It has its own events and tools, and reads the output before the exit code
 (hosts.md 1 and 4, measured on 0.61.0)."""
 
-from trotline.agents.agent import Agent, Capability, CommandLine, Tool
+from trotline.agents.agent import Agent, Capability, CommandLine, Tool, Wiring
 from trotline.agents.claude_shape import EDIT, FIELDS, READ, WRITE
 from trotline.agents.reply_forms import write_flat
-from trotline.agents.wiring import Wiring
 
 EVENTS = {
     "SessionStart": "sessionStart",

@@ -1,9 +1,8 @@
 """OpenCode. It has no command hooks: Trotline's plugin sends these payloads and obeys the replies
 (hosts.md 1, measured on 1.18.33)."""
 
-from trotline.agents.agent import Agent, Capability, CommandLine, PersonChannel, Tool
+from trotline.agents.agent import Agent, Capability, CommandLine, PersonChannel, Tool, Wiring
 from trotline.agents.reply_forms import write_bridged
-from trotline.agents.wiring import Wiring
 
 EVENTS = {
     "tool.execute.before": "preToolUse",

@@ -1,18 +1,11 @@
 """OpenHands. Replies are flat, and a refusal is `deny`, never `block`. MCP tools are named without their server
 (hosts.md 1 and 4, measured on 1.58.0)."""
 
-from trotline.agents.agent import Agent, Capability, PersonChannel, Tool
+from trotline.agents.agent import Agent, Capability, PersonChannel, Tool, Wiring
+from trotline.agents.claude_shape import select_events
 from trotline.agents.reply_forms import write_top_level
-from trotline.agents.wiring import Wiring
 
-EVENTS = {
-    "SessionStart": "sessionStart",
-    "SessionEnd": "sessionEnd",
-    "UserPromptSubmit": "beforeSubmitPrompt",
-    "PreToolUse": "preToolUse",
-    "PostToolUse": "postToolUse",
-    "Stop": "stop",
-}
+EVENTS = select_events("SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse Stop")
 
 AGENT = Agent(
     name="openhands",

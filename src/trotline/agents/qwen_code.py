@@ -1,23 +1,9 @@
 """Qwen Code. It uses Claude Code's form with Gemini's tools. An explicit allow cancels the refusal of another hook, so
 Trotline never sends one (hosts.md 1 and 4, measured on 0.24.4)."""
 
-from trotline.agents.agent import Agent, Capability, CommandLine, Tool
-from trotline.agents.claude_shape import DEFAULTS, EDIT, FIELDS_BY_PROMPT, READ, WRITE, build_capabilities
+from trotline.agents.agent import Agent, Capability, CommandLine, Tool, Wiring
+from trotline.agents.claude_shape import DEFAULTS, EDIT, EVENTS, FIELDS_BY_PROMPT, READ, WRITE, build_capabilities
 from trotline.agents.reply_forms import write_nested
-from trotline.agents.wiring import Wiring
-
-EVENTS = {
-    "SessionStart": "sessionStart",
-    "SessionEnd": "sessionEnd",
-    "UserPromptSubmit": "beforeSubmitPrompt",
-    "PreToolUse": "preToolUse",
-    "PostToolUse": "postToolUse",
-    "PostToolUseFailure": "postToolUseFailure",
-    "PreCompact": "preCompact",
-    "SubagentStart": "subagentStart",
-    "SubagentStop": "subagentStop",
-    "Stop": "stop",
-}
 
 AGENT = Agent(
     name="qwen-code",

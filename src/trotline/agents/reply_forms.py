@@ -24,14 +24,14 @@ def write_nested(agent: Agent, theirs: str, ours: str, verdict: Verdict) -> Agen
     """Write Claude Code's form: `hookSpecificOutput` holds what is specific to an event."""
     body: dict[str, Any] = {}
     specific: dict[str, Any] = {}
-    said = ""
+    reason = ""
     if ours == BEFORE_TOOL and verdict.permission:
         specific["permissionDecision"] = verdict.permission.word
         if verdict.permission is not Permission.ALLOW or verdict.agent_message or verdict.user_message:
-            said = specific["permissionDecisionReason"] = get_reason(verdict)
+            reason = specific["permissionDecisionReason"] = get_reason(verdict)
     elif _is_refusal(verdict):
-        said = verdict.follow_up or get_reason(verdict)
-        body |= {"decision": "block", "reason": said}
+        reason = verdict.follow_up or get_reason(verdict)
+        body |= {"decision": "block", "reason": reason}
     if verdict.edited_input is not None:
         if agent.edit_implies_allow:
             specific.setdefault("permissionDecision", "allow")
@@ -40,7 +40,7 @@ def write_nested(agent: Agent, theirs: str, ours: str, verdict: Verdict) -> Agen
         specific["additionalContext"] = verdict.context
     if specific:
         body["hookSpecificOutput"] = {"hookEventName": theirs, **specific}
-    return build_json_reply(body | _build_person_message(verdict, said))
+    return build_json_reply(body | _build_person_message(verdict, reason))
 
 
 def write_flat(_agent: Agent, theirs: str, _ours: str, verdict: Verdict) -> AgentReply:
@@ -78,11 +78,7 @@ def write_copilot(agent: Agent, theirs: str, ours: str, verdict: Verdict) -> Age
             body["permissionDecisionReason"] = get_reason(verdict)
     elif _is_refusal(verdict):
         body |= {"decision": "block", "reason": verdict.follow_up or get_reason(verdict)}
-    if verdict.edited_input is not None:
-        body["modifiedArgs"] = verdict.edited_input
-    if verdict.context:
-        body["additionalContext"] = verdict.context
-    return build_json_reply(body)
+    return _write_changes(body, verdict, edit="modifiedArgs", context="additionalContext")
 
 
 def _write_claude_spelling(agent: Agent, theirs: str, ours: str, verdict: Verdict) -> AgentReply:
@@ -100,11 +96,7 @@ def write_cancelling(_agent: Agent, _theirs: str, _ours: str, verdict: Verdict) 
     body: dict[str, Any] = {}
     if verdict.permission is Permission.DENY:
         body |= {"cancel": True, "errorMessage": _join_messages(verdict)}
-    if verdict.edited_input is not None:
-        body["overrideInput"] = verdict.edited_input
-    if verdict.context:
-        body["contextModification"] = verdict.context
-    return build_json_reply(body)
+    return _write_changes(body, verdict, edit="overrideInput", context="contextModification")
 
 
 def write_bridged(_agent: Agent, _theirs: str, _ours: str, verdict: Verdict) -> AgentReply:
@@ -112,11 +104,7 @@ def write_bridged(_agent: Agent, _theirs: str, _ours: str, verdict: Verdict) -> 
     body: dict[str, Any] = {}
     if verdict.permission is Permission.DENY:
         body |= {"deny": True, "reason": get_reason(verdict)}
-    if verdict.edited_input is not None:
-        body["args"] = verdict.edited_input
-    if verdict.context:
-        body["context"] = verdict.context
-    return build_json_reply(body)
+    return _write_changes(body, verdict, edit="args", context="context")
 
 
 def write_exit_code(agent: Agent, _theirs: str, _ours: str, verdict: Verdict) -> AgentReply:
@@ -124,6 +112,15 @@ def write_exit_code(agent: Agent, _theirs: str, _ours: str, verdict: Verdict) ->
     if verdict.permission is Permission.DENY:
         return AgentReply("", BLOCKED_EXIT, _join_messages(verdict))
     return AgentReply(agent.empty_reply)
+
+
+def _write_changes(body: dict[str, Any], verdict: Verdict, *, edit: str, context: str) -> AgentReply:
+    """Write the reply with the changed input and the context under these keys."""
+    if verdict.edited_input is not None:
+        body[edit] = verdict.edited_input
+    if verdict.context:
+        body[context] = verdict.context
+    return build_json_reply(body)
 
 
 def _is_refusal(verdict: Verdict) -> bool:
@@ -136,9 +133,9 @@ def _build_decision(verdict: Verdict) -> dict[str, Any]:
     return {"decision": "allow"} if verdict.permission is Permission.ALLOW else {}
 
 
-def _build_person_message(verdict: Verdict, said: str) -> dict[str, Any]:
+def _build_person_message(verdict: Verdict, reason: str) -> dict[str, Any]:
     """Return the message for the person, unless the model reads the same text."""
-    return {"systemMessage": verdict.user_message} if verdict.user_message not in {"", said} else {}
+    return {"systemMessage": verdict.user_message} if verdict.user_message not in {"", reason} else {}
 
 
 def _join_messages(verdict: Verdict) -> str:

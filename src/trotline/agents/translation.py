@@ -86,19 +86,21 @@ def write_event(agent: Agent, event: Event) -> bytes:
 def _collect_fields(agent: Agent, event: Event, fields: Mapping[str, str]) -> Body:
     """Return the fields with values, with the agent's tool and its working directory instead of workspace roots."""
     built = json.loads(json.dumps(msgspec.to_builtins(event)))
-    said = {
+    fields_set = {
         field.name: built[field.name]
         for field in msgspec.structs.fields(type(event))
         if field.name == "tool_input" or field.required or getattr(event, field.name) not in (field.default, {})
     }
-    said.pop("raw", None)
+    fields_set.pop("raw", None)
     if isinstance(event, ToolEvent):
-        said["tool_name"], said["tool_input"] = restore_tool(agent, event.tool_name, said["tool_input"])
+        fields_set["tool_name"], fields_set["tool_input"] = restore_tool(
+            agent, event.tool_name, fields_set["tool_input"]
+        )
     cwd = built.get("cwd", built["workspace_roots"][0] if built["workspace_roots"] else None)
     if cwd and "workspace_roots" not in fields and built["workspace_roots"] == [cwd]:
-        del said["workspace_roots"]
-        said["cwd"] = cwd
-    return said
+        del fields_set["workspace_roots"]
+        fields_set["cwd"] = cwd
+    return fields_set
 
 
 @functools.cache

@@ -1,9 +1,8 @@
 """Windsurf, now Devin Desktop. It has one event per kind of tool, and exit code 2 is the only reply
 (hosts.md 1, by its documentation)."""
 
-from trotline.agents.agent import Agent, Capability, PersonChannel
+from trotline.agents.agent import Agent, Capability, PersonChannel, Wiring
 from trotline.agents.reply_forms import write_exit_code
-from trotline.agents.wiring import Wiring
 
 REFUSABLE_EVENTS = ("beforeShellExecution", "beforeReadFile", "beforeMCPExecution", "preToolUse", "beforeSubmitPrompt")
 

@@ -64,21 +64,21 @@ MAX_LINE = 160
 @click.option("--input", "given", metavar="JSON", default="{}", help="The input of the tool.")
 @click.option("--event", "event_file", type=click.File("rb"), help="A whole event as JSON; - for standard input.")
 @click.option("--batch", is_flag=True, help="JSON lines on standard input, one JSON line out for each.")
-def command(roots: Roots, *, batch: bool, **asked: Any) -> Result:
-    policy = _read_policy(roots, asked["preset"])
+def command(roots: Roots, *, batch: bool, **options: Any) -> Result:
+    policy = _read_policy(roots, options["preset"])
     scanning = build_scanning(roots)._replace(key=bytes)  # nothing is kept, so nothing needs a digest
     if batch:
         _explain_batch(sys.stdin, roots, policy, scanning)
         return Result()
-    world = _build_world(roots, asked["cwd"])
-    line = asked["command_line"]
-    if line is not None and (other := [name for name in OTHER_ACTIONS if asked[name]]):
+    world = _build_world(roots, options["cwd"])
+    line = options["command_line"]
+    if line is not None and (other := [name for name in OTHER_ACTIONS if options[name]]):
         hint = "what a tool is given is --input"
         raise UsageError(f"a command and --{other[0].removesuffix('_file')} are two questions", hint=hint)
     if line is not None:
         found = explain_command(line, world, policy, scanning).mask()
     else:
-        found = explain_event(_build_event(asked), world, policy, scanning).mask()
+        found = explain_event(_build_event(options), world, policy, scanning).mask()
     permission = found.judgement.permission
     lines = _format(found.content.mask(line or ""), found, policy)
     return Result(_build_data(found, policy), lines, ok=not permission, exit_code=PERMISSION_EXITS[permission])
@@ -96,21 +96,21 @@ def _build_world(roots: Roots, cwd: str | None = None, workspaces: Sequence[str]
     return build_environment(roots, workspaces or [str(project) for project in roots.projects], cwd or "")
 
 
-def _build_event(asked: dict[str, Any]) -> Event:
-    if asked["event_file"] is not None:
-        return decode_any_event(asked["event_file"].read())
+def _build_event(options: dict[str, Any]) -> Event:
+    if options["event_file"] is not None:
+        return decode_any_event(options["event_file"].read())
     try:
-        given = json.loads(asked["given"])
+        given = json.loads(options["given"])
     except ValueError as error:
         raise UsageError(f"--input is no JSON: {error}") from None
     if not isinstance(given, dict):
         raise UsageError("--input is an object: the names and values that the tool is given")
-    if asked["mcp"]:
-        server, _, tool = asked["mcp"].rpartition(":")
+    if options["mcp"]:
+        server, _, tool = options["mcp"].rpartition(":")
         return BeforeMCP(tool_name=tool, tool_input=given, mcp_server_name=server or None)
-    if asked["tool"] or asked["file"]:
-        given = {"file_path": asked["file"], **given} if asked["file"] else given
-        return _build_tool_use(asked["tool"] or "Read", given)
+    if options["tool"] or options["file"]:
+        given = {"file_path": options["file"], **given} if options["file"] else given
+        return _build_tool_use(options["tool"] or "Read", given)
     raise UsageError("there is nothing to explain", hint="give a command, or --file, --tool, --mcp, --event or --batch")
 
 
@@ -220,9 +220,9 @@ def _explain_line(line: str, roots: Roots, policy: Policy, scanning: Scanning) -
             raise UsageError(f"there is no preset `{preset}`")
         workspace = [str(row["workspace"])] if row.get("workspace") else [*map(str, row.get("workspace_roots") or ())]
         world = _build_world(roots, row.get("cwd"), workspace)
-        begun = time.perf_counter_ns()
+        start = time.perf_counter_ns()
         found = explain_event(_build_row_event(row, line), world, policy._replace(preset=preset), scanning).mask()
-        micros = (time.perf_counter_ns() - begun) // 1000
+        micros = (time.perf_counter_ns() - start) // 1000
     except (ValueError, TrotlineError) as error:
         return {"error": str(error)}
     return {

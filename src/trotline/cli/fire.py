@@ -83,29 +83,29 @@ MAX_TEXT = 300
 )
 @click.option("--trail", is_flag=True, help="Keep a record, as of an agent's own event.")
 @claude_option
-def command(event: str | None, payload: Any, script: Path | None, roots: Roots, **given: Any) -> Result:
-    options = Options(
-        edition_name=given["edition_name"],
-        claude=given["claude"],
-        shell=Shell.LOGIN if given["login_shell"] else Shell.PLAIN,
-        clean_environment=given["clean_env"],
-        trusted_digests=given["trust_digest"],
+def command(event: str | None, payload: Any, script: Path | None, roots: Roots, **options: Any) -> Result:
+    engine_options = Options(
+        edition_name=options["edition_name"],
+        claude=options["claude"],
+        shell=Shell.LOGIN if options["login_shell"] else Shell.PLAIN,
+        clean_environment=options["clean_env"],
+        trusted_digests=options["trust_digest"],
     )
     if script is not None:
-        if event or payload or given["assignments"] or given["dry_run"] or given["trail"]:
+        if event or payload or options["assignments"] or options["dry_run"] or options["trail"]:
             hint = "leave out the event, --set, --payload, --dry-run and --trail"
             raise UsageError("--script names the events that are raised", hint=hint)
-        return _run_script(script, build_dispatcher(Dispatcher, roots, options))
+        return _run_script(script, build_dispatcher(Dispatcher, roots, engine_options))
     body = payload.read() if payload else None
     if body is not None and not click.get_current_context().params.get("projects"):
         roots = _find_workspaces(body, roots)
-    raised = _build_event(event, given["assignments"], body, roots)
-    dispatcher = build_dispatcher(Dispatcher, roots, options)
-    if given["dry_run"]:
+    raised = _build_event(event, options["assignments"], body, roots)
+    dispatcher = build_dispatcher(Dispatcher, roots, engine_options)
+    if options["dry_run"]:
         return _resolve(dispatcher, raised)
     outcome = dispatcher.dispatch(raised)
-    if given["trail"]:
-        _keep_record(outcome, roots)
+    if options["trail"]:
+        _write_record(outcome, roots)
     permission = outcome.decision.permission
     return Result(
         _build_data(outcome, dispatcher),
@@ -124,14 +124,14 @@ def _warn_of_untrusted(outcome: Outcome) -> list[str]:
     return [warning, "hint: look at them with `trotline trust`; in CI pass --trust-digest"]
 
 
-def _keep_record(outcome: Outcome, roots: Roots) -> None:
+def _write_record(outcome: Outcome, roots: Roots) -> None:
     from trotline.audit.record.sink import open_sink
     from trotline.evaluation.machine_panel import build_effect_finder
 
-    keep = open_sink(roots, AGENT, build_effect_finder(roots))
-    unkept = keep(outcome, max((response.micros for response in outcome.responses), default=0))
-    if unkept:
-        click.echo(f"warning: {unkept}", err=True)
+    write = open_sink(roots, AGENT, build_effect_finder(roots))
+    problem = write(outcome, max((response.micros for response in outcome.responses), default=0))
+    if problem:
+        click.echo(f"warning: {problem}", err=True)
 
 
 def _build_event(name: str | None, assignments: tuple[str, ...], payload: bytes | None, roots: Roots) -> Event:
@@ -208,7 +208,7 @@ def _build_data(outcome: Outcome, dispatcher: Dispatcher) -> dict[str, Any]:
             "deciders": list(outcome.decision.deciders),
             "overruled": msgspec.to_builtins(outcome.decision.overruled),
         },
-        "told_to_the_model": _get_model_text(outcome),
+        "model_text": _get_model_text(outcome),
         "runs": [_build_run(run, outcome, dispatcher) for run in outcome.responses if isinstance(run, Run)],
         "not_run": [{**_build_hook(entry.hook), "why": entry.why} for entry in outcome.not_run],
         "losses": msgspec.to_builtins(outcome.losses),
@@ -258,9 +258,9 @@ def _format_outcome(outcome: Outcome, dispatcher: Dispatcher) -> list[str]:
 def _format_run(number: int, run: Run, outcome: Outcome, dispatcher: Dispatcher) -> list[str]:
     counted = get_effective_verdict(run, outcome.event.contract, dispatcher.edition)
     ended = f"exit {run.exit_code}" if run.exit_code is not None else "no exit"
-    said = counted.permission.word if counted.permission else ("failed, goes on" if run.failure else "no opinion")
+    answer = counted.permission.word if counted.permission else ("failed, goes on" if run.failure else "no opinion")
     lines = [f"{number:>3}. {run.hook.layer.kind:<14} {printable(run.hook.line)}"]
-    lines.append(f"     {run.micros / 1000:.1f} ms, {ended}: {bold(said)}")
+    lines.append(f"     {run.micros / 1000:.1f} ms, {ended}: {bold(answer)}")
     if run.failure:
         lines.append(paint(f"     {run.failure.kind}: {printable(run.failure.detail)}", Severity.WARNING))
     for name, output in (("stdout", run.stdout), ("stderr", run.stderr)):
@@ -286,7 +286,7 @@ def _format_decision(outcome: Outcome) -> list[str]:
     for title, text in texts.items():
         lines += [f"  {title}: {printable(line)}" for line in text.splitlines()[:1]]
         lines += [f"    {printable(line)}" for line in text.splitlines()[1:]]
-    overruled = [f"{one.field} of {names.get(one.lost, one.lost)}" for one in decision.overruled]
+    overruled = [f"{loss.field} of {names.get(loss.lost, loss.lost)}" for loss in decision.overruled]
     return lines + [f"  overruled: {printable(text)}" for text in overruled]
 
 
@@ -350,12 +350,12 @@ def _build_step(played: StepResult) -> dict[str, Any]:
         "depth": played.depth,
         "permission": outcome.decision.permission.word,
         "refused": played.is_refused,
-        "told": describe_outcome(outcome),
+        "texts": describe_outcome(outcome),
         "responses": [_build_response(response) for response in outcome.responses],
         "not_run": [{"line": entry.hook.line, "why": entry.why} for entry in outcome.not_run],
         "alarms": list(outcome.alarms),
         "expected": played.step.expect or None,
-        "disappointed": played.mismatch or None,
+        "mismatch": played.mismatch or None,
     }
 
 

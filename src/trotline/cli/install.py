@@ -51,7 +51,7 @@ canary goes through each line: a shell command that must be refused.
 """
 
 LAYERS = ("user", "project", "enterprise")
-NOT_ASKED = "nobody can be asked here, so nothing was written"
+NO_TERMINAL = "nobody can be asked here, so nothing was written"
 ASK_FAIL_CLOSED = "If Trotline itself breaks, shall the agent's action be blocked (fail closed)?"
 ASK_END_MONITORING = "Monitor mode is on: nothing is refused. Refuse from now on?"
 MODES = {
@@ -81,7 +81,7 @@ def command(
     manual = [installed.agent for installed in here if installed.agent.wiring is None]
     here = [installed for installed in here if installed.agent.wiring is not None]
     if not agents:
-        here = [one for one in here if one.agent.wiring and layer in one.agent.wiring.files]
+        here = [installed for installed in here if installed.agent.wiring and layer in installed.agent.wiring.files]
     if not here and not manual:
         raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(AGENTS)}")
     asks = not (yes or dry_run or wants_json()) and sys.stdin.isatty()
@@ -93,7 +93,7 @@ def command(
     plans = [plan_install(installed, roots, terms) for installed in here]
     _show(_format_plans(plans, terms))
     if not (yes or dry_run or asks):
-        raise UsageError(NOT_ASKED, hint="--yes does it, --dry-run shows the diff")
+        raise UsageError(NO_TERMINAL, hint="--yes does it, --dry-run shows the diff")
     chosen = [plan for plan in plans if not plan.why and (not asks or _is_confirmed(plan))]
     done = run_install(chosen, roots, terms, dry_run=dry_run)
     is_ok = done.holds and not any(plan.why for plan in plans)
@@ -186,13 +186,13 @@ def _format_done(done: SetupResult, roots: Roots, *, dry_run: bool) -> Iterator[
 
 def format_canary(result: CanaryResult) -> Iterator[str]:
     """Yield one line about the canary of an agent, and the output of a line that did not refuse it."""
-    words = [f"NOT loaded: {printable(result.void)}" if result.void else "valid"]
+    words = [f"NOT loaded: {printable(result.fatal)}" if result.fatal else "valid"]
     words[0] += "" if result.current else ", not current: run `trotline install`"
     words.append("executed" if result.executed else "not executed")
     words.append("refused" if result.refused else "NOT refused")
     severity = Severity.NOTE if result.holds else Severity.ERROR
     yield f"{bold(result.title)}  {paint(' / '.join(words), severity)}  {dim(f'{result.seconds * 1000:.0f} ms')}"
-    if result.void:
+    if result.fatal:
         yield f"  `{format_check_command(result.file)}` shows where"
     if not (result.executed and result.refused):
         yield f"  {printable(result.output)[:300]}"
@@ -201,9 +201,9 @@ def format_canary(result: CanaryResult) -> Iterator[str]:
 
 
 def _find_next_step(done: SetupResult, roots: Roots) -> str:
-    void = [result.file for result in done.canaries if result is not None and result.void]
-    if void:
-        return format_check_command(void[0])
+    fatal = [result.file for result in done.canaries if result is not None and result.fatal]
+    if fatal:
+        return format_check_command(fatal[0])
     if not done.files:
         return "trotline install, and say yes to one of them"
     if not done.holds:
@@ -211,8 +211,8 @@ def _find_next_step(done: SetupResult, roots: Roots) -> str:
     if read_settings(roots).monitors:
         return "work as usual; `trotline doctor` then says what enforcing would have stopped"
     titles = [plan.installed.agent.title for plan in done.plans]
-    who = titles[0] if len(titles) == 1 else "these agents"
-    return f"start {who} anew and ask for `echo {WORD}`: it must be refused. `trotline uninstall` takes all back"
+    started = titles[0] if len(titles) == 1 else "these agents"
+    return f"start {started} anew and ask for `echo {WORD}`: it must be refused. `trotline uninstall` takes all back"
 
 
 def _build_data(
@@ -226,7 +226,7 @@ def _build_data(
             "layer": terms.layer,
             "done": get_worst(files),
             "files": [build_file_data(file) for file in files],
-            "proof": result._asdict() if result else None,
+            "canary": result._asdict() if result else None,
             "note": plan.wires[0].wiring.note,
         }
         for plan, files, result in zip(done.plans, done.files, canaries, strict=True)
@@ -234,7 +234,7 @@ def _build_data(
     return {
         "agents": agents,
         "blocked": [{"agent": plan.installed.agent.name, "why": plan.why} for plan in plans if plan.why],
-        "by_hand": [agent.name for agent in manual],
+        "manual": [agent.name for agent in manual],
         "mode": terms.mode,
         "fail_closed": terms.fail_closed,
         "settings": {"file": str(done.settings.path), "done": done.settings.done},

@@ -54,7 +54,7 @@ class NewFiles(NamedTuple):
     wired: Installed | None
     next: list[str]
     dry_run: bool
-    kept: list[Path]  # shared files that were edited
+    unchanged: list[Path]  # shared files that were edited
 
 
 @click.group("new", help=HELP)
@@ -142,7 +142,7 @@ def _build_result(new: NewFiles) -> Result:
     data = {
         "dry_run": new.dry_run,
         "files": [{"path": str(file.path), "executable": file.is_executable} for file in new.files if is_ok],
-        "kept": [str(path) for path in new.kept],
+        "kept": [str(path) for path in new.unchanged],
         "hooks_json": hooks_json,
         "next": new.next if is_ok else [],
     }
@@ -156,7 +156,9 @@ def _format_files(new: NewFiles) -> Iterator[str]:
         yield f"{verb} {bold(_format_path(file.path, new.root))}"
         if new.dry_run:
             yield from (f"  {line}" for line in file.diff.splitlines())
-    yield from (f"kept {bold(_format_path(path, new.root))}, which is not what we would write" for path in new.kept)
+    yield from (
+        f"kept {bold(_format_path(path, new.root))}, which is not what we would write" for path in new.unchanged
+    )
     if new.wired is not None:
         yield from _format_wiring(new.wired, new)
     if not new.files and (new.wired is None or new.wired.done is Done.NOTHING):

@@ -57,10 +57,10 @@ def command(
 ) -> Result:
     if event is not None and event not in EVENTS:
         raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
-    asked = _build_events(event, text, tool, subagent)
+    questions = _build_events(event, text, tool, subagent)
     configuration = load_configuration(roots, get_edition(edition_name), claude=claude)
     trusts = _read_trust(configuration, roots)
-    rows = _build_rows(configuration, asked or ([event] if event else list(EVENTS)), asked)
+    rows = _build_rows(configuration, questions or ([event] if event else list(EVENTS)), questions)
     data, lines = _build_data(configuration, rows, trusts), _format(configuration, rows, trusts)
     return Result(data, lines, configuration.problems)
 
@@ -85,11 +85,11 @@ def _build_events(event: str | None, text: str | None, tool: str | None, subagen
     field = next((name for name, value in given.items() if value is not None), "")
     value = given.get(field) or ""
     names = [name for name, cls in EVENTS.items() if field and cls.contract.subject.field == field]
-    asked = {name: _build_event(name, field, value) for name in names}
+    events = {name: _build_event(name, field, value) for name in names}
     if field == "command":  # a command is also the use of a tool
         tools = [name for name, cls in EVENTS.items() if cls.contract.generic]
-        asked |= {name: _build_event(name, "tool_name", "Shell") for name in tools}
-    return asked
+        events |= {name: _build_event(name, "tool_name", "Shell") for name in tools}
+    return events
 
 
 def _build_event(name: str, field: str, value: str) -> Event:
@@ -98,14 +98,14 @@ def _build_event(name: str, field: str, value: str) -> Event:
     return cls(**{**required, **({field: value} if field else {})})
 
 
-def _build_rows(configuration: Configuration, names: Iterable[str], asked: dict[str, Event]) -> list[HookRow]:
+def _build_rows(configuration: Configuration, names: Iterable[str], questions: dict[str, Event]) -> list[HookRow]:
     rows = []
     for name in names:
         number = 0
         for read in configuration.layers:
             for hook in (hook for hook in read.hooks if hook.event == name):
                 off = configuration.find_inactive_reason(read, hook)
-                fit = hook.fit(asked[name], search) if name in asked else None
+                fit = hook.fit(questions[name], search) if name in questions else None
                 runs = not off and (fit is None or fit.applies)
                 number += runs
                 rows.append(HookRow(number if runs else 0, hook, off, fit))
@@ -125,7 +125,9 @@ def _build_data(configuration: Configuration, rows: list[HookRow], trusts: list[
     return {
         "edition": configuration.edition.name,
         "layers": layers,
-        "trust": {one.coverage.root: {"state": one.state, "not_covered": one.coverage.not_covered} for one in trusts},
+        "trust": {
+            trust.coverage.root: {"state": trust.state, "not_covered": trust.coverage.not_covered} for trust in trusts
+        },
         "hooks": [_build_row(row, configuration) for row in rows],
     }
 
@@ -172,11 +174,11 @@ def _format(configuration: Configuration, rows: list[HookRow], trusts: list[Trus
         yield "no hook is configured for that"
     running = sum(1 for row in rows if row.number)
     waiting = sum(1 for row in rows if row.number and row.hook.layer.kind.needs_trust)
-    trust = f" ({waiting} of them only in a trusted workspace)" if waiting else ""
-    yield f"\n{plural(running, 'hook')} would run{trust}; {len(rows) - running} would not"
-    for one in trusts:
-        yield f"{printable(one.coverage.root)}: {one.state}"
-        for word in one.coverage.not_covered:
+    in_trusted = f" ({waiting} of them only in a trusted workspace)" if waiting else ""
+    yield f"\n{plural(running, 'hook')} would run{in_trusted}; {len(rows) - running} would not"
+    for trust in trusts:
+        yield f"{printable(trust.coverage.root)}: {trust.state}"
+        for word in trust.coverage.not_covered:
             yield dim(f"  used, and not covered by trust: {printable(word)}")
     worst = [problem for problem in configuration.problems if problem.severity in {Severity.FATAL, Severity.ERROR}]
     if worst:

@@ -52,7 +52,7 @@ def check_refusal(state: AgentState) -> Iterator[CheckResult]:
         if canary is None or canary.holds:
             yield ok(f"the canary is refused, {layer.name}")
         else:
-            why = f"nobody would ask for it: {canary.void}" if canary.void else f"it was not: {canary.output[:200]}"
+            why = f"nobody would ask for it: {canary.fatal}" if canary.fatal else f"it was not: {canary.output[:200]}"
             yield fail(f"the canary must be refused; {why}", f"trotline install {state.agent.name}")
 
 
@@ -106,9 +106,11 @@ def check_version(state: AgentState) -> Iterator[CheckResult]:
     ]
     weaknesses: dict[str, dict[str, None]] = {}
     for quirk in quirks:
-        weaknesses.setdefault(quirk.what, {})[quirk.event] = None
+        weaknesses.setdefault(quirk.description, {})[quirk.event] = None
     shown = state.installed.number or "an unknown version"
-    believed = state.machine.settings.ask_fallback == "ask" and any(quirk.power is Capability.ASK for quirk in quirks)
+    believed = state.machine.settings.ask_fallback == "ask" and any(
+        quirk.capability is Capability.ASK for quirk in quirks
+    )
     if believed:
         detail = f"settings have `ask` sent to {shown}, where it is known not to be heard"
         yield warn(detail, f"look at {state.roots.config / CONFIG_FILE}: ask_fallback")

@@ -27,7 +27,7 @@ class CanaryResult(NamedTuple):
     title: str
     file: str
     current: bool
-    void: str  # why the agent loads nothing of the file
+    fatal: str  # why the agent loads nothing of the file
     executed: bool
     refused: bool
     seconds: float
@@ -35,7 +35,7 @@ class CanaryResult(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        return self.executed and self.refused and not self.void
+        return self.executed and self.refused and not self.fatal
 
 
 def send_canary(wires: Sequence[Wired], roots: Roots) -> CanaryResult | None:
@@ -46,8 +46,8 @@ def send_canary(wires: Sequence[Wired], roots: Roots) -> CanaryResult | None:
     agent = wires[0].agent
     gate = find_gate(agent, lines)
     at = lines[gate].wire if gate is not None else wires[0]
-    void = next((f"{problem.code} {problem.message}" for problem in find_fatal_problems(at, roots)), "")
-    about = (agent.name, agent.title, str(at.file), compare_lines(wires, roots).current, void)
+    fatal = next((f"{problem.code} {problem.message}" for problem in find_fatal_problems(at, roots)), "")
+    about = (agent.name, agent.title, str(at.file), compare_lines(wires, roots).current, fatal)
     if gate is None or not may_run(lines[gate], roots):
         why = "no gate of ours is in the file" if gate is None else "the project's line is not ours to the letter"
         return CanaryResult(*about, executed=False, refused=False, seconds=0, output=why)

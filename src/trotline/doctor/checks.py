@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trotline.agents.wiring import Wiring
+from trotline.agents.agent import Wiring
 from trotline.audit.query.query import Query
 from trotline.audit.record.record_reader import is_self_test, new_test_conversation
 from trotline.audit.store import audit_log

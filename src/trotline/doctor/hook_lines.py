@@ -47,8 +47,8 @@ def _install(wire: Wired, roots: Roots, *, fail_closed: bool, dry_run: bool) -> 
     wanted = entries(wire, line, fail_closed=fail_closed)
     done = installation(wire, roots, is_hook_line, line).install(wanted, read_clock(), dry_run=dry_run)
     known = {problem.code for problem in done.problems}
-    void = [problem for problem in find_fatal_problems(wire, roots) if problem.code not in known]
-    return done._replace(problems=(*done.problems, *void))
+    fatal = [problem for problem in find_fatal_problems(wire, roots) if problem.code not in known]
+    return done._replace(problems=(*done.problems, *fatal))
 
 
 class HookLineState(NamedTuple):

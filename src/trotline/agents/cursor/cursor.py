@@ -8,11 +8,10 @@ from typing import Any
 
 import msgspec
 
-from trotline.agents.agent import FIRST_DATED, Agent, AgentReply, Capability, CommandLine, VersionQuirk
+from trotline.agents.agent import FIRST_DATED, Agent, AgentReply, Capability, CommandLine, VersionQuirk, Wiring
 from trotline.agents.agent_json import dump_json
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
 from trotline.agents.cursor.replies import write_reply
-from trotline.agents.wiring import Wiring
 from trotline.domain.contracts import Ask, Contract
 from trotline.domain.events import EVENTS
 from trotline.domain.outcomes import Loss
@@ -82,18 +81,21 @@ QUIRKS = (
 def _list_capabilities() -> dict[str, frozenset[Capability]]:
     """Return the capabilities in the newest documentation; QUIRKS has those of single versions."""
     contract = get_edition(NEWEST_EDITION)
-    heard = {
+    capabilities = {
         name: {CAPABILITY_BY_KEY[key] for key in keys if key in CAPABILITY_BY_KEY}
         for name, keys in contract.reply_keys.items()
     }
     for name, cls in EVENTS.items():
-        gate = heard.setdefault(name, set())
+        gate = capabilities.setdefault(name, set())
         if cls.contract.refusable:
             gate |= {Capability.DENY, Capability.ALLOW}
         if cls.contract.ask is Ask.ASKED:
             gate.add(Capability.ASK)
-    seen = {(quirk.event, quirk.power) for quirk in QUIRKS if quirk.works}
-    return {name: frozenset(one for one in powers if (name, one) not in seen) for name, powers in heard.items()}
+    seen = {(quirk.event, quirk.capability) for quirk in QUIRKS if quirk.works}
+    return {
+        name: frozenset(capability for capability in known if (name, capability) not in seen)
+        for name, known in capabilities.items()
+    }
 
 
 def write_cursor_reply(agent: Agent, _theirs: str, ours: str, verdict: Verdict) -> AgentReply:

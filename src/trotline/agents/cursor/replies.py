@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trotline.agents import claude_code
-from trotline.agents.agent_json import get_json_kind
+from trotline.agents.agent_json import get_json_kind, refuse_constant
 from trotline.domain.contracts import Ask, Contract
 from trotline.domain.editions import Edition
 from trotline.domain.outcomes import Failure, FailureKind, Loss
@@ -103,11 +103,11 @@ def read_reply(
     if not isinstance(reply, dict):
         return _build_misfit(command, f"{get_json_kind(reply)} is not an object")
     try:
-        heard = _build_verdict(contract, reply, edition, from_claude=from_claude)
+        parsed = _build_verdict(contract, reply, edition, from_claude=from_claude)
     except _InvalidReply as misfit:
         return _build_misfit(command, str(misfit))
     extra = ("output beside the JSON was ignored",) if noisy else ()
-    return heard._replace(warnings=(*extra, *heard.warnings))
+    return parsed._replace(warnings=(*extra, *parsed.warnings))
 
 
 def _build_misfit(command: str, why: str) -> ParsedReply:
@@ -128,12 +128,12 @@ def _build_blocked(answer: HookOutput, *, refusable: bool) -> ParsedReply:
     words = claude_code.translate_reply(reply, "") if isinstance(reply, dict) else {}
     messages = {key: str(words[key]) for key in ("user_message", "agent_message", "reason") if words.get(key)}
     fallback = messages.get("reason") or (stdout if not messages else "") or (f"{BLOCKED}{stderr}" if stderr else "")
-    said = messages.get("user_message") or messages.get("agent_message") or fallback or NO_REASON
+    text = messages.get("user_message") or messages.get("agent_message") or fallback or NO_REASON
     return ParsedReply(
         Verdict(
             permission=Permission.DENY,
-            user_message=messages.get("user_message") or said,
-            agent_message=messages.get("agent_message") or said,
+            user_message=messages.get("user_message") or text,
+            agent_message=messages.get("agent_message") or text,
         )
     )
 
@@ -161,13 +161,9 @@ def find_last_document(text: str) -> tuple[Any, bool]:
     return found, found is not NO_DOCUMENT
 
 
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"`{word}` is not JSON")
-
-
 @functools.cache
 def _get_decoder() -> "json.JSONDecoder":
-    return json.JSONDecoder(parse_constant=_refuse_constant)
+    return json.JSONDecoder(parse_constant=refuse_constant)
 
 
 NO_DOCUMENT = object()
@@ -246,15 +242,15 @@ def _find_permission(contract: Contract, checked: dict[str, Any], edition: Editi
     """Return the strictest permission in a reply; a refusal under the wrong key counts as well."""
     if not edition.refuses(contract.name, refusable=contract.refusable):
         return Permission.NONE
-    said = [Permission.NONE]
+    permissions = [Permission.NONE]
     for key, words in (("permission", PERMISSIONS), ("decision", LEGACY_PERMISSIONS)):
         if key in checked:
             if checked[key] not in words:
                 raise _InvalidReply(f"`{key}` must be one of allow, deny, ask; got `{checked[key]}`")
-            said.append(words[checked[key]])
+            permissions.append(words[checked[key]])
     if "continue" in checked:
-        said.append(Permission.ALLOW if checked["continue"] else Permission.DENY)
-    strictest = max(said)
+        permissions.append(Permission.ALLOW if checked["continue"] else Permission.DENY)
+    strictest = max(permissions)
     if strictest is Permission.ASK and contract.ask is Ask.UNHEARD:
         warnings.append(f"Cursor does not act on `ask` at {contract.name}")
     elif strictest is Permission.ASK and contract.ask is not Ask.ASKED:
@@ -280,14 +276,14 @@ def write_reply(contract: Contract, verdict: Verdict, edition: Edition) -> Curso
     losses = []
     for key, (field, _, _) in FIELDS.items():
         value = getattr(verdict, field)
-        said = value not in EMPTY and (value != {} or field != "env")
-        if said and key in keys:
+        is_set = value not in EMPTY and (value != {} or field != "env")
+        if is_set and key in keys:
             body[key] = list(value) if isinstance(value, tuple) else value
-        elif said and not (field.endswith("_message") and "reason" in keys):
+        elif is_set and not (field.endswith("_message") and "reason" in keys):
             losses.append(Loss("cursor", field, f"{contract.name} has no key for it in edition {edition.name}"))
     if verdict.permission is not Permission.NONE:
-        spoken, lost = _write_permission(contract, verdict, keys)
-        body.update(spoken)
+        written, lost = _write_permission(contract, verdict, keys)
+        body.update(written)
         losses += lost
     return CursorReply(body, tuple(losses))
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from trotline.agents import AGENTS, get_agent
-from trotline.agents.agent import Agent, get_known_events
+from trotline.agents.agent import Agent
 from trotline.config.detail_levels import MINIMAL
 from trotline.domain.effects import Effect
 from trotline.domain.hooks import split_mcp_name
@@ -211,7 +211,7 @@ def is_execution(record: dict[str, Any]) -> bool:
 def _tells_again(agent: Agent, record: dict[str, Any]) -> bool:
     """Check whether this agent version also raises postToolUse. Versions without it did not send their version."""
     version = str(get_detail(record).get("version") or "")
-    return bool(version) and agent.wiring is not None and "postToolUse" in get_known_events(agent.wiring, version)
+    return bool(version) and agent.wiring is not None and "postToolUse" in agent.wiring.get_known_events(version)
 
 
 def is_mcp(record: dict[str, Any]) -> bool:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trotline.agents import AGENTS, get_agent
-from trotline.agents.agent import Agent, get_known_events
-from trotline.agents.wiring import Wiring
+from trotline.agents.agent import Agent, Wiring
 from trotline.config.install.edit import EditTerms, EntryEdit, Shape
 from trotline.config.install.installation import Installation
 from trotline.config.install.plugin_file import OwnFile, lines_in, own_text
@@ -44,7 +43,7 @@ def build_entries(agent: Agent, layer: str, roots: Roots, version: str = "") -> 
     below = {"user": roots.home, "enterprise": roots.system}
     root = below.get(layer, roots.projects[0] if roots.projects else roots.home)
     file = wiring.files[layer]
-    known = get_known_events(wiring, version)
+    known = wiring.get_known_events(version)
     split = [(event,) for event in known] if EVENT in file else [known]
     return [Wired(agent, wiring, layer, root / file.replace(EVENT, events[0]), root, events) for events in split]
 
