@@ -294,3 +294,14 @@ def convert_lists(value: Any) -> Any:
     if isinstance(value, list):
         return tuple(map(convert_lists, value))
     return {key: convert_lists(inner) for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+def fill_in(value: Any, **texts: str) -> Any:
+    """Replace `{name}` in the strings of a value at every depth: secrets do not stand in data files."""
+    if isinstance(value, str):
+        for name, text in texts.items():
+            value = value.replace(f"{{{name}}}", text)
+        return value
+    if isinstance(value, list | tuple):
+        return type(value)(fill_in(inner, **texts) for inner in value)
+    return {key: fill_in(inner, **texts) for key, inner in value.items()} if isinstance(value, dict) else value

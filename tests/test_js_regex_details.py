@@ -4,112 +4,29 @@ import pytest
 import re2
 import regress
 
+from kit import read_rows
 from trotline.formats.js_regex import PatternError, encode_subject, parse_js_regex
 
 OPTIONS = re2.Options()
 OPTIONS.log_errors = False
 
 # Source, text, whether it is found; here and below.
-ESCAPES = [
-    (r"^\f\n\r\t\v$", "\x0c\x0a\x0d\x09\x0b", True),
-    (r"^\F\N\R\T\V\X$", "FNRTVX", True),
-    (r"^\D\W$", "a ", True),
-    (r"\D", "5", False),
-    (r"\W", "a", False),
-    (r"^\x4A\x4a\xaF$", "JJ\xaf", True),
-    (r"^\x414$", "A4", True),  # two digits, never a third
-    (r"^\x4X\xX4\xg1$", "x4XxX4xg1", True),
-    (r"^\u00414$", "A4", True),
-    (r"^\uX041\u004X$", "uX041u004X", True),
-    (r"^\1014$", "A4", True),  # three digits of an octal number, if the first is under 4
-    (r"^\0X\1X\4X\477$", "\0X\x01X\x04X'7", True),
-    ("^\uffff[\uffff]$", "\uffff\uffff", True),
-]
+ESCAPES = read_rows("js_regex_details", "escapes")
 
-CLASSES = [
-    ("[k]", "X", False),
-    ("[ab]", "X", False),
-    (r"[\d]", "-", False),
-    (r"[\d-z]", "X", False),
-    (r"[\ud700-\ue0ff]", "X", False),
-    (r"^[\0]$", "\0", True),
-    (r"^[\ud800]$", "\ud800", True),
-    (r"^[\ue000]$", "\ue000", True),
-    ("^[^a][^a]$", "[^", True),
-    ("^[a-]$", "-", True),
-    ("^[a-]b$", "-b", True),
-    ("^[]*$", "", True),
-    ("[]+", "XXX", False),
-]
+CLASSES = read_rows("js_regex_details", "classes")
 
-COUNTS = [
-    ("^x?$", "", True),
-    ("^x?$", "xx", False),
-    ("^x+$", "", False),
-    ("^x+$", "x", True),
-    ("^x{1,2}$", "xx", True),
-    ("^x{1,2}$", "xxx", False),
-    ("^x{000000000001}$", "x", True),
-    ("^x{000000000001}$", "xx", False),
-    ("^x{X}$", "x{X}", True),
-    ("^x{1$", "x{1", True),  # without its brace it is text
-    ("^x{1$", "x", False),
-    ("^x{1,2z$", "x{1,2z", True),
-    ("^(?:^){1000}$", "", True),
-    ("^(?:x?){1000}$", "x", True),
-    ("^" + "(?:" * 249 + "x" + ")" * 249 + "$", "x", True),
-]
+COUNTS = [*read_rows("js_regex_details", "counts"), ("^" + "(?:" * 249 + "x" + ")" * 249 + "$", "x", True)]
 
 # What looks like a reference is none where no group captures, or none has a name.
-NO_REFERENCES = [
-    (r"^[(]\1$", "(\x01", True),
-    (r"^[X(]\1$", "(\x01", True),
-    (r"^(?:a)\1$", "a\x01", True),
-    (r"^(a)\k$", "ak", True),
-    (r"^(a)\k<b>$", "ak<b>", True),
-    (r"^[(?<b>]\k$", "bk", True),
-]
+NO_REFERENCES = read_rows("js_regex_details", "no_references")
 
-CASELESS = [
-    ("^(?i:a[z]A[Z])$", "Azaz", True),
-    ("(?i:[B-Y])", "azAZ", False),
-    ("(?i:[b-y])", "azAZ", False),
-    ("(?i:B|[Y])", "5aczACXZ", False),
-    ("(?i:b|[y])", "5aczACXZ", False),
-    (r"(?i:[A-\[])", "{", False),
-    ("(?i:[a-{])", "[", False),
-    (r"^(?i:\x7f)$", "\x7f", True),
-    (r"^(?i:\ud800[\udfff])$", "\ud800\udfff", True),
-]
+CASELESS = read_rows("js_regex_details", "caseless")
 
 FOUND = ESCAPES + CLASSES + COUNTS + NO_REFERENCES + CASELESS
 
-BEYOND = [
-    (r"(?<=a)\k", "lookbehind"),
-    (r"x(?<!a)\k", "lookbehind"),
-    (r"(?<=a)\1", "lookbehind"),
-    (r"(?<\u{61}b>x)\k<ab>", "backreference"),
-    (r"(?<a\u0062>x)\k<\u{0061}b>", "backreference"),
-    ("x{0,1001}", "repetition over 1000"),
-    ("x{2147483648,2147483647}", "repetition over 1000"),  # the least count that is endless for V8
-    (r"(?i:\x80)", "modifiers"),
-    (r"(?i:\ue000)", "modifiers"),
-    (r"(?i:[\ud7ff-\ud800])", "modifiers"),
-]
+BEYOND = read_rows("js_regex_details", "beyond")
 
-INVALID = [
-    ("((", "unterminated group", 1),
-    ("((a)(", "unterminated group", 4),
-    ("\uffff*+", "nothing to repeat", 2),
-    ("x{1000000000,999999999}", "numbers out of order in {} quantifier", 1),
-    ("x{2147483647,2147483646}", "numbers out of order in {} quantifier", 1),
-    ("(?X:a)", "invalid group", 0),
-    ("(?<ab", "invalid group name", 3),
-    (r"(?<\u{61}->x)", "invalid group name", 3),
-    (r"(?<\u{61>x)", "invalid group name", 3),
-    (r"(?<\u{61}}>x)", "invalid group name", 3),
-    (r"(?<\u{a>x)", "invalid group name", 3),
-]
+INVALID = read_rows("js_regex_details", "invalid")
 
 # What a name may start with, what may only follow, and what is in none; Python's identifiers differ in most of these.
 STARTS = [*"$_aX\u037a\u0e33\u0eb3\u309b\u309c\ufdfa\ufdfb\uff9e\uff9f"]

@@ -204,16 +204,7 @@ def test_what_is_not_json_is_said_where_it_begins(written: str, message: str) ->
 
 @pytest.mark.parametrize(
     "code, written",
-    [
-        ("TL102", '{"a": 1‸,}'),
-        ("TL102", '{"a": 1‸, // and no more\n}'),
-        ("TL102", "[1‸,\n\n]"),
-        ("TL105", '{"a": 1,\n "b": 2,\n ‸"a": 3}'),
-        ("TL107", '{"a": "http:‸//x"}'),
-        ("TL107", '{"a": "x ‸// y"}'),
-        ("TL107", '{"http:‸//x": 1}'),
-        ("TL110", "[" * MAX_JSON_DEPTH + "‸[1]" + "]" * MAX_JSON_DEPTH),
-    ],
+    [*read_rows("jsonc", "fault_positions"), ("TL110", "[" * MAX_JSON_DEPTH + "‸[1]" + "]" * MAX_JSON_DEPTH)],
 )
 def test_other_faults_stand_where_they_begin(code: str, written: str) -> None:
     document = parse_jsonc(remove_mark(written))

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, age_audit_log, run_trotline
+from kit import Workspace, age_audit_log, read_rows, run_trotline
 from secret_samples import fill_template
 from store_behaviour import detail, record
 from trotline.audit.export.export_formats import format_time
@@ -113,26 +113,7 @@ def test_who_has_to_wait_is_told_what_for(workspace: Workspace, spool: Spool) ->
     assert log(workspace, "--count").stderr == ""
 
 
-@pytest.mark.parametrize(
-    "words,numbers",
-    [
-        ([], [6, 5, 3, 1]),
-        (["-n", "2"], [6, 5]),
-        (["--event", "stop"], [6]),
-        (["--agent", "another"], [6, 5]),
-        (["--verdict", "denied"], [1]),
-        (["--verdict", "none"], [6, 5, 3]),
-        (["--conversation", "c1"], [3, 1]),
-        (["--path", "src*"], [1]),
-        (["--command", "npm *"], [3]),
-        (["--effect", "delete"], [1]),
-        (["--text", "RM src"], [1]),
-        (["--since", "2027-01-15T08:30:00Z"], [6, 5, 3]),
-        (["--until", "2027-01-15T08:30:00"], [1]),
-        (["--agent", "another", "--verdict", "denied"], []),
-    ],
-    ids=lambda value: " ".join(map(str, value)),
-)
+@pytest.mark.parametrize("words,numbers", read_rows("log", "queries"), ids=lambda value: " ".join(map(str, value)))
 def test_questions(workspace: Workspace, spool: Spool, words: list[str], numbers: list[int]) -> None:
     fill(spool)
     assert [one["seq"] for one in data(workspace, *words)["records"]] == numbers
@@ -216,20 +197,7 @@ def test_before_all_times_there_is_nothing(workspace: Workspace, spool: Spool) -
     assert log(workspace, "--until", "0001-01-01", "--count").stdout == "0\n"
 
 
-@pytest.mark.parametrize(
-    "words,said",
-    [
-        (["-n", "9" * 20], "is not in the range"),
-        (["conversations", "-n", "9" * 20], "is not in the range"),
-        (["--text", " "], "--text has no word in it"),
-        (["--text", ""], "--text has no word in it"),
-        (["--conversation", ""], "--conversation has no word in it"),
-        (["stats", "--agent", ""], "--agent has no word in it"),
-        (["--follow", "--count"], "it does not go with --count and --by"),
-        (["--follow", "--by", "agent"], "it does not go with --count and --by"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("words,said", read_rows("log", "refused_queries"), ids=str)
 def test_what_cannot_be_answered_is_refused(workspace: Workspace, words: list[str], said: str) -> None:
     done = log(workspace, *words)
     assert (done.returncode, done.stdout) == (64, "")
@@ -294,15 +262,7 @@ def test_a_cell_that_a_spreadsheet_would_calculate_is_text(workspace: Workspace,
     assert row["subject"] == "'=HYPERLINK(1)"
 
 
-@pytest.mark.parametrize(
-    "command,cell",
-    [
-        ("echo hi\n=HYPERLINK(A1)\n+1+1", "echo hi\n'=HYPERLINK(A1)\n'+1+1"),
-        ("echo a\r@SUM(A1)", "echo a\r'@SUM(A1)"),
-        ("\uff1d1+1", "'\uff1d1+1"),
-        ("a = b - c\n x", "a = b - c\n x"),
-    ],
-)
+@pytest.mark.parametrize("command,cell", read_rows("log", "csv_cells"))
 def test_a_cell_of_several_lines_stays_one_cell_and_none_of_them_is_calculated(
     workspace: Workspace, spool: Spool, command: str, cell: str
 ) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, make_workspace
+from kit import Workspace, make_workspace, read_rows
 from store_behaviour import detail, record
 from strategies import json_values
 from trotline.audit.query.query import Query
@@ -25,36 +25,8 @@ HALF = "\ud83d"
 """Of a surrogate pair: JSON may hold it, and nobody can print it."""
 
 ODD: list[dict[str, Any]] = [
-    {"at_us": "yesterday"},
-    {"at_us": 1 << 80},
-    {"at_us": 1 << 61},
-    {"at_us": -5},
-    {"at_us": None},
-    {"at_us": 1.5e15},
-    {"agent": None, "event": 3, "conversation": ["x"], "asked": {}},
-    {"agent": HALF, "event": HALF, "tool": HALF, "conversation": HALF},
-    {"deciders": "everybody", "asked": "deny"},
-    {"deciders": 7},
-    {"deciders": [None, 1, ["x"], HALF], "asked": "deny"},
-    {"detail": "words"},
-    {"responses": "many", "losses": 3, "micros": "long"},
-    {"responses": [None, {"author": ["x"], "micros": 1e400, "failure": 1}], "losses": [None, [], [HALF]]},
+    *read_rows("malformed_records", "odd_values"),
     {"responses": [{}], "losses": [["a", "b", "c"]], "micros": 1 << 2000},
-    {
-        "micros": -1,
-        "event": "afterFileEdit",
-        "detail": {**detail(1), "measures": {"lines_added": "x", "lines_removed": 1 << 90}},
-    },
-    {
-        "event": "postToolUse",
-        "tool": ["x"],
-        "detail": {**detail(1), "measures": {"duration_ms": float("nan")}, "hooks": []},
-    },
-    {"withheld": 3, "findings": [1, None, []], "seat": 7, "asked": "deny"},
-    {"withheld": "deny", "asked": "deny", "sent": 1},
-    {"event": "afterMCPExecution", "tool": "search", "findings": [1, [2]], "at_us": None},
-    {"event": "beforeMCPExecution", "tool": "search", "at_us": "now"},
-    {"event": "stop", "alarms": "many", "edited": "yes", "monitored": 3},
 ]
 WORDED: dict[str, Any] = {
     "payload": ["x"],
@@ -82,27 +54,7 @@ WORDED: dict[str, Any] = {
     "level": [],
     "action": ["q"],
 }
-READERS = [
-    "log -n 99",
-    "log -n 99 --json",
-    "log --by hour",
-    "log --by guard",
-    "log conversations",
-    "log conversations --json",
-    "log stats",
-    "log stats --json",
-    "log alarms",
-    "log verify",
-    "log export --format jsonl",
-    "log export --format csv",
-    "log export --format ocsf",
-    "log export --format otlp",
-    "replay",
-    "replay --json",
-    "log mcp",
-    "log mcp --json",
-    "doctor",
-]
+READERS = read_rows("malformed_records", "readers")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kit import read_rows
 from secret_samples import fill_template
 from trotline.domain.outcomes import Call
 from trotline.hook.process import handle_call
@@ -24,19 +25,7 @@ def sent(home: Path, event: str, **fields: Any) -> str:
 
 
 @pytest.mark.parametrize("value", [TOKEN, MAIL, CARD], ids=["token", "mail", "card"])
-@pytest.mark.parametrize(
-    "event,fields",
-    [
-        ("preToolUse", {"tool_name": "Read", "tool_input": {"file_path": "/root/.ssh/VALUE"}}),
-        ("beforeReadFile", {"file_path": "/root/VALUE/.aws/credentials", "content": ""}),
-        ("beforeShellExecution", {"command": "rm -rf /root/HALF''REST"}),
-        ("beforeShellExecution", {"command": "rm -rf .", "cwd": "/root/VALUE"}),
-        ("beforeShellExecution", {"command": "aws s3 rb s3://VALUE --force"}),
-        ("beforeShellExecution", {"command": "kubectl delete ns VALUE"}),
-        ("beforeMCPExecution", {"tool_name": "delete_file", "tool_input": '{"path": "/root/.ssh/VALUE"}'}),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("event,fields", read_rows("message_redaction", "redacted_actions"), ids=str)
 def test_a_refusal_quotes_the_action_without_what_must_not_be_read(
     tmp_path: Path, value: str, event: str, fields: dict[str, Any]
 ) -> None:

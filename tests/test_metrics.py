@@ -9,16 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import (
-    Workspace,
-    age_audit_log,
-    build_edit_payload,
-    build_payload,
-    call_in_process,
-    count_query_steps,
-    read_stats,
-    run_trotline,
-)
+from kit import Workspace, age_audit_log, call_in_process, count_query_steps, read_rows, read_stats, run_trotline
 from store_behaviour import detail, keep, record
 from trotline.audit.query.query import Query
 from trotline.audit.query.statistics import parse_costs
@@ -29,24 +20,7 @@ from trotline.config.settings import read_settings
 from trotline.domain.event_records import Edit
 from trotline.domain.events import AfterFileEdit, AfterShell, BeforeSubmitPrompt
 
-CURSOR = (
-    build_edit_payload("/srv/a.py", "x\ny\n", "x\nz\nw\ny\n"),
-    build_edit_payload("/srv/a.py", "k\nl\n", "k\n"),
-    build_edit_payload("/srv/a.py", "", "tab\n", "afterTabFileEdit"),
-    build_edit_payload("/srv/b.py", "", "1\n2\n"),
-    build_payload("afterShellExecution", command="ls", output="four", duration=10),
-    build_payload("postToolUse", tool_name="Shell", tool_input={"command": "ls"}, tool_output="four", duration=10),
-    build_payload("afterShellExecution", command="ls", output="seven77", duration=30),
-    build_payload(
-        "postToolUseFailure", tool_name="Shell", tool_input={"command": "x"}, error_message="no", failure_type="error"
-    ),
-    build_payload(
-        "afterMCPExecution", tool_name="find", mcp_server_name="search", tool_input="{}", result_json="{}", duration=5
-    ),
-    build_payload("postToolUse", tool_name="Grep", tool_input={}, tool_output="", duration=1),
-    build_payload("beforeSubmitPrompt", prompt="twelve chars"),
-    build_payload("afterAgentResponse", text="four"),
-)
+CURSOR = read_rows("metrics", "cursor_payloads")
 
 
 def test_lines_are_counted_by_file_and_by_whom(workspace: Workspace) -> None:

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import find_mark, format_toml, locate_problems, make_workspace, remove_mark, run_trotline
+from kit import (
+    convert_lists,
+    find_mark,
+    format_toml,
+    locate_problems,
+    make_workspace,
+    read_corpus,
+    remove_mark,
+    run_trotline,
+)
 from strategies import file_contents
 from trotline.config.models import Cache, is_loopback, read_models
 from trotline.config.problems import CODES
@@ -25,36 +34,7 @@ def one(text: str) -> str:
     return f"[models.providers.p]\n{text}\n"
 
 
-BAD = {
-    "no protocol": ("TL252", '[‸models.providers.p]\nmodel = "m"'),
-    "a protocol nobody speaks": ("TL252", one('model = "m"\n‸speaks = "grpc"')),
-    "no model": ("TL252", '[‸models.providers.p]\nspeaks = "openai"'),
-    "an address that is none": ("TL252", one('speaks = "openai"\nmodel = "m"\n‸url = "ftp://x"')),
-    "an address without a host": ("TL252", one('speaks = "openai"\nmodel = "m"\n‸url = "https://"')),
-    "an address that cannot be split": ("TL252", one('speaks = "openai"\nmodel = "m"\n‸url = "https://[x"')),
-    "two ways to a key": (
-        "TL252",
-        '[‸models.providers.p]\nspeaks = "openai"\nmodel = "m"\nkey_env = "K"\nkey_command = ["k"]',
-    ),
-    "a key": ("TL253", one('speaks = "openai"\nmodel = "m"\n‸api_key = "sk-1"')),
-    "a key in the address": ("TL253", one('speaks = "openai"\nmodel = "m"\n‸url = "https://me:pw@example.test"')),
-    "a key on an open line": (
-        "TL254",
-        one('speaks = "openai"\nmodel = "m"\nkey_env = "K"\n‸url = "http://example.test/v1"'),
-    ),
-    "a default that is no provider": ("TL255", '[models]\n‸default = "fast"'),
-    "a name for no provider": ("TL255", '[models.names]\n‸gpt = "fast"'),
-    "a list": ("TL251", "‸models = []"),
-    "providers in a list": ("TL251", "[models]\n‸providers = []"),
-    "a provider that is a word": ("TL251", '[models.providers]\n‸p = "openai"'),
-    "an unknown key": ("TL251", "[‸models.provider]"),
-    "an unknown key of a provider": ("TL251", one('speaks = "openai"\nmodel = "m"\n‸temperature = 0')),
-    "a command for a shell": ("TL251", one('speaks = "openai"\nmodel = "m"\n‸key_command = "pass show k"')),
-    "a model that is a number": ("TL251", one('speaks = "ollama"\n‸model = 5')),
-    "a cache that is a number": ("TL251", "[models]\n‸cache = 300"),
-    "a cache of no entries": ("TL251", "[models.cache]\n‸entries = 0"),
-    "text that is no TOML": ("TL256", "[models‸"),
-}
+BAD = read_corpus("models")["invalid"]
 
 
 @pytest.mark.parametrize("code,text", BAD.values(), ids=BAD)
@@ -192,24 +172,17 @@ def test_show_says_who_answers_a_prompt_hook(tmp_path: Path) -> None:
     assert rows[0]["model"] == "p: m7"
 
 
-SETTINGS = {
-    'ask_fallback = "ask"': ("ask", []),
-    'ask_fallback = "deny"': ("deny", []),
-    'ask_fallback = "perhaps"': ("deny", [("TL256", 1, 1)]),
-    "ask_fallback = true": ("deny", [("TL256", 1, 1)]),
-    'fallback = "ask"': ("deny", [("TL256", 1, 1)]),
-    "{": ("deny", [("TL256", 1, 1)]),
-}
+SETTINGS = convert_lists(read_corpus("models")["settings"])
 
 
 @pytest.mark.parametrize("text,value,problems", [(text, *seen) for text, seen in SETTINGS.items()])
 def test_a_setting_without_a_meaning_is_said_and_the_stricter_is_in_force(
-    text: str, value: str, problems: list[tuple[str, int, int]], tmp_path: Path
+    text: str, value: str, problems: tuple[tuple[str, int, int], ...], tmp_path: Path
 ) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("home/.config/trotline/trotline.toml", text)
     settings = read_settings(workspace.roots())
-    assert (settings.ask_fallback, locate_problems(settings.problems)) == (value, problems)
+    assert (settings.ask_fallback, locate_problems(settings.problems)) == (value, list(problems))
     assert ("trotline.toml  (configuration)" in run_trotline("check", *workspace.options, cwd=tmp_path).stdout) is True
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace, read_rows, run_trotline
 from strategies import verdicts
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import AgentReply
@@ -192,17 +192,7 @@ def test_a_project_has_no_say_in_it(workspace: Workspace) -> None:
     assert json.loads(done.stdout)["permission"] == "deny"
 
 
-@pytest.mark.parametrize(
-    "before,after",
-    [
-        (None, 'mode = "monitor"\n'),
-        ("", 'mode = "monitor"\n'),
-        ('# mine\nask_fallback = "ask"', '# mine\nmode = "monitor"\nask_fallback = "ask"'),
-        ('# mine\nmode = "enforce" # for now\n', '# mine\nmode = "monitor" # for now\n'),
-        ("\t'mode'='enforce'\r\n[guards]\r\n", "\t'mode'=\"monitor\"\r\n[guards]\r\n"),
-        ('[guards]\r\nhistory = "warn"\r\n', 'mode = "monitor"\r\n[guards]\r\nhistory = "warn"\r\n'),
-    ],
-)
+@pytest.mark.parametrize("before,after", read_rows("monitor", "edits"))
 def test_a_word_is_set_and_the_rest_of_the_file_stays(tmp_path: Path, before: str | None, after: str) -> None:
     workspace = make_workspace(tmp_path)
     file = workspace.home / ".config" / "trotline" / "trotline.toml"

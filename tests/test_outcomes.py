@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit import read_rows
 from strategies import ranked_verdicts, verdicts
 from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
 from trotline.domain.effects import Certainty, Effect
@@ -42,14 +43,7 @@ def failed(kind: FailureKind, *, closed: bool = False) -> Run:
 
 # -- what a failure decides: cursor-protocol.md 3.1 and C2, hosts.md 8, and the issue, written out a second time
 
-GATES = {
-    "preToolUse",
-    "beforeShellExecution",
-    "beforeMCPExecution",
-    "beforeReadFile",
-    "subagentStart",
-    "beforeTabFileRead",
-}
+GATES = set(read_rows("outcomes", "gates"))
 CAN_BE_REFUSED = {
     "2025-11": {"beforeShellExecution", "beforeMCPExecution", "beforeReadFile", "beforeTabFileRead"}
     | {"beforeSubmitPrompt"},

@@ -42,32 +42,10 @@ def test_source_and_host_of_a_package(line: str, source: str, host: str) -> None
 
 
 @pytest.mark.parametrize(
-    "line,expected",
-    [
-        ("npm rm react", [("remove", "pkg:npm/react", "project")]),
-        ("uv pip uninstall httpx", [("remove", "pkg:pypi/httpx", "project")]),
-        ("apt autoremove", [("remove", "what nothing needs any more", "autoremove", "system")]),
-        ("pacman -Rns jq", [("remove", "pkg:alpm/jq", "system")]),
-        ("dpkg --purge jq", [("remove", "pkg:deb/jq", "system")]),
-        ("apt-get -s remove jq", []),
-        ("pip uninstall --help", []),
-        ("npm config set registry https://a.example", [("source", "https://a.example", "registry")]),
-        ("npm config get registry", []),
-        ("pip config set global.index-url https://a.example", [("source", "https://a.example", "global.index-url")]),
-        ("go env -w GOSUMDB=off", [("unverified", "off", "GOSUMDB")]),
-        ("go env GOPROXY", []),
-        ("gem sources", []),
-        ("gem sources --add https://a.example", [("source", "https://a.example", "https://a.example")]),
-        ("brew tap", []),
-        ("npm cache clean --force", [("clean-cache", "npm")]),
-        ("npm audit fix --force", [("unlock", "manifest", "project")]),
-        ("npm audit", []),
-        ("npm ls", []),
-        ("cargo metadata", []),
-    ],
+    "line,expected", read_rows("package_analysis", "removals_sources_and_settings", as_tuples=True)
 )
-def test_removals_sources_and_settings(line: str, expected: list[tuple[str, ...]]) -> None:
-    assert list_effects(line) == expected
+def test_removals_sources_and_settings(line: str, expected: tuple[tuple[str, ...], ...]) -> None:
+    assert tuple(list_effects(line)) == expected
 
 
 @pytest.mark.parametrize("line,verbs", read_rows("package_analysis", "publishing"))

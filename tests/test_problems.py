@@ -72,7 +72,7 @@ def build_text(form: str, text: str) -> str:
     kind, _, event = form.partition(":")
     if kind == "entry":
         return entry(text, event)
-    return {"file": str, "keys": top, "hooks": hooks}[kind](text)
+    return {"file": text, "keys": top(text), "hooks": hooks(text)}[kind]
 
 
 def build_case(code: str, form: str, text: str, options: dict[str, Any] | None = None) -> Case:

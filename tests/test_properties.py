@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies as our
+from kit import read_corpus
 from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
 from trotline.agents.cursor.payloads import read_event, write_event
 from trotline.agents.cursor.replies import HookOutput, read_reply, write_reply
@@ -282,16 +283,7 @@ def test_the_strategies_draw_every_field_that_an_event_has(name: str) -> None:
 
 # -- the wire: replies
 
-WORDS = {
-    "user_message": "user_message",
-    "agent_message": "agent_message",
-    "edited_input": "updated_input",
-    "context": "additional_context",
-    "follow_up": "followup_message",
-    "env": "env",
-    "replaced_output": "updated_mcp_tool_output",
-    "plugin_paths": "pluginPaths",
-}
+WORDS = read_corpus("properties")["words"]
 ALL_SAID = [
     (name, date)
     for date in EDITION_NAMES

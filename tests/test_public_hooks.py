@@ -9,24 +9,11 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace, read_corpus, run_trotline
 from trotline.domain.events import EVENTS
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "hooks_json"
-KINDS = {
-    "3361559784__auv": "node",
-    "2612-Parva__volta-signal": "node",
-    "Abe-Junwei__Jieyu": "node",
-    "AIDDbot__ArchetypeNodeCLI": "node",
-    "0xtechdean__cursor-mem0": "python3",
-    "18047533889__quant_projects": "python3",
-    "6600435By__FitGO": "a script of Python",
-    "0prob__polygon_arbitrage_bot": "a script of bash",
-    "1Password__terraform-provider-onepassword": "a script of bash",
-    "A-chiosura__archon-cursor-integration": "a script of bash",
-    "42433422__XCMAX": "a script of bash",
-    "0x7067__unreal-review": "a line of shell",
-}
+KINDS = read_corpus("public_hooks")["kinds"]
 STAND_INS = {
     ".sh": "#!/bin/bash\ncat > /dev/null\necho '{}'\n",
     ".py": "#!/usr/bin/env python3\nimport sys\nsys.stdin.read()\nprint('{}')\n",

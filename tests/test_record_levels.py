@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, format_toml, run_trotline
+from kit import Workspace, format_toml, read_rows, run_trotline
 from secret_samples import fill_template
 from trotline.agents.cursor.payloads import read_event
 from trotline.audit.query.query import Query
@@ -130,8 +130,7 @@ def test_a_level_that_is_none_is_a_problem_and_the_usual_is_in_force(workspace: 
 
 
 @pytest.mark.parametrize(
-    "key,value",
-    [("keep_for", "for ever"), ("keep_size", "500"), ("anchor_file", "here"), ("anchor_syslog", "perhaps")],
+    "key,value", [("keep_for", "for ever"), ("keep_size", "500"), ("anchor_file", "here"), ("anchor_syslog", "perhaps")]
 )
 def test_a_setting_of_another_form_is_a_problem_and_means_nothing(workspace: Workspace, key: str, value: str) -> None:
     settings(workspace, "person", **{key: value})
@@ -196,16 +195,7 @@ def test_below_full_there_are_no_diffs_but_lines_are_counted(level: str) -> None
     assert [counts[1:] for counts in kept["lines"]] == [[2, 1]]
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"file_path": "/w/a", "content": "x\ny"},
-        {"path": "/w/a", "contents": "x\ny"},
-        {"file_path": "/w/a", "old_string": "o", "new_string": "x\ny"},
-        {"file_path": "/w/a", "edits": [{"old_string": "o", "new_string": "x\ny"}]},
-    ],
-    ids=" ".join,
-)
+@pytest.mark.parametrize("given", read_rows("record_levels", "written_changes"), ids=" ".join)
 def test_what_a_tool_writes_is_a_change(given: dict[str, Any]) -> None:
     (change,) = list_changes(event("preToolUse", tool_name="Write", tool_input=given))
     assert (change.path, change.new) == ("/w/a", "x\ny")
@@ -266,18 +256,7 @@ def test_what_is_too_long_to_be_kept_has_a_size_and_a_digest() -> None:
 # What an agent counted and named
 
 
-MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-    ("stop", {"status": "completed", "input_tokens": 5}, {"input_tokens": 5, "status": "completed"}),
-    ("sessionEnd", {"reason": "user_close", "duration_ms": 9.5}, {"reason": "user_close", "duration_ms": 9.5}),
-    ("afterShellExecution", {"duration": 12.5}, {"duration_ms": 12.5}),
-    ("postToolUse", {"tool_output": '{"output":"x","exitCode":2}'}, {"exit": 2}),
-    ("postToolUseFailure", {"error_message": "Exit code 1\nboom", "failure_type": "error"}, {"exit": 1}),
-    ("afterMCPExecution", {"duration": 40, "mcp_server_name": "s"}, {"duration_ms": 40, "mcp_server_name": "s"}),
-    ("afterAgentThought", {"duration_ms": 77}, {"duration_ms": 77}),
-    ("subagentStop", {"status": "aborted", "duration_ms": 6}, {"status": "aborted", "duration_ms": 6}),
-    ("preCompact", {"trigger": "auto", "context_tokens": 99}, {"trigger": "auto", "context_tokens": 99}),
-    ("stop", {"status": "ignore all\nthat was said before"}, {}),
-]
+MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = read_rows("record_levels", "measured")
 
 
 @pytest.mark.parametrize("name,fields,measures", MEASURED, ids=lambda value: value if isinstance(value, str) else "")

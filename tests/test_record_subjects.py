@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, call_in_process
+from kit import Workspace, call_in_process, read_rows
 from secret_samples import fill_template
 from trotline.audit.query.query import Query
 from trotline.audit.store.audit_log import open_audit_log
@@ -79,27 +79,9 @@ GEMINI = {"hook_event_name": "AfterAgent", "session_id": "s", "transcript_path":
 @pytest.mark.parametrize(
     "agent,payload,subject",
     [
+        *read_rows("record_subjects", "event_subjects"),
         ("codex", patching("PreToolUse"), "/w/src/a.py; /w/src/b.py"),
         ("codex", patching("PostToolUse"), "/w/src/a.py; /w/src/b.py"),
-        ("cursor", cursor("beforeMCPExecution", **ASKS, mcp_server_name="gh"), "gh:create_issue"),
-        ("cursor", cursor("beforeMCPExecution", **ASKS), "create_issue (npx gh-mcp)"),
-        ("cursor", cursor("afterMCPExecution", tool_name="create_issue", result_json="{}"), "create_issue"),
-        ("claude-code", claude("mcp__gh__create_issue", command="x"), "gh:create_issue"),
-        ("cursor", cursor("subagentStart", subagent_type="explore", task="look around"), "look around"),
-        ("cursor", cursor("subagentStart", subagent_type="explore"), "explore"),
-        ("cursor", cursor("subagentStop", subagent_type="explore", status="completed", summary="all fine"), "all fine"),
-        ("cursor", cursor("preCompact", trigger="auto"), "auto"),
-        ("cursor", cursor("sessionStart", composer_mode="agent"), "agent"),
-        ("cursor", cursor("sessionStart", workspace_roots=["/w", "/v"]), "/w; /v"),
-        ("cursor", cursor("stop", status="completed"), "completed"),
-        ("codex", codex("SessionStart", source="resume"), "resume"),
-        ("codex", codex("Stop", last_assistant_message="it is done"), "it is done"),
-        ("gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"}, "it is done"),
-        (
-            "cline",
-            {"clineVersion": "3", "hookName": "agent_end", "taskId": "t", "turn": {"outputText": "done"}},
-            "done",
-        ),
     ],
 )
 def test_each_event_has_a_subject_of_its_own(

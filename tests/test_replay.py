@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import Workspace, build_shell_payload, call_hook, call_in_process, make_workspace, run_trotline
+from kit import Workspace, build_shell_payload, call_hook, call_in_process, make_workspace, read_rows, run_trotline
 from secret_samples import fill_template
 from store_behaviour import record
 from trotline.audit.query.query import Query
@@ -373,15 +373,7 @@ def test_a_program_of_the_sdk_leaves_no_record_in_the_real_conversation(workspac
 
 @pytest.mark.parametrize(
     "words,said",
-    [
-        (["--layer", "user"], "--layer says whose policy a file would be"),
-        (["99"], "the trail has no record `99`"),
-        (["99", "--since", "2h"], "an ID is one call, and conditions choose among many"),
-        (["99", "--verdict", "denied"], "an ID is one call, and conditions choose among many"),
-        (["99", "--agent", "cursor"], "an ID is one call, and conditions choose among many"),
-        (["--events", "-"], "the input is empty: nothing is in `<stdin>`"),
-        (["--events", "-", "--since", "2h"], "what is given with --events is all judged"),
-    ],
+    read_rows("replay", "invalid_queries"),
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_question_that_means_nothing_gets_a_clear_answer(workspace: Workspace, words: list[str], said: str) -> None:

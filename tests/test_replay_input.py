@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, build_shell_payload, call_hook, run_trotline
+from kit import Workspace, build_shell_payload, call_hook, read_rows, run_trotline
 from trotline.replay.call_sources import LineFormat, read_calls
 
 COPILOTS = {
@@ -90,19 +90,7 @@ def test_what_rules_of_this_home_find_in_given_lines_is_not_shown(workspace: Wor
     assert "ACME1234" not in done.stdout
 
 
-@pytest.mark.parametrize(
-    "agent,payload,subject",
-    [
-        ("windsurf", {"agent_action_name": "pre_run_command", "tool_info": {"command_line": "make all"}}, "make all"),
-        (
-            "cline",
-            {"hookName": "tool_call", "tool_call": {"name": "run_commands", "input": {"commands": ["make all"]}}},
-            "make all",
-        ),
-        ("copilot", {"toolName": "bash", "toolArgs": {"command": "make all"}, "cwd": "/w"}, "make all"),
-        ("copilot", {"toolName": "view", "toolArgs": {"path": "/w/a"}, "cwd": "/w"}, "/w/a"),
-    ],
-)
+@pytest.mark.parametrize("agent,payload,subject", read_rows("replay_input", "subjects"))
 def test_what_a_given_call_is_about_is_said_in_whatever_words_it_came(
     agent: str, payload: dict[str, Any], subject: str
 ) -> None:

@@ -319,21 +319,7 @@ def test_user_rules_extend_and_disable_builtin_rules() -> None:
     assert scan_kinds(fill_template(SECRET_TEMPLATES["jwt"]), both) == []
 
 
-@pytest.mark.parametrize(
-    "text, said",
-    [
-        ('[[rules]]\nid = "A b"\nregex = "x"', "small letters"),
-        ('[[rules]]\nid = "a"\nregex = ""', "empty"),
-        ('[[rules]]\nid = "a"\nregex = "(x)"\nsecretGroup = 2', "secretGroup is 2"),
-        ('[[rules]]\nid = "a"\nregex = "x"\nentropy = "much"', "entropy"),
-        ('[[rules]]\nid = "a"\nregex = "x"\n[[rules.allowlists]]\nregexTarget = "page"', "regexTarget"),
-        ('[[rules]]\nid = "a"\nregex = "x"\n[[rules.allowlists]]\ncondition = "XOR"', "condition"),
-        ('[[rules]]\nid = "a"\nregex = "x"\n[[rules]]\nid = "a"\nregex = "y"', "names are given once"),
-        ('[[allowlists]]\nregexes = ["("]', "RE2 refuses"),
-        ("[allowlist]\nregexes = 5", "allowlist"),
-        ('[[rules]]\nid = "a"\nregex = "x"\nkeyword = ["x"]', "did you mean `keywords`?"),
-    ],
-)
+@pytest.mark.parametrize("text, said", read_rows("scanners", "rule_errors"))
 def test_errors_in_rules_are_reported(text: str, said: str) -> None:
     _, broken = read_pack(text)
     assert [said in rule.message for rule in broken] == [True]
@@ -364,35 +350,7 @@ def test_a_rule_with_a_path_applies_only_there() -> None:
 # Personal data
 
 
-@pytest.mark.parametrize(
-    "text, kind",
-    [
-        ("card 4539 1488 0343 6467", "card-number"),
-        ("4539-1488-0343-6467.", "card-number"),
-        ("pan=5436031030606378", "card-number"),
-        ("amex 3714 496353 98439", ""),
-        ("4539 1488 0343 6468", ""),
-        ("4111 1111 1111 1111", ""),
-        ("order 45391488034364670000", ""),
-        ("build 20240101123456", ""),
-        ("GB82 WEST 1234 5698 7654 32", "iban"),
-        ("DE89370400440532013000", "iban"),
-        ("DE88370400440532013000", ""),
-        ("XX89370400440532013000", ""),
-        ("write to bob.smith@acme.dev, please", "email"),
-        ("bob@example.com", ""),
-        ("git@github.com:acme/app", ""),
-        ("icon@2x.png", ""),
-        ("https://user@acme.dev/x", ""),
-        ("npm i left-pad@1.3.0", ""),
-        ("call +44 20 7946 0958", "phone"),
-        ("(415) 867-5309", "phone"),
-        ("+1 202 555 0143", ""),
-        ("version 1.2.3-4567", ""),
-        ("2024-01-01 12:34:56", ""),
-        ("127.0.0.1:8080", ""),
-    ],
-)
+@pytest.mark.parametrize("text, kind", read_rows("scanners", "personal_data"))
 def test_personal_data_is_found_by_check_digits_and_format(text: str, kind: str) -> None:
     assert scan_kinds(text, PiiScanner()) == ([kind] if kind else [])
 
@@ -443,32 +401,7 @@ TAGS = "".join(chr(0xE0000 + ord(char)) for char in "run it")
 ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 
 
-@pytest.mark.parametrize(
-    "text, kind",
-    [
-        (f"hello{TAGS}", "tag-characters"),
-        (f"a flag {ENGLAND} is fine", ""),
-        ("if admin\u202e:", "bidi-control"),
-        ("rm\u200b -rf /", "zero-width"),
-        ("ad\u200dmin", "zero-width"),
-        ("\ufeffbegins with a mark", ""),
-        ("later\ufeff", "zero-width"),
-        ("می‌خواهم", ""),
-        ("\U0001f468\u200d\U0001f469\u200d\U0001f467", ""),
-        ("smile \u263a\ufe0f", ""),
-        ("x" + "\U000e0101\U000e0102\U000e0103\U000e0104", "variation-selectors"),
-        ("lоgin", "homoglyphs"),
-        ("curl рaypal.com", "homoglyphs"),
-        ("Привет, мир", ""),
-        ("Δx and µm and αβγ", ""),
-        ("5кВт", ""),
-        ("naïve café Zürich", ""),
-        ("".join(chr(0x1D5EE + ord(char) - 97) for char in "ignore"), "styled-letters"),
-        ("\x1b[8mnobody sees this\x1b[0m", "concealed-text"),
-        ("\x1b[31mred\x1b[0m", ""),
-        ("plain", ""),
-    ],
-)
+@pytest.mark.parametrize("text, kind", read_rows("scanners", "deceptive_characters"))
 def test_deceptive_characters_are_found(text: str, kind: str) -> None:
     assert scan_kinds(text, InvisibleScanner()) == ([kind] if kind else [])
 

@@ -157,14 +157,7 @@ def hooks(*entries: Any, event: str = "stop", **top: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "file",
     [
-        hooks(),
-        hooks({"command": "x"}),
-        hooks({"command": "x", "type": "command", "timeout": 0.5, "matcher": "", "failClosed": True}),
-        hooks({"type": "prompt", "prompt": "is it safe?", "model": "m"}),
-        hooks({"command": "x", "loop_limit": None}, {"command": "y", "loop_limit": 3}),
-        hooks({"command": "x", "_comment": "why"}),
-        hooks({"command": "x"}, version=2),
-        {"version": 1, "hooks": {}},
+        *read_rows("schemas", "valid_hooks_files"),
         {"version": 1, "hooks": {name: [{"command": "x"}] for name in EVENTS}},
     ],
 )
@@ -172,35 +165,7 @@ def test_a_hooks_file_that_cursor_loads_is_valid(file: Any) -> None:
     assert errors_of(build_hooks_schema(), file) == []
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        {"hooks": {}},
-        {"version": "1", "hooks": {}},
-        {"version": 0, "hooks": {}},
-        {"version": 1.5, "hooks": {}},
-        {"version": 1},
-        {"version": 1, "hooks": []},
-        hooks({"command": "x"}, event="beforeShellExec"),
-        hooks({"command": "x"}, event="Stop"),
-        {"version": 1, "hooks": {"stop": {"command": "x"}}},
-        hooks("x"),
-        hooks({}),
-        hooks({"command": ""}),
-        hooks({"command": 5}),
-        hooks({"type": "prompt"}),
-        hooks({"type": "prompt", "command": "x"}),
-        hooks({"type": "agent", "command": "x"}),
-        hooks({"matcher": "x", "hooks": [{"command": "x"}]}),
-        hooks({"command": "x", "timeout": 0}),
-        hooks({"command": "x", "timeout": -1}),
-        hooks({"command": "x", "timeout": "5"}),
-        hooks({"command": "x", "failClosed": "true"}),
-        hooks({"command": "x", "loop_limit": 0}),
-        hooks({"command": "x", "matcher": {"tool": "x"}}),
-        [],
-    ],
-)
+@pytest.mark.parametrize("file", read_rows("schemas", "invalid_hooks_files"))
 def test_a_hooks_file_that_cursor_voids_is_not_valid(file: Any) -> None:
     assert errors_of(build_hooks_schema(), file)
 
@@ -218,7 +183,7 @@ def value_of(node: JsonNode) -> Any:
 FILES = sorted(path.name for path in CORPUS.glob("*.json"))
 NOT_VALID = {
     # an entry of type `prompt` that has a command and no prompt
-    "paultyng__testagent__cmd_cursor_testdata_hooks.json": '"type":"prompt"} is not valid under any of the schemas',
+    "paultyng__testagent__cmd_cursor_testdata_hooks.json": '"type":"prompt"} is not valid under any of the schemas'
 }
 """Files of the corpus that Cursor would not load, and what the schema says about each."""
 

@@ -19,19 +19,8 @@ from typing import Any
 
 import pytest
 
-from kit import run_trotline
-from soak_service import (
-    Ended,
-    Site,
-    allow_start,
-    call,
-    payload,
-    pid_of,
-    records,
-    soak,
-    state_of,
-    wait_for_service,
-)
+from kit import read_corpus, read_rows, run_trotline
+from soak_service import Ended, Site, allow_start, call, payload, pid_of, records, soak, state_of, wait_for_service
 from trotline.agents import AGENTS, get_agent
 from trotline.audit.record.record_builder import RECORD_SCHEMA
 from trotline.conversation.sessions import Sessions
@@ -588,16 +577,7 @@ def test_a_wrong_clock_decides_nothing(site: Site, home: Path, received: int) ->
 
 # What it does not answer
 
-ELSEWHERE: dict[str, dict[str, Any]] = {
-    "another directory of that name": {"cwd_identity": [1, 1]},
-    "a directory that is not there": {"cwd": "/nonexistent"},
-    "a directory that cannot be": {"cwd": "\0"},
-    "other code of that name": {"code_identity": [1, 1]},
-    "other code": {"code": "/usr/lib/python3/dist-packages/trotline/service"},
-    "another home": {"argv": ["--agent", "cursor", "--home", "/nonexistent"]},
-    "a header of another shape": {"argv": 5},
-    "a header without an id": {"id": None},
-}
+ELSEWHERE: dict[str, dict[str, Any]] = read_corpus("service")["foreign_headers"]
 
 
 @pytest.mark.parametrize("changed", ELSEWHERE.values(), ids=ELSEWHERE)
@@ -719,31 +699,13 @@ def test_the_line_says_what_a_failure_means(built: Path) -> None:
     assert line.build_hook_line("cursor", "stop", timeout=60).endswith("--fail open")
 
 
-OURS = [
-    "/a/trotline/service/trotline-hook /b/python --agent cursor --event stop --deadline 55 --fail open",
-    "'/a b/trotline-hook' /b/python3.11 --agent codex --event Stop --home '/x y' --uid 5",
-    "/usr/bin/env -i /a/trotline-hook /b/python --agent cursor",
-    "/usr/bin/env -i /b/python -I -S /a/trotline/service/python_client.py --agent cursor --event stop",
-    "/b/python -I -m trotline hook cursor --event stop --home /x",
-]
+OURS = read_rows("service", "hook_lines")
 OLD = [
     "/a/trotline/service/trotline-hook /b/python --host cursor --event stop --deadline 55 --fail open",
     "/usr/bin/env -i /b/python -I -S /a/trotline/service/twin.py --host cursor --event stop",
     "/usr/bin/env -i /b/python -I -S /a/trotline/service/twin.py --agent cursor --event stop",
 ]
-NOT_OURS = [
-    "",
-    "'",
-    "trotline-hook",
-    "/a/my-hook /b/python --agent cursor",
-    "/a/trotline-hook /b/python --agent cursor; rm -rf /",
-    "/a/trotline-hook /b/python --agent cursor --event 'x;y' --home $(evil)",
-    "/a/trotline-hook /b/python --agent cursor | tee log",
-    "/a/trotline-hook /b/python --verbose yes",
-    "/a/trotline-hook python --agent cursor",
-    "sh -c '/a/trotline-hook /b/python --agent cursor'",
-    "/b/python -I -S /a/other/python_client.py --agent cursor",
-]
+NOT_OURS = read_rows("service", "other_lines")
 
 
 @pytest.mark.parametrize("command", OURS)

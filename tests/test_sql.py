@@ -8,20 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import read_rows
+from kit import read_corpus, read_rows
 from trotline.analysis.sql import sql_text
 from trotline.analysis.sql.sql_text import split_statements
 from trotline.analysis.sql.statements import parse_statements
 
 CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "sql.jsonl"
-GROUPS = {
-    "schema_create": {"ddl-create"},
-    "schema_alter": {"ddl-alter"},
-    "schema_destroy": {"ddl-drop", "truncate"},
-    "unsafe_io": {"unsafe-io"},
-    "bulk_export": {"export", "send"},
-    "bulk_load": {"load"},
-}
+GROUPS = read_corpus("sql")["groups"]
 
 
 @pytest.mark.parametrize("text, kinds", read_rows("sql", "statements_are_classified_by_what_they_do"))

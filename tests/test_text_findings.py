@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import run_trotline
+from kit import fill_in, read_rows, run_trotline
 from secret_samples import LOOK_ALIKES, SECRET_TEMPLATES, fill_template, list_secret_values
 from strategies import json_values
 from trotline.analysis.shell.shell_state import Environment
@@ -89,24 +89,7 @@ def kinds(outcome: Outcome) -> set[str]:
 PROMPT = ("beforeSubmitPrompt", "prompt")
 OUTPUT = ("afterShellExecution", "output")
 
-SAID = [
-    (*PROMPT, f"push it with {GITHUB}", "deny deny deny"),
-    (*PROMPT, "my card is 4539 1488 0343 6467", "none none ask"),
-    (*PROMPT, "write to jane.doe@acme-corp.de", "none none ask"),
-    (*PROMPT, ORDERS, "none ask deny"),
-    (*PROMPT, "hello\U000e0041\U000e0042\U000e0043 there", "none ask deny"),
-    (*PROMPT, "please fix the tests in src/app.py", "none none none"),
-    ("beforeShellExecution", "command", f"echo {GITHUB}", "none ask deny"),
-    ("beforeShellExecution", "command", "echo 'safe\u202e txt.exe'", "ask deny deny"),
-    ("beforeShellExecution", "command", "echo a\u200bb", "none ask deny"),
-    ("beforeShellExecution", "command", "echo p\u0430ypal", "none ask deny"),
-    ("beforeShellExecution", "command", "echo 'gr\u00fc\u00dfe \u65e5\u672c'", "none none none"),
-    ("beforeReadFile", "content", f"token = '{GITHUB}'", "deny deny deny"),
-    ("beforeReadFile", "content", f"# notes\n\n{ORDERS}\n", "none ask deny"),
-    ("beforeReadFile", "content", "token = os.environ['TOKEN']", "none none none"),
-    ("beforeReadFile", "content", "# by Jane <jane.doe@acme-corp.de>", "none none none"),
-    ("beforeTabFileRead", "content", f"token = '{GITHUB}'", "deny deny deny"),
-]
+SAID = fill_in(read_rows("text_findings", "said"), token=GITHUB, orders=ORDERS)
 
 
 @pytest.mark.parametrize("event, field, text, words", SAID)

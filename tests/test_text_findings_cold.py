@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kit import fill_in, read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template
 from soak_service import Site, call
 from test_hot_path import TELLING, cold
@@ -14,15 +15,7 @@ from trotline.hook.process import handle_call
 TOKEN = fill_template(SECRET_TEMPLATES["github-personal-token"], "cold")
 
 
-TEXTS = [
-    ("beforeSubmitPrompt", {"prompt": f"push it with {TOKEN}"}),
-    ("beforeSubmitPrompt", {"prompt": "fix the tests, please"}),
-    ("beforeReadFile", {"file_path": "/srv/app/settings.py", "content": f"TOKEN = '{TOKEN}'"}),
-    ("beforeShellExecution", {"command": "echo 'safe\u202e txt.exe'"}),
-    ("beforeShellExecution", {"command": f"echo {TOKEN}"}),
-    ("postToolUse", {"tool_name": "MCP:a:b", "tool_input": {}, "tool_output": json.dumps({"content": TOKEN})}),
-    ("afterAgentResponse", {"text": f"here: {TOKEN}"}),
-]
+TEXTS = fill_in(read_rows("text_findings_cold", "texts"), token=TOKEN)
 
 
 @pytest.mark.parametrize("event, fields", TEXTS)

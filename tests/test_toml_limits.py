@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kit import read_rows
 from trotline.config.config_file import MAX_PROBLEMS, ConfigFile, parse_toml
 from trotline.config.paths import Roots
 from trotline.config.policies import FALLBACK_PRESET, parse_policy, read_policies
@@ -85,20 +86,7 @@ def test_after_many_problems_it_says_so_and_looks_for_nothing_more(monkeypatch: 
     assert problems[-1].message == "there is more wrong in this file, from here on"
 
 
-@pytest.mark.parametrize(
-    "text, preset, at, says",
-    [
-        ("preset = []", FALLBACK_PRESET, (1, 1), "`preset` is a text"),
-        ("preset = {}", FALLBACK_PRESET, (1, 1), "`preset` is a text"),
-        ("preset = 0", FALLBACK_PRESET, (1, 1), "`preset` is a text"),
-        ("preset = 'lax'", FALLBACK_PRESET, (1, 1), "there is no preset `lax`"),
-        ("[guards]\ndeletion = []", "", (2, 1), "this is no level"),
-        ("[guards]\ndeletion = {}", "", (2, 1), "this is no level"),
-        ("[tab]\ndeletion = 1", "", (2, 1), "this is no level"),
-        ("[guards]\ndeletion = 'maybe'", "", (2, 1), "`maybe` is no level"),
-        ("guards = []", "", (1, 1), "`guards` is a table: one line for each guard"),
-    ],
-)
+@pytest.mark.parametrize("text, preset, at, says", read_rows("toml_limits", "wrong_kinds", as_tuples=True))
 def test_a_value_of_another_kind_is_a_problem_with_its_place(
     text: str, preset: str, at: tuple[int, int], says: str
 ) -> None:

@@ -13,22 +13,12 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace, read_rows, run_trotline
 from trotline.config.trust import MAX_WORDS, Digests, TrustCoverage, build_coverage
 
 ALLOW = '#!/bin/sh\ncat > /dev/null\necho \'{"permission": "allow"}\'\n'
 
-COVERED = (
-    ".claude/hooks/words.txt",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".cursor/hooks.json",
-    ".cursor/hooks/guard.sh",
-    ".cursor/hooks/lib/deep/words.txt",
-    "tools/check.conf",
-    "tools/check.sh",
-    "tools/plain.sh",
-)
+COVERED = tuple(read_rows("trust", "covered"))
 """Every file of the sample workspace that trust covers."""
 
 HOOKS = {
@@ -362,38 +352,14 @@ def test_links_below_a_linked_directory_are_followed_and_listed(workspace: Works
     assert ".cursor/hooks/link/out, a linked directory" in coverage.not_covered
 
 
-@pytest.mark.parametrize(
-    "command, listed",
-    [
-        ("node tools/check.sh", "node"),
-        ("/usr/bin/env true", "/usr/bin/env"),
-        ("~/bin/guard", "~/bin/guard"),
-        ("tools/missing.sh", "tools/missing.sh"),
-        ("$SOMEWHERE/guard.sh", "$SOMEWHERE/guard.sh"),
-        ("../elsewhere/guard.sh", "../elsewhere/guard.sh"),
-    ],
-)
+@pytest.mark.parametrize("command, listed", read_rows("trust", "uncovered_commands"))
 def test_what_a_command_uses_from_elsewhere_is_listed(workspace: Workspace, command: str, listed: str) -> None:
     workspace.script("elsewhere/guard.sh")
     workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
     assert listed in state(workspace)["not_covered"]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        "tools/check.sh",
-        "./tools/check.sh",
-        "sh tools/check.sh",
-        "sh 'tools/check.sh'",
-        "$CURSOR_PROJECT_DIR/tools/check.sh",
-        '"$CURSOR_PROJECT_DIR"/tools/check.sh',
-        "${CLAUDE_PROJECT_DIR}/tools/check.sh",
-        "FAST=1 tools/check.sh",
-        "cd . && sh tools/check.sh | cat",
-        "sh src/../tools/check.sh",
-    ],
-)
+@pytest.mark.parametrize("command", read_rows("trust", "covered_commands"))
 def test_a_file_that_a_command_names_is_covered_however_it_is_named(workspace: Workspace, command: str) -> None:
     workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
     assert "tools/check.sh" in state(workspace)["covered"]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from builtin_uses import EXAMPLES, PAGE, Use
+from kit import read_corpus
 from trotline.builtin.hook_context import MAX_CONVERSATIONS, ConversationNotes
 from trotline.cli import run
 from trotline.config.builtin_hooks import BUILTIN_HOOKS
@@ -16,20 +17,7 @@ from trotline.domain.errors import TrotlineError
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-TRIED: dict[str, tuple[str, ...]] = {
-    "session-context": ('"env": {"TICKET": "SHOP-42"}',),
-    "format": ("x = 1\n",),
-    "until-green": ("1 failed: test_total",),
-    "hold-stop": ('{"followup_message": "Not yet. Before you stop:\\n- wait until `',),
-    "code-scan": ("total.py:2: `json` imported but unused (F401)",),
-    "env-files": ('"permission": "deny"}{"permission": "allow"}',),
-    "agent-branch": ("total.py | 1 +",),
-    "forward": (
-        '"command": "make test", "output": "ok"',
-        '{}{"followup_message": "This has failed 2 times in a row.',
-        "-total = 0\n+total = 1\n",
-    ),
-}
+TRIED: dict[str, tuple[str, ...]] = read_corpus("uses_builtin")["tried"]
 """What a person sees who does what the page says."""
 
 

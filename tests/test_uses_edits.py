@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builtin_uses import Server, Use, secret
+from kit import read_corpus, read_rows
 from trotline.builtin.scan_reports import Issue, parse_report
 from trotline.builtin.text_diff import build_diff, find_changed_lines, hash_lines, pair_texts
 from trotline.builtin.workspace import WorkspaceFile
@@ -185,17 +186,7 @@ def test_of_a_file_that_nobody_knew_all_lines_count(scanning: Use) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "command,why",
-    [
-        ("no-such-scanner", "no-such-scanner"),
-        ("sh -c 'exit 2'", "ended with 2"),
-        ("echo {broken", "is neither Semgrep's JSON nor SARIF"),
-        ("echo '{\"answer\": 42}'", "is neither Semgrep's JSON nor SARIF"),
-        ("sh -c 'echo in another shape; exit 1'", "nothing that it printed names a line"),
-        ("tail -f", "did not end within"),
-    ],
-)
+@pytest.mark.parametrize("command,why", read_rows("uses_edits", "failing_scanners"))
 def test_a_scanner_that_fails_has_not_found_nothing(scanning: Use, command: str, why: str) -> None:
     scanning.write("a.py", "x = 1\n")
     line = f"trotline builtin code-scan --run {shlex.quote(command)} --seconds 1"
@@ -412,39 +403,9 @@ def test_the_same_repository_is_a_trap_for_plain_git(trapped: Use, tmp_path: Pat
     assert program in (tmp_path / "was-run").read_text()
 
 
-HOOKS = (
-    "pre-commit",
-    "commit-msg",
-    "post-commit",
-    "reference-transaction",
-    "post-index-change",
-    "post-checkout",
-    "pre-auto-gc",
-)
-PROGRAMS = (
-    "core.fsmonitor",
-    "core.sshCommand",
-    "core.pager",
-    "core.editor",
-    "core.askPass",
-    "core.alternateRefsCommand",
-    "filter.evil.clean",
-    "filter.evil.smudge",
-    "filter.evil.process",
-    "diff.external",
-    "diff.evil.command",
-    "diff.evil.textconv",
-    "merge.evil.driver",
-    "gpg.program",
-    "credential.helper",
-    "remote.evil.uploadpack",
-)
-SWITCHES = {
-    "commit.gpgSign": "true",
-    "extensions.partialClone": "evil",
-    "remote.evil.promisor": "true",
-    "protocol.ext.allow": "always",
-}
+HOOKS = read_rows("uses_edits", "git_hooks")
+PROGRAMS = read_rows("uses_edits", "git_programs")
+SWITCHES = read_corpus("uses_edits")["git_switches"]
 
 
 def test_a_branch_that_is_checked_out_is_not_written_to(branching: Use) -> None:

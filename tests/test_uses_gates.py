@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kit import fill_in, read_corpus
 from secret_samples import SECRET_TEMPLATES, fill_template
 from uses import EXAMPLES, Use
 
@@ -14,50 +15,9 @@ ANN = "ann@" + "harbour-books.com"
 KEY = fill_template(SECRET_TEMPLATES["aws-access-key-id"])
 HOLDS_A_KEY = f"aws_access_key_id = {KEY}\n"
 
-CASES: dict[str, list[tuple[str, str, dict[str, Any]]]] = {
-    "network-approval": [
-        ("ask", SHELL, {"command": "curl -s https://example.org/data"}),
-        ("ask", SHELL, {"command": "sh -c 'w\"\"get example.org'"}),
-        ("ask", SHELL, {"command": "python3 -c \"import socket; socket.create_connection(('example.org', 80))\""}),
-        ("ask deny", "preToolUse", {"tool_name": "Shell", "tool_input": {"command": "nc example.org 80"}}),
-        ("allow", SHELL, {"command": "make test"}),
-        ("allow", "preToolUse", {"tool_name": "Shell", "tool_input": {"command": "git commit -m 'try curl'"}}),
-    ],
-    "git-gate": [
-        ("deny", SHELL, {"command": "git push origin main"}),
-        ("deny", SHELL, {"command": "cd /srv && env GIT_SSH_COMMAND=ssh git fetch"}),
-        ("ask", SHELL, {"command": "git rebase -i HEAD~3"}),
-        ("ask", SHELL, {"command": "gh pr create --fill"}),
-        ("allow", SHELL, {"command": "git status && git log -3"}),
-        ("allow", SHELL, {"command": "gh pr view 7"}),
-        ("allow", SHELL, {"command": "echo 'git push' >> notes.md"}),
-    ],
-    "keep-secrets": [
-        ("deny", "beforeReadFile", {"file_path": "/srv/shop/.env", "content": "DEBUG=1"}),
-        ("deny", "preToolUse", {"tool_name": "Read", "tool_input": {"file_path": "/srv/shop/secrets/mail.yaml"}}),
-        ("deny", "beforeReadFile", {"file_path": "/srv/shop/settings.ini", "content": HOLDS_A_KEY}),
-        ("deny", "beforeTabFileRead", {"file_path": "/srv/shop/settings.ini", "content": HOLDS_A_KEY}),
-        ("deny", "beforeTabFileRead", {"file_path": "/srv/shop/config/mail.yaml", "content": "port: 25"}),
-        ("allow", "beforeReadFile", {"file_path": "/srv/shop/config/mail.yaml", "content": "port: 25"}),
-        ("allow", "beforeReadFile", {"file_path": "/srv/shop/.env.example", "content": "TOKEN=put-yours-here"}),
-        ("allow", "beforeTabFileRead", {"file_path": "/srv/shop/cart.py", "content": "total = 0"}),
-    ],
-    "prompt-dlp": [
-        ("deny", "beforeSubmitPrompt", {"prompt": f"Why was {CARD} charged twice?"}),
-        ("deny", "beforeSubmitPrompt", {"prompt": "Sum up what Project Heron means for the cart."}),
-        ("deny", "beforeSubmitPrompt", {"prompt": f"Use {KEY} to look."}),
-        ("allow", "beforeSubmitPrompt", {"prompt": f"Why is the cart rounded twice? {ANN} asks."}),
-        ("allow", "beforeSubmitPrompt", {"prompt": "The herons in the picture are cut off."}),
-    ],
-    "sql-writes": [
-        ("deny", SHELL, {"command": "psql prod -c 'delete from users where id = 1'"}),
-        ("ask", SHELL, {"command": "echo 'update t set a = 1 where b = 2' | sqlite3 shop.db"}),
-        ("ask", "beforeMCPExecution", {"tool_name": "query", "tool_input": '{"sql": "insert into t values (1)"}'}),
-        ("allow", "beforeMCPExecution", {"tool_name": "query", "tool_input": '{"sql": "select 1"}'}),
-        ("allow", SHELL, {"command": "psql prod -c 'select count(*) from users'"}),
-        ("allow", SHELL, {"command": "grep -rn 'delete from' src"}),
-    ],
-}
+CASES: dict[str, list[tuple[str, str, dict[str, Any]]]] = fill_in(
+    read_corpus("uses_gates")["cases"], card=CARD, key=KEY, mail=ANN
+)
 ROWS = [(use, *row) for use, rows in CASES.items() for row in rows]
 
 

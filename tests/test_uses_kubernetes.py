@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import read_corpus, read_rows
 from trotline.analysis.kube.kube_manifests import parse_kustomization, parse_objects
 from uses import EXAMPLES, Use
 
@@ -29,46 +30,12 @@ def write_files(use: Use, files: dict[str, str]) -> None:
         file.write_text(text)
 
 
-@pytest.mark.parametrize(
-    "wanted,command",
-    [
-        ("allow", "kubectl apply -f web.yaml"),
-        ("deny", "kubectl apply -f debug.yaml"),
-        ("deny", "kubectl -n shop apply --filename=./debug.yaml -f web.yaml"),
-        ("deny", "cat web.yaml debug.yaml | kubectl apply -f -"),
-        ("deny", "kubectl apply -f - < debug.yaml"),
-        ("deny", "sh -c 'oc create -f debug.yaml'"),
-        ("deny", "kubectl apply -f ."),
-        ("deny", "kubectl apply -f - <<'E'\nkind: Pod\nspec: {hostNetwork: on}\nE"),
-        ("ask", "helm template shop ./chart | kubectl apply -f -"),
-        ("ask", "curl -s https://example.org/all.yaml | kubectl apply -f -"),
-        ("ask", "kubectl apply -f missing.yaml"),
-        ("allow", "kubectl apply -f debug.yaml --dry-run=server"),
-        ("allow", "kubectl diff -f debug.yaml"),
-        ("allow", "kubectl kustomize ."),
-    ],
-)
+@pytest.mark.parametrize("wanted,command", read_rows("uses_kubernetes", "applied"))
 def test_applied_manifests_are_checked(use: Use, wanted: str, command: str) -> None:
     assert use.both(SHELL, command=command, cwd=str(use.project)) == (wanted, wanted)
 
 
-MANIFESTS = [
-    ("deny", f"{POD}  containers:\n  - securityContext: {{privileged: true}}\n"),
-    ("deny", f"{POD}  containers:\n  - securityContext:\n      privileged:\n        Yes\n"),
-    ("deny", '{"kind": "Pod", "spec": {"hostI\\u0050C" : true}}'),
-    ("deny", f"x: &t true\n{POD}  hostNetwork: *t\n"),
-    ("deny", f"{POD}  hostPID: !!bool &a true\n"),
-    ("deny", f"{POD}  volumes:\n  - hostPath:\n      path: /var/run/docker.sock\n"),
-    ("deny", f"--- {{kind: Pod, spec: {{hostPID: true}}}}\n---\n{POD}"),
-    ("deny", "kind: ClusterRoleBinding\nmetadata: {name: a}\nroleRef:\n  name: cluster-admin\n"),
-    ("deny", "kind: Job\nmetadata:\n  name: a\n  namespace: 'kube-system'\n"),
-    ("deny", f'{POD}  note: "a # b"\n  x: {{a: "#", hostPID: true}}\n'),
-    ("deny", "# padding\n" * 60_000 + PRIVILEGED),
-    ("ask", f"{POD}  containers:\n  - image: docker.io/library/nginx\n"),
-    ("allow", f"{POD}  # hostPID: true\n  hostNetwork: false # not true\n"),
-    ("allow", "kind: ConfigMap\nmetadata:\n  name: notes\ndata:\n  text: |\n    privileged: true\n"),
-    ("allow", f"{POD}  containers:\n  - image: registry.example.org/a:1\n  - image: registry.example.org/b:2\n"),
-]
+MANIFESTS = [*read_rows("uses_kubernetes", "manifests"), ("deny", "# padding\n" * 60_000 + PRIVILEGED)]
 
 
 @pytest.mark.parametrize("wanted,text", MANIFESTS, ids=[str(number) for number in range(len(MANIFESTS))])
@@ -78,20 +45,7 @@ def test_privileges_are_found_in_every_spelling(use: Use, wanted: str, text: str
     assert {"none": "allow"}.get(outcome.decision.permission.word, outcome.decision.permission.word) == wanted
 
 
-KUSTOMIZATIONS = {
-    "a patch inside": {
-        "k/kustomization.yaml": "patches:\n- patch: |-\n    - op: add\n      path: /spec/hostPID\n      value: true\n",
-    },
-    "a patch beside": {
-        "k/kustomization.yaml": "resources:\n  - ../web.yaml\npatches:\n  - path: loose.yaml\n",
-        "k/loose.yaml": "spec:\n  template:\n    spec:\n      hostNetwork: true\n",
-    },
-    "a base": {
-        "k/kustomization.yml": "resources:\n  - ../base\n",
-        "base/Kustomization": "resources: \n- 'pod.yaml'\n",
-        "base/pod.yaml": PRIVILEGED,
-    },
-}
+KUSTOMIZATIONS = read_corpus("uses_kubernetes")["kustomizations"]
 
 
 @pytest.mark.parametrize("made", KUSTOMIZATIONS)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit import read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline.audit.query.mcp_inventory import list_mcp_tools
 from trotline.audit.store.audit_log import get_spool
@@ -29,24 +30,7 @@ def a_call(server: str, tool: str, given: dict[str, Any] | None = None, **fields
     return {"tool_name": tool, "tool_input": json.dumps(given or {}), **named, **fields}
 
 
-@pytest.mark.parametrize(
-    "wanted,event,fields",
-    [
-        ("allow", CALL, a_call("files", "read_text", {"path": "docs/a.md"})),
-        ("deny", CALL, a_call("files", "write_text", {"path": "docs/a.md"})),
-        ("deny", CALL, a_call("mail", "read_text", {})),
-        ("deny", CALL, a_call("", "read_text", {})),
-        ("deny", CALL, a_call("tickets", "delete_ticket", {"id": 7})),
-        ("allow", CALL, a_call("tickets", "get_ticket", {"project": "SHOP", "id": 7})),
-        ("deny", CALL, a_call("tickets", "get_ticket", {"project": "PAY", "id": 7})),
-        ("allow", CALL, a_call("db", "query", {"sql": "select 1"})),
-        ("deny", CALL, a_call("db", "query", {"sql": "with x as (delete from t returning 1) select * from x"})),
-        ("allow", CALL, a_call("tickets", "get_ticket", url="https://mcp.example.org/tickets")),
-        ("deny", CALL, a_call("tickets", "get_ticket", url="https://mcp.example.org.evil.example/tickets")),
-        ("allow", "preToolUse", {"tool_name": "MCP:tickets:get_ticket", "tool_input": {}}),
-        ("deny", "preToolUse", {"tool_name": "MCP:write_text", "tool_input": {}}),
-    ],
-)
+@pytest.mark.parametrize("wanted,event,fields", read_rows("uses_mcp", "calls"))
 def test_calls_are_governed_by_server_tool_and_arguments(
     use: Use, wanted: str, event: str, fields: dict[str, Any]
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import read_rows
 from soak_service import CLIENT, Site, call, payload, pid_of, wait_for_service
 from trotline.analysis.packages.malware_reports import MalwareReport, describe_reports, get_version_key
 from trotline.analysis.packages.package_files import list_locked_packages
@@ -38,21 +39,7 @@ def get_list_file(use: Use) -> Path:
     return malicious_files(Roots(home=use.home, system=use.system))[1]
 
 
-@pytest.mark.parametrize(
-    "wanted,command",
-    [
-        ("deny", "npm install shop-cart-helpers"),
-        ("deny", "sh -c 'n\"\"px --yes Shop-Cart-Helpers@1.2.0 --port 80'"),
-        ("deny", "uv add 'harbour-prices==2.1.5'"),
-        ("deny", "pip install Harbour_Prices==2.1.4 httpx==0.28.1"),
-        ("deny", "npm install left-pad@1.3.0"),
-        ("ask", "npm install -g typescript@5.9.2"),
-        ("allow", "pip install harbour.prices==2.1.6"),
-        ("allow", "pip install harbour-prices"),
-        ("allow", "npm install react@19.2.0"),
-        ("allow", "echo npm install shop-cart-helpers"),
-    ],
-)
+@pytest.mark.parametrize("wanted,command", read_rows("uses_packages", "installs"))
 def test_installs_are_checked_by_list_and_policy(use: Use, wanted: str, command: str) -> None:
     assert use.both(SHELL, command=command) == (wanted, wanted)
 
@@ -180,19 +167,7 @@ def load_entries(tmp_path: Path, *entries: Any) -> tuple[Osv, list[MalwareRow]]:
     return osv, list(osv.rows([tmp_path]))
 
 
-@pytest.mark.parametrize(
-    "affected,versions",
-    [
-        ({}, ("*",)),
-        ({"versions": ["1.0.0", "1.0.1"]}, ("1.0.0", "1.0.1")),
-        ({"ranges": [{"type": "SEMVER", "events": [{"introduced": "0"}]}]}, ("*",)),
-        ({"ranges": [{"type": "SEMVER", "events": [{"introduced": "1.2"}, {"fixed": "1.4"}]}]}, (">=1.2,<1.4",)),
-        ({"ranges": [{"type": "SEMVER", "events": [{"introduced": "0"}, {"last_affected": "2"}]}]}, (">=0,<=2",)),
-        ({"ranges": [{"type": "ECOSYSTEM", "events": [{"introduced": "3"}]}]}, (">=3",)),
-        ({"ranges": [{"type": "GIT", "events": [{"introduced": "abc"}]}]}, ("?",)),
-        ({"versions": ["1 0"]}, ("1%200",)),
-    ],
-)
+@pytest.mark.parametrize("affected,versions", read_rows("uses_packages", "entry_versions", as_tuples=True))
 def test_versions_of_an_entry(tmp_path: Path, affected: dict[str, Any], versions: tuple[str, ...]) -> None:
     _, rows = load_entries(tmp_path, make_entry(affected=affected))
     assert rows == [MalwareRow("npm/%40ferry/times", "MAL-2026-1", versions)]
@@ -256,19 +231,7 @@ def test_a_list_contains_exactly_its_packages(names: set[str], other: str) -> No
             assert len(listed.reports(f"npm/{name}")) == (2 if name in names else 0)
 
 
-@pytest.mark.parametrize(
-    "versions,version,says",
-    [
-        (("*",), "", "listed as malicious, MAL-1"),
-        (("1.0",), "1.0.0", "listed as malicious, MAL-1"),
-        (("1.0",), "1.0.1", ""),
-        (("1.0", "?"), "2.0", "some versions are listed as malicious, MAL-1: 1.0"),
-        ((">=1.2.0,<1.4.0",), "1.3.9", "listed as malicious, MAL-1"),
-        ((">=1.2.0,<1.4.0",), "1.4.0", ""),
-        ((">=1.2.0,<1.4.0",), "1.4.0-rc.1", "listed as malicious, MAL-1"),
-        ((">=1.2.0,<1.4.0",), "", "some versions are listed as malicious, MAL-1: >=1.2.0,<1.4.0"),
-    ],
-)
+@pytest.mark.parametrize("versions,version,says", read_rows("uses_packages", "report_matches"))
 def test_a_report_matches_its_versions(versions: tuple[str, ...], version: str, says: str) -> None:
     assert describe_reports([MalwareReport("MAL-1", versions)], version) == says
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kit import Workspace, run_trotline
+from kit import Workspace, read_rows, run_trotline
 from store_behaviour import HOUR, detail, keep, record
 from trotline.audit.store import audit_log
 from trotline.audit.store.sqlite_store import CHECKPOINT_INTERVAL, SqliteStore
@@ -101,16 +101,7 @@ def test_what_cannot_be_looked_at_is_said_and_is_no_break(file: Path) -> None:
     assert [why.partition(":")[0] for why in seen.unchecked] == ["the index of words could not be checked"]
 
 
-@pytest.mark.parametrize(
-    "row,seq",
-    [
-        ("facts VALUES ('ran', 'make', 77)", 77),
-        ("figures VALUES ('denied', 'x', 78, 0, 5)", 78),
-        ("words (rowid, text) VALUES (79, 'x')", 79),
-        ("facts VALUES ('ran', 'make', 'seven')", 0),
-        ("facts VALUES ('ran', 'make', 2)", 2),
-    ],
-)
+@pytest.mark.parametrize("row,seq", read_rows("verify", "orphan_rows"))
 def test_rows_of_what_is_no_record_are_found(file: Path, row: str, seq: int) -> None:
     edit(file, f"INSERT INTO {row}")
     assert [at for at, _ in found(file)] == [seq]
