@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from kit import Workspace, make_workspace
+from kit import Workspace, load_engine, make_workspace
 from soak_service import Site, end, install
 from trotline import Engine
 from trotline.audit.store.sqlite_store import SqliteStore
@@ -26,7 +26,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 @pytest.fixture
 def engine(workspace: Workspace) -> Engine:
-    return Engine.load(project=workspace.project, home=workspace.home, system=workspace.system)
+    return load_engine(workspace)
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 import trotline
+from trotline import Engine
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
 from trotline.audit.query.query import Query
 from trotline.audit.store.audit_log import get_spool
@@ -114,6 +115,10 @@ def make_workspace(path: Path) -> Workspace:
     for root in (workspace.home, workspace.system, workspace.project):
         root.mkdir()
     return workspace
+
+
+def load_engine(workspace: Workspace, **options: Any) -> Engine:
+    return Engine.load(project=workspace.project, home=workspace.home, system=workspace.system, **options)
 
 
 def format_toml(table: dict[str, Any], name: str = "") -> str:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kit import Workspace, locate_problems
+from kit import Workspace, locate_problems, read_rows
 from trotline.config.config_keys import (
     ALL_KEYS,
     OLD_FILES,
@@ -21,7 +21,7 @@ from trotline.config.models import read_models
 from trotline.config.policies import FALLBACK_PRESET, read_policies
 from trotline.config.settings import SettingsTable, read_settings
 
-PLACES = {"user": "home/.config/trotline", "enterprise": "system/etc/trotline", "project": "project/.trotline"}
+DIRECTORIES = {"user": "home/.config/trotline", "enterprise": "system/etc/trotline", "project": "project/.trotline"}
 EVERYTHING = """
 mode = "monitor"
 ask_fallback = "ask"
@@ -53,7 +53,7 @@ desktop = true
 """
 
 
-def hook(workspace: Workspace, command: str = "ls") -> "subprocess.CompletedProcess[str]":
+def run_hook(workspace: Workspace, command: str = "ls") -> "subprocess.CompletedProcess[str]":
     body = {"hook_event_name": "beforeShellExecution", "command": command, "conversation_id": "c"}
     body["workspace_roots"] = [str(workspace.project)]  # type: ignore[assignment]
     line = [sys.executable, "-m", "trotline", "hook", "cursor", "--home", str(workspace.home)]
@@ -63,8 +63,8 @@ def hook(workspace: Workspace, command: str = "ls") -> "subprocess.CompletedProc
 # One file
 
 
-def test_every_section_of_one_file_is_in_force(workspace: Workspace) -> None:
-    workspace.write(f"{PLACES['user']}/trotline.toml", EVERYTHING)
+def test_every_section_of_one_file_is_applied(workspace: Workspace) -> None:
+    workspace.write(f"{DIRECTORIES['user']}/trotline.toml", EVERYTHING)
     roots = workspace.roots()
     settings, policies = read_settings(roots), read_policies(roots)
     assert (settings.mode, settings.ask_fallback, settings.records) == ("monitor", "ask", "full")
@@ -76,14 +76,14 @@ def test_every_section_of_one_file_is_in_force(workspace: Workspace) -> None:
     assert body["data"]["config_files"] == [str(workspace.home / ".config/trotline/trotline.toml")]
 
 
-def test_a_problem_of_the_whole_file_is_shown_once(workspace: Workspace) -> None:
-    workspace.write(f"{PLACES['user']}/trotline.toml", "moed = 'monitor'\n[export]\nendpoint = 1\n")
+def test_problem_of_the_whole_file_is_reported_once(workspace: Workspace) -> None:
+    workspace.write(f"{DIRECTORIES['user']}/trotline.toml", "moed = 'monitor'\n[export]\nendpoint = 1\n")
     problems = json.loads(workspace.run("check", "--json").stdout)["problems"]
     assert sorted(problem["code"] for problem in problems) == ["TL256", "TL280"]
 
 
-def test_a_project_may_have_rules_and_denying_lists_and_nothing_else(workspace: Workspace) -> None:
-    file = workspace.write(f"{PLACES['project']}/trotline.toml", EVERYTHING)
+def test_project_may_only_have_rules_and_denying_lists(workspace: Workspace) -> None:
+    file = workspace.write(f"{DIRECTORIES['project']}/trotline.toml", EVERYTHING)
     read = read_policies(workspace.roots(), [workspace.project])
     assert {(problem.code, problem.message) for problem in read.problems} == {
         ("TL256", f"a project cannot say this: `{key}` is not in force")
@@ -95,7 +95,7 @@ def test_a_project_may_have_rules_and_denying_lists_and_nothing_else(workspace: 
     assert (read_settings(workspace.roots()).mode, read_models(workspace.roots()).providers) == ("enforce", {})
 
 
-def test_the_schema_accepts_every_section_and_refuses_an_unknown_key() -> None:
+def test_schema_accepts_every_section_and_rejects_unknown_keys() -> None:
     import tomllib
 
     import jsonschema_rs
@@ -111,35 +111,18 @@ def test_the_schema_accepts_every_section_and_refuses_an_unknown_key() -> None:
 # The quick search for keys
 
 
-def test_the_settings_are_those_that_the_search_knows() -> None:
+def test_key_search_knows_all_settings() -> None:
     assert SettingsTable.__struct_fields__ == SETTINGS_KEYS
 
 
 @pytest.mark.parametrize(
     "text,settings,policy,delivery",
-    [
-        ("", False, False, False),
-        ("# mode = 'monitor'\n", False, False, False),
-        ("mode = 'monitor'\n", True, False, False),
-        ("  'mode' = 'monitor'\n", True, False, False),
-        ('"mod\\u0065" = "monitor"\n', True, True, True),
-        ("preset = 'strict'\n", False, True, False),
-        ("guards.history = 'warn'\n", False, True, False),
-        ("[ guards ]\nhistory = 'warn'\n", False, True, False),
-        ("[[rule]]\nname = 'a'\n", False, True, False),
-        ("[export]\nendpoint = 'x'\n", False, False, True),
-        ("export = { endpoint = 'x' }\n", False, False, True),
-        ("[[alert]]\nname = 'a'\n", False, False, True),
-        ("[models.providers.p]\nspeaks = 'ollama'\n", False, False, False),
-        ("preest = 'strict'\n", True, True, True),
-        ("[rules]\n", True, True, True),
-        ("a = [\n[1],\n]\nmode = 'monitor'\n", True, True, True),
-    ],
+    read_rows("config_file", "key_search_finds_the_sections_that_concern_a_call"),
 )
-def test_the_search_finds_what_concerns_a_call(
+def test_key_search_finds_the_sections_that_concern_a_call(
     text: str, settings: bool, policy: bool, delivery: bool, workspace: Workspace
 ) -> None:
-    file = workspace.write(f"{PLACES['user']}/trotline.toml", text)
+    file = workspace.write(f"{DIRECTORIES['user']}/trotline.toml", text)
     roots = workspace.roots()
     assert (has_settings(roots), has_policy([str(file)]), has_delivery(roots)) == (settings, policy, delivery)
 
@@ -152,8 +135,8 @@ def test_every_key_is_found() -> None:
 @pytest.mark.parametrize(
     "text", ["[export]\nendpoint = 'https://c.example'\n", "[[alert]]\nname = 'a'\n", "keep_for = '9d'"]
 )
-def test_a_cold_call_does_not_import_the_parser_for_what_does_not_concern_it(workspace: Workspace, text: str) -> None:
-    workspace.write(f"{PLACES['user']}/trotline.toml", text)
+def test_cold_call_imports_the_parser_only_if_needed(workspace: Workspace, text: str) -> None:
+    workspace.write(f"{DIRECTORIES['user']}/trotline.toml", text)
     code = (
         "import sys; sys.argv = ['trotline', 'hook', 'cursor', '--home', sys.argv[1]]\n"
         "from trotline.__main__ import main\n"
@@ -169,11 +152,11 @@ def test_a_cold_call_does_not_import_the_parser_for_what_does_not_concern_it(wor
 # Files of earlier versions
 
 
-@pytest.mark.parametrize("layer", PLACES)
+@pytest.mark.parametrize("layer", DIRECTORIES)
 @pytest.mark.parametrize("name", OLD_FILES)
-def test_an_old_file_is_an_error_in_check_and_doctor(workspace: Workspace, layer: str, name: str) -> None:
-    file = workspace.write(f"{PLACES[layer]}/{name}", "")
-    workspace.write(f"{PLACES[layer]}/trotline.toml", "")
+def test_old_file_is_an_error_in_check_and_doctor(workspace: Workspace, layer: str, name: str) -> None:
+    file = workspace.write(f"{DIRECTORIES[layer]}/{name}", "")
+    workspace.write(f"{DIRECTORIES[layer]}/trotline.toml", "")
     done = workspace.run("check", "--json")
     (problem,) = json.loads(done.stdout)["problems"]
     assert (done.returncode, problem["code"], problem["severity"]) == (1, "TL259", "error")
@@ -185,41 +168,36 @@ def test_an_old_file_is_an_error_in_check_and_doctor(workspace: Workspace, layer
 
 @pytest.mark.parametrize("layer", ["user", "project"])
 @pytest.mark.parametrize("name", OLD_FILES)
-def test_it_is_found_without_a_new_file_beside_it(workspace: Workspace, layer: str, name: str) -> None:
-    workspace.write(f"{PLACES[layer]}/{name}", "")
+def test_old_file_is_found_without_a_new_file(workspace: Workspace, layer: str, name: str) -> None:
+    workspace.write(f"{DIRECTORIES[layer]}/{name}", "")
     assert "TL259" in workspace.run("check").stdout
 
 
-@pytest.mark.parametrize("layer", PLACES)
-@pytest.mark.parametrize("beside", ["", 'preset = "standard"\n'])
-def test_an_old_policy_is_an_alarm_and_raises_the_preset_to_strict(
-    workspace: Workspace, layer: str, beside: str
-) -> None:
-    workspace.write(f"{PLACES[layer]}/policy.toml", '[guards]\nhistory = "off"\n')
-    if beside:
-        workspace.write(f"{PLACES[layer]}/trotline.toml", beside)
+@pytest.mark.parametrize("layer", DIRECTORIES)
+@pytest.mark.parametrize("new_text", ["", 'preset = "standard"\n'])
+def test_old_policy_raises_the_preset_to_strict(workspace: Workspace, layer: str, new_text: str) -> None:
+    workspace.write(f"{DIRECTORIES[layer]}/policy.toml", '[guards]\nhistory = "off"\n')
+    if new_text:
+        workspace.write(f"{DIRECTORIES[layer]}/trotline.toml", new_text)
     read = read_policies(workspace.roots(), [workspace.project])
     assert (read.policy.preset, locate_problems(read.problems)) == (FALLBACK_PRESET, [("TL259", 1, 1)])
 
 
-def test_an_old_policy_does_not_weaken_a_stricter_new_one(workspace: Workspace) -> None:
-    workspace.write(f"{PLACES['user']}/policy.toml", "")
-    workspace.write(f"{PLACES['user']}/trotline.toml", 'preset = "paranoid"\n')
+def test_old_policy_does_not_weaken_a_stricter_new_policy(workspace: Workspace) -> None:
+    workspace.write(f"{DIRECTORIES['user']}/policy.toml", "")
+    workspace.write(f"{DIRECTORIES['user']}/trotline.toml", 'preset = "paranoid"\n')
     assert read_policies(workspace.roots()).policy.preset == "paranoid"
 
 
 @pytest.mark.parametrize("layer", ["user", "project"])
-def test_the_hook_says_that_an_old_policy_is_not_read(workspace: Workspace, layer: str) -> None:
-    assert "no longer read" not in hook(workspace).stderr
-    workspace.write(f"{PLACES[layer]}/policy.toml", '[guards]\ndeletion = "off"\n')
-    assert "policy.toml:1: no longer read; move its content to trotline.toml" in hook(workspace).stderr
+def test_hook_reports_that_an_old_policy_is_not_read(workspace: Workspace, layer: str) -> None:
+    assert "no longer read" not in run_hook(workspace).stderr
+    workspace.write(f"{DIRECTORIES[layer]}/policy.toml", '[guards]\ndeletion = "off"\n')
+    assert "policy.toml:1: no longer read; move its content to trotline.toml" in run_hook(workspace).stderr
 
 
-def test_old_settings_leave_everything_enforced(workspace: Workspace) -> None:
-    workspace.write(f"{PLACES['user']}/settings.json", '{"mode": "monitor", "ask_fallback": "ask"}')
+def test_old_settings_are_ignored(workspace: Workspace) -> None:
+    workspace.write(f"{DIRECTORIES['user']}/settings.json", '{"mode": "monitor", "ask_fallback": "ask"}')
     settings = read_settings(workspace.roots())
-    assert (settings.mode, settings.ask_fallback, locate_problems(settings.problems)) == (
-        "enforce",
-        "deny",
-        [("TL259", 1, 1)],
-    )
+    assert (settings.mode, settings.ask_fallback) == ("enforce", "deny")
+    assert locate_problems(settings.problems) == [("TL259", 1, 1)]

@@ -46,10 +46,10 @@ def test_scan_redacts_hooks_and_problems(workspace: Workspace) -> None:
     hooks = {"stop": [{"command": f"curl {VALUE} https://x.example"}], f"on{VALUE}": []}
     workspace.write("project/.cursor/hooks.json", json.dumps({"version": 1, "hooks": hooks}))
     for words in (["scan"], ["scan", "--json"]):
-        listed = workspace.run(*words).stdout
-        assert "hooks.json" in listed
-        assert "acme-token" in listed
-        assert VALUE not in listed
+        output = workspace.run(*words).stdout
+        assert "hooks.json" in output
+        assert "acme-token" in output
+        assert VALUE not in output
 
 
 def test_scan_redacts_with_the_rules_of_its_option(tmp_path: Path) -> None:
@@ -57,18 +57,18 @@ def test_scan_redacts_with_the_rules_of_its_option(tmp_path: Path) -> None:
     rules = workspace.write("rules.toml", RULES)
     hooks = {"stop": [{"command": f"curl {VALUE} https://x.example"}]}
     workspace.write("project/.cursor/hooks.json", json.dumps({"version": 1, "hooks": hooks}))
-    listed = workspace.run("scan", "--json", "--rules", str(rules)).stdout
-    assert "[redacted acme-token " in listed
-    assert VALUE not in listed
+    output = workspace.run("scan", "--json", "--rules", str(rules)).stdout
+    assert "[redacted acme-token " in output
+    assert VALUE not in output
 
 
-def test_the_list_of_configured_servers_is_redacted(workspace: Workspace) -> None:
+def test_list_of_configured_servers_is_redacted(workspace: Workspace) -> None:
     servers = {f"srv-{VALUE}": {"command": "npx", "args": ["server", VALUE]}}
     workspace.write("home/.cursor/mcp.json", json.dumps({"mcpServers": servers}))
     for words in (["log", "mcp"], ["log", "mcp", "--json"]):
-        listed = workspace.run(*words).stdout
-        assert listed.count("[redacted acme-token ") == 2
-        assert VALUE not in listed
+        output = workspace.run(*words).stdout
+        assert output.count("[redacted acme-token ") == 2
+        assert VALUE not in output
 
 
 def test_messages_about_unknown_events_are_redacted(workspace: Workspace) -> None:
@@ -87,25 +87,23 @@ def test_messages_about_unknown_events_are_redacted(workspace: Workspace) -> Non
 @pytest.mark.parametrize(
     "before", ["", "x" * 290 + " ", f"{fill_template(SECRET_TEMPLATES['private-key'])} " * 20 + "x " * 60]
 )
-def test_an_error_of_a_handler_reaches_the_agent_redacted(
-    workspace: Workspace, error: type[Exception], before: str
-) -> None:
+def test_error_of_a_handler_is_redacted(workspace: Workspace, error: type[Exception], before: str) -> None:
     def fails(_event: object) -> None:
         raise error(f"{before}{VALUE} {TOKEN}")
 
     body = json.dumps({"hook_event_name": "beforeShellExecution", "command": "ls", "cwd": "/w"}).encode()
     argv = ("--agent", "cursor", "--event", "beforeShellExecution", "--home", str(workspace.home))
-    judge = EventHandler(name="h", event="beforeShellExecution", call=fails, fail_closed=True)
-    answer, _ = handle_call(Call(id="i", argv=argv, payload=body, received_us=5), [judge], guarded=False)
-    assert "Function h " in answer.stdout
-    said = answer.stdout + answer.stderr
-    assert VALUE[:8] not in said
-    assert TOKEN[:8] not in said
+    handler = EventHandler(name="h", event="beforeShellExecution", call=fails, fail_closed=True)
+    reply, _ = handle_call(Call(id="i", argv=argv, payload=body, received_us=5), [handler], guarded=False)
+    assert "Function h " in reply.stdout
+    output = reply.stdout + reply.stderr
+    assert VALUE[:8] not in output
+    assert TOKEN[:8] not in output
 
 
 @pytest.mark.parametrize("agent", [name for name in AGENTS if get_agent(name).mcp])
 @pytest.mark.parametrize("kind", ["gitlab-personal-token", "github-personal-token"])
-def test_a_tool_name_that_looks_like_a_token_is_not_stored(workspace: Workspace, agent: str, kind: str) -> None:
+def test_tool_name_that_looks_like_a_token_is_not_stored(workspace: Workspace, agent: str, kind: str) -> None:
     token = fill_template(SECRET_TEMPLATES[kind])
     for name in (token, f"mcp_{token}", f"mcp__{token}", f"bash \"{token}\" '{token}'"):
         tool, _ = translate_tool(get_agent(agent), name, {})

@@ -17,44 +17,46 @@ PAGE = Path(__file__).parents[1] / "docs" / "guards.md"
 CORPUS = Path(__file__).parents[2] / "shared" / "corpora" / "disagreements.json"
 
 
-class Decided(NamedTuple):
+class Decision(NamedTuple):
     verdicts: tuple[str, ...]
     rule: str
 
 
-def decide(line: str) -> Decided:
+def decide(line: str) -> Decision:
     """Return the verdict of each preset, and the one rule that decides, if any."""
-    found = [evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy(preset)) for preset in PRESETS]
-    rules = {f"{one.guard}, {one.rule.name}" for evaluation in found for one in evaluation.matches[:1]}
+    decisions = [
+        evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy(preset)) for preset in PRESETS
+    ]
+    rules = {f"{match.guard}, {match.rule.name}" for evaluation in decisions for match in evaluation.matches[:1]}
     assert len(rules) < 2
-    return Decided(tuple(evaluation.permission.word for evaluation in found), "".join(rules))
+    return Decision(tuple(evaluation.permission.word for evaluation in decisions), "".join(rules))
 
 
-def read_table() -> dict[str, tuple[Decided, str]]:
+def read_table() -> dict[str, tuple[Decision, str]]:
     """Return the decision and the reason for each command in the table."""
     section = PAGE.read_text("utf-8").partition("## Disputed commands")[2].partition("\n## ")[0]
-    found = {}
+    decisions = {}
     for text in section.splitlines():
         if text.startswith("| `") and not text.startswith("| line"):
             cells = [cell.strip() for cell in text.replace("\\|", "\0").strip("|").split("|")]
             line, *verdicts, rule, why = (cell.replace("\0", "|") for cell in cells)
-            found[line.strip("`")] = (Decided(tuple(verdicts), rule), why)
-    return found
+            decisions[line.strip("`")] = (Decision(tuple(verdicts), rule), why)
+    return decisions
 
 
 TABLE = read_table()
 
 
 @pytest.mark.parametrize("line", TABLE)
-def test_the_page_says_what_holds_and_why(line: str) -> None:
-    said, why = TABLE[line]
-    assert decide(line) == said
+def test_page_gives_the_current_decision_and_a_reason(line: str) -> None:
+    decision, why = TABLE[line]
+    assert decide(line) == decision
     assert why
 
 
 @pytest.mark.skipif(not CORPUS.exists(), reason="../shared/corpora is not here")
 def test_every_disagreement_is_decided_by_a_rule_on_the_page() -> None:
     lines = json.loads(CORPUS.read_text("utf-8"))
-    known = {said for said, _ in TABLE.values()}
+    known = {decision for decision, _ in TABLE.values()}
     assert [line for line in lines if decide(line) not in known] == []
     assert len(TABLE) >= len(lines)

@@ -33,10 +33,10 @@ def _sections() -> Iterator[tuple[str, str, str]]:
             yield _get_title(page), example[1] if example else "", section
 
 
-def _sessions() -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
+def list_sessions() -> list[tuple[str, str, list[tuple[str, list[str]]]]]:
     """Return every console block with its page and example: its commands, each with the expected output."""
     return [
-        (page, example, [_session(part) for part in PROMPT.split(block)[1:]])
+        (page, example, [parse_session(part) for part in PROMPT.split(block)[1:]])
         for page, example, section in _sections()
         for block in BLOCK.findall(section)
     ]
@@ -62,21 +62,21 @@ def _install_example(name: str, workspace: Path) -> None:
         shutil.copytree(extra, target, dirs_exist_ok=True) if extra.is_dir() else shutil.copy(extra, target)
 
 
-def _session(part: str) -> tuple[str, list[str]]:
+def parse_session(part: str) -> tuple[str, list[str]]:
     command, *output = part.splitlines()
     return command, output
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Path]:
-    """The sample workspace, left without the service that a command may have started."""
+    """The sample workspace; a service that a command started ends with the test."""
     shutil.copytree(ROOT / "examples" / "workspace", tmp_path, dirs_exist_ok=True)
     yield tmp_path.resolve()
     if (tmp_path / "home" / ".local" / "state" / "trotline" / "v1" / "run").exists():
-        _run("trotline service stop", tmp_path.resolve())
+        run_command("trotline service stop", tmp_path.resolve())
 
 
-def _run(command: str, workspace: Path) -> str:
+def run_command(command: str, workspace: Path) -> str:
     program, *words = shlex.split(command)
     assert program == "trotline"
     roots = [f"--{name}={workspace / name}" for name in ("home", "system", "project")]
@@ -91,19 +91,19 @@ def _run(command: str, workspace: Path) -> str:
     return text
 
 
-def test_the_documents_show_at_least_these_commands() -> None:
-    shown = {shlex.split(command)[1] for _, _, commands in _sessions() for command, _ in commands}
+def test_documents_show_the_main_commands() -> None:
+    shown = {shlex.split(command)[1] for _, _, commands in list_sessions() for command, _ in commands}
     assert {"check", "show", "events", "schema", "fire", "conform", "trust", "log"} <= shown
     assert {"install", "doctor"} <= shown
 
 
-@pytest.mark.parametrize("page,example,commands", _sessions(), ids=lambda value: str(value)[:60])
-def test_the_commands_in_the_documents_print_what_they_say(
+@pytest.mark.parametrize("page,example,commands", list_sessions(), ids=lambda value: str(value)[:60])
+def test_commands_in_the_documents_print_the_documented_output(
     page: str, example: str, commands: list[tuple[str, list[str]]], workspace: Path
 ) -> None:
     _install_example(example, workspace)
     for command, output in commands:
-        printed = _run(command, workspace).splitlines()
+        printed = run_command(command, workspace).splitlines()
         assert printed
         at = 0
         for line in (line for line in output if line.strip() != "..."):
@@ -118,26 +118,26 @@ PROGRAMS = [
 ]
 
 
-ELSEWHERE = """
+SANDBOX = """
 import pathlib, trotline.machine as machine
 _roots = machine.find_roots
 _world = pathlib.Path("{workspace}")
 machine.find_roots = lambda projects=(), home=None, system=None: _roots(projects, _world / "home", _world / "system")
 """
-"""Nobody's own hooks run because somebody tests a document."""
+"""Keeps the hooks of this machine out of the programs."""
 
 
 @pytest.mark.parametrize("page,example,program", PROGRAMS, ids=lambda value: str(value)[:40])
-def test_the_programs_in_the_documents_run(page: str, example: str, program: str, workspace: Path) -> None:
+def test_programs_in_the_documents_run(page: str, example: str, program: str, workspace: Path) -> None:
     _install_example(example, workspace)
-    argv = [sys.executable, "-W", "error", "-c", f"{ELSEWHERE.format(workspace=workspace)}\n{program}"]
+    argv = [sys.executable, "-W", "error", "-c", f"{SANDBOX.format(workspace=workspace)}\n{program}"]
     done = subprocess.run(
         argv, cwd=workspace / "project", stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"{page}: {done.stderr}"
 
 
-def test_what_is_made_from_the_declarations_is_current() -> None:
+def test_generated_files_are_current() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "scripts" / "generate.py", "--check"], capture_output=True, text=True, check=False
     )
@@ -145,12 +145,12 @@ def test_what_is_made_from_the_declarations_is_current() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_lead_to_files_that_exist(page: Path) -> None:
+def test_links_lead_to_existing_files(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
     assert [target for target in targets if "://" not in target and not (page.parent / target).exists()] == []
 
 
-def test_every_problem_has_its_section() -> None:
+def test_every_problem_has_a_section() -> None:
     page = (ROOT / "docs" / "problems.md").read_text("utf-8")
     assert re.findall(r"^### (TL\d+)$", page, re.MULTILINE) == list(CODES)
 
@@ -160,10 +160,10 @@ def test_every_command_is_in_the_readme_or_the_changelog() -> None:
     assert [name for name in COMMANDS if f"trotline {name}" not in text] == []
 
 
-def test_the_demo_tells_its_story_to_the_end() -> None:
+def test_demo_prints_its_story() -> None:
     done = subprocess.run([sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    told = [
+    lines = [
         "Cursor will load nothing from this file, because line 7",
         "user no-secrets.sh: deny",
         'team network-gate.sh: ask, "This command talks to the network. Let it?"',
@@ -196,25 +196,25 @@ def test_the_demo_tells_its_story_to_the_end() -> None:
         "2 records forgotten",
         "keeps the agent going until the tests pass",
     ]
-    places = [done.stdout.find(line) for line in told]
-    assert -1 not in places, told[places.index(-1)]
+    places = [done.stdout.find(line) for line in lines]
+    assert -1 not in places, lines[places.index(-1)]
     assert places == sorted(places)
     assert max(map(len, done.stdout.splitlines())) <= 120
 
 
-def test_every_make_target_that_the_documents_name_exists() -> None:
+def test_documented_make_targets_exist() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    named = {name for page in PAGES for name in re.findall(r"`?make ([a-z-]+)`", page.read_text("utf-8"))}
-    assert [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
+    targets = {name for page in PAGES for name in re.findall(r"`?make ([a-z-]+)`", page.read_text("utf-8"))}
+    assert [name for name in targets if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
 
 
-def test_the_conversation_in_the_documents_is_the_one_that_is_played() -> None:
+def test_documented_conversation_equals_the_example() -> None:
     (shown,) = re.findall(
         r"^```toml\n(.*?)^```", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
     assert shown == (ROOT / "examples" / "workspace" / "project" / "talk.toml").read_text("utf-8")
 
 
-def test_every_public_name_but_those_of_events_is_used_in_a_program_of_the_documents() -> None:
+def test_documents_use_every_public_name_except_events() -> None:
     used = {name for _, _, program in PROGRAMS for name in re.findall(r"\w+", program)}
     assert set(trotline.__all__) - {cls.__name__ for cls in EVENTS.values()} <= used

@@ -1,4 +1,4 @@
-"""The store of docs/extend/stores.md does what every store does, as far as the page says."""
+"""The store of docs/extend/stores.md behaves like every store, as far as the page promises."""
 
 import re
 from pathlib import Path
@@ -35,12 +35,12 @@ def store() -> Store:
     (program,) = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     names: dict[str, Any] = {}
     exec(program.partition("\nstore = ")[0], names)
-    made: Store = names["ListStore"]()
-    return made
+    created: Store = names["ListStore"]()
+    return created
 
 
-def test_the_page_names_every_field_of_what_a_store_is_asked_and_given() -> None:
-    named = set(re.findall(r"`(\w+)`", PAGE))
+def test_page_names_every_field_of_the_store_protocol() -> None:
+    names_on_page = set(re.findall(r"`(\w+)`", PAGE))
     for kind in (StoredLine, UnreadLine, ForgetRequest):
-        assert {*kind._fields} - {"place", "line"} <= named
-    assert {*Query.__struct_fields__} <= named
+        assert {*kind._fields} - {"place", "line"} <= names_on_page
+    assert {*Query.__struct_fields__} <= names_on_page

@@ -1,4 +1,4 @@
-"""Draining: each line of the spool comes into the store once, whoever writes, reads or dies meanwhile."""
+"""The drain: each line of the spool is stored once, despite concurrent writers, readers and crashes."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ from trotline.service.server import Service, listen
 from trotline.service.watch import CodeWatch
 from trotline.system.files import lock_file
 
-WRITERS, EACH = 16, 40
+WRITERS, RECORDS_PER_WRITER = 16, 40
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def store(state: Path) -> Iterator[SqliteStore]:
         yield opened
 
 
-def test_what_was_in_the_spool_is_in_the_store_and_nowhere_else(spool: Spool, store: SqliteStore) -> None:
+def test_drain_moves_records_into_the_store(spool: Spool, store: SqliteStore) -> None:
     spool.append(record(1))
     spool.append(detail(1, command="make"))
     assert drain(spool, store) == DrainResult(lines=2, files=1)
@@ -57,13 +57,11 @@ def test_what_was_in_the_spool_is_in_the_store_and_nowhere_else(spool: Spool, st
     assert spool.read().records == []
 
 
-def test_an_empty_spool_is_drained_of_nothing(spool: Spool, store: SqliteStore) -> None:
+def test_drain_of_an_empty_spool_does_nothing(spool: Spool, store: SqliteStore) -> None:
     assert drain(spool, store) == DrainResult()
 
 
-def test_a_detail_that_comes_after_its_record_was_drained_finds_it(
-    spool: Spool, store: SqliteStore, state: Path
-) -> None:
+def test_detail_is_joined_to_a_drained_record(spool: Spool, store: SqliteStore, state: Path) -> None:
     spool.append(record(1))
     drain(spool, store)
     spool.append(detail(1, command="make"))
@@ -72,7 +70,7 @@ def test_a_detail_that_comes_after_its_record_was_drained_finds_it(
     assert ids(store, command="make") == ["id-1"]
 
 
-def test_torn_lines_are_counted_kept_and_in_nobodys_way(spool: Spool, store: SqliteStore, state: Path) -> None:
+def test_torn_lines_are_counted_and_stored(spool: Spool, store: SqliteStore, state: Path) -> None:
     spool.append(record(1))
     with spool.file.open("ab") as file:
         file.write(b'\n0badc0de {"id": "torn')
@@ -81,18 +79,18 @@ def test_torn_lines_are_counted_kept_and_in_nobodys_way(spool: Spool, store: Sql
     assert audit_log.read_records(state).torn == 2
     drain(spool, store)
     assert ids(store) == ["id-2", "id-1"]
-    assert [one.why for one in store.unread()] == ["torn", "torn"]
+    assert [unread.why for unread in store.unread()] == ["torn", "torn"]
     assert audit_log.read_records(state).torn == 2
 
 
-def test_something_that_is_no_file_is_not_drained(spool: Spool, store: SqliteStore) -> None:
+def test_named_pipe_is_not_drained(spool: Spool, store: SqliteStore) -> None:
     spool.directory.mkdir(parents=True)
     os.mkfifo(spool.file)
     with pytest.raises(TrotlineError, match="not a regular file"):
         drain(spool, store)
 
 
-def test_one_that_must_not_wait_leaves_a_spool_that_is_being_drained(spool: Spool, store: SqliteStore) -> None:
+def test_drain_without_waiting_skips_a_locked_spool(spool: Spool, store: SqliteStore) -> None:
     spool.append(record(1))
     holder = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, 2); print(1, flush=True); input()"
     argv = [sys.executable, "-c", holder, str(spool.directory / "drain.lock")]
@@ -104,9 +102,7 @@ def test_one_that_must_not_wait_leaves_a_spool_that_is_being_drained(spool: Spoo
     assert drain(spool, store, wait=False) == DrainResult(lines=1, files=1)
 
 
-def test_nobody_waits_for_ever_for_one_that_drains_and_hangs(
-    spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_for_a_hanging_drain_is_limited(spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     spool.append(record(1))
     monkeypatch.setattr(drain_module, "LOCK_TIMEOUT", 0.1)
     with lock_file(spool.directory / "drain.lock") as descriptor:
@@ -118,16 +114,16 @@ def test_nobody_waits_for_ever_for_one_that_drains_and_hangs(
 
 
 @pytest.mark.parametrize("moment", ["_open_file", "_is_in_its_place"], ids=["before it writes", "after it wrote"])
-def test_a_writer_whose_file_is_drained_under_its_hands_writes_to_the_next(
+def test_writer_continues_in_a_new_file_during_a_drain(
     spool: Spool, store: SqliteStore, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    meant = getattr(Spool, moment)
+    method = getattr(Spool, moment)
 
     def slow(self: Spool, *arguments: Any) -> Any:
         monkeypatch.undo()
-        opened = meant(self) if moment == "_open_file" else None
+        opened = method(self) if moment == "_open_file" else None
         assert drain(spool, store) is not None
-        return opened or meant(self, *arguments)
+        return opened or method(self, *arguments)
 
     spool.append(record(1))
     monkeypatch.setattr(Spool, moment, slow)
@@ -138,8 +134,8 @@ def test_a_writer_whose_file_is_drained_under_its_hands_writes_to_the_next(
     assert store.unread() == []
 
 
-def served(home: Path) -> tuple[str, str]:
-    """A service that nobody calls: why it ended, and what it logged."""
+def run_service(home: Path) -> tuple[str, str]:
+    """Run a service without calls; return why it ended and its log."""
     roots = get_service_roots(str(home))
     (roots.state / "run").mkdir(parents=True, exist_ok=True)
     service = Service(roots, CodeWatch(roots), os.getuid())
@@ -149,19 +145,19 @@ def served(home: Path) -> tuple[str, str]:
     return why, "\n".join(service.directory.log_lines())
 
 
-def test_a_service_that_nobody_calls_drains(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_idle_service_drains(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         state = get_service_roots(home).state
         spool = audit_log.get_spool(state)
         spool.append(record(1))
-        assert served(Path(home)) == ("nobody called", "")
+        assert run_service(Path(home)) == ("nobody called", "")
         assert not spool.waits
         with SqliteStore(state / "trail.db") as store:
             assert ids(store) == ["id-1"]
 
 
-def test_a_service_whose_trail_cannot_be_used_says_so_once_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_logs_an_unusable_audit_log_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
     monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.01)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
@@ -170,32 +166,32 @@ def test_a_service_whose_trail_cannot_be_used_says_so_once_and_goes_on(monkeypat
         spool.append(record(1))
         (state / "trail.db").write_bytes(b"no database" * 1000)
         for _ in range(2):
-            why, logged = served(Path(home))
+            why, logged = run_service(Path(home))
             assert why == "nobody called"
             assert logged.count("file is not a database") == 1
         assert len(spool.read().records) == 1
 
 
-def test_a_service_goes_on_while_its_drain_hangs_and_the_kernel_ends_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_survives_a_hanging_drain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
     monkeypatch.setattr(server, "Maintenance", lambda roots: Maintenance(roots, max_seconds=2.0))
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         state = get_service_roots(home).state
         spool = audit_log.get_spool(state)
         spool.append(record(1))
-        with sqlite_held(state / "trail.db"):
-            why, logged = served(Path(home))
+        with hold_sqlite(state / "trail.db"):
+            why, logged = run_service(Path(home))
         assert why == "nobody called"
         assert "not drained: it was ended by signal 14" in logged
         assert "in drain_if_unlocked" in logged
         assert len(spool.read().records) == 1
-        assert served(Path(home))[0] == "nobody called"
+        assert run_service(Path(home))[0] == "nobody called"
         assert not spool.waits
 
 
 @contextmanager
-def sqlite_held(file: Path) -> Iterator[None]:
-    """A trail that somebody writes to and does not end."""
+def hold_sqlite(file: Path) -> Iterator[None]:
+    """Hold a write transaction on the audit log."""
     SqliteStore(file).close()
     db = sqlite3.connect(file, isolation_level=None)
     db.execute("BEGIN IMMEDIATE")
@@ -203,7 +199,7 @@ def sqlite_held(file: Path) -> Iterator[None]:
     db.close()
 
 
-def test_whatever_a_drain_meets_is_logged_without_a_word_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_of_a_drain_is_logged_without_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     def odd(*_: object) -> None:
         raise ValueError("unmistakable")
 
@@ -221,11 +217,11 @@ def test_whatever_a_drain_meets_is_logged_without_a_word_of_it(monkeypatch: pyte
         assert line.split(" ", 2)[2].startswith("not drained: ValueError at test_drain.py:")
 
 
-def test_a_service_while_calls_are_likely_leaves_the_spool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_service_does_not_drain_while_calls_are_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         spool = audit_log.get_spool(get_service_roots(home).state)
         spool.append(record(1))
-        assert served(Path(home))[0] == "nobody called"
+        assert run_service(Path(home))[0] == "nobody called"
         assert spool.waits
 
 
@@ -239,43 +235,49 @@ spool = Spool(Path(sys.argv[1]))
 first = int(sys.argv[2])
 for number in range(first, first + int(sys.argv[4])):
     for line in (record(number), detail(number, command=f"make {number}")):
-        said = spool.append(line)
-        if said:
-            sys.exit(said)
+        error = spool.append(line)
+        if error:
+            sys.exit(error)
     print(number)
 """
 
 
-def test_while_many_write_and_some_drain_nothing_is_lost_and_nothing_doubled(
-    spool: Spool, store: SqliteStore, state: Path
-) -> None:
+def test_concurrent_writers_and_drains_lose_and_double_nothing(spool: Spool, store: SqliteStore, state: Path) -> None:
     here = str(Path(__file__).parent)
     writers = [
         subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(spool.directory), str(number * EACH), here, str(EACH)],
+            [
+                sys.executable,
+                "-c",
+                WRITER,
+                str(spool.directory),
+                str(number * RECORDS_PER_WRITER),
+                here,
+                str(RECORDS_PER_WRITER),
+            ],
             stdout=subprocess.PIPE,
             text=True,
         )
         for number in range(WRITERS)
     ]
-    seen = 0
+    count = 0
     while any(writer.poll() is None for writer in writers):
         drain(spool, store)
-        now = len(audit_log.read_records(state).records)
-        assert now >= seen  # whoever looks sees all, also what is just being moved
-        seen = now
+        current = len(audit_log.read_records(state).records)
+        assert current >= count  # a reader also sees records that are being moved
+        count = current
     acknowledged = [int(line) for writer in writers for line in writer.communicate()[0].split()]
     drain(spool, store)
     assert [writer.returncode for writer in writers] == [0] * WRITERS
-    found = [int(one["id"].removeprefix("id-")) for one in store.search(Query())]
-    assert sorted(found) == sorted(acknowledged) == list(range(WRITERS * EACH))
-    assert all("detail" in one for one in store.search(Query()))
-    assert store.head().seq == 2 * WRITERS * EACH
+    stored = [int(unread["id"].removeprefix("id-")) for unread in store.search(Query())]
+    assert sorted(stored) == sorted(acknowledged) == list(range(WRITERS * RECORDS_PER_WRITER))
+    assert all("detail" in unread for unread in store.search(Query()))
+    assert store.head().seq == 2 * WRITERS * RECORDS_PER_WRITER
     assert list(find_breaks(store.entries(), store.checkpoints())) == []
     assert store.unread() == []
 
 
-DIES = """
+DYING_DRAIN = """
 import os, signal, sys
 from pathlib import Path
 from trotline.audit.store import audit_log
@@ -295,20 +297,20 @@ drain.drain(audit_log.get_spool(state), store)
 sys.setprofile(None)
 print(counted)
 """
-"""Draining that ends in the middle of any call of a function, ours or Python's."""
+"""Drains, and is killed during any function call."""
 
 
 @pytest.mark.parametrize("offset", range(3))
-def test_whoever_dies_while_draining_has_lost_and_doubled_nothing(
-    spool: Spool, store: SqliteStore, state: Path, offset: int
-) -> None:
+def test_killed_drain_loses_and_doubles_nothing(spool: Spool, store: SqliteStore, state: Path, offset: int) -> None:
     killed = 0
     for number, at in enumerate(range(5 + offset * 7, 700, 61)):
         for name in range(number * 5, number * 5 + 5):
             assert spool.append(record(name)) == ""
         with spool.file.open("ab") as file:
             file.write(b"\ntorn %d\n" % number)
-        done = subprocess.run([sys.executable, "-c", DIES, str(at), str(state)], check=False, capture_output=True)
+        done = subprocess.run(
+            [sys.executable, "-c", DYING_DRAIN, str(at), str(state)], check=False, capture_output=True
+        )
         killed += done.returncode == -signal.SIGKILL
         assert done.returncode in {0, -signal.SIGKILL}, done.stderr
     drain(spool, store)

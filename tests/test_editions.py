@@ -1,4 +1,4 @@
-"""Editions: how Cursor of a date behaves, row by row, and where each row comes from."""
+"""Editions: the behaviour of Cursor at a date, and the source of each fact."""
 
 import re
 from typing import Any
@@ -22,38 +22,15 @@ from trotline.domain.verdicts import MergeRule
 
 FIELDS = sorted(set(Edition.__struct_fields__) - {"name", "sources"})
 
-OF_2025 = {
-    "beforeShellExecution",
-    "afterShellExecution",
-    "beforeMCPExecution",
-    "afterMCPExecution",
-    "beforeReadFile",
-    "afterFileEdit",
-    "beforeSubmitPrompt",
-    "stop",
-    "afterAgentResponse",
-    "afterAgentThought",
-    "beforeTabFileRead",
-    "afterTabFileEdit",
-}
-NEW_IN_EARLY_2026 = {
-    "sessionStart",
-    "sessionEnd",
-    "preToolUse",
-    "postToolUse",
-    "postToolUseFailure",
-    "subagentStart",
-    "subagentStop",
-    "preCompact",
-}
-GATES = {
-    "preToolUse",
-    "beforeShellExecution",
-    "beforeMCPExecution",
-    "beforeReadFile",
-    "subagentStart",
-    "beforeTabFileRead",
-}
+OF_2025 = set(
+    """beforeShellExecution afterShellExecution beforeMCPExecution afterMCPExecution beforeReadFile afterFileEdit
+    beforeSubmitPrompt stop afterAgentResponse afterAgentThought beforeTabFileRead afterTabFileEdit""".split()
+)
+NEW_IN_EARLY_2026 = set(
+    """sessionStart sessionEnd preToolUse postToolUse postToolUseFailure subagentStart subagentStop
+    preCompact""".split()
+)
+GATES = {*"preToolUse beforeShellExecution beforeMCPExecution beforeReadFile subagentStart beforeTabFileRead".split()}
 PERMISSION = "permission user_message agent_message"
 
 # The documents of those dates (seeds/000, seeds/003) and the newest contract, read a second time.
@@ -132,7 +109,7 @@ ROWS: dict[str, dict[str, Any]] = {
 }
 
 
-def test_there_are_three_editions_and_the_newest_is_the_default() -> None:
+def test_newest_of_three_editions_is_the_default() -> None:
     assert EDITION_NAMES == ("2025-11", "2026-02", "2026-09")
     assert NEWEST_EDITION == "2026-09"
     assert get_edition() == get_edition("2026-09")
@@ -140,23 +117,23 @@ def test_there_are_three_editions_and_the_newest_is_the_default() -> None:
 
 @pytest.mark.parametrize("date", EDITION_NAMES)
 @pytest.mark.parametrize("field", [field for field in FIELDS if field not in {"fatal_codes", "reply_keys"}])
-def test_an_edition_says_what_its_documents_say(date: str, field: str) -> None:
+def test_edition_has_the_documented_value(date: str, field: str) -> None:
     assert getattr(get_edition(date), field) == ROWS[date][field]
 
 
 @pytest.mark.parametrize("date", EDITION_NAMES)
-def test_an_edition_answers_with_the_keys_that_its_documents_have(date: str) -> None:
-    wanted = {name: tuple(keys.split()) for name, keys in ROWS[date]["reply_keys"].items()}
-    assert get_edition(date).reply_keys == wanted
+def test_edition_has_the_documented_reply_keys(date: str) -> None:
+    expected = {name: tuple(keys.split()) for name, keys in ROWS[date]["reply_keys"].items()}
+    assert get_edition(date).reply_keys == expected
 
 
-def test_the_table_of_this_test_has_a_row_for_every_field() -> None:
+def test_table_of_this_test_has_every_field() -> None:
     assert set(FIELDS) == {*ROWS["2026-09"], "fatal_codes"}
     assert {name for name in EVENTS if EVENTS[name].contract.answers} == set(ROWS["2026-09"]["reply_keys"])
 
 
 # hosts.md 8, what kills a whole file in the newest engine, and what is merely ignored
-VOIDS = {
+FATAL_CODES = {
     "TL101": "not JSON",
     "TL102": "trailing comma",
     "TL103": "byte order mark",
@@ -174,27 +151,33 @@ VOIDS = {
     "TL219": "unknown type",
     "TL301": "matcher that is no regular expression",
 }
-IGNORED = {"TL106": "comments", "TL204": "version 2", "TL214": "extra keys", "TL217": "milliseconds", "TL401": "script"}
+IGNORED_CODES = {
+    "TL106": "comments",
+    "TL204": "version 2",
+    "TL214": "extra keys",
+    "TL217": "milliseconds",
+    "TL401": "script",
+}
 
 
-@pytest.mark.parametrize("code", VOIDS)
-def test_what_was_measured_to_void_a_file_voids_it_in_the_newest_edition(code: str) -> None:
+@pytest.mark.parametrize("code", FATAL_CODES)
+def test_measured_fatal_codes_are_fatal_in_the_newest_edition(code: str) -> None:
     assert code in get_edition().fatal_codes
 
 
-@pytest.mark.parametrize("code", IGNORED)
-def test_what_was_measured_to_be_harmless_voids_nothing(code: str) -> None:
+@pytest.mark.parametrize("code", IGNORED_CODES)
+def test_measured_harmless_codes_are_never_fatal(code: str) -> None:
     assert not any(code in get_edition(date).fatal_codes for date in EDITION_NAMES)
 
 
 @pytest.mark.parametrize("date", ["2025-11", "2026-02"])
-def test_before_the_measurements_only_what_cannot_be_parsed_voids_a_file(date: str) -> None:
+def test_only_unparsable_files_are_fatal_in_older_editions(date: str) -> None:
     assert get_edition(date).fatal_codes == UNPARSABLE
     assert {"TL101", "TL104"} <= UNPARSABLE < MEASURED_FATAL_CODES
     assert not {"TL102", "TL107", "TL202", "TL206", "TL301"} & UNPARSABLE
 
 
-def test_every_voiding_code_exists() -> None:
+def test_every_fatal_code_exists() -> None:
     assert set(CODES) >= MEASURED_FATAL_CODES
 
 
@@ -202,24 +185,24 @@ def test_every_voiding_code_exists() -> None:
 
 
 @pytest.mark.parametrize("row", EDITION_FACTS, ids=lambda row: f"{row.since} {row.field}")
-def test_every_row_names_an_edition_a_field_and_a_source(row: Any) -> None:
+def test_every_fact_has_an_edition_a_field_and_a_source(row: Any) -> None:
     assert row.since in EDITION_NAMES
     assert row.field in FIELDS
     assert re.search(r"\bD[1-6]|measured|seeds|agents\.md|no void rule", row.source)
 
 
-def test_no_row_repeats_the_one_before_it() -> None:
-    seen: set[tuple[str, str]] = set()
+def test_every_fact_changes_a_value() -> None:
+    rows: set[tuple[str, str]] = set()
     before: dict[str, Any] = {}
     for row in EDITION_FACTS:
-        assert (row.since, row.field) not in seen
+        assert (row.since, row.field) not in rows
         assert row.field not in before or before[row.field] != row.value, f"{row.since} {row.field} changes nothing"
-        seen.add((row.since, row.field))
+        rows.add((row.since, row.field))
         before[row.field] = row.value
 
 
 @pytest.mark.parametrize("date", EDITION_NAMES)
-def test_every_field_of_an_edition_has_its_own_source(date: str) -> None:
+def test_every_field_of_an_edition_has_a_source(date: str) -> None:
     contracted = get_edition(date)
     assert contracted.name == date
     assert set(contracted.sources) == set(FIELDS)
@@ -233,24 +216,24 @@ def test_every_field_of_an_edition_has_its_own_source(date: str) -> None:
 
 @pytest.mark.parametrize("date", EDITION_NAMES)
 @pytest.mark.parametrize("name", EVENTS)
-def test_only_a_refusable_event_that_the_edition_knows_can_be_refused(date: str, name: str) -> None:
+def test_only_known_refusable_events_can_be_refused(date: str, name: str) -> None:
     refusable = EVENTS[name].contract.refusable
-    wanted = refusable and name in ROWS[date]["events"]
-    assert get_edition(date).refuses(name, refusable=refusable) is wanted
+    expected = refusable and name in ROWS[date]["events"]
+    assert get_edition(date).refuses(name, refusable=refusable) is expected
 
 
-def test_an_event_that_only_observes_is_refused_in_no_edition() -> None:
+def test_observing_event_can_be_refused_in_no_edition() -> None:
     assert not any(get_edition(date).refuses("stop", refusable=False) for date in EDITION_NAMES)
     assert not get_edition().refuses("unheard of", refusable=True)
 
 
-def test_whether_a_session_start_can_be_refused_is_a_row_of_its_own() -> None:
+def test_refusal_of_a_session_start_is_a_separate_fact() -> None:
     unenforced = msgspec.structs.replace(get_edition(), session_start_refuses=False)
     assert not unenforced.refuses("sessionStart", refusable=True)
     assert unenforced.refuses("beforeSubmitPrompt", refusable=True)
 
 
-def test_the_defaults_are_five_follow_ups_and_a_minute() -> None:
+def test_defaults_are_five_follow_ups_and_a_minute() -> None:
     assert (LOOP_LIMIT, TIMEOUT_SECONDS) == (5, 60.0)
 
 
@@ -258,7 +241,7 @@ def test_the_defaults_are_five_follow_ups_and_a_minute() -> None:
 
 
 @pytest.mark.parametrize("name", ["2026-10", "2026", "", "newest", "2025-11 ", "9999-99"])
-def test_an_unknown_edition_is_a_usage_error_that_lists_the_known_ones(name: str) -> None:
+def test_unknown_edition_is_a_usage_error_that_lists_the_known_ones(name: str) -> None:
     with pytest.raises(UsageError) as caught:
         get_edition(name)
     assert caught.value.message == f"unknown edition `{name}`"

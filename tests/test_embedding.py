@@ -1,4 +1,4 @@
-"""The engine in an agent of one's own: three lines, typed, and nothing raised into the loop."""
+"""The engine embedded in an agent: sessions, handler functions, subagents, failures and concurrency."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import trotline
+from kit import Workspace, load_engine, reply_with
 from trotline import AsyncSession, Edit, Engine, Event, Options, Permission, Session, TabEdit, TrotlineError, Verdict
 from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.domain.events import (
@@ -36,64 +37,43 @@ from trotline.domain.events import (
 )
 
 
-@pytest.fixture
-def workspace(tmp_path: Path) -> Path:
-    for name in ("home", "system", "project"):
-        (tmp_path / name).mkdir()
-    return tmp_path
-
-
-def _configure(workspace: Path, hooks: dict[str, list[dict[str, Any]]]) -> None:
-    file = workspace / "home" / ".cursor" / "hooks.json"
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(json.dumps({"version": 1, "hooks": hooks}))
-
-
-def _load(workspace: Path, **more: Any) -> Engine:
-    return Engine.load(project=workspace / "project", home=workspace / "home", system=workspace / "system", **more)
-
-
-def _says(**reply: Any) -> dict[str, str]:
-    return {"command": f"cat >/dev/null; echo '{json.dumps(reply)}'"}
-
-
-def test_a_command_is_refused_in_three_lines(workspace: Path) -> None:
-    _configure(workspace, {"beforeShellExecution": [_says(permission="deny", agent_message="ask a person")]})
-    engine = _load(workspace)
+def test_command_is_denied_in_three_lines(workspace: Workspace) -> None:
+    workspace.configure_hooks({"beforeShellExecution": [reply_with(permission="deny", agent_message="ask a person")]})
+    engine = load_engine(workspace)
     with engine.session(model="mine") as session:
         outcome = session.fire(BeforeShell(command="rm -rf build", cwd="."))
     assert (outcome.is_denied, outcome.is_asked, outcome.agent_message) == (True, False, "ask a person")
 
 
-def test_a_session_begins_and_ends_with_its_events(workspace: Path) -> None:
+def test_session_raises_start_and_end_events(workspace: Workspace) -> None:
     note = {"command": "cat >> $HOME_OF_TEST/seen; echo >> $HOME_OF_TEST/seen; echo '{}'"}
-    _configure(
-        workspace, {"sessionStart": [_says(env={"HOME_OF_TEST": str(workspace)})], "sessionEnd": [note], "stop": [note]}
+    workspace.configure_hooks(
+        {"sessionStart": [reply_with(env={"HOME_OF_TEST": str(workspace.path)})], "sessionEnd": [note], "stop": [note]}
     )
 
     def break_in_the_middle() -> None:
-        with _load(workspace).session(conversation_id="c1") as session:
+        with load_engine(workspace).session(conversation_id="c1") as session:
             session.fire(Stop(status="completed"))
             raise RuntimeError("the agent broke")
 
     with pytest.raises(RuntimeError):
         break_in_the_middle()
-    stop, end = (json.loads(line) for line in (workspace / "seen").read_text().splitlines())
+    stop, end = (json.loads(line) for line in (workspace.path / "seen").read_text().splitlines())
     assert (stop["hook_event_name"], stop["conversation_id"]) == ("stop", "c1")
     assert (end["reason"], end["error_message"]) == ("error", "the agent broke")
 
 
-def test_a_session_that_a_hook_refused_says_so(workspace: Path) -> None:
-    _configure(workspace, {"sessionStart": [_says(**{"continue": False, "user_message": "not today"})]})
-    with _load(workspace).session() as session:
+def test_session_denied_by_a_hook_is_refused(workspace: Workspace) -> None:
+    workspace.configure_hooks({"sessionStart": [reply_with(**{"continue": False, "user_message": "not today"})]})
+    with load_engine(workspace).session() as session:
         assert session.is_refused
         assert session.start is not None
         assert session.start.user_message == "not today"
 
 
-def test_a_session_fires_every_event(workspace: Path) -> None:
+def test_session_fires_every_event(workspace: Workspace) -> None:
     raised: list[str] = []
-    engine = _load(workspace)
+    engine = load_engine(workspace)
     for name in EVENTS:
         engine.hook(name)(lambda event: raised.append(event.wire_name))
     with engine.session() as session:
@@ -117,18 +97,14 @@ def test_a_session_fires_every_event(workspace: Path) -> None:
             pass
         session.fire(Stop(status="completed"))
     assert set(raised) == set(EVENTS)
-    own = {"begin", "end"}
     methods = {name for name, _ in inspect.getmembers(Session, inspect.isfunction) if not name.startswith("_")}
-    assert methods - own == {name for name in vars(AsyncSession) if not name.startswith("_")} - {
-        "is_refused",
-        "start",
-        "conversation_id",
-    }
+    async_methods = {name for name in vars(AsyncSession) if not name.startswith("_")}
+    assert methods - {"begin", "end"} == async_methods - {"is_refused", "start", "conversation_id"}
 
 
-def test_functions_of_the_agent_speak_beside_configured_hooks(workspace: Path) -> None:
-    _configure(workspace, {"beforeShellExecution": [_says(permission="allow")]})
-    engine = _load(workspace)
+def test_handler_functions_respond_with_configured_hooks(workspace: Workspace) -> None:
+    workspace.configure_hooks({"beforeShellExecution": [reply_with(permission="allow")]})
+    engine = load_engine(workspace)
 
     @engine.hook("beforeShellExecution", matcher="curl|wget")
     def no_network(event: Event) -> Verdict:
@@ -142,10 +118,8 @@ def test_functions_of_the_agent_speak_beside_configured_hooks(workspace: Path) -
 
 
 @pytest.mark.parametrize("fail_closed,denied", [(False, False), (True, True)])
-def test_a_function_that_raises_has_failed_and_its_fail_mode_decides(
-    workspace: Path, fail_closed: bool, denied: bool
-) -> None:
-    engine = _load(workspace)
+def test_raising_function_fails_by_its_fail_mode(workspace: Workspace, fail_closed: bool, denied: bool) -> None:
+    engine = load_engine(workspace)
 
     @engine.hook("beforeShellExecution", fail_closed=fail_closed)
     def broken(event: Event) -> Verdict:
@@ -157,25 +131,23 @@ def test_a_function_that_raises_has_failed_and_its_fail_mode_decides(
     assert "failed, crashed" in outcome.explain()
 
 
-def test_a_function_that_gives_something_else_has_failed(workspace: Path) -> None:
-    engine = _load(workspace)
+def test_function_with_an_invalid_result_fails(workspace: Workspace) -> None:
+    engine = load_engine(workspace)
     engine.hook("beforeShellExecution")(lambda _: "deny")
     with engine.session() as session:
         assert session.fire(BeforeShell(command="ls")).is_denied  # unreadable answers refuse on a gate
 
 
-def test_a_mistake_of_the_caller_is_raised_at_once(workspace: Path) -> None:
-    engine = _load(workspace)
+def test_usage_error_is_raised_at_once(workspace: Workspace) -> None:
+    engine = load_engine(workspace)
     with pytest.raises(TrotlineError, match="there is no event"):
         engine.hook("beforeShell")
     with pytest.raises(TrotlineError, match="regular expression"):
         engine.hook("stop", matcher="(")
 
 
-def test_a_failure_of_ours_refuses_what_can_be_refused_and_raises_nothing(
-    workspace: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = _load(workspace)
+def test_internal_error_denies_gates_without_raising(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = load_engine(workspace)
     monkeypatch.setattr(engine.current, "refresh", lambda: 1 / 0)
     with engine.session() as session:
         outcome = session.fire(BeforeShell(command="ls"))
@@ -185,28 +157,28 @@ def test_a_failure_of_ours_refuses_what_can_be_refused_and_raises_nothing(
     assert not harmless.is_denied
 
 
-def test_a_sub_agent_knows_its_parent_and_can_be_refused(workspace: Path) -> None:
-    _configure(
-        workspace, {"subagentStart": [{**_says(permission="deny", user_message="no shells"), "matcher": "shell"}]}
+def test_subagent_has_its_parent_and_can_be_refused(workspace: Workspace) -> None:
+    workspace.configure_hooks(
+        {"subagentStart": [{**reply_with(permission="deny", user_message="no shells"), "matcher": "shell"}]}
     )
-    seen: list[Any] = []
-    engine = _load(workspace)
-    engine.hook("subagentStart")(seen.append)
-    engine.hook("subagentStop")(seen.append)
+    events: list[Any] = []
+    engine = load_engine(workspace)
+    engine.hook("subagentStart")(events.append)
+    engine.hook("subagentStop")(events.append)
     with engine.session(conversation_id="parent") as session:
         with session.subagent("explore", "look") as child:
             assert not child.is_refused
         with session.subagent("shell") as child:
             assert child.is_refused
-    assert [event.wire_name for event in seen] == ["subagentStart", "subagentStop", "subagentStart"]
-    assert {event.parent_conversation_id for event in seen} == {"parent"}
+    assert [event.wire_name for event in events] == ["subagentStart", "subagentStop", "subagentStart"]
+    assert {event.parent_conversation_id for event in events} == {"parent"}
 
 
-def test_a_sub_agent_is_awaited_like_everything_else(workspace: Path) -> None:
-    _configure(workspace, {"subagentStop": [_says(followup_message="look again")]})
-    seen: list[Any] = []
-    engine = _load(workspace)
-    engine.hook("subagentStop")(seen.append)
+def test_subagent_works_in_an_async_session(workspace: Workspace) -> None:
+    workspace.configure_hooks({"subagentStop": [reply_with(followup_message="look again")]})
+    events: list[Any] = []
+    engine = load_engine(workspace)
+    engine.hook("subagentStop")(events.append)
 
     async def converse() -> str:
         async with engine.session() as session, session.subagent("explore", "look", call_id="t1") as child:
@@ -215,51 +187,53 @@ def test_a_sub_agent_is_awaited_like_everything_else(workspace: Path) -> None:
         return child.finish.follow_up if child.finish else ""
 
     assert asyncio.run(converse()) == "look again"
-    assert (seen[0].summary, seen[0].modified_files, seen[0].status) == ("found it", ("a.py",), "completed")
+    assert (events[0].summary, events[0].modified_files, events[0].status) == ("found it", ("a.py",), "completed")
 
 
-def _children() -> set[str]:
-    found: set[str] = set()
+def list_children() -> set[str]:
+    children: set[str] = set()
     for task in Path("/proc/self/task").iterdir():
         with contextlib.suppress(OSError):  # a thread that has just ended
-            found |= set((task / "children").read_text().split())
-    return found
+            children |= set((task / "children").read_text().split())
+    return children
 
 
-def test_a_hundred_conversations_at_once_in_one_loop_get_their_own_answers_and_leave_nothing(workspace: Path) -> None:
-    mine = {"command": 'cat >/dev/null; echo "{\\"permission\\": \\"$ANSWER\\"}"'}
-    _configure(workspace, {"sessionStart": [{"command": str(workspace / "start")}], "beforeShellExecution": [mine]})
-    (workspace / "start").write_text(
+def test_hundred_concurrent_conversations_get_their_answers_and_leak_nothing(workspace: Workspace) -> None:
+    shell_hook = {"command": 'cat >/dev/null; echo "{\\"permission\\": \\"$ANSWER\\"}"'}
+    workspace.configure_hooks(
+        {"sessionStart": [{"command": str(workspace.path / "start")}], "beforeShellExecution": [shell_hook]}
+    )
+    (workspace.path / "start").write_text(
         "#!/usr/bin/env python3\nimport json, sys\n"
         "odd = int(json.load(sys.stdin)['conversation_id']) % 2\n"
         "print(json.dumps({'env': {'ANSWER': 'deny' if odd else 'allow'}}))\n"
     )
-    (workspace / "start").chmod(0o755)
-    engine = _load(workspace)
+    (workspace.path / "start").chmod(0o755)
+    engine = load_engine(workspace)
 
     async def converse(number: int) -> tuple[int, bool, tuple[str, ...]]:
         async with engine.session(conversation_id=str(number)) as session:
             outcome = await session.fire(BeforeShell(command="make"))
             return number, outcome.is_denied, outcome.alarms
 
-    async def every() -> list[tuple[int, bool, tuple[str, ...]]]:
+    async def converse_all() -> list[tuple[int, bool, tuple[str, ...]]]:
         return await asyncio.gather(*(converse(number) for number in range(100)))
 
-    asyncio.run(converse(1000))  # what is opened once and for all is open now
-    before, children, threads = set(Path("/proc/self/fd").iterdir()), _children(), set(threading.enumerate())
-    answers = asyncio.run(every())
+    asyncio.run(converse(1000))  # opens what stays open
+    before, children, threads = set(Path("/proc/self/fd").iterdir()), list_children(), set(threading.enumerate())
+    answers = asyncio.run(converse_all())
     assert answers == [(number, bool(number % 2), ()) for number in range(100)]
-    assert set(Path("/proc/self/fd").iterdir()) <= before  # what other tests of this process had may go meanwhile
+    assert set(Path("/proc/self/fd").iterdir()) <= before  # descriptors of other tests may close meanwhile
     assert set(threading.enumerate()) <= threads
-    assert _children() <= children
+    assert list_children() <= children
 
 
-def test_options_choose_an_edition(workspace: Path) -> None:
-    engine = _load(workspace, options=Options(edition_name="2025-11"))
+def test_options_select_an_edition(workspace: Workspace) -> None:
+    engine = load_engine(workspace, options=Options(edition_name="2025-11"))
     assert engine.edition.name == "2025-11"
 
 
-def test_the_public_names_are_few_beside_the_events_sorted_and_importable() -> None:
+def test_public_names_are_few_sorted_and_importable() -> None:
     assert sorted(trotline.__all__) == trotline.__all__
     events = {cls.__name__ for cls in EVENTS.values()}
     assert events <= set(trotline.__all__)
@@ -271,7 +245,7 @@ def test_the_public_names_are_few_beside_the_events_sorted_and_importable() -> N
         _ = trotline.nothing
 
 
-def test_guards_judge_beside_hooks_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_guarded_engine_evaluates_guards(tmp_path: Path) -> None:
     (tmp_path / "project").mkdir()
     engine = Engine.load(tmp_path / "project", home=tmp_path, system=tmp_path, guarded=True)
     with engine.session() as session:
@@ -285,8 +259,8 @@ def test_guards_judge_beside_hooks_where_they_are_asked_for(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    "trail", ["yes", object(), Path("/tmp/trail"), None, 1, SqliteStore], ids=lambda one: type(one).__name__
+    "audit_log", ["yes", object(), Path("/tmp/trail"), None, 1, SqliteStore], ids=lambda value: type(value).__name__
 )
-def test_a_trail_that_is_no_store_is_a_mistake_at_once(tmp_path: Path, trail: Any) -> None:
+def test_invalid_audit_log_is_an_error_at_once(tmp_path: Path, audit_log: Any) -> None:
     with pytest.raises(TrotlineError, match="`audit_log` is no Store"):
-        Engine.load(tmp_path, home=tmp_path, system=tmp_path, audit_log=trail)
+        Engine.load(tmp_path, home=tmp_path, system=tmp_path, audit_log=audit_log)

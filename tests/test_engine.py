@@ -1,4 +1,4 @@
-"""The engine as its embedder sees it: reload, sessions, rewrites, and what is said when something is off."""
+"""The dispatcher of the engine side: reload, sessions, rewrites, follow-ups and failures."""
 
 import json
 import os
@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 import soak
+from kit import reply_with
 from trotline.config.paths import Roots
 from trotline.conversation.sessions import MAX_SESSION_BYTES, Sessions, SessionState, Variable
-from trotline.domain.events import BeforeShell, PreToolUse, SessionStart, Stop, SubagentStop
+from trotline.domain.events import BeforeShell, PostToolUse, PreToolUse, SessionStart, Stop, SubagentStop
 from trotline.domain.outcomes import Run
 from trotline.domain.verdicts import Permission
 from trotline.engine.dispatch import Dispatcher, Options
 
-Write = Callable[..., None]
+WriteHooks = Callable[..., None]
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def roots(tmp_path: Path) -> Roots:
 
 
 @pytest.fixture
-def user_file(roots: Roots) -> Write:
+def user_file(roots: Roots) -> WriteHooks:
     def write(hooks: dict[str, Any]) -> None:
         roots.user_file.parent.mkdir(parents=True, exist_ok=True)
         roots.user_file.write_text(json.dumps({"version": 1, "hooks": hooks}))
@@ -36,19 +37,15 @@ def user_file(roots: Roots) -> Write:
     return write
 
 
-def _engine(roots: Roots, options: Options | None = None) -> Dispatcher:
+def build_dispatcher(roots: Roots, options: Options | None = None) -> Dispatcher:
     return Dispatcher(roots, {"PATH": "/usr/bin:/bin"}, lambda: 1_700_000_000_000_000, options)
 
 
-def _says(**reply: Any) -> dict[str, str]:
-    return {"command": f"cat >/dev/null; echo '{json.dumps(reply)}'"}
+DENY = reply_with(permission="deny", user_message="no")
 
 
-DENY = _says(permission="deny", user_message="no")
-
-
-def test_a_changed_file_is_in_force_at_the_next_event(roots: Roots, user_file: Write) -> None:
-    engine = _engine(roots)
+def test_changed_file_applies_at_the_next_event(roots: Roots, user_file: WriteHooks) -> None:
+    engine = build_dispatcher(roots)
     event = BeforeShell(command="ls")
     assert engine.dispatch(event).decision.permission is Permission.NONE
     user_file({"beforeShellExecution": [DENY]})
@@ -57,30 +54,30 @@ def test_a_changed_file_is_in_force_at_the_next_event(roots: Roots, user_file: W
     assert engine.dispatch(event).decision.permission is Permission.NONE
 
 
-def test_a_broken_file_is_loud_and_the_last_good_one_stays_in_force(roots: Roots, user_file: Write) -> None:
+def test_broken_file_raises_an_alarm_and_the_last_valid_one_applies(roots: Roots, user_file: WriteHooks) -> None:
     user_file({"beforeShellExecution": [DENY]})
-    engine = _engine(roots)
+    engine = build_dispatcher(roots)
     roots.user_file.write_text('{"version": 1, "hooks": {')
     for _ in range(2):
         outcome = engine.dispatch(BeforeShell(command="ls"))
         assert outcome.decision.permission is Permission.DENY
         assert len(outcome.alarms) == 1
         assert "the last good one is in force" in outcome.alarms[0]
-    user_file({"beforeShellExecution": [_says(permission="allow")]})
+    user_file({"beforeShellExecution": [reply_with(permission="allow")]})
     outcome = engine.dispatch(BeforeShell(command="ls"))
     assert (outcome.decision.permission, outcome.alarms) == (Permission.ALLOW, ())
 
 
-def test_a_file_that_was_broken_from_the_start_runs_nothing_and_says_so(roots: Roots, user_file: Write) -> None:
+def test_file_broken_at_the_start_runs_nothing(roots: Roots, user_file: WriteHooks) -> None:
     user_file({"beforeShellExecution": [DENY], "noSuchEvent": []})
-    outcome = _engine(roots).dispatch(BeforeShell(command="ls"))
+    outcome = build_dispatcher(roots).dispatch(BeforeShell(command="ls"))
     assert outcome.responses == ()
     assert [entry.hook.event for entry in outcome.not_run] == ["beforeShellExecution"]
     assert "loads nothing from this file" in outcome.not_run[0].why
 
 
-def test_rewritten_input_is_judged_once_more_by_everyone_but_its_author(roots: Roots, user_file: Write) -> None:
-    author = _says(updated_input={"command": "rm -rf build"})
+def test_rewritten_input_is_evaluated_again_by_other_hooks(roots: Roots, user_file: WriteHooks) -> None:
+    author = reply_with(updated_input={"command": "rm -rf build"})
     guard = {
         "command": "if grep -q 'rm -rf'; then echo '"
         + json.dumps({"permission": "deny", "user_message": "not that"})
@@ -88,87 +85,83 @@ def test_rewritten_input_is_judged_once_more_by_everyone_but_its_author(roots: R
     }
     user_file({"preToolUse": [author, guard]})
     event = PreToolUse(tool_name="Shell", tool_input={"command": "make clean"})
-    outcome = _engine(roots).dispatch(event)
+    outcome = build_dispatcher(roots).dispatch(event)
     assert outcome.decision.permission is Permission.DENY
     assert outcome.decision.verdict.user_message == "not that"
     assert len(outcome.responses) == 3
 
-    as_cursor = _engine(roots, Options(edition_name="2026-09")).dispatch(event)
+    as_cursor = build_dispatcher(roots, Options(edition_name="2026-09")).dispatch(event)
     assert as_cursor.decision.permission is Permission.NONE
     assert as_cursor.decision.verdict.edited_input == {"command": "rm -rf build"}
 
 
-def test_a_rewrite_that_nobody_minds_is_kept(roots: Roots, user_file: Write) -> None:
-    user_file({"preToolUse": [_says(updated_input={"command": "npm ci"}), _says(permission="allow")]})
-    outcome = _engine(roots).dispatch(PreToolUse(tool_name="Shell", tool_input={"command": "npm install"}))
+def test_permitted_rewrite_is_applied(roots: Roots, user_file: WriteHooks) -> None:
+    user_file({"preToolUse": [reply_with(updated_input={"command": "npm ci"}), reply_with(permission="allow")]})
+    outcome = build_dispatcher(roots).dispatch(PreToolUse(tool_name="Shell", tool_input={"command": "npm install"}))
     assert outcome.decision.permission is Permission.ALLOW
     assert outcome.decision.verdict.edited_input == {"command": "npm ci"}
 
 
-def test_a_second_look_may_not_rewrite_again(roots: Roots, user_file: Write) -> None:
-    first = _says(updated_input={"command": "one"})
-    second = _says(updated_input={"command": "two"})
+def test_second_evaluation_cannot_rewrite(roots: Roots, user_file: WriteHooks) -> None:
+    first = reply_with(updated_input={"command": "one"})
+    second = reply_with(updated_input={"command": "two"})
     user_file({"preToolUse": [first, second]})
-    outcome = _engine(roots).dispatch(PreToolUse(tool_name="Shell", tool_input={}))
+    outcome = build_dispatcher(roots).dispatch(PreToolUse(tool_name="Shell", tool_input={}))
     assert outcome.decision.verdict.edited_input == {"command": "two"}
-    assert [one.field for one in outcome.decision.overruled] == ["edited_input"]
+    assert [loss.field for loss in outcome.decision.overruled] == ["edited_input"]
 
 
-def test_session_variables_reach_later_hooks_of_the_conversation_only(roots: Roots, user_file: Write) -> None:
-    tell = {"command": """cat >/dev/null; printf '{"additional_context": "%s"}' "$TICKET" """}
-    user_file({"sessionStart": [_says(env={"TICKET": "A-1"})], "postToolUse": [tell]})
-    _engine(roots).dispatch(SessionStart(conversation_id="one"))
-    from trotline.domain.events import PostToolUse
-
-    heard = [
-        _engine(roots).dispatch(PostToolUse(conversation_id=name, tool_name="Shell")).decision.verdict.context
+def test_session_variables_reach_only_hooks_of_the_conversation(roots: Roots, user_file: WriteHooks) -> None:
+    tell_ticket = {"command": """cat >/dev/null; printf '{"additional_context": "%s"}' "$TICKET" """}
+    user_file({"sessionStart": [reply_with(env={"TICKET": "A-1"})], "postToolUse": [tell_ticket]})
+    build_dispatcher(roots).dispatch(SessionStart(conversation_id="one"))
+    contexts = [
+        build_dispatcher(roots).dispatch(PostToolUse(conversation_id=name, tool_name="Shell")).decision.verdict.context
         for name in ("one", "two")
     ]
-    assert heard == ["A-1", ""]
+    assert contexts == ["A-1", ""]
 
 
-def test_a_lower_layer_cannot_set_the_path_of_a_higher_one(roots: Roots, user_file: Write) -> None:
+def test_lower_layer_cannot_set_the_path_of_a_higher_layer(roots: Roots, user_file: WriteHooks) -> None:
     roots.enterprise_file.parent.mkdir(parents=True)
     show = """cat >/dev/null; printf '{"additional_context": "%s %s"}' "$PATH" "$NOTE" """
     roots.enterprise_file.write_text(json.dumps({"version": 1, "hooks": {"postToolUse": [{"command": show}]}}))
-    user_file({"sessionStart": [_says(env={"PATH": "/evil", "https_proxy": "evil", "NOTE": "fine"})]})
-    from trotline.domain.events import PostToolUse
-
-    engine = _engine(roots)
+    user_file({"sessionStart": [reply_with(env={"PATH": "/evil", "https_proxy": "evil", "NOTE": "fine"})]})
+    engine = build_dispatcher(roots)
     engine.dispatch(SessionStart(conversation_id="one"))
     outcome = engine.dispatch(PostToolUse(conversation_id="one", tool_name="Shell"))
     assert outcome.decision.verdict.context == "/usr/bin:/bin fine"
     assert sorted(loss.what for loss in outcome.losses) == ["env.PATH", "env.https_proxy"]
 
 
-def test_follow_ups_end_at_the_limit_of_each_script(roots: Roots, user_file: Write) -> None:
-    user_file({"stop": [{**_says(followup_message="go on"), "loop_limit": 2}]})
-    engine = _engine(roots)
+def test_follow_ups_end_at_the_loop_limit(roots: Roots, user_file: WriteHooks) -> None:
+    user_file({"stop": [{**reply_with(followup_message="go on"), "loop_limit": 2}]})
+    engine = build_dispatcher(roots)
     outcomes = [engine.dispatch(Stop(conversation_id="c", status="completed")) for _ in range(4)]
     assert [outcome.decision.verdict.follow_up for outcome in outcomes] == ["go on", "go on", "", ""]
     assert [outcome.event.loop_count for outcome in outcomes if isinstance(outcome.event, Stop)] == [0, 1, 2, 2]
     assert "loop_limit of 2 is reached" in outcomes[-1].responses[0].warnings[0]
 
 
-def test_a_limit_of_null_never_ends(roots: Roots, user_file: Write) -> None:
-    user_file({"stop": [{**_says(followup_message="go on"), "loop_limit": None}]})
-    engine = _engine(roots)
+def test_null_loop_limit_never_ends(roots: Roots, user_file: WriteHooks) -> None:
+    user_file({"stop": [{**reply_with(followup_message="go on"), "loop_limit": None}]})
+    engine = build_dispatcher(roots)
     for _ in range(7):
         assert engine.dispatch(Stop(conversation_id="c", status="error")).decision.verdict.follow_up == "go on"
 
 
 @pytest.mark.parametrize("status,follow_up", [("completed", "more"), ("error", ""), ("aborted", "")])
-def test_a_sub_agent_is_followed_up_only_when_it_completed(
-    roots: Roots, user_file: Write, status: str, follow_up: str
+def test_only_a_completed_subagent_gets_a_follow_up(
+    roots: Roots, user_file: WriteHooks, status: str, follow_up: str
 ) -> None:
-    user_file({"subagentStop": [_says(followup_message="more")]})
+    user_file({"subagentStop": [reply_with(followup_message="more")]})
     event = SubagentStop(conversation_id="c", subagent_type="explore", subagent_id="s1", status=status)
-    assert _engine(roots).dispatch(event).decision.verdict.follow_up == follow_up
+    assert build_dispatcher(roots).dispatch(event).decision.verdict.follow_up == follow_up
 
 
-def test_each_sub_agent_has_its_own_count(roots: Roots, user_file: Write) -> None:
-    user_file({"subagentStop": [{**_says(followup_message="more"), "loop_limit": 1}]})
-    engine = _engine(roots)
+def test_each_subagent_has_its_own_count(roots: Roots, user_file: WriteHooks) -> None:
+    user_file({"subagentStop": [{**reply_with(followup_message="more"), "loop_limit": 1}]})
+    engine = build_dispatcher(roots)
 
     def follow_up(sub_agent: str) -> str:
         event = SubagentStop(conversation_id="c", subagent_type="explore", subagent_id=sub_agent, status="completed")
@@ -177,9 +170,9 @@ def test_each_sub_agent_has_its_own_count(roots: Roots, user_file: Write) -> Non
     assert [follow_up("a"), follow_up("a"), follow_up("b")] == ["more", "", "more"]
 
 
-def test_a_damaged_session_is_an_alarm_and_the_stricter_answer(roots: Roots, user_file: Write) -> None:
-    user_file({"stop": [_says(followup_message="go on")]})
-    engine = _engine(roots)
+def test_damaged_session_raises_an_alarm_and_stops_follow_ups(roots: Roots, user_file: WriteHooks) -> None:
+    user_file({"stop": [reply_with(followup_message="go on")]})
+    engine = build_dispatcher(roots)
     engine.dispatch(Stop(conversation_id="c", status="completed"))
     (file,) = (roots.state / "sessions").glob("*.json")
     for damage in (b"{", b'{"schema": "trotline.session/2"}', b"[]"):
@@ -190,23 +183,23 @@ def test_a_damaged_session_is_an_alarm_and_the_stricter_answer(roots: Roots, use
         assert file.read_bytes() == damage
 
 
-def test_a_prompt_hook_without_a_model_fails_under_its_fail_mode(roots: Roots, user_file: Write) -> None:
+def test_prompt_hook_without_a_model_fails_by_its_fail_mode(roots: Roots, user_file: WriteHooks) -> None:
     prompt = {"type": "prompt", "prompt": "is this safe?"}
     user_file({"beforeShellExecution": [prompt]})
-    assert _engine(roots).dispatch(BeforeShell(command="ls")).decision.permission is Permission.NONE
+    assert build_dispatcher(roots).dispatch(BeforeShell(command="ls")).decision.permission is Permission.NONE
     user_file({"beforeShellExecution": [{**prompt, "failClosed": True}]})
-    outcome = _engine(roots).dispatch(BeforeShell(command="ls"))
+    outcome = build_dispatcher(roots).dispatch(BeforeShell(command="ls"))
     assert outcome.decision.permission is Permission.DENY
     assert "no model is configured" in outcome.decision.verdict.user_message
 
 
-def test_observers_run_also_after_a_deny(roots: Roots, user_file: Write) -> None:
-    user_file({"beforeShellExecution": [DENY, _says(), DENY]})
-    outcome = _engine(roots).dispatch(BeforeShell(command="ls"))
+def test_all_hooks_run_after_a_denial(roots: Roots, user_file: WriteHooks) -> None:
+    user_file({"beforeShellExecution": [DENY, reply_with(), DENY]})
+    outcome = build_dispatcher(roots).dispatch(BeforeShell(command="ls"))
     assert [run.exit_code for run in outcome.responses if isinstance(run, Run)] == [0, 0, 0]
 
 
-def test_many_writers_of_one_session_lose_nothing(tmp_path: Path) -> None:
+def test_concurrent_writers_of_a_session_lose_nothing(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path / "sessions")
 
     def write(number: int) -> None:
@@ -225,7 +218,7 @@ def test_many_writers_of_one_session_lose_nothing(tmp_path: Path) -> None:
     assert len(sessions.read("c").session.env) == 80
 
 
-def test_a_session_that_would_grow_too_large_keeps_what_it_had(tmp_path: Path) -> None:
+def test_oversized_session_change_is_dropped(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path / "sessions")
 
     def small(session: SessionState) -> None:
@@ -239,7 +232,7 @@ def test_a_session_that_would_grow_too_large_keeps_what_it_had(tmp_path: Path) -
     assert set(sessions.read("c").session.env) == {"A"}
 
 
-def test_sessions_are_their_owners_alone(tmp_path: Path) -> None:
+def test_session_files_are_private(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path / "a" / "sessions")
     sessions.update("../../escape", lambda session: session.env.update({}), 1)
     assert (sessions.directory.stat().st_mode & 0o777) == 0o700
@@ -247,7 +240,7 @@ def test_sessions_are_their_owners_alone(tmp_path: Path) -> None:
     assert all((path.stat().st_mode & 0o077) == 0 for path in sessions.directory.iterdir())
 
 
-def test_a_directory_of_somebody_else_is_not_used(tmp_path: Path) -> None:
+def test_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("only root can give a directory away")
     directory = tmp_path / "sessions"
@@ -257,8 +250,8 @@ def test_a_directory_of_somebody_else_is_not_used(tmp_path: Path) -> None:
     assert "belongs to another user" in alarm
 
 
-def test_many_threads_may_raise_events_at_one_engine(tmp_path: Path) -> None:
-    """The small twin of scripts/soak.py."""
+def test_many_threads_can_fire_events_at_one_engine(tmp_path: Path) -> None:
+    """A short run of scripts/soak.py."""
     engine = soak.build(tmp_path)
     before = soak.descriptors()
     wrong, cookies = soak.soak(engine, threads=8, events=6)

@@ -847,7 +847,7 @@ def test_a_sub_agent_that_did_not_complete_is_not_followed_up(workspace: Workspa
     assert completed.decision["follow_up"] == "on"
 
 
-def test_each_sub_agent_has_its_own_count(workspace: Workspace) -> None:
+def test_each_subagent_has_its_own_count(workspace: Workspace) -> None:
     hooks(workspace, "user", "subagentStop", {"command": says({"followup_message": "on"}), "loop_limit": 2})
 
     def ends(agent: str) -> str:

@@ -194,7 +194,7 @@ def test_a_file_of_somebody_else_in_the_place_of_ours_is_left_alone_and_said(wor
     assert mine.read_text() == "#!/bin/sh\n"
 
 
-def test_an_agent_of_ones_own_is_told_by_hand(workspace: Workspace) -> None:
+def test_generic_agent_gets_instructions(workspace: Workspace) -> None:
     code, out = run(workspace, "install", "generic", "--yes")
     assert code == 1
     assert "have it run `trotline hook generic`" in out
