@@ -16,24 +16,16 @@ def has_valid_luhn(digits: bytes) -> bool:
     return (sum(numbers[0::2]) + sum(doubled)) % 10 == 0
 
 
-CARDS: tuple[tuple[tuple[int, int], tuple[int, ...]], ...] = (
-    ((4, 4), (13, 16, 19)),
-    ((51, 55), (16,)),
-    ((2221, 2720), (16,)),
-    ((34, 34), (15,)),
-    ((37, 37), (15,)),
-    ((6011, 6011), (16, 19)),
-    ((644, 659), (16, 19)),
-    ((3528, 3589), (16,)),
-    ((300, 305), (14,)),
-    ((36, 36), (14,)),
-    ((38, 39), (14,)),
-    ((62, 62), (16, 17, 18, 19)),
-    ((5018, 5018), (16,)),
-    ((5020, 5020), (16,)),
-    ((6304, 6304), (16,)),
-)
-"""Assigned ranges of first digits, with the lengths of such numbers."""
+CARD_PREFIXES = {
+    13: "4",
+    14: "300-305 36 38-39",
+    15: "34 37",
+    16: "4 51-55 2221-2720 6011 644-659 3528-3589 62 5018 5020 6304",
+    17: "62",
+    18: "62",
+    19: "4 6011 644-659 62",
+}
+"""Assigned first digits, and ranges of them, by the length of the number."""
 
 TEST_CARDS = frozenset(
     b"4111111111111111 4242424242424242 4012888888881881 4000056655665556 5555555555554444 5105105105105100"
@@ -46,10 +38,13 @@ TEST_CARDS = frozenset(
 def is_card(value: bytes) -> bool:
     """Return whether the digits are a valid card number, and not a published test number."""
     digits = bytes(digit for digit in value if 48 <= digit <= 57)
-    is_assigned = any(
-        len(digits) in lengths and first <= int(digits[: len(str(first))]) <= last for (first, last), lengths in CARDS
-    )
+    is_assigned = _has_assigned_prefix(digits.decode())
     return is_assigned and digits not in TEST_CARDS and len(set(digits)) > 3 and has_valid_luhn(digits)
+
+
+def _has_assigned_prefix(digits: str) -> bool:
+    ranges = (part.partition("-") for part in CARD_PREFIXES.get(len(digits), "").split())
+    return any(first <= digits[: len(first)] <= (last or first) for first, _, last in ranges)
 
 
 IBAN_LENGTHS = {
@@ -116,19 +111,8 @@ COPY_PREFIX = re.compile(rb"\b(?:scp|rsync|sftp|sshfs|clone|remote)\b[^\n|;&]*\Z
 REMOTE_PATH = re.compile(rb":[~/]")
 
 
-RESERVED_SUFFIXES = (
-    b".example",
-    b".test",
-    b".invalid",
-    b".localhost",
-    b".local",
-    b".internal",
-    b".lan",
-    b".localdomain",
-)
-RESERVED_DOMAINS = frozenset(
-    {b"example.com", b"example.org", b"example.net", b"users.noreply.github.com", b"localhost"}
-)
+RESERVED_SUFFIXES = tuple(b".example .test .invalid .localhost .local .internal .lan .localdomain".split())
+RESERVED_DOMAINS = frozenset(b"example.com example.org example.net users.noreply.github.com localhost".split())
 ROLE_NAMES = frozenset({b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply"})
 FILE_SUFFIXES = frozenset(
     b"png jpg jpeg gif svg webp css js ts tsx jsx json html md py service socket timer lock map"

@@ -2,7 +2,7 @@
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, cached_property
 from math import log2
 from pathlib import Path
@@ -50,23 +50,12 @@ def encode_base62(number: int, width: int) -> bytes:
 
 
 def _has_valid_crc(token: bytes) -> bool:
-    """Check a token of the form `prefix_` + random part + CRC-32 of the random part as six base 62 digits."""
+    """Check a token of the form `prefix_` + random part + CRC-32 of the random part as six base 62 digits.
+
+    A wrong checksum only makes a finding less certain, because providers may change theirs.
+    """
     body = token.partition(b"_")[2]
     return encode_base62(zlib.crc32(body[:-CHECKSUM_DIGITS]), CHECKSUM_DIGITS) == body[-CHECKSUM_DIGITS:]
-
-
-CHECKSUMS: dict[str, Callable[[bytes], bool]] = dict.fromkeys(
-    (
-        "github-personal-token",
-        "github-oauth-token",
-        "github-user-token",
-        "github-app-token",
-        "github-refresh-token",
-        "npm-token",
-    ),
-    _has_valid_crc,
-)
-"""Checksum tests by rule. A wrong checksum only makes a finding less certain, because providers may change them."""
 
 
 class CompiledAllowlist:
@@ -99,7 +88,7 @@ class CompiledRule:
         self.is_builtin = is_builtin
         self.is_guess = "guessed" in rule.tags
         self.is_long = "long" in rule.tags
-        self.checksum = CHECKSUMS.get(rule.id)
+        self.has_checksum = is_builtin and "checksum" in rule.tags
         everywhere = not is_builtin or "anywhere" in rule.tags
         after = BYTES_AFTER if self.is_long else DEFAULT_AFTER
         self.range = KeywordRange(OWNED_BYTES, OWNED_BYTES) if everywhere else KeywordRange(DEFAULT_BEFORE, after)
@@ -123,7 +112,7 @@ class CompiledRule:
         return match.start(group), match.end(group)
 
     def get_certainty(self, value: bytes) -> Certainty:
-        doubtful = self.is_guess or (self.checksum is not None and not self.checksum(value))
+        doubtful = self.is_guess or (self.has_checksum and not _has_valid_crc(value))
         return Certainty.GUESSED if doubtful else Certainty.KNOWN
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from trotline.analysis.network_addresses import get_host
 from trotline.analysis.programs.databases import DatabaseAddress, analyze_sql
@@ -21,6 +22,14 @@ _SWITCHES = (
     " hidden nonewwindow asplaintext confirm directory file full quick"
 ).split()
 _VALUE_PARAMETERS = frozenset("verb f fi p path name".split())
+
+_Row = TypeVar("_Row")
+
+
+def _index_by_name(rows: Mapping[_Row, str]) -> dict[str, _Row]:
+    """Return the row of each name, from a table that lists names separated by blanks for each row."""
+    return {name: row for row, names in rows.items() for name in names.split()}
+
 
 _ALIASES_BY_CMDLET = {
     "add-content": "ac",
@@ -45,7 +54,7 @@ _ALIASES_BY_CMDLET = {
     "where-object": "?",
     "write-output": "echo write",
 }
-ALIASES = {alias: cmdlet for cmdlet, aliases in _ALIASES_BY_CMDLET.items() for alias in aliases.split()}
+ALIASES = _index_by_name(_ALIASES_BY_CMDLET)
 
 
 class CmdletParameters(NamedTuple):
@@ -283,7 +292,7 @@ def _stop_process(cmdlet: Cmdlet) -> Stream:
     if name is None and _EVERY_PROCESS in cmdlet.stdin.origins:
         cmdlet.call.add_effect("process", "kill", cmdlet.script.at, target=_EVERY_PROCESS, recursive=True, writes=True)
         return EMPTY_STREAM
-    return _make_effect("process", "kill")(cmdlet)
+    return _add_effect(cmdlet, "process: kill")
 
 
 def _pass_through(cmdlet: Cmdlet) -> Stream:
@@ -295,17 +304,13 @@ def _filter(cmdlet: Cmdlet) -> Stream:
     return stream._replace(origins=stream.origins - {_EVERY_PROCESS})
 
 
-def _make_effect(kind: str, verb: str) -> CmdletHandler:
-    """Return a function that adds one effect on the object that the cmdlet names."""
-
-    def add(cmdlet: Cmdlet) -> Stream:
-        named = cmdlet.parameters.value("name", "taskname", "driveletter", "number", "executionpolicy", "id", at=0)
-        at = named or cmdlet.script.at
-        target = named.text if named is not None else cmdlet.name if kind == "system" else ""
-        cmdlet.call.add_effect(kind, verb, at, target=target, writes=True)
-        return EMPTY_STREAM
-
-    return add
+def _add_effect(cmdlet: Cmdlet, effect: str) -> Stream:
+    """Add an effect, "kind: verb", on the object that the cmdlet names."""
+    kind, _, verb = effect.partition(": ")
+    named = cmdlet.parameters.value("name", "taskname", "driveletter", "number", "executionpolicy", "id", at=0)
+    target = named.text if named is not None else cmdlet.name if kind == "system" else ""
+    cmdlet.call.add_effect(kind, verb, named or cmdlet.script.at, target=target, writes=True)
+    return EMPTY_STREAM
 
 
 def _set_defender(cmdlet: Cmdlet) -> Stream:
@@ -315,7 +320,7 @@ def _set_defender(cmdlet: Cmdlet) -> Stream:
         or (name.startswith("disable") and not (value and value.text.lower() in _FALSE_VALUES))
         for name, value in cmdlet.parameters.named.items()
     )
-    return _make_effect("system", "protection off" if is_off else "settings")(cmdlet)
+    return _add_effect(cmdlet, "system: protection off" if is_off else "system: settings")
 
 
 _FALSE_VALUES = frozenset({"$false", "false", "0"})
@@ -326,80 +331,25 @@ def _set_execution_policy(cmdlet: Cmdlet) -> Stream:
     policy, scope = cmdlet.parameters.value("executionpolicy", at=0), cmdlet.parameters.value("scope", at=1)
     is_lifted = policy is not None and policy.text.lower() in {"bypass", "unrestricted"}
     is_lasting = scope is None or scope.text.lower() != "process"
-    return _make_effect("system", "signatures off" if is_lifted and is_lasting else "settings")(cmdlet)
-
-
-_GENERAL_CMDLETS: dict[str, CmdletHandler] = {
-    **dict.fromkeys("add-content export-csv out-file set-content tee-object".split(), _write_content),
-    **dict.fromkeys("add-mppreference set-mppreference".split(), _set_defender),
-    **dict.fromkeys("copy-item move-item rename-item".split(), _copy_item),
-    **dict.fromkeys("foreach-object invoke-command measure-command start-job".split(), _run_blocks),
-    **dict.fromkeys("invoke-restmethod invoke-webrequest start-bitstransfer".split(), _invoke_request),
-    **dict.fromkeys("new-object out-null select-object sort-object".split(), _pass_through),
-    **dict.fromkeys("restart-computer stop-computer".split(), _make_effect("system", "power")),
-    **dict.fromkeys("write-host write-output".split(), _write_output),
-    "clear-content": _clear_content,
-    "clear-disk": _make_effect("disk", "clear-disk"),
-    "clear-eventlog": _make_effect("system", "erase log"),
-    "format-volume": _make_effect("disk", "format"),
-    "get-childitem": _get_children,
-    "get-content": _get_content,
-    "get-process": _get_process,
-    "initialize-disk": _make_effect("disk", "initialize-disk"),
-    "invoke-expression": _invoke_expression,
-    "new-item": _new_item,
-    "new-service": _make_effect("persist", "service"),
-    "register-scheduledtask": _make_effect("persist", "task"),
-    "remove-item": _remove_item,
-    "remove-partition": _make_effect("disk", "remove-partition"),
-    "set-executionpolicy": _set_execution_policy,
-    "start-process": _start_process,
-    "stop-process": _stop_process,
-    "stop-service": _make_effect("system", "stop service"),
-    "where-object": _filter,
-}
+    return _add_effect(cmdlet, "system: signatures off" if is_lifted and is_lasting else "system: settings")
 
 
 # Administration of machines and accounts
 
 _ADMIN_PARAMETERS = ("name", "identity", "displayname", "member", "group", "path")
 _STARTUP_KEYS = ("\\run", "\\shell\\open", "\\winlogon", "\\services\\", "/run", "/winlogon", "/services/")
-_ACCOUNT_CMDLETS = (
-    "new-localuser remove-localuser set-localuser disable-localuser enable-localuser new-localgroup remove-localgroup"
-    " add-localgroupmember remove-localgroupmember remove-aduser remove-adgroup remove-adcomputer remove-adobject"
-    " remove-adorganizationalunit add-adgroupmember remove-adgroupmember set-adaccountpassword disable-adaccount"
-    " new-aduser"
-).split()
-_FIREWALL_CMDLETS = (
-    "set-netfirewallprofile set-netfirewallrule new-netfirewallrule remove-netfirewallrule disable-netfirewallrule"
-)
-_NETWORK_CMDLETS = (
-    "disable-netadapter remove-netipaddress set-dnsclientserveraddress remove-netroute set-netipinterface"
-)
-_AZURE_RESOURCES = (
-    "resourcegroup resource vm vmss disk snapshot sqldatabase sqlserver sqlinstance cosmosdbaccount rediscache keyvault"
-    " keyvaultkey keyvaultsecret storageaccount storagecontainer storageblob storageshare storagetable webapp"
-    " functionapp appserviceplan akscluster containerregistry virtualnetwork networksecuritygroup publicipaddress"
-    " dnszone recoveryservicesvault resourcelock"
-).split()
 
 
-def _make_admin_effect(kind: str, verb: str) -> CmdletHandler:
-    def add(cmdlet: Cmdlet) -> Stream:
-        named = cmdlet.parameters.value(*_ADMIN_PARAMETERS, at=0)
-        target = " ".join(filter(None, (cmdlet.name, named.text if named is not None else "")))
-        cmdlet.call.add_effect(kind, verb, cmdlet.script.at, target=target, writes=True)
-        return EMPTY_STREAM
-
-    return add
+def _add_admin_effect(cmdlet: Cmdlet, verb: str) -> Stream:
+    named = cmdlet.parameters.value(*_ADMIN_PARAMETERS, at=0)
+    target = " ".join(filter(None, (cmdlet.name, named.text if named is not None else "")))
+    cmdlet.call.add_effect("system", verb, cmdlet.script.at, target=target, writes=True)
+    return EMPTY_STREAM
 
 
-def _make_azure_effect(kind: VerbKind) -> CmdletHandler:
-    def add(cmdlet: Cmdlet) -> Stream:
-        cmdlet.call.add_effect("cloud", kind.value, cmdlet.script.at, target=cmdlet.name, host="Azure", writes=True)
-        return EMPTY_STREAM
-
-    return add
+def _add_azure_effect(cmdlet: Cmdlet, verb: VerbKind) -> Stream:
+    cmdlet.call.add_effect("cloud", verb.value, cmdlet.script.at, target=cmdlet.name, host="Azure", writes=True)
+    return EMPTY_STREAM
 
 
 def _change_property(cmdlet: Cmdlet) -> Stream:
@@ -430,19 +380,65 @@ def _invoke_sql(cmdlet: Cmdlet) -> Stream:
     return Stream()
 
 
-_ADMIN_CMDLETS: dict[str, CmdletHandler] = {
-    **dict.fromkeys(_ACCOUNT_CMDLETS, _make_admin_effect("system", "users")),
-    **dict.fromkeys(_FIREWALL_CMDLETS.split(), _make_admin_effect("system", "firewall")),
-    **dict.fromkeys(_NETWORK_CMDLETS.split(), _make_admin_effect("system", "network")),
-    **dict.fromkeys("new-itemproperty remove-itemproperty set-itemproperty".split(), _change_property),
-    **{f"remove-az{resource}": _make_azure_effect(VerbKind.DESTROY) for resource in _AZURE_RESOURCES},
-    **{
-        f"stop-az{resource}": _make_azure_effect(VerbKind.STOP)
-        for resource in ("vm", "vmss", "webapp", "functionapp", "akscluster")
-    },
-    "new-azroleassignment": _make_azure_effect(VerbKind.GRANT),
-    "clear-recyclebin": _clear_recycle_bin,
-    "invoke-sqlcmd": _invoke_sql,
+_HANDLERS: dict[CmdletHandler, str] = {
+    _change_property: "new-itemproperty remove-itemproperty set-itemproperty",
+    _clear_content: "clear-content",
+    _clear_recycle_bin: "clear-recyclebin",
+    _copy_item: "copy-item move-item rename-item",
+    _filter: "where-object",
+    _get_children: "get-childitem",
+    _get_content: "get-content",
+    _get_process: "get-process",
+    _invoke_expression: "invoke-expression",
+    _invoke_request: "invoke-restmethod invoke-webrequest start-bitstransfer",
+    _invoke_sql: "invoke-sqlcmd",
+    _new_item: "new-item",
+    _pass_through: "new-object out-null select-object sort-object",
+    _remove_item: "remove-item",
+    _run_blocks: "foreach-object invoke-command measure-command start-job",
+    _set_defender: "add-mppreference set-mppreference",
+    _set_execution_policy: "set-executionpolicy",
+    _start_process: "start-process",
+    _stop_process: "stop-process",
+    _write_content: "add-content export-csv out-file set-content tee-object",
+    _write_output: "write-host write-output",
+}
+_EFFECTS = {
+    "disk: clear-disk": "clear-disk",
+    "disk: format": "format-volume",
+    "disk: initialize-disk": "initialize-disk",
+    "disk: remove-partition": "remove-partition",
+    "persist: service": "new-service",
+    "persist: task": "register-scheduledtask",
+    "system: erase log": "clear-eventlog",
+    "system: power": "restart-computer stop-computer",
+    "system: stop service": "stop-service",
+}
+_ADMIN_VERBS = {
+    "firewall": "set-netfirewallprofile set-netfirewallrule new-netfirewallrule remove-netfirewallrule"
+    " disable-netfirewallrule",
+    "network": "disable-netadapter remove-netipaddress set-dnsclientserveraddress remove-netroute set-netipinterface",
+    "users": "new-localuser remove-localuser set-localuser disable-localuser enable-localuser new-localgroup"
+    " remove-localgroup add-localgroupmember remove-localgroupmember remove-aduser remove-adgroup remove-adcomputer"
+    " remove-adobject remove-adorganizationalunit add-adgroupmember remove-adgroupmember set-adaccountpassword"
+    " disable-adaccount new-aduser",
+}
+_AZURE_VERBS = {
+    ("remove", VerbKind.DESTROY): "resourcegroup resource vm vmss disk snapshot sqldatabase sqlserver sqlinstance"
+    " cosmosdbaccount rediscache keyvault keyvaultkey keyvaultsecret storageaccount storagecontainer storageblob"
+    " storageshare storagetable webapp functionapp appserviceplan akscluster containerregistry virtualnetwork"
+    " networksecuritygroup publicipaddress dnszone recoveryservicesvault resourcelock",
+    ("stop", VerbKind.STOP): "vm vmss webapp functionapp akscluster",
+    ("new", VerbKind.GRANT): "roleassignment",
 }
 
-CMDLETS = {**_GENERAL_CMDLETS, **_ADMIN_CMDLETS}
+CMDLETS: dict[str, CmdletHandler] = {
+    **_index_by_name(_HANDLERS),
+    **{name: partial(_add_effect, effect=effect) for name, effect in _index_by_name(_EFFECTS).items()},
+    **{name: partial(_add_admin_effect, verb=verb) for name, verb in _index_by_name(_ADMIN_VERBS).items()},
+    **{
+        f"{prefix}-az{resource}": partial(_add_azure_effect, verb=verb)
+        for (prefix, verb), resources in _AZURE_VERBS.items()
+        for resource in resources.split()
+    },
+}
