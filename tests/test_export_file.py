@@ -16,9 +16,9 @@ WELL = '[export]\nendpoint = "https://collector.example:4318"\n'
 @pytest.mark.parametrize(
     "text,code,said",
     [
-        ("[‸export]\n", "TL280", "nobody says where to send it"),
+        ("[‸export]\n", "TL280", "`[export]` needs `endpoint`"),
         ("[export]\nendpoint = ‸", "TL256", "this is no TOML"),
-        (f"{WELL}‸endpiont = 1\n", "TL280", "there is no `endpiont` here"),
+        (f"{WELL}‸endpiont = 1\n", "TL280", "`[export]` has no `endpiont`"),
         (f"{WELL}‸batch = 0\n", "TL280", "`batch` must be a number of records from 1 to 2000"),
         (f"{WELL}‸batch = true\n", "TL280", "`batch` must be"),
         (f"{WELL}‸timeout = 61\n", "TL280", "`timeout` must be"),

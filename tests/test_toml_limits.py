@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kit import read_rows
-from trotline.config.config_file import MAX_PROBLEMS, ConfigFile, parse_toml
+from trotline.config.config_file import MAX_PROBLEMS, ConfigFile, LayerFile, parse_toml
 from trotline.config.paths import Roots
 from trotline.config.policies import FALLBACK_PRESET, parse_policy, read_policies
 from trotline.formats import toml_text
@@ -61,8 +61,8 @@ def test_a_text_that_does_not_end_is_looked_at_once(text: str) -> None:
 
 def test_many_keys_under_a_long_header_do_not_cost_their_product() -> None:
     text = f'["{"h" * 50_000}"]\n' + "".join(f"key{at} = 1\n" for at in range(1_000)) + f'["{" " * 50_000}."]\n'
-    config = ConfigFile("user", "trotline.toml", text.encode())
-    assert config.is_valid
+    config = ConfigFile(LayerFile("user", "trotline.toml", text.encode()))
+    assert not config.fault
     assert max(map(len, config.positions)) <= MAX_NAME
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from trotline.config.config_file import ConfigFile, find_config_files, parse_duration
+from trotline.config.config_file import ConfigFile, parse_duration, read_config_files
 from trotline.config.export_file import FilePath, expand_path, find_address_fault
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
@@ -42,7 +42,9 @@ def _text(description: str, **limits: Any) -> msgspec.Meta:
 
 
 class AlertTable(msgspec.Struct, frozen=True, kw_only=True):
-    """One `[[alert]]`: on what, for which records, where to, and how often at most."""
+    """One `[[alert]]`: its trigger, the records it is for, its destination and its limit."""
+
+    noun = "an alert"
 
     name: Annotated[
         str,
@@ -106,39 +108,19 @@ def read_alerts(roots: Roots) -> Alerts:
     alerts: list[Alert] = []
     files: list[str] = []
     problems: list[Problem] = []
-    for found in find_config_files(roots):
-        problems += found.problems
-        if found.data is None:
-            continue
-        config = ConfigFile(found.layer, found.file, found.data, ALERT_CODE)
-        if "alert" in config.body:
-            alerts += _convert_all(config, {alert.name for alert in alerts}, roots)
-            files.append(found.file)
+    for config in read_config_files(roots, ALERT_CODE):
+        for key, table in config.iterate_tables("alert"):
+            config.has_section_problem = False
+            values = config.convert_table(table, AlertTable, key)
+            _check(config, table, values, key, {alert.name for alert in alerts})
+            if not config.has_section_problem:
+                alerts.append(_build(values, config, roots))
+        files += [config.file] if "alert" in config.body else []
         problems += config.problems
     return Alerts(tuple(alerts), tuple(files), tuple(problems))
 
 
-def _convert_all(config: ConfigFile, taken: set[str], roots: Roots) -> list[Alert]:
-    tables = config.body["alert"]
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        config.report_key("alert", "alerts are tables of their own: `[[alert]]`")
-        return []
-    alerts = []
-    for number, table in enumerate(tables):
-        config.has_section_problem = False
-        key = f"alert.{number}"
-        values = config.convert_table(table, AlertTable, key) or {}
-        _check(config, table, values, key, taken)
-        if not config.has_section_problem:
-            taken.add(values["name"])
-            alerts.append(_build(values, config, roots))
-    return alerts
-
-
 def _check(config: ConfigFile, table: Mapping[str, Any], values: Mapping[str, Any], key: str, taken: set[str]) -> None:
-    for name in ("name", "on"):
-        if name not in table:
-            config.report_key(f"{key}.{name}", f"the alert has no `{name}`")
     if values.get("name") in taken:
         config.report_key(f"{key}.name", f"there is an alert `{values['name']}` already", "give it another name")
     for name, occasion in ONLY_FOR.items():
@@ -171,5 +153,4 @@ def _build(values: dict[str, Any], config: ConfigFile, roots: Roots) -> Alert:
     if "webhook_file" in values:
         values["webhook_file"] = expand_path(values["webhook_file"], config.file, roots)
     stays_here = "webhook" not in values and "webhook_file" not in values  # details leave this machine only if enabled
-    whole: dict[str, Any] = {"words": stays_here, **values, "layer": config.layer}
-    return Alert(**whole)
+    return Alert(**{"words": stays_here, **values}, layer=config.layer)

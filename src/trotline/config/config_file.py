@@ -1,19 +1,21 @@
 """Read trotline.toml, the configuration file of each layer, into typed values with the position of every problem.
 
 A section is a msgspec Struct: its types and descriptions validate the file, word the problems and generate the schema.
+It may have three class attributes: `noun`, its name in problems; `missing_code`, the code of the problem that a key is
+missing; and `refused`, the keys that must not be in the file.
 """
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 import msgspec
 
 from trotline.config.config_keys import ALL_KEYS, LAYER_KEYS, OLD_FILES, find_old_files
 from trotline.config.paths import CONFIG_FILE, Roots, config_layers
-from trotline.config.problems import CODES, Problem, build_read_problem
+from trotline.config.problems import Problem, build_problem, build_read_problem
 from trotline.config.text_report import TextReport
 from trotline.domain.hooks import Place
 from trotline.formats.jsonc import MAX_FILE_BYTES, JsonDocument, JsonNode
@@ -28,6 +30,9 @@ MAX_PROBLEMS = 50
 """The limit of problems reported for one file: readers stop there, and each may search for a suggestion."""
 
 MAX_MESSAGE = 400
+
+MAX_TABLES = 2000
+"""The limit of tables in a list, such as `[[rule]]`."""
 
 _AT = re.compile(r"\(at line (\d+), column (\d+)\)")
 _DURATION = re.compile(r"([1-9][0-9]{0,6})(ms|s|m|h|d)")
@@ -79,43 +84,88 @@ def _find_error(message: str, document: JsonDocument) -> Span:
     return start, start + 1
 
 
-class ConfigField(NamedTuple):
-    """A key of a section: its type, a description of its values, and whether it is required."""
+class RefusedKeys(NamedTuple):
+    """Keys for secrets, which must not be in the file, with the problem that they cause."""
 
+    names: frozenset[str]
+    code: str
+    message: str
+    hint: str
+
+
+Section = TypeVar("Section", bound=msgspec.Struct)
+
+
+class ConfigField(NamedTuple):
+    """A key of a section: its attribute, its type and the description of its values."""
+
+    name: str
     type: Any
     values: str
-    required: bool
+    is_required: bool
+    code: str  # of a problem with its value, if it is not that of the file
 
 
 @functools.cache
 def get_fields(section: type[msgspec.Struct]) -> dict[str, ConfigField]:
-    """Return the keys of a section, by name."""
-    return {
-        field.encode_name: ConfigField(field.type, _describe_values(field.type), field.required)
-        for field in msgspec.structs.fields(section)
-    }
+    """Return the keys of a section."""
+    return {field.encode_name: _describe_field(field) for field in msgspec.structs.fields(section)}
 
 
-def _describe_values(kind: Any) -> str:
-    base = get_args(kind)[0] if hasattr(kind, "__metadata__") else kind
+def _describe_field(field: msgspec.structs.FieldInfo) -> ConfigField:
+    kind, metas = field.type, getattr(field.type, "__metadata__", ())
+    base = get_args(kind)[0] if metas else kind
+    values = next((meta.description for meta in metas if meta.description), "a text")
     if get_origin(base) is Literal:
-        return f"one of {', '.join(f'`{value}`' for value in get_args(base))}"
-    if base is bool and not hasattr(kind, "__metadata__"):
-        return "`true` or `false`"
-    return next((meta.description for meta in getattr(kind, "__metadata__", ()) if meta.description), "a text")
+        values = f"one of {', '.join(f'`{value}`' for value in get_args(base))}"
+    elif base is bool and not metas:
+        values = "`true` or `false`"
+    elif _get_item_section(base):
+        values = "a table"
+    code = next((meta.extra["code"] for meta in metas if meta.extra), "")
+    return ConfigField(field.name, kind, values, field.required, code)
+
+
+def _get_section(kind: Any) -> type[msgspec.Struct] | None:
+    return kind if isinstance(kind, type) and issubclass(kind, msgspec.Struct) else None
+
+
+def _get_item_section(kind: Any) -> type[msgspec.Struct] | None:
+    """Return the section in a type `dict[str, section]`."""
+    return _get_section(get_args(kind)[1]) if get_origin(kind) is dict else None
+
+
+def _build_section(section: type[Section], values: dict[str, Any]) -> Section:
+    fields = get_fields(section)
+    return section(**{fields[name].name: value for name, value in values.items()})
+
+
+class LayerFile(NamedTuple):
+    """The configuration file of one layer; `data` is None if it is missing or cannot be read."""
+
+    layer: str
+    file: str
+    data: bytes | None
+    mode: int = 0
+    problems: tuple[Problem, ...] = ()
+    is_unreadable: bool = False
+    old_files: tuple[str, ...] = ()
 
 
 class ConfigFile(TextReport):
-    """The configuration of one layer and its problems; `code` is the code of the section being read."""
+    """A parsed configuration file and its problems; `code` is the code of problems in the section being read."""
 
-    def __init__(self, layer: str, file: str, data: bytes, code: str = FILE_CODE) -> None:
-        parsed = parse_toml(data)
-        super().__init__(file, parsed.document)
-        self.layer = layer
+    def __init__(self, source: LayerFile, code: str = FILE_CODE) -> None:
+        parsed = parse_toml(source.data or b"")
+        super().__init__(source.file, parsed.document)
+        self.problems += source.problems
+        self.source = source
+        self.layer = source.layer
         self.code = code
         self.body = parsed.body
-        self.is_valid = parsed.error is None
+        self.fault = source.problems[-1].message if source.is_unreadable else ""
         if parsed.error is not None:
+            self.fault = parsed.error.message
             self.report(*parsed.error)
         self._check_keys()
         self.has_section_problem = False
@@ -160,24 +210,67 @@ class ConfigFile(TextReport):
             message, hint, entry = "there is more wrong in this file, from here on", "", ""
         super().report(code, node, message[:MAX_MESSAGE], hint, entry=entry)
 
-    def convert_table(
-        self, table: object, section: type[msgspec.Struct], prefix: str, what: str = ""
-    ) -> dict[str, Any] | None:
-        """Return the values of a table, without the invalid ones; None if it is no table."""
+    def iterate_tables(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the tables of `[[name]]`, each with its dotted name."""
+        tables = self.body.get(name, [])
+        if not isinstance(tables, list):
+            self.report_key(name, f"`{name}` is a list of tables", f"write [[{name}]]")
+            return
+        if len(tables) > MAX_TABLES:
+            message = f"there are more than {MAX_TABLES} of [[{name}]]; those after are not in force"
+            self.report_key(name, message)
+        for index, table in enumerate(tables[:MAX_TABLES]):
+            if isinstance(table, dict):
+                yield f"{name}.{index}", table
+            else:
+                self.report_key(f"{name}.{index}", f"a {name} is a table")
+
+    def convert_section(self, table: object, section: type[Section], prefix: str) -> Section | None:
+        """Return a table as a section, or None if it has a problem."""
+        self.has_section_problem = False
+        values = self.convert_table(table, section, prefix)
+        if self.has_section_problem:
+            return None
+        return _build_section(section, values)
+
+    def convert_table(self, table: object, section: type[msgspec.Struct], prefix: str) -> dict[str, Any]:
+        """Return the valid values of a table. Invalid, unknown and missing keys are reported."""
         if not isinstance(table, dict):
             self.report_key(prefix, f"`{prefix.rpartition('.')[2]}` is a table")
-            return None
+            return {}
         fields, values = get_fields(section), {}
+        noun: str = getattr(section, "noun", "trotline.toml")
+        refused: RefusedKeys | None = getattr(section, "refused", None)
+        has_problem = False
         for name, value in table.items():
             key = f"{prefix}.{name}" if prefix else name
-            if name not in fields:
-                self.report_unknown(key, f"{what} has no `{name}`" if what else f"there is no `{name}` here", fields)
-                continue
             try:
-                values[name] = msgspec.convert(value, fields[name].type)
+                if refused and name.lower() in refused.names:
+                    self.report_key(key, f"`{name}`: {refused.message}", refused.hint, refused.code)
+                elif name not in fields:
+                    self.report_unknown(key, f"{noun} has no `{name}`", fields)
+                else:
+                    values[name] = self._convert_value(value, fields[name].type, key)
             except (msgspec.ValidationError, ValueError):
-                self.report_key(key, f"`{name}` must be {fields[name].values}")
+                self.report_key(key, f"`{name}` must be {fields[name].values}", code=fields[name].code)
+            has_problem = has_problem or name not in values
+        missing = next((name for name, field in fields.items() if field.is_required and name not in table), "")
+        if missing and not has_problem:
+            message = f"{noun} needs `{missing}`, {fields[missing].values}"
+            self.report_key(f"{prefix}.{missing}", message, code=getattr(section, "missing_code", ""))
         return values
+
+    def _convert_value(self, value: object, kind: Any, key: str) -> Any:
+        """Return a value as its type. In a table of sections, the valid ones are kept."""
+        if section := _get_section(kind):
+            return _build_section(section, self.convert_table(value, section, key))
+        item = _get_item_section(kind)
+        if item is None:
+            return msgspec.convert(value, kind)
+        if not isinstance(value, dict):
+            raise msgspec.ValidationError("not a table")
+        sections = {name: self.convert_section(table, item, f"{key}.{name}") for name, table in value.items()}
+        return {name: section for name, section in sections.items() if section is not None}
 
     def _check_keys(self) -> None:
         allowed = LAYER_KEYS[self.layer]
@@ -194,28 +287,16 @@ def _get_entry(key: str) -> str:
     return name if rest else ""
 
 
-class LayerFile(NamedTuple):
-    """The configuration file of one layer; `data` is None if it is missing or cannot be read."""
-
-    layer: str
-    file: str
-    data: bytes | None
-    mode: int = 0
-    problems: tuple[Problem, ...] = ()
-    is_unreadable: bool = False
-    old_files: tuple[str, ...] = ()
-
-
-def find_config_files(roots: Roots, layers: Sequence[tuple[str, str]] | None = None) -> Iterator[LayerFile]:
-    """Yield the files of these layers that exist; by default those of the machine and of the user.
+def read_config_files(roots: Roots, code: str = FILE_CODE) -> Iterator[ConfigFile]:
+    """Yield the files of the machine and of the user, from the highest authority to the lowest.
 
     A leftover file of an earlier version is a problem, because its content is not in force.
     """
-    own = [(layer, file) for layer, file in config_layers(roots, ()) if layer in OWN_LAYERS]
-    for layer, file in own if layers is None else layers:
-        found = read_layer_file(layer, file)
-        if found.data is not None or found.problems:
-            yield found
+    for layer, file in config_layers(roots, ()):
+        if layer in OWN_LAYERS:
+            source = read_layer_file(layer, file)
+            if source.data is not None or source.problems:
+                yield ConfigFile(source, code)
 
 
 def read_layer_file(layer: str, file: str) -> LayerFile:
@@ -234,12 +315,9 @@ def read_layer_file(layer: str, file: str) -> LayerFile:
 
 
 def _report_old_file(file: str) -> Problem:
-    section = OLD_FILES[Path(file).name]
-    target = Path(file).with_name(CONFIG_FILE)
-    message = f"no longer read; move its content to {CONFIG_FILE}: {section}"
-    severity = CODES[OLD_FILE_CODE].severity
-    hint = f"write it into {target}, then remove this file"
-    return Problem(code=OLD_FILE_CODE, severity=severity, place=Place(file, 1, 1), message=message, hint=hint)
+    message = f"no longer read; move its content to {CONFIG_FILE}: {OLD_FILES[Path(file).name]}"
+    hint = f"write it into {Path(file).with_name(CONFIG_FILE)}, then remove this file"
+    return build_problem(OLD_FILE_CODE, message, hint, place=Place(file, 1, 1))
 
 
 def parse_duration(text: str) -> int:

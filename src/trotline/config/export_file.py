@@ -1,11 +1,11 @@
 """`[export]` in trotline.toml: the collector that records are sent to. Without it nothing is sent."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from trotline.config.config_file import ConfigFile, LayerFile, find_config_files
+from trotline.config.config_file import ConfigFile, RefusedKeys, read_config_files
 from trotline.config.models import is_loopback, split_url
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
@@ -15,15 +15,19 @@ EXPORT_CODE, ADDRESS_CODE, SECRET_CODE = "TL280", "TL281", "TL282"
 PROTOCOLS = ("http/protobuf", "http/json")
 """Protocol names of OpenTelemetry; the first is the default."""
 
-SECRET_KEYS = ("headers", "token", "key", "password", "authorization", "api_key")
-"""Keys that are refused, because the file may be copied and shown."""
-
 FilePath = Annotated[str, msgspec.Meta(min_length=1, description="the path of a file")]
 
 
 class ExportTable(msgspec.Struct, frozen=True, kw_only=True):
     """`[export]`: where records are sent, and how."""
 
+    noun = "`[export]`"
+    refused = RefusedKeys(
+        frozenset({"headers", "token", "key", "password", "authorization", "api_key"}),
+        SECRET_CODE,
+        "what is secret does not belong into this file",
+        "write it into a file of its own (`headers_file`), or name a variable (`headers_env`)",
+    )
     endpoint: Annotated[
         str,
         msgspec.Meta(min_length=1, description="the address of a collector: `https://collector.example:4318`"),
@@ -67,44 +71,26 @@ def read_exports(roots: Roots) -> Exports:
     destinations: list[Destination] = []
     files: list[str] = []
     problems: list[Problem] = []
-    for found in find_config_files(roots):
-        problems += found.problems
-        if found.data is None:
-            continue
-        config = ConfigFile(found.layer, found.file, found.data, EXPORT_CODE)
+    for config in read_config_files(roots, EXPORT_CODE):
         if "export" in config.body:
-            destinations += _convert(config, found, roots)
-            files.append(found.file)
+            destinations += _convert(config, roots)
+            files.append(config.file)
         problems += config.problems
     return Exports(tuple(destinations), tuple(files), tuple(problems))
 
 
-def _convert(config: ConfigFile, found: LayerFile, roots: Roots) -> list[Destination]:
+def _convert(config: ConfigFile, roots: Roots) -> list[Destination]:
     config.has_section_problem = False
-    table = config.body["export"]
-    if isinstance(table, dict):
-        for name in [name for name in table if name.lower() in SECRET_KEYS]:
-            hint = "write it into a file of its own (`headers_file`), or name a variable (`headers_env`)"
-            message = f"`{name}`: what is secret does not belong into this file"
-            config.report_key(f"export.{name}", message, hint, SECRET_CODE)
-        table = {name: value for name, value in table.items() if name.lower() not in SECRET_KEYS}
-    values = config.convert_table(table, ExportTable, "export")
-    if values is None:
-        return []
-    if "endpoint" not in table:
-        hint = 'endpoint = "https://collector.example:4318"'
-        config.report_key("export", "nobody says where to send it", hint)
-    elif "endpoint" in values:
+    values = config.convert_table(config.body["export"], ExportTable, "export")
+    if "endpoint" in values:
         fault = find_address_fault(values["endpoint"], insecure=values.get("insecure", False))
         if fault:
             config.report_key("export.endpoint", *fault, ADDRESS_CODE)
     if config.has_section_problem:
         return []
-    for name in ("headers_file", "certificate"):
-        if name in values:
-            values[name] = expand_path(values[name], found.file, roots)
-    whole: dict[str, Any] = {**values, "layer": found.layer, "file": found.file}
-    return [Destination(**whole)]
+    for name in {"headers_file", "certificate"} & values.keys():
+        values[name] = expand_path(values[name], config.file, roots)
+    return [Destination(**values, layer=config.layer, file=config.file)]
 
 
 def find_address_fault(url: str, *, insecure: bool = False) -> tuple[str, str] | None:

@@ -6,13 +6,13 @@ with whose key. The files contain no keys either; they name a variable that hold
 
 import shlex
 import stat
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
-from trotline.config.config_file import ConfigFile, find_config_files
+from trotline.config.config_file import ConfigFile, RefusedKeys, read_config_files
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
 
@@ -23,18 +23,30 @@ DEFAULT_URLS = {
 }
 """The protocols of providers, each with its default address."""
 
-SECRET_KEYS = frozenset({"key", "api_key", "apiKey", "token", "secret", "password"})
-
 Words = Annotated[
     tuple[Annotated[str, msgspec.Meta(min_length=1)], ...],
     msgspec.Meta(min_length=1, description="a list of words; no shell reads it"),
 ]
 
 
+REFUSED_KEYS = RefusedKeys(
+    frozenset({"key", "api_key", "apikey", "token", "secret", "password"}),
+    "TL253",
+    "keys do not belong into files",
+    "put it into a variable and name that as `key_env`, or name a `key_command` that prints it",
+)
+
+
 class ProviderTable(msgspec.Struct, frozen=True, kw_only=True):
     """`[models.providers.NAME]`: the protocol, the address, the model and the source of the key."""
 
-    speaks: Annotated[Literal["openai", "anthropic", "ollama"], msgspec.Meta(description="the protocol")]
+    noun = "a provider"
+    missing_code = "TL252"
+    refused = REFUSED_KEYS
+
+    speaks: Annotated[
+        Literal["openai", "anthropic", "ollama"], msgspec.Meta(description="the protocol", extra={"code": "TL252"})
+    ]
     model: Annotated[str, msgspec.Meta(min_length=1)]
     url: str = ""
     key_env: str = ""
@@ -52,12 +64,17 @@ class Provider(ProviderTable, frozen=True, kw_only=True):
 class Cache(msgspec.Struct, frozen=True):
     """How long an answer about equal content is reused, and how many are kept. Zero seconds means off."""
 
+    noun = "`cache`"
+
     seconds: Annotated[float, msgspec.Meta(ge=0, description="a number of seconds; 0 is off")] = 0
     entries: Annotated[int, msgspec.Meta(ge=1, description="a number from 1")] = 256
 
 
 class ModelsTable(msgspec.Struct, kw_only=True):
     """`[models]`: the providers, and which of them answers for a model that hooks name."""
+
+    noun = "`[models]`"
+    refused = REFUSED_KEYS
 
     default: Annotated[str, msgspec.Meta(description="the name of a provider")] = ""
     names: dict[str, str] = {}
@@ -95,21 +112,15 @@ class Models(msgspec.Struct, kw_only=True):
 def read_models(roots: Roots) -> Models:
     """Read the models of the machine and of the user. Problems are returned and never raised."""
     models = Models()
-    for found in find_config_files(roots):
-        models.problems += found.problems
-        if found.data is None and not found.is_unreadable:
-            continue
-        models.files += (found.file,)
-        if found.data is None:
-            models.broken = {**models.broken, found.file: found.problems[-1].message}
-            continue
-        config = ConfigFile(found.layer, found.file, found.data, "TL251")
-        if not config.is_valid:
-            models.broken = {**models.broken, found.file: config.problems[0].message}
+    for config in read_config_files(roots, "TL251"):
+        if config.source.data is not None or config.fault:
+            models.files += (config.file,)
+        if config.fault:
+            models.broken = {**models.broken, config.file: config.fault}
         if "models" in config.body:
-            _ModelsReader(config, models).run()
-            if found.mode & stat.S_IWOTH:
-                hint = f"chmod go-w {shlex.quote(found.file)}"
+            _add_models(models, config)
+            if config.source.mode & stat.S_IWOTH:
+                hint = f"chmod go-w {shlex.quote(config.file)}"
                 config.report("TL504", (0, 0), "the file can be written by others", hint)
         models.problems += config.problems
     if not models.default and len(models.providers) == 1:
@@ -117,119 +128,58 @@ def read_models(roots: Roots) -> Models:
     return models
 
 
-class _ModelsReader:
-    """A reader that adds the models of one file to those of earlier files, which win."""
-
-    def __init__(self, config: ConfigFile, models: Models) -> None:
-        self.config = config
-        self.models = models
-
-    def run(self) -> None:
-        """Read `[models]` and report its problems."""
-        table = self.config.body["models"]
-        if not isinstance(table, dict):
-            self.config.report_key("models", "`models` is a table with `providers`")
-            return
-        self._report_secrets(table, "models")
-        tables = {"providers", "cache", *SECRET_KEYS}
-        plain = {name: value for name, value in table.items() if name not in tables}
-        values = self.config.convert_table(plain, ModelsTable, "models") or {}
-        for name, provider in self._get_table(table, "providers").items():
-            self._add_provider(name, provider)
-        for name, provider in values.get("names", {}).items():
-            if self._exists(provider, f"models.names.{name}"):
-                self.models.names = {name: provider, **self.models.names}
-        if self.models.cache == Cache():
-            found = self.config.convert_table(self._get_table(table, "cache"), Cache, "models.cache") or {}
-            self.models.cache = Cache(**found)
-        default = values.get("default", "")
-        if default and self._exists(default, "models.default") and not self.models.default:
-            self.models.default = default
-
-    def _get_table(self, table: dict[str, Any], name: str) -> dict[str, Any]:
-        value = table.get(name, {})
-        if not isinstance(value, dict):
-            self.config.report_key(f"models.{name}", f"`{name}` is a table")
-            return {}
-        return value
-
-    def _exists(self, name: str, key: str) -> bool:
-        if name in self.models.providers:
-            return True
-        known = ", ".join(sorted(self.models.providers)) or "none that can be used"
-        self.config.report_key(key, f"there is no provider `{name}`", f"providers: {known}", "TL255")
-        return False
-
-    def _report_secrets(self, table: dict[str, Any], key: str) -> None:
-        for name in table.keys() & SECRET_KEYS:
-            hint = "put it into a variable and name that as `key_env`, or name a `key_command` that prints it"
-            self.config.report_key(f"{key}.{name}", f"`{name}`: keys do not belong into files", hint, "TL253")
-
-    def _add_provider(self, name: str, table: object) -> None:
-        key = f"models.providers.{name}"
-        self.config.has_section_problem = False
-        if isinstance(table, dict):
-            self._report_secrets(table, key)
-            table = {field: value for field, value in table.items() if field not in SECRET_KEYS}
-            if table.get("speaks", "openai") not in DEFAULT_URLS:
-                protocols = ", ".join(f"`{name}`" for name in DEFAULT_URLS)
-                message = f"`providers.{name}.speaks` must be one of {protocols}"
-                self.config.report_key(f"{key}.speaks", message, code="TL252")
-                return
-        values = self.config.convert_table(table, ProviderTable, key)
-        if values is None:
-            return
-        for field in ("speaks", "model"):
-            if not self.config.has_section_problem and field not in values:
-                self.config.report_key(key, f"`providers.{name}` names no `{field}`", f'add `{field} = "..."`', "TL252")
-        if self.config.has_section_problem:
-            return
-        values["url"] = values.get("url") or DEFAULT_URLS[values["speaks"]]
-        provider = Provider(name=name, **values)
-        for check in PROVIDER_CHECKS:
-            fault = check(provider)
-            if fault:
-                self.config.report_key(f"{key}.url", f"`providers.{name}`: {fault[1]}", fault[2], fault[0])
-        if not self.config.has_section_problem:
-            self.models.providers = {name: provider, **self.models.providers}
+def _add_models(models: Models, config: ConfigFile) -> None:
+    """Add the models of one file to those of earlier files, which win."""
+    values = config.convert_table(config.body["models"], ModelsTable, "models")
+    for name, table in values.get("providers", {}).items():
+        provider = _build_provider(config, name, table)
+        if provider is not None:
+            models.providers = {name: provider, **models.providers}
+    for name, provider_name in values.get("names", {}).items():
+        if _check_name(config, models, f"models.names.{name}", provider_name):
+            models.names = {name: provider_name, **models.names}
+    if models.cache == Cache():
+        models.cache = values.get("cache", Cache())
+    default = values.get("default", "")
+    if default and _check_name(config, models, "models.default", default):
+        models.default = models.default or default
 
 
-ProviderFault = tuple[str, str, str]
+def _check_name(config: ConfigFile, models: Models, key: str, name: str) -> bool:
+    if name not in models.providers:
+        known = ", ".join(sorted(models.providers)) or "none that can be used"
+        config.report_key(key, f"there is no provider `{name}`", f"providers: {known}", "TL255")
+    return name in models.providers
 
 
-def _check_addresses(provider: Provider) -> ProviderFault | None:
+def _build_provider(config: ConfigFile, name: str, table: ProviderTable) -> Provider | None:
+    values = msgspec.structs.asdict(table)
+    provider = Provider(**{**values, "url": table.url or DEFAULT_URLS[table.speaks]}, name=name)
+    faults = list(_find_faults(provider))
+    for code, message, hint in faults:
+        config.report_key(f"models.providers.{name}.url", f"`providers.{name}`: {message}", hint, code)
+    return None if faults else provider
+
+
+def _find_faults(provider: Provider) -> Iterator[tuple[str, str, str]]:
+    """Yield the code, message and hint of everything that makes a provider unusable."""
     for field, url in (("url", provider.url), ("proxy", provider.proxy)):
         parts = split_url(url)
         if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
-            return (
-                "TL252",
+            message, hint = (
                 f"`{field}` is no http or https address: `{url}`",
                 f"such as {DEFAULT_URLS[provider.speaks]}",
             )
-    return None
-
-
-def _check_key_is_protected(provider: Provider) -> ProviderFault | None:
+            yield "TL252", message, hint
+            break
     parts = split_url(provider.url)
     has_key = bool(provider.key_env or provider.key_command)
     if has_key and parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        return "TL254", "its key would travel unencrypted", "write https, or leave the key out"
-    if parts.username or parts.password:
-        return "TL253", "keys do not belong into addresses", "name a `key_env` or a `key_command`"
-    return None
-
-
-def _check_single_key(provider: Provider) -> ProviderFault | None:
+        yield "TL254", "its key would travel unencrypted", "write https, or leave the key out"
+    elif parts.username or parts.password:
+        yield "TL253", "keys do not belong into addresses", "name a `key_env` or a `key_command`"
     if provider.key_env and provider.key_command:
-        return "TL252", "it has both `key_env` and `key_command`", "keep one of them"
-    return None
-
-
-PROVIDER_CHECKS: tuple[Callable[[Provider], ProviderFault | None], ...] = (
-    _check_addresses,
-    _check_key_is_protected,
-    _check_single_key,
-)
+        yield "TL252", "it has both `key_env` and `key_command`", "keep one of them"
 
 
 def split_url(url: str) -> SplitResult:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from trotline.config.config_file import ConfigFile, LayerFile, read_layer_file
 from trotline.config.paths import OLD_POLICY_FILE, Roots, config_layers
-from trotline.config.problems import CODES, Problem
+from trotline.config.problems import Problem, build_problem
 from trotline.domain.hooks import Place
 from trotline.formats.suggestions import suggest
 from trotline.guards import GUARD_NAMES
@@ -60,13 +60,13 @@ def read_policies(
     problems: list[Problem] = []
     for layer, file in config_layers(roots, map(str, projects)):
         override = instead.get(os.path.realpath(file)) if instead else None
-        found = _read_layer(layer, file, today) if override is None else _read_override(layer, override, today)
-        if found is None:
-            continue
-        layers.append(found[0])
-        is_missing = override is None and not os.path.lexists(file)
-        files.append(found[1][0].place.file if is_missing else file)
-        problems += found[1]
+        source = LayerFile(layer, *override) if override else read_layer_file(layer, file)
+        read = _read_layer(source, today)
+        if read is not None:
+            layers.append(read[0])
+            problems += read[1]
+            is_missing = override is None and not os.path.lexists(file)
+            files.append(source.old_files[0] if is_missing else file)
     policy = merge_layers(layers)
     problems += _report_overruled_waivers(policy, layers, files)
     return Policies(policy, tuple(files), tuple(problems))
@@ -78,38 +78,28 @@ def _report_overruled_waivers(policy: Policy, layers: Sequence[PolicyLayer], fil
             setter = find_overruling_layer(policy, waiver)
             if setter:
                 message = f"the waiver of {waiver.guard}, {waiver.rule} is not in force: it was set by {setter}"
-                severity = CODES[POLICY_CODE].severity
-                yield Problem(code=POLICY_CODE, severity=severity, place=Place(file, waiver.line, 1), message=message)
+                yield build_problem(POLICY_CODE, message, place=Place(file, waiver.line, 1))
 
 
-def _read_layer(layer: str, file: str, today: str) -> LayerPolicy | None:
-    found = read_layer_file(layer, file)
-    if found.data is None:
-        return (_get_fallback(found), found.problems) if found.problems else None
-    policy, problems = parse_policy(layer, file, found.data, today)
-    if _has_old_policy(found) and PRESETS.index(policy.preset or PRESETS[0]) < PRESETS.index(FALLBACK_PRESET):
+def _read_layer(source: LayerFile, today: str) -> LayerPolicy | None:
+    if source.data is None and not source.problems:
+        return None
+    policy, problems = PolicyLayer(source.layer), source.problems
+    if source.data is not None:
+        policy, new_problems = parse_policy(source.layer, source.file, source.data, today)
+        problems += new_problems
+    has_old_policy = any(Path(file).name == OLD_POLICY_FILE for file in source.old_files)
+    is_weaker = PRESETS.index(policy.preset or PRESETS[0]) < PRESETS.index(FALLBACK_PRESET)
+    if source.is_unreadable or (has_old_policy and is_weaker):
         policy = policy._replace(preset=FALLBACK_PRESET)
-    return policy, (*found.problems, *problems)
-
-
-def _get_fallback(found: LayerFile) -> PolicyLayer:
-    is_unknown = found.is_unreadable or _has_old_policy(found)
-    return PolicyLayer(found.layer, FALLBACK_PRESET if is_unknown else "")
-
-
-def _has_old_policy(found: LayerFile) -> bool:
-    return any(Path(file).name == OLD_POLICY_FILE for file in found.old_files)
-
-
-def _read_override(layer: str, override: FileOverride, today: str) -> LayerPolicy | None:
-    return None if override.data is None else parse_policy(layer, override.name, override.data, today)
+    return policy, problems
 
 
 @functools.lru_cache(maxsize=64)
 def parse_policy(layer: str, file: str, data: bytes, today: str = LAST_DAY) -> LayerPolicy:
     """Return the policy of one file and its problems. Results are cached."""
-    config = ConfigFile(layer, file, data, POLICY_CODE)
-    if not config.is_valid:
+    config = ConfigFile(LayerFile(layer, file, data), POLICY_CODE)
+    if config.fault:
         return PolicyLayer(layer, FALLBACK_PRESET), tuple(config.problems)
     policy = PolicyLayer(
         layer, _convert_preset(config), _convert_levels(config, "guards"), _convert_levels(config, "tab")

@@ -2,13 +2,13 @@
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
-from typing import Annotated, Any, TypeVar
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import msgspec
 
 from trotline.agents.cursor.payloads import build_event
-from trotline.config.config_file import ConfigFile, get_fields
+from trotline.config.config_file import ConfigFile
 from trotline.config.paths import CONFIG_FILE
 from trotline.domain.errors import UnreadablePayload
 from trotline.domain.events import EVENTS
@@ -19,7 +19,7 @@ from trotline.guards.guard import RuleAction
 from trotline.policy.conditions import check_condition, find_missing_library
 from trotline.policy.lists import LIST_KINDS, PolicyList, build_list
 from trotline.policy.policy import PolicyLayer
-from trotline.policy.policy_rules import EVENT_KEY, MAX_RULES, PROJECT, PolicyRule, RuleTest
+from trotline.policy.policy_rules import EVENT_KEY, PROJECT, PolicyRule, RuleTest
 from trotline.policy.waivers import Waiver
 
 ACTIONS = (RuleAction.DENY, RuleAction.ASK, RuleAction.WARN)
@@ -38,12 +38,16 @@ TestList = Annotated[  # without a pattern: msgspec 0.22 crashes on one in a uni
 class RuleTests(msgspec.Struct, rename={"let_pass": "pass"}):
     """Command lines and events for which a rule must match, and must not."""
 
+    noun = "`tests`"
+
     stop: TestList = ()
     let_pass: TestList = ()
 
 
 class RuleTable(msgspec.Struct, kw_only=True):
     """One `[[rule]]`: a condition, one action with its message, and tests."""
+
+    noun = "a rule"
 
     name: Text
     when: Text
@@ -58,6 +62,8 @@ class RuleTable(msgspec.Struct, kw_only=True):
 class WaiverTable(msgspec.Struct, kw_only=True):
     """One `[[waiver]]`: a rule of a guard that is not enforced until a day."""
 
+    noun = "a waiver"
+
     guard: Text
     rule: Text
     until: Annotated[dt.date, msgspec.Meta(description="a date without quotes: its last day, such as 2030-12-31")]
@@ -65,73 +71,41 @@ class WaiverTable(msgspec.Struct, kw_only=True):
     reason: Text
 
 
-Part = TypeVar("Part")
-
-
 def add_parts(policy: PolicyLayer, config: ConfigFile, today: str) -> PolicyLayer:
     """Return the policy with the rules, lists and waivers of the file."""
-
-    def read_waiver(key: str, table: dict[str, Any]) -> Waiver | None:
-        return _read_waiver(config, key, table, today)
-
+    rules = (_read_rule(config, key, table) for key, table in config.iterate_tables("rule"))
+    waivers = (_read_waiver(config, key, table, today) for key, table in config.iterate_tables("waiver"))
     return policy._replace(
-        rules=tuple(_read_each(config, "rule", lambda key, table: _read_rule(config, key, table))),
+        rules=tuple(rule for rule in rules if rule is not None),
         lists=tuple(_read_lists(config)),
-        waivers=tuple(_read_each(config, "waiver", read_waiver)),
+        waivers=tuple(waiver for waiver in waivers if waiver is not None),
     )
-
-
-def _read_each(config: ConfigFile, name: str, read: Callable[[str, dict[str, Any]], Part | None]) -> Iterator[Part]:
-    tables = config.body.get(name, [])
-    if not isinstance(tables, list):
-        config.report_key(name, f"`{name}` is a list of tables", f"write [[{name}]]")
-        return
-    if len(tables) > MAX_RULES:
-        config.report_key(name, f"there are more than {MAX_RULES} of [[{name}]]; those after are not in force")
-    for index, table in enumerate(tables[:MAX_RULES]):
-        key = f"{name}.{index}"
-        if not isinstance(table, dict):
-            config.report_key(key, f"a {name} is a table")
-        elif (found := read(key, table)) is not None:
-            yield found
-
-
-def _convert(
-    config: ConfigFile, key: str, table: dict[str, Any], section: type[msgspec.Struct], noun: str
-) -> dict[str, Any] | None:
-    """Return the values of a table, or None if a value is invalid or a required key is missing."""
-    config.has_section_problem = False
-    values = config.convert_table(table, section, key, noun) or {}
-    missing = [name for name, field in get_fields(section).items() if field.required and name not in table]
-    if missing and not config.has_section_problem:
-        config.report_key(
-            f"{key}.{missing[0]}", f"{noun} needs `{missing[0]}`, {get_fields(section)[missing[0]].values}"
-        )
-    return None if config.has_section_problem else values
 
 
 # Rules
 
 
 def _read_rule(config: ConfigFile, key: str, table: dict[str, Any]) -> PolicyRule | None:
-    values = _convert(config, key, table, RuleTable, "a rule")
-    if values is None:
+    rule = config.convert_section(table, RuleTable, key)
+    if rule is None:
         return None
-    actions = [action for action in ACTIONS if action in values]
+    actions = [action for action in ACTIONS if getattr(rule, action)]
     if len(actions) != 1:
-        message = f"rule `{values['name']}` says one of {', '.join(ACTIONS)}, with a message"
+        message = f"rule `{rule.name}` says one of {', '.join(ACTIONS)}, with a message"
         config.report_key(f"{key}.name", message)
         return None
-    tests = _read_tests(config, f"{key}.tests", values.get("tests", {}))
-    if tests is None or not _check_events(config, key, values) or not _check_when(config, key, values):
+    tests = config.convert_section(rule.tests, RuleTests, f"{key}.tests")
+    if tests is None or not _check_tests(config, f"{key}.tests", tests):
+        return None
+    if not _check_events(config, key, rule) or not _check_when(config, key, rule):
         return None
     return PolicyRule(
-        name=values["name"],
-        when=values["when"],
+        name=rule.name,
+        when=rule.when,
         action=actions[0],
-        message=values[actions[0]].strip(),
-        instead=values.get("instead", "").strip(),
-        events=values.get("events", ()),
+        message=str(getattr(rule, actions[0])).strip(),
+        instead=rule.instead.strip(),
+        events=rule.events,
         stop=tests.stop,
         let_pass=tests.let_pass,
         layer=config.layer,
@@ -140,26 +114,22 @@ def _read_rule(config: ConfigFile, key: str, table: dict[str, Any]) -> PolicyRul
     ).with_requirements()
 
 
-def _check_events(config: ConfigFile, key: str, values: dict[str, Any]) -> bool:
-    unknown = next((name for name in values.get("events", ()) if name not in RULE_EVENTS), None)
+def _check_events(config: ConfigFile, key: str, rule: RuleTable) -> bool:
+    unknown = next((name for name in rule.events if name not in RULE_EVENTS), None)
     if unknown is not None:
         message = f"rules are not asked about `{unknown}`"
         config.report_key(f"{key}.events", message, suggest(unknown, RULE_EVENTS))
     return unknown is None
 
 
-def _read_tests(config: ConfigFile, key: str, table: dict[str, Any]) -> RuleTests | None:
-    values = _convert(config, key, table, RuleTests, "`tests`")
-    if values is None:
-        return None
-    for name, tests in values.items():
-        for test in tests:
-            reason = _find_test_fault(test)
-            if reason:
-                hint = suggest(str(test.get(EVENT_KEY)), RULE_EVENTS) if isinstance(test, dict) else ""
-                config.report_key(f"{key}.{name}", f"a test is no event: {reason}", hint)
-                return None
-    return RuleTests(values.get("stop", ()), values.get("pass", ()))
+def _check_tests(config: ConfigFile, key: str, tests: RuleTests) -> bool:
+    for name, test in (*(("stop", test) for test in tests.stop), *(("pass", test) for test in tests.let_pass)):
+        fault = _find_test_fault(test)
+        if fault:
+            hint = suggest(str(test.get(EVENT_KEY)), RULE_EVENTS) if isinstance(test, dict) else ""
+            config.report_key(f"{key}.{name}", f"a test is no event: {fault}", hint)
+            return False
+    return True
 
 
 def _find_test_fault(test: RuleTest) -> str:
@@ -179,22 +149,21 @@ def _find_test_fault(test: RuleTest) -> str:
     return ""
 
 
-def _check_when(config: ConfigFile, key: str, values: dict[str, Any]) -> bool:
+def _check_when(config: ConfigFile, key: str, rule: RuleTable) -> bool:
     """Return whether the condition is valid. A problem is reported at its position in the condition."""
     missing = find_missing_library()
     if missing:  # the rule stays in force: without the library its action is `ask`
-        message = f"rule `{values['name']}` cannot be asked: {missing}"
-        config.report_key(key, message, "install trotline[policy]")
+        config.report_key(key, f"rule `{rule.name}` cannot be asked: {missing}", "install trotline[policy]")
         return True
-    fault = check_condition(values["when"])
+    fault = check_condition(rule.when)
     if fault is None:
         return True
     span = config.find_position(f"{key}.when")
-    begin = find_value_start(config.document.text, span, values["when"])
-    if begin is not None:
-        span = (begin + fault.start, begin + fault.end)
-    message = f"rule `{values['name']}` is not in force: {fault.message}"
-    config.report(config.code, span, message, fault.hint, entry=f"rule {values['name']}")
+    start = find_value_start(config.document.text, span, rule.when)
+    if start is not None:
+        span = (start + fault.start, start + fault.end)
+    message = f"rule `{rule.name}` is not in force: {fault.message}"
+    config.report(config.code, span, message, fault.hint, entry=f"rule {rule.name}")
     return False
 
 
@@ -226,28 +195,29 @@ def _read_waiver(config: ConfigFile, key: str, table: dict[str, Any], today: str
     if config.layer == PROJECT:
         config.report_key(key, "a project cannot waive anything", f"write it into {USER_FILE}")
         return None
-    values = _convert(config, key, table, WaiverTable, "a waiver")
-    if values is None or not _check_waived_rule(config, key, values):
+    waiver = config.convert_section(table, WaiverTable, key)
+    if waiver is None or not _check_waived_rule(config, key, waiver):
         return None
-    guard, rule, until = values["guard"], values["rule"], values["until"].isoformat()
+    until = waiver.until.isoformat()
     if until < today:
-        config.report_key(f"{key}.until", f"the waiver of {guard}, {rule} has ended and is not in force")
+        message = f"the waiver of {waiver.guard}, {waiver.rule} has ended and is not in force"
+        config.report_key(f"{key}.until", message)
         return None
-    owner, reason = values["owner"].strip(), values["reason"].strip()
-    return Waiver(guard, rule, until, owner, reason, config.layer, config.find_line(key))
+    owner, reason, line = waiver.owner.strip(), waiver.reason.strip(), config.find_line(key)
+    return Waiver(waiver.guard, waiver.rule, until, owner, reason, config.layer, line)
 
 
-def _check_waived_rule(config: ConfigFile, key: str, values: dict[str, Any]) -> bool:
-    guard = next((guard for guard in load_guards() if guard.name == values["guard"]), None)
+def _check_waived_rule(config: ConfigFile, key: str, waiver: WaiverTable) -> bool:
+    guard = next((guard for guard in load_guards() if guard.name == waiver.guard), None)
     if guard is None:
-        hint = suggest(values["guard"], GUARD_NAMES)
-        config.report_key(f"{key}.guard", f"there is no guard `{values['guard']}`", hint)
+        hint = suggest(waiver.guard, GUARD_NAMES)
+        config.report_key(f"{key}.guard", f"there is no guard `{waiver.guard}`", hint)
         return False
-    rule = next((rule for rule in guard.rules if rule.name == values["rule"]), None)
+    rule = next((rule for rule in guard.rules if rule.name == waiver.rule), None)
     if rule is None:
         known = [rule.name for rule in guard.rules if not rule.mandatory]
-        message = f"guard {guard.name} has no rule `{values['rule']}`"
-        config.report_key(f"{key}.rule", message, suggest(values["rule"], known))
+        message = f"guard {guard.name} has no rule `{waiver.rule}`"
+        config.report_key(f"{key}.rule", message, suggest(waiver.rule, known))
     elif rule.mandatory:
         config.report_key(f"{key}.rule", f"{guard.name}, {rule.name} is mandatory and cannot be waived")
     return rule is not None and not rule.mandatory

@@ -3,12 +3,11 @@
 An invalid value is a Problem, and the strictest value is in force.
 """
 
-from collections.abc import Iterable
 from typing import Annotated, Literal
 
 import msgspec
 
-from trotline.config.config_file import FILE_CODE, ConfigFile, LayerFile, find_config_files
+from trotline.config.config_file import ConfigFile, read_config_files
 from trotline.config.config_keys import SETTINGS_KEYS
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
@@ -60,33 +59,23 @@ STRICTEST: dict[str, str] = {key: getattr(SettingsTable(), key) for key in SETTI
 
 def read_settings(roots: Roots) -> Settings:
     """Read the settings of the machine and of the user; those of the machine win."""
-    settings, values = _read(find_config_files(roots))
+    settings = Settings()
+    values: dict[str, str] = {}
+    for config in read_config_files(roots):
+        values = {**_convert(config), **values}
+        settings.files += (config.file,) if config.source.data is not None else ()
+        settings.problems += config.problems
     return msgspec.structs.replace(settings, **values)
 
 
 def read_managed_settings(roots: Roots) -> dict[str, str]:
     """Return the settings that the machine has fixed and the user cannot change."""
-    return _read(one for one in find_config_files(roots) if one.layer == "enterprise")[1]
-
-
-def _read(files: Iterable[LayerFile]) -> tuple[Settings, dict[str, str]]:
-    values: dict[str, str] = {}
-    settings = Settings()
-    for found in files:
-        settings.problems += found.problems
-        if found.data is not None:
-            config = ConfigFile(found.layer, found.file, found.data, FILE_CODE)
-            values = {**_convert(config), **values}
-            settings.files += (found.file,)
-            settings.problems += config.problems
-        elif found.is_unreadable:
-            values = {**STRICTEST, **values}
-    return settings, values
+    return next((_convert(config) for config in read_config_files(roots) if config.layer == "enterprise"), {})
 
 
 def _convert(config: ConfigFile) -> dict[str, str]:
-    if not config.is_valid:
+    if config.fault:
         return STRICTEST
     table = {key: value for key, value in config.body.items() if key in SETTINGS_KEYS}
-    values = config.convert_table(table, SettingsTable, "") or {}
+    values = config.convert_table(table, SettingsTable, "")
     return {key: values.get(key, STRICTEST[key]) for key in table}

@@ -9,9 +9,6 @@ from trotline.policy.condition_tokens import find_required_kinds, find_required_
 from trotline.policy.condition_variables import EventFacts
 from trotline.policy.conditions import ConditionError, ConditionInput, join_texts
 
-MAX_RULES = 2000
-"""The limit of rules in one file."""
-
 MAX_ITERATIONS = 10_000
 """The limit for all loops of one condition, enforced by the library."""
 
