@@ -83,7 +83,7 @@ def test_installing_writes_every_event_once_and_uninstalling_leaves_nothing(work
     assert not file.exists()
 
 
-def test_what_a_person_wrote_is_back_to_the_byte(workspace: Workspace) -> None:
+def test_uninstall_restores_the_original_file_byte_by_byte(workspace: Workspace) -> None:
     file = workspace.write("user", MINE)
     assert run(workspace, "install", "cursor", "--yes", "--fail-closed")[0] == 0
     text = file.read_text()
@@ -94,7 +94,7 @@ def test_what_a_person_wrote_is_back_to_the_byte(workspace: Workspace) -> None:
     assert file.read_text() == MINE
 
 
-def test_a_file_that_was_edited_since_loses_only_what_is_ours(workspace: Workspace) -> None:
+def test_an_edited_file_loses_only_trotline_entries(workspace: Workspace) -> None:
     file = workspace.write("user", MINE)
     run(workspace, "install", "cursor", "--yes")
     file.write_text(file.read_text().replace("./mine.sh", "./other.sh"))
@@ -116,7 +116,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(workspace: Workspace) -> Non
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
-def test_where_nobody_can_be_asked_nothing_is_written(workspace: Workspace, more: list[str]) -> None:
+def test_without_a_terminal_nothing_is_written(workspace: Workspace, more: list[str]) -> None:
     file = workspace.write("user", MINE)
     done = run_trotline("install", "cursor", *more, *workspace.options, cwd=workspace.project)
     assert (done.returncode, file.read_text()) == (64, MINE)
@@ -124,7 +124,7 @@ def test_where_nobody_can_be_asked_nothing_is_written(workspace: Workspace, more
     assert "--yes does it" in done.stderr
 
 
-def test_what_was_taken_out_is_said_for_scripts(workspace: Workspace) -> None:
+def test_uninstall_reports_removed_entries_as_json(workspace: Workspace) -> None:
     file = workspace.write("user", MINE)
     run(workspace, "install", "cursor", "--yes")
     done = run_trotline("uninstall", "cursor", "--yes", "--json", *workspace.options, cwd=workspace.project)
@@ -132,7 +132,7 @@ def test_what_was_taken_out_is_said_for_scripts(workspace: Workspace) -> None:
     assert (said["schema"], said["data"][0]["done"], file.read_text()) == ("trotline.uninstall/1", "restored", MINE)
 
 
-def test_a_directory_that_is_gone_is_said(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_deleted_working_directory_is_reported(workspace: Workspace, tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     line = f"cd {gone} && rmdir {gone} && exec {sys.executable} -I -m trotline log --home {workspace.home}"
@@ -150,7 +150,7 @@ def test_a_broken_file_is_refused_and_untouched(workspace: Workspace) -> None:
     assert file.read_text() == '{"version": 1, "hooks": {'
 
 
-def test_without_a_name_the_agents_of_this_machine_are_meant(workspace: Workspace) -> None:
+def test_without_a_name_install_uses_the_agents_on_this_machine(workspace: Workspace) -> None:
     code, out = run(workspace, "install", "--yes")
     assert code == 64
     assert "no agent was found" in out
@@ -162,7 +162,7 @@ def test_without_a_name_the_agents_of_this_machine_are_meant(workspace: Workspac
     assert "Codex skips hooks that were not reviewed" in out
 
 
-def test_a_layer_that_an_agent_does_not_have_is_said(workspace: Workspace) -> None:
+def test_a_layer_that_the_agent_lacks_is_an_error(workspace: Workspace) -> None:
     code, out = run(workspace, "install", "codex", "--layer", "enterprise", "--yes")
     assert code == 64
     assert "Codex CLI has no enterprise layer" in out
@@ -171,7 +171,7 @@ def test_a_layer_that_an_agent_does_not_have_is_said(workspace: Workspace) -> No
 
 
 @pytest.mark.parametrize("name", ["cursor", "claude-code", "codex", "gemini-cli"])
-def test_the_installed_line_refuses_the_canary_and_lets_the_rest_go(workspace: Workspace, name: str) -> None:
+def test_the_installed_line_refuses_only_the_canary(workspace: Workspace, name: str) -> None:
     run(workspace, "install", name, "--yes")
     lines = commands(json.loads(file_of(workspace, name).read_text()))
     gate = next(
@@ -197,7 +197,7 @@ def test_the_installed_line_refuses_the_canary_and_lets_the_rest_go(workspace: W
     assert answers == [(0, True), (0, False)]
 
 
-def test_agents_says_what_can_be_prevented_where(workspace: Workspace) -> None:
+def test_agents_lists_what_each_agent_can_prevent(workspace: Workspace) -> None:
     code, out = run(workspace, "agents")
     assert code == 0
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines()[1:]}
@@ -209,7 +209,7 @@ def test_agents_says_what_can_be_prevented_where(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("agent", [get_agent(name) for name in AGENTS], ids=lambda agent: agent.name)
-def test_whatever_is_prevented_has_an_event_that_can_be_refused(agent: Agent) -> None:
+def test_every_prevented_action_has_an_event_that_can_be_refused(agent: Agent) -> None:
     for action in ACTIONS:
         refuses = any(
             agent.capabilities.get(event, frozenset()) & {Capability.DENY, Capability.FOLLOW_UP}
@@ -220,14 +220,14 @@ def test_whatever_is_prevented_has_an_event_that_can_be_refused(agent: Agent) ->
         )
 
 
-def test_one_agent_is_told_event_by_event(workspace: Workspace) -> None:
+def test_an_agent_is_described_event_by_event(workspace: Workspace) -> None:
     out = run(workspace, "agents", "codex")[1]
     assert "PreToolUse" in out
     assert "lost: ask: Codex CLI runs what it is told to ask about" in out
     assert "no limit of its own" in out
 
 
-def test_versions_of_an_agent_are_compared_by_their_rows(workspace: Workspace) -> None:
+def test_versions_of_an_agent_are_compared_by_capability(workspace: Workspace) -> None:
     out = run(workspace, "agents", "cursor", "--diff", "2.4", "3.21.16")[1]
     assert "beforeShellExecution: ask is not heard any more" in out
     assert "beforeSubmitPrompt: context is heard" in out
@@ -246,7 +246,7 @@ def test_a_canary_goes_through_every_installed_line(workspace: Workspace) -> Non
     assert out.count("valid / executed / refused") == len(WIRED)
 
 
-def test_our_line_in_a_file_that_nobody_loads_is_no_proof(workspace: Workspace) -> None:
+def test_a_hook_line_in_an_ignored_file_is_no_proof(workspace: Workspace) -> None:
     file = workspace.write("user", '{"version": 1, "hooks": {"beforeShellExec": [{"command": "x"}]}}')
     code, out = run(workspace, "install", "cursor", "--yes")
     assert (code, "TL206" in out) == (1, True)
@@ -256,7 +256,7 @@ def test_our_line_in_a_file_that_nobody_loads_is_no_proof(workspace: Workspace) 
     assert out.splitlines()[-1] == f"next: trotline check {file}"
 
 
-def test_a_line_that_does_not_refuse_is_found_out(workspace: Workspace) -> None:
+def test_doctor_reports_a_hook_line_that_does_not_refuse(workspace: Workspace) -> None:
     run(workspace, "install", "cursor", "--yes")
     file = file_of(workspace, "cursor")
     file.write_text(file.read_text().replace("--event beforeShellExecution", "--event afterShellExecution"))

@@ -68,7 +68,7 @@ def closes(workspace: Workspace) -> bool:
     return bool(entries["beforeShellExecution"][0].get("failClosed"))
 
 
-def test_one_command_finds_installs_and_proves(workspace: Workspace) -> None:
+def test_install_finds_writes_and_verifies_agents(workspace: Workspace) -> None:
     workspace.script("bin/cursor", "#!/bin/sh\necho 3.21.16\n")
     code, out = run(workspace, "install", "--yes", PATH=f"{workspace.path / 'bin'}:{os.defpath}")
     assert code == 0, out
@@ -81,7 +81,7 @@ def test_one_command_finds_installs_and_proves(workspace: Workspace) -> None:
     assert not (workspace.home / ".config").exists()
 
 
-def test_doing_it_again_changes_nothing_and_uninstalling_gives_everything_back(workspace: Workspace) -> None:
+def test_a_second_install_changes_nothing_and_uninstall_restores_the_file(workspace: Workspace) -> None:
     file = workspace.write("user", MINE)
     assert run(workspace, "install", "--yes")[0] == 0
     before = file.read_bytes()
@@ -93,7 +93,7 @@ def test_doing_it_again_changes_nothing_and_uninstalling_gives_everything_back(w
     assert file.read_text() == MINE
 
 
-def test_without_a_terminal_nothing_is_done_and_everything_is_said(workspace: Workspace) -> None:
+def test_without_a_terminal_install_only_reports_its_plan(workspace: Workspace) -> None:
     code, out = run(workspace, "install")
     assert code == 64
     assert "our line at 21 events" in out
@@ -106,7 +106,7 @@ def test_without_a_terminal_nothing_is_done_and_everything_is_said(workspace: Wo
 
 
 @pytest.mark.parametrize("words", [["install", "--yes"], ["install", "--yes", "--json"], ["uninstall", "cursor"]])
-def test_where_home_and_the_password_database_name_two_nothing_is_written_unless_one_is_named(
+def test_two_homes_require_the_home_option(
     workspace: Workspace, words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = workspace.path / "other"
@@ -124,13 +124,13 @@ def test_where_home_and_the_password_database_name_two_nothing_is_written_unless
     assert command_line([words[0], "cursor", "--dry-run", "--system", str(workspace.system)]) == 0
 
 
-def test_a_home_that_is_named_is_the_one_that_is_meant(workspace: Workspace) -> None:
+def test_the_home_option_takes_precedence(workspace: Workspace) -> None:
     code, out = run(workspace, "install", "--yes", HOME=str(workspace.path))
     assert (code, "password database" in out) == (0, False)
     assert run(workspace, "uninstall", HOME=str(workspace.path))[0] == 0
 
 
-def test_a_person_hears_of_two_homes_before_anything_is_asked(
+def test_a_user_is_warned_about_two_homes_before_the_first_question(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(machine, "find_home", lambda: workspace.home)
@@ -159,7 +159,7 @@ def test_a_dry_run_shows_both_diffs_and_writes_nothing(workspace: Workspace) -> 
     assert (code, body["data"]["agents"][0]["done"], body["data"]["agents"][0]["canary"]) == (0, "written", None)
 
 
-def test_nobody_here_is_said_with_what_to_do(workspace: Workspace) -> None:
+def test_a_machine_without_agents_is_an_error_with_a_hint(workspace: Workspace) -> None:
     (workspace.home / ".cursor").rmdir()
     code, out = run(workspace, "install", "--yes")
     assert code == 64
@@ -169,7 +169,7 @@ def test_nobody_here_is_said_with_what_to_do(workspace: Workspace) -> None:
     assert run(workspace, "install", "emacs", "--yes")[0] == 64
 
 
-def test_agents_that_take_files_of_our_own_are_set_up_like_the_others(workspace: Workspace) -> None:
+def test_agents_with_plugin_files_are_installed_too(workspace: Workspace) -> None:
     workspace.script("bin/opencode")
     code, out = run(workspace, "install", "--yes", PATH=f"{workspace.path / 'bin'}:{os.defpath}")
     assert code == 0, out
@@ -185,7 +185,7 @@ def test_agents_that_take_files_of_our_own_are_set_up_like_the_others(workspace:
     assert (code, "nothing to do: our line is at all of its 8 events" in out) == (0, True)
 
 
-def test_a_file_of_somebody_else_in_the_place_of_ours_is_left_alone_and_said(workspace: Workspace) -> None:
+def test_a_foreign_file_in_our_place_is_reported_and_unchanged(workspace: Workspace) -> None:
     mine = workspace.write("home/Documents/Cline/Hooks/PreToolUse", "#!/bin/sh\n")
     code, out = run(workspace, "install", "cline", "--yes")
     assert code == 1
@@ -200,7 +200,7 @@ def test_generic_agent_gets_instructions(workspace: Workspace) -> None:
     assert "have it run `trotline hook generic`" in out
 
 
-def test_a_person_is_asked_about_every_agent(workspace: Workspace) -> None:
+def test_a_user_confirms_every_agent(workspace: Workspace) -> None:
     (workspace.home / ".codex").mkdir()
     code, out = at_a_terminal(workspace, "\nn\ny\n", "install")
     assert code == 0, out
@@ -211,7 +211,7 @@ def test_a_person_is_asked_about_every_agent(workspace: Workspace) -> None:
     assert "fail closed" not in at_a_terminal(workspace, "y\n", "install", "codex")[1]
 
 
-def test_the_answer_about_failing_counts_and_saying_no_to_all_writes_nothing(workspace: Workspace) -> None:
+def test_the_fail_mode_answer_counts_and_no_to_all_writes_nothing(workspace: Workspace) -> None:
     code, out = at_a_terminal(workspace, "n\nn\n", "install")
     assert code == 1
     assert not (workspace.home / ".cursor" / "hooks.json").exists()
@@ -222,7 +222,7 @@ def test_the_answer_about_failing_counts_and_saying_no_to_all_writes_nothing(wor
     assert closes(workspace)
 
 
-def test_a_person_who_monitors_is_asked_whether_to_go_on(workspace: Workspace) -> None:
+def test_install_offers_to_leave_monitor_mode(workspace: Workspace) -> None:
     assert run(workspace, "install", "--yes", "--monitor")[0] == 0
     code, out = at_a_terminal(workspace, "n\n", "install")
     assert code == 0
@@ -233,7 +233,7 @@ def test_a_person_who_monitors_is_asked_whether_to_go_on(workspace: Workspace) -
     assert closes(workspace)
 
 
-def test_monitoring_is_set_said_and_ended(workspace: Workspace) -> None:
+def test_monitor_mode_is_set_reported_and_ended(workspace: Workspace) -> None:
     code, out = run(workspace, "install", "--yes", "--monitor")
     assert code == 0, out
     assert "Mode                 monitor: what would be refused is written down, and nothing is refused" in out
@@ -247,7 +247,7 @@ def test_monitoring_is_set_said_and_ended(workspace: Workspace) -> None:
     assert closes(workspace)
 
 
-def test_in_ci_it_insists_on_failing_closed(workspace: Workspace) -> None:
+def test_in_ci_install_fails_closed(workspace: Workspace) -> None:
     assert run(workspace, "install", "--yes", CI="true")[0] == 0
     assert closes(workspace)
     assert run(workspace, "install", "--yes", "--fail-open", CI="true")[0] == 0
@@ -261,7 +261,7 @@ def test_in_ci_it_insists_on_failing_closed(workspace: Workspace) -> None:
     assert read_settings(workspace.roots()).monitors
 
 
-def test_what_the_owner_of_the_machine_says_is_not_undone(workspace: Workspace) -> None:
+def test_install_does_not_override_the_machine_settings(workspace: Workspace) -> None:
     workspace.write("system/etc/trotline/trotline.toml", 'mode = "enforce"')
     code, out = run(workspace, "install", "--yes", "--monitor")
     assert code == 1
@@ -271,7 +271,7 @@ def test_what_the_owner_of_the_machine_says_is_not_undone(workspace: Workspace) 
 
 
 @pytest.mark.parametrize("file", ["home/.cursor/hooks.json", "home/.config/trotline/trotline.toml"])
-def test_a_broken_file_is_left_alone_and_said(workspace: Workspace, file: str) -> None:
+def test_a_broken_file_is_reported_and_unchanged(workspace: Workspace, file: str) -> None:
     broken = workspace.write(file, '{"version":')
     code, out = run(workspace, "install", "--yes", "--monitor")
     assert code == 1
@@ -280,7 +280,7 @@ def test_a_broken_file_is_left_alone_and_said(workspace: Workspace, file: str) -
     assert not (workspace.home / ".cursor" / "hooks.json").exists() or "hooks.json" in file
 
 
-def test_an_agent_whose_file_is_not_ours_to_write_keeps_no_other_from_being_set_up(workspace: Workspace) -> None:
+def test_an_unwritable_agent_does_not_block_the_others(workspace: Workspace) -> None:
     (workspace.home / ".codex").mkdir()
     outside = workspace.write("outside.json", "{}")
     (workspace.home / ".cursor" / "hooks.json").symlink_to(outside)
@@ -293,7 +293,7 @@ def test_an_agent_whose_file_is_not_ours_to_write_keeps_no_other_from_being_set_
     assert outside.read_text() == "{}"
 
 
-def test_it_answers_in_an_envelope(workspace: Workspace) -> None:
+def test_json_output_is_an_envelope(workspace: Workspace) -> None:
     code, body = answered(workspace, "install", "--yes")
     assert (code, body["ok"], body["schema"]) == (0, True, "trotline.install/1")
     (agent,) = body["data"]["agents"]

@@ -95,7 +95,7 @@ def test_installing_and_uninstalling_is_the_identity(
         assert kept(target) == {"1-original": before}
 
 
-def test_where_there_was_no_file_there_is_none_afterwards_nor_the_directories_that_were_made(tmp_path: Path) -> None:
+def test_uninstall_removes_the_file_and_directories_it_created(tmp_path: Path) -> None:
     target = installation_in(tmp_path, "home/a/b/hooks.json")
     assert install(target).before is None
     assert json.loads(target.path.read_bytes())["version"] == 1
@@ -104,7 +104,7 @@ def test_where_there_was_no_file_there_is_none_afterwards_nor_the_directories_th
     assert list((tmp_path / "home").iterdir()) == []
 
 
-def test_a_directory_that_somebody_uses_by_now_stays(tmp_path: Path) -> None:
+def test_a_directory_in_use_stays(tmp_path: Path) -> None:
     target = installation_in(tmp_path, "home/a/b/hooks.json")
     install(target)
     (tmp_path / "home/a/other").write_text("mine")
@@ -112,7 +112,7 @@ def test_a_directory_that_somebody_uses_by_now_stays(tmp_path: Path) -> None:
     assert everything(tmp_path / "home").keys() == {"a", "a/other"}
 
 
-def test_a_file_of_ours_that_was_only_reformatted_goes_too(tmp_path: Path) -> None:
+def test_a_reformatted_file_of_ours_is_removed(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     install(target)
     target.path.write_text(json.dumps(json.loads(target.path.read_bytes()), indent=4))
@@ -120,7 +120,7 @@ def test_a_file_of_ours_that_was_only_reformatted_goes_too(tmp_path: Path) -> No
     assert not target.path.exists()
 
 
-def test_a_file_of_ours_that_somebody_uses_by_now_loses_only_our_entries(tmp_path: Path) -> None:
+def test_an_extended_file_of_ours_loses_only_our_entries(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     install(target)
     text = target.path.read_text()
@@ -140,7 +140,7 @@ def test_an_edited_file_loses_our_entries_and_keeps_the_edit(target: Installatio
     assert target.path.read_bytes() == MINE.replace(b"./mine.sh", b"./theirs.sh")
 
 
-def test_lists_that_were_empty_before_us_are_empty_after_us_in_an_edited_file_too(target: Installation) -> None:
+def test_empty_lists_stay_empty_in_an_edited_file(target: Installation) -> None:
     target.path.write_bytes(b'{"version": 1, "hooks": {"stop": []}}')
     install(target, STOP)
     target.path.write_bytes(target.path.read_bytes() + b"\n")
@@ -148,7 +148,7 @@ def test_lists_that_were_empty_before_us_are_empty_after_us_in_an_edited_file_to
     assert target.path.read_bytes() == b'{"version": 1, "hooks": {"stop": []}}\n'
 
 
-def test_after_an_edit_and_another_installation_the_edited_file_without_us_comes_back(target: Installation) -> None:
+def test_uninstall_after_an_edit_and_a_second_install_restores_the_edit(target: Installation) -> None:
     install(target)
     edited = target.path.read_bytes() + b"// edited\n"
     target.path.write_bytes(edited)
@@ -158,7 +158,7 @@ def test_after_an_edit_and_another_installation_the_edited_file_without_us_comes
     assert kept(target) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
 
 
-def test_a_file_that_was_none_and_is_again_only_ours_is_none_afterwards(tmp_path: Path) -> None:
+def test_a_file_that_contains_only_our_entries_is_deleted(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     install(target)
     target.path.write_bytes(target.path.read_bytes() + b"\n")
@@ -167,7 +167,7 @@ def test_a_file_that_was_none_and_is_again_only_ours_is_none_afterwards(tmp_path
     assert everything(tmp_path / "home") == {}
 
 
-def test_what_is_not_there_is_not_uninstalled(tmp_path: Path) -> None:
+def test_uninstalling_a_missing_file_does_nothing(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     assert target.uninstall(1).done is Done.NOTHING
     install(target, now_us=2)
@@ -177,7 +177,7 @@ def test_what_is_not_there_is_not_uninstalled(tmp_path: Path) -> None:
     assert install(target, now_us=4).done is Done.WRITTEN
 
 
-def test_without_a_record_uninstalling_goes_by_the_entries(target: Installation) -> None:
+def test_without_a_record_entries_are_recognised(target: Installation) -> None:
     install(target)
     shutil.rmtree(target.state)
     assert target.uninstall(2).done is Done.WRITTEN
@@ -187,7 +187,7 @@ def test_without_a_record_uninstalling_goes_by_the_entries(target: Installation)
 @pytest.mark.parametrize(
     "record", ["", "{}", '{"schema": "trotline.installation/2"}', "\udcff", '{"path": 1}', "[" * 5000]
 )
-def test_a_record_that_cannot_be_read_is_no_record(target: Installation, record: str) -> None:
+def test_an_unreadable_record_is_ignored(target: Installation, record: str) -> None:
     install(target)
     (file,) = target.state.rglob("record.json")
     file.write_bytes(record.encode("utf-8", "surrogateescape"))
@@ -196,7 +196,7 @@ def test_a_record_that_cannot_be_read_is_no_record(target: Installation, record:
 
 
 @pytest.mark.parametrize("damaged", [None, b"{}", MINE + b"\n"])
-def test_a_backup_that_is_not_what_it_was_is_not_restored(target: Installation, damaged: bytes | None) -> None:
+def test_a_damaged_backup_is_not_restored(target: Installation, damaged: bytes | None) -> None:
     install(target)
     (backup,) = target.state.rglob("1-original")
     backup.unlink()
@@ -206,7 +206,7 @@ def test_a_backup_that_is_not_what_it_was_is_not_restored(target: Installation, 
     assert target.path.read_bytes() == MINE
 
 
-def test_one_installer_does_not_restore_a_file_from_before_another_one(target: Installation) -> None:
+def test_an_installer_keeps_the_entries_of_another_installer(target: Installation) -> None:
     theirs = [EntryEdit("stop", {"command": "/opt/other hook"})]
     other = msgspec.structs.replace(target, terms=FLAT._replace(ours=lambda command: command == "/opt/other hook"))
     install(target, STOP)
@@ -221,7 +221,7 @@ def test_one_installer_does_not_restore_a_file_from_before_another_one(target: I
 @pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
 @GENERATED
 @given(data=st.data())
-def test_entries_of_ours_that_nobody_remembers_go_too(
+def test_unrecorded_entries_of_ours_are_removed_too(
     terms: EditTerms, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
@@ -237,7 +237,7 @@ def test_entries_of_ours_that_nobody_remembers_go_too(
 # ---- backups, records, modes
 
 
-def test_the_backup_is_the_raw_file_outside_the_hooks_directory_and_only_its_owners(target: Installation) -> None:
+def test_the_backup_is_a_private_copy_outside_the_hooks_directory(target: Installation) -> None:
     done = install(target)
     assert done.backup is not None
     assert done.backup.read_bytes() == MINE
@@ -246,7 +246,7 @@ def test_the_backup_is_the_raw_file_outside_the_hooks_directory_and_only_its_own
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_the_record_begins_with_its_schema_and_says_what_was_and_what_is(target: Installation) -> None:
+def test_the_record_starts_with_its_schema_and_names_backup_and_digest(target: Installation) -> None:
     install(target)
     (file,) = target.state.rglob("record.json")
     record = json.loads(file.read_bytes())
@@ -265,7 +265,7 @@ def test_an_older_backup_is_never_overwritten(target: Installation) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o755])
-def test_the_mode_is_kept(target: Installation, mode: int) -> None:
+def test_the_file_mode_is_preserved(target: Installation, mode: int) -> None:
     target.path.chmod(mode)
     install(target)
     assert stat.S_IMODE(target.path.stat().st_mode) == mode
@@ -273,7 +273,7 @@ def test_the_mode_is_kept(target: Installation, mode: int) -> None:
     assert stat.S_IMODE(target.path.stat().st_mode) == mode
 
 
-def test_a_new_file_has_the_mode_that_the_person_gives_new_files(tmp_path: Path) -> None:
+def test_a_new_file_gets_its_mode_from_the_umask(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     before = os.umask(0o027)
     try:
@@ -309,7 +309,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation
     assert everything(tmp_path) == before
 
 
-def test_a_dry_run_of_uninstalling_shows_what_would_come_back(target: Installation, tmp_path: Path) -> None:
+def test_a_dry_run_of_uninstall_shows_the_restored_file(target: Installation, tmp_path: Path) -> None:
     install(target)
     before = everything(tmp_path)
     done = target.uninstall(2, dry_run=True)
@@ -317,7 +317,7 @@ def test_a_dry_run_of_uninstalling_shows_what_would_come_back(target: Installati
     assert everything(tmp_path) == before
 
 
-def test_a_new_file_is_shown_from_nothing_and_a_missing_last_newline_is_seen(tmp_path: Path) -> None:
+def test_a_diff_shows_a_new_file_and_a_missing_final_newline(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     shown = target.install(STOP, 1, dry_run=True).difference.splitlines()
     assert shown[:2] == ["--- /dev/null", f"+++ {target.path}"]
@@ -335,7 +335,7 @@ def test_an_unparsable_file_is_refused_with_a_problem_and_untouched(target: Inst
     assert kept(target) == {}
 
 
-def test_a_file_that_is_void_for_its_agent_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
+def test_a_file_with_a_fatal_problem_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
     target.path.write_bytes(BOM + MINE)
     done = install(target)
     assert done.done is Done.WRITTEN
@@ -345,7 +345,7 @@ def test_a_file_that_is_void_for_its_agent_is_installed_into_and_the_problem_is_
 # ---- links
 
 
-def test_a_link_inside_the_owners_directory_is_followed_and_stays_a_link(tmp_path: Path) -> None:
+def test_a_link_inside_the_home_is_followed(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     dotfiles = tmp_path / "home" / "dotfiles"
     dotfiles.mkdir()
@@ -360,7 +360,7 @@ def test_a_link_inside_the_owners_directory_is_followed_and_stays_a_link(tmp_pat
     assert (dotfiles / "hooks.json").read_bytes() == MINE
 
 
-def test_a_link_to_nothing_inside_makes_the_file_and_is_a_link_to_nothing_again(tmp_path: Path) -> None:
+def test_a_dangling_link_is_followed_and_restored(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     target.path.parent.mkdir()
     target.path.symlink_to("../dotfiles/hooks.json")
@@ -372,7 +372,7 @@ def test_a_link_to_nothing_inside_makes_the_file_and_is_a_link_to_nothing_again(
 
 
 @pytest.mark.parametrize("linked", ["file", "directory", "nothing"])
-def test_a_link_out_of_the_owners_directory_is_not_followed(tmp_path: Path, linked: str) -> None:
+def test_a_link_out_of_the_home_is_refused(tmp_path: Path, linked: str) -> None:
     target = installation_in(tmp_path)
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -393,7 +393,7 @@ def test_a_link_out_of_the_owners_directory_is_not_followed(tmp_path: Path, link
     assert everything(tmp_path / "outside") == before
 
 
-def test_links_in_a_circle_are_an_error_for_people(tmp_path: Path) -> None:
+def test_circular_links_are_an_error(tmp_path: Path) -> None:
     target = installation_in(tmp_path)
     target.path.parent.mkdir()
     target.path.symlink_to("other.json")
@@ -406,7 +406,7 @@ def test_links_in_a_circle_are_an_error_for_people(tmp_path: Path) -> None:
 # ---- what the workspace refuses
 
 
-def test_a_directory_in_its_place_is_an_error_for_people(target: Installation) -> None:
+def test_a_directory_in_place_of_the_file_is_an_error(target: Installation) -> None:
     target.path.unlink()
     target.path.mkdir()
     with pytest.raises(TrotlineError, match="is a directory") as caught:
@@ -414,14 +414,14 @@ def test_a_directory_in_its_place_is_an_error_for_people(target: Installation) -
     assert caught.value.hint
 
 
-def test_a_pipe_in_its_place_keeps_nobody_waiting(target: Installation) -> None:
+def test_a_pipe_in_place_of_the_file_does_not_block(target: Installation) -> None:
     target.path.unlink()
     os.mkfifo(target.path)
     with pytest.raises(TrotlineError, match="not a regular file"):
         install(target)
 
 
-def test_a_file_in_the_place_of_its_directory_is_an_error_for_people(target: Installation) -> None:
+def test_a_file_in_place_of_its_directory_is_an_error(target: Installation) -> None:
     target.path.unlink()
     target.path.parent.rmdir()
     target.path.parent.write_text("x")
@@ -447,7 +447,7 @@ def test_a_file_of_another_user_is_left_alone(target: Installation, monkeypatch:
     assert target.path.read_bytes() == MINE
 
 
-def test_a_file_that_somebody_else_changes_meanwhile_is_theirs(target: Installation, monkeypatch: Any) -> None:
+def test_a_concurrent_edit_is_preserved(target: Installation, monkeypatch: Any) -> None:
     def edited_meanwhile(*arguments: Any) -> None:
         target.path.write_bytes(b"{}")
         write(*arguments)
@@ -461,7 +461,7 @@ def test_a_file_that_somebody_else_changes_meanwhile_is_theirs(target: Installat
 
 @pytest.mark.parametrize("call", ["fsync", "replace", "fchmod", "open"])
 @pytest.mark.parametrize("reason", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EACCES])
-def test_whatever_the_system_refuses_the_old_bytes_stay(
+def test_a_failing_system_call_leaves_the_old_bytes(
     target: Installation, monkeypatch: pytest.MonkeyPatch, call: str, reason: int
 ) -> None:
     """`open` fails only when it is to make a file; it is what all reading begins with, too."""
@@ -483,7 +483,7 @@ def test_whatever_the_system_refuses_the_old_bytes_stay(
     assert target.path.read_bytes() == MINE
 
 
-def test_directories_that_were_made_in_vain_are_gone_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_install_removes_its_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(*_arguments: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -534,7 +534,7 @@ def said_by(process: "subprocess.Popen[str]") -> str:
     return output.strip()
 
 
-def test_two_installers_at_once_both_have_their_way(target: Installation, tmp_path: Path) -> None:
+def test_concurrent_installers_both_succeed(target: Installation, tmp_path: Path) -> None:
     code = "print('ready', flush=True)\nsys.stdin.readline()\n" + INSTALL
     lines = ["/opt/one hook", "/opt/two hook", "/opt/three hook"]
     processes = [started(tmp_path, line, code) for line in lines]
@@ -552,9 +552,7 @@ def test_two_installers_at_once_both_have_their_way(target: Installation, tmp_pa
     assert sorted(commands) == sorted(["./mine.sh", *lines])
 
 
-def test_an_installer_that_waits_too_long_says_to_try_again(
-    target: Installation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_installer_that_times_out_reports_a_retry(target: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     install(target)
     before = target.path.read_bytes()
     monkeypatch.setattr(installation, "WAIT", 0.1)
@@ -675,12 +673,12 @@ def test_a_file_that_may_not_be_read_is_left_alone(strangers: Installation) -> N
     assert strangers.path.read_bytes() == MINE
 
 
-def test_a_state_directory_that_may_not_be_made_is_an_error_for_people(strangers: Installation) -> None:
+def test_an_unwritable_state_directory_is_an_error(strangers: Installation) -> None:
     strangers.owner_directory.parent.chmod(0o555)
     assert "permission denied" in as_stranger(strangers)
     assert strangers.path.read_bytes() == MINE
 
 
-def test_one_who_is_not_root_installs_and_is_understood(strangers: Installation) -> None:
+def test_an_unprivileged_user_can_install(strangers: Installation) -> None:
     assert as_stranger(strangers) == "written"
     assert as_stranger(strangers) == "nothing to do"

@@ -98,7 +98,7 @@ def test_log_and_stats_show_a_failure_of_ours(workspace: Workspace, monkeypatch:
         assert "crashed" in run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
 
 
-def test_an_agent_that_nobody_knows_is_a_record_too(workspace: Workspace) -> None:
+def test_an_unknown_agent_is_recorded(workspace: Workspace) -> None:
     handle_call(Call(id="n-1", argv=line(workspace, "nobody"), payload=b"{}", received_us=5), [], guarded=True)
     record = last(workspace)
     assert (record["id"], record["event"], record["responses"][0]["failure"]) == (
@@ -108,7 +108,7 @@ def test_an_agent_that_nobody_knows_is_a_record_too(workspace: Workspace) -> Non
     )
 
 
-def test_a_record_that_cannot_be_written_is_said_and_answered_all_the_same(workspace: Workspace) -> None:
+def test_an_unwritable_record_is_reported_and_the_call_answered(workspace: Workspace) -> None:
     spool = workspace.roots().state / "spool"
     spool.parent.mkdir(parents=True)
     spool.write_text("a file where a directory belongs")
@@ -137,7 +137,7 @@ def told(sent: AgentReply, outcome: Outcome) -> str:
     return f"{sent.stdout}{sent.stderr}{[response.failure for response in outcome.responses]}{outcome.alarms}"
 
 
-def test_an_error_of_ours_that_quotes_the_call_is_told_by_its_kind_and_place(
+def test_an_internal_error_that_quotes_the_call_is_reported_by_kind_and_place(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def breaks(*_: object) -> None:
@@ -172,7 +172,7 @@ def test_an_engine_that_breaks_or_cannot_keep_a_record_does_not_quote_the_event(
     assert TOKEN not in outcome.explain()
 
 
-def test_an_authors_function_that_raises_is_told_with_its_place_and_without_secrets() -> None:
+def test_a_raising_handler_is_reported_with_its_place_and_without_secrets() -> None:
     def looks_up(_: Event) -> None:
         json.loads(f"no {TOKEN}")
 

@@ -102,7 +102,7 @@ def codes(document: JsonDocument) -> list[str]:
 
 
 @given(VALUES, st.booleans(), st.sampled_from([None, 0, 2, "\t"]))
-def test_json_says_here_what_it_says_everywhere(value: Any, ascii_only: bool, indent: int | str | None) -> None:
+def test_standard_json_is_read_as_by_the_json_module(value: Any, ascii_only: bool, indent: int | str | None) -> None:
     document = parse_jsonc(json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode())
     assert document.faults == []
     assert same(value_of(root_of(document)), value)
@@ -195,7 +195,7 @@ def check_the_places_in(document: JsonDocument) -> None:
 
 
 @pytest.mark.parametrize("written, message", read_rows("jsonc", "what_is_not_json_is_said_where_it_begins"))
-def test_what_is_not_json_is_said_where_it_begins(written: str, message: str) -> None:
+def test_invalid_json_is_reported_at_its_start(written: str, message: str) -> None:
     document = parse_jsonc(remove_mark(written))
     fault = document.faults[0]
     assert (fault.code, document.position(fault.start)) == ("TL101", find_mark(written))
@@ -244,7 +244,7 @@ def test_the_last_of_two_equal_keys_counts_and_the_fault_names_the_line_of_the_f
     assert "on line 1" in document.faults[0].message
 
 
-def test_what_stands_before_an_end_that_never_comes_is_kept() -> None:
+def test_values_before_a_missing_end_are_read() -> None:
     document = parse_jsonc('{"a": {"b": [1, 2')
     assert value_of(root_of(document)) == {"a": {"b": [1, 2]}}
     assert root_of(document).end == len(document.text)
@@ -257,7 +257,7 @@ def test_lines_end_in_any_of_three_ways_and_columns_count_characters() -> None:
     assert document.position(len(document.text)) == (4, 11)
 
 
-def test_slashes_in_a_string_are_told_apart_from_an_address() -> None:
+def test_slashes_in_a_string_are_distinguished_from_a_url() -> None:
     first, second = parse_jsonc('["https://a.b/c", "a // b"]').faults
     assert first.message.startswith("an address")
     assert second.message.startswith("`//`")

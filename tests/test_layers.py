@@ -157,7 +157,7 @@ def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
     assert all(not layer.problems and not layer.fatal_reason and not layer.hooks for layer in read if not layer.exists)
 
 
-def test_a_directory_whose_name_a_file_has_taken_is_an_absent_file(tmp_path: Path) -> None:
+def test_a_file_in_place_of_a_directory_is_an_absent_layer(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/.claude", "notes")
     assert not workspace.layer("claude-project").exists
@@ -212,9 +212,7 @@ def test_no_manifest_makes_the_other_layers_unreadable(manifest: str, tmp_path: 
 
 
 @pytest.mark.parametrize("written", [r"a\u0000b", r"a\ud800b", "loop"])
-def test_a_manifest_that_names_what_no_disk_can_hold_is_said_and_nothing_is_raised(
-    written: str, tmp_path: Path
-) -> None:
+def test_a_manifest_with_an_impossible_path_is_a_problem(written: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", f'{{"hooks": "{written}"}}')
     (workspace.home / ".cursor/plugins/local/p/loop").symlink_to("loop")
@@ -222,7 +220,7 @@ def test_a_manifest_that_names_what_no_disk_can_hold_is_said_and_nothing_is_rais
 
 
 @pytest.mark.parametrize("manifest", ['{"hooks": "hooks/hooks.json"}', "{}"])
-def test_a_pipe_in_the_place_of_a_plugins_hooks_is_said_and_holds_nobody_up(manifest: str, tmp_path: Path) -> None:
+def test_a_pipe_in_place_of_plugin_hooks_is_reported_without_blocking(manifest: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
     pipe = workspace.home / ".cursor/plugins/local/p/hooks/hooks.json"
@@ -290,7 +288,7 @@ def test_a_named_file_elsewhere_is_known_by_its_name_and_its_directory(
 @pytest.mark.parametrize(
     "file, kind", read_rows("layers", "a_file_in_no_project_is_read_and_says_what_was_not_looked_for")
 )
-def test_a_file_in_no_project_is_read_and_says_what_was_not_looked_for(file: str, kind: str, tmp_path: Path) -> None:
+def test_a_file_outside_projects_is_read_and_names_skipped_checks(file: str, kind: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     layer = get_layer(workspace.write(file, ONE), workspace.roots(), NEWEST)
     assert (layer.kind.value, layer.root, layer.cwd) == (kind, "", "")
@@ -298,14 +296,14 @@ def test_a_file_in_no_project_is_read_and_says_what_was_not_looked_for(file: str
 
 
 @pytest.mark.parametrize("kind", LayerKind)
-def test_a_named_file_can_be_said_to_be_any_layer(kind: LayerKind, tmp_path: Path) -> None:
+def test_a_named_file_can_be_treated_as_any_layer(kind: LayerKind, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     path = workspace.write("other/.cursor/hooks.json", ONE)
     layer = get_layer(path, workspace.roots(), NEWEST, kind)
     assert (layer.kind, layer.file) == (kind, str(path))
 
 
-def test_a_file_said_to_be_a_users_runs_from_its_own_directory(tmp_path: Path) -> None:
+def test_a_file_treated_as_user_layer_runs_from_its_directory(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     path = workspace.write("other/.cursor/hooks.json", ONE)
     assert named(get_layer(path, workspace.roots(), NEWEST, LayerKind.USER).cwd, workspace) == "other/.cursor"
@@ -332,7 +330,7 @@ def test_the_nearer_of_two_roots_is_the_project(tmp_path: Path) -> None:
     assert find_project(inner.parent, workspace.home) == workspace.project
 
 
-def test_a_worktree_whose_git_is_a_file_is_a_root(tmp_path: Path) -> None:
+def test_a_linked_worktree_is_a_root(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/.git", "gitdir: elsewhere\n")
     (workspace.project / "src").mkdir()

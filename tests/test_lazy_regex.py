@@ -50,7 +50,7 @@ def test_it_can_be_copied() -> None:
     assert copy.deepcopy(lazy_regex("a+")).fullmatch("aa")
 
 
-def test_what_is_wrong_with_it_is_said_when_it_is_used() -> None:
+def test_an_invalid_pattern_is_reported_at_first_use() -> None:
     wrong = lazy_regex("(")
     with pytest.raises(re.error, match="unterminated"):
         wrong.match("")

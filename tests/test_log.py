@@ -69,7 +69,7 @@ def fill(spool: Spool) -> None:
         assert spool.append(body) == ""
 
 
-def test_a_real_call_is_found_by_what_it_was(workspace: Workspace) -> None:
+def test_a_real_call_is_found_by_its_fields(workspace: Workspace) -> None:
     call(workspace, "echo trotline-canary")
     call(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com")
     shown = log(workspace).stdout.splitlines()
@@ -86,7 +86,7 @@ def test_a_real_call_is_found_by_what_it_was(workspace: Workspace) -> None:
     assert "it holds; unanchored" in log(workspace, "verify").stdout
 
 
-def test_an_empty_trail_says_so(workspace: Workspace) -> None:
+def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
     done = log(workspace)
     assert (done.returncode, done.stdout) == (0, "nothing in the trail answers to that\n")
     assert log(workspace, "--count").stdout == "0\n"
@@ -95,7 +95,7 @@ def test_an_empty_trail_says_so(workspace: Workspace) -> None:
     assert log(workspace, "export").stdout == ""
 
 
-def test_who_has_to_wait_is_told_what_for(workspace: Workspace, spool: Spool) -> None:
+def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, spool: Spool) -> None:
     """Somebody else brings records into the trail, and is slow."""
     fill(spool)
     argv = [sys.executable, "-m", "trotline", "log", "--count", *workspace.options]
@@ -114,7 +114,9 @@ def test_who_has_to_wait_is_told_what_for(workspace: Workspace, spool: Spool) ->
 
 
 @pytest.mark.parametrize("words,numbers", read_rows("log", "queries"), ids=lambda value: " ".join(map(str, value)))
-def test_questions(workspace: Workspace, spool: Spool, words: list[str], numbers: list[int]) -> None:
+def test_records_are_selected_by_conditions(
+    workspace: Workspace, spool: Spool, words: list[str], numbers: list[int]
+) -> None:
     fill(spool)
     assert [one["seq"] for one in data(workspace, *words)["records"]] == numbers
 
@@ -127,7 +129,7 @@ def test_questions(workspace: Workspace, spool: Spool, words: list[str], numbers
         ("hour", ["       2  2027-01-15T10:00Z", "       1  2027-01-15T09:00Z", "       1  2027-01-15T08:00Z"]),
     ],
 )
-def test_counts_for_each(workspace: Workspace, spool: Spool, by: str, shown: list[str]) -> None:
+def test_records_are_counted_by_field(workspace: Workspace, spool: Spool, by: str, shown: list[str]) -> None:
     fill(spool)
     assert log(workspace, "--by", by).stdout.splitlines() == shown
 
@@ -142,7 +144,7 @@ def test_a_number_is_a_sentence_on_a_terminal(workspace: Workspace, spool: Spool
     os.close(theirs)
 
 
-def test_one_is_shown_by_its_number_or_its_id(workspace: Workspace, spool: Spool) -> None:
+def test_a_record_is_shown_by_number_or_id(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     by_number, by_id = log(workspace, "show", "1"), log(workspace, "show", "id-1")
     assert by_number.stdout == by_id.stdout
@@ -151,7 +153,7 @@ def test_one_is_shown_by_its_number_or_its_id(workspace: Workspace, spool: Spool
 
 
 @pytest.mark.parametrize("name", ["99", "nobody", "2", "9" * 30, "²"])
-def test_one_that_is_not_there_is_said_not_to_be(workspace: Workspace, spool: Spool, name: str) -> None:
+def test_an_unknown_record_is_an_error(workspace: Workspace, spool: Spool, name: str) -> None:
     fill(spool)
     done = log(workspace, "show", name)
     assert (done.returncode, done.stdout) == (1, "")
@@ -159,7 +161,7 @@ def test_one_that_is_not_there_is_said_not_to_be(workspace: Workspace, spool: Sp
 
 
 @pytest.mark.parametrize("name", ["1", "id-1"])
-def test_one_that_was_forgotten_is_said_to_be_and_when(workspace: Workspace, spool: Spool, name: str) -> None:
+def test_a_forgotten_record_is_reported_with_its_time(workspace: Workspace, spool: Spool, name: str) -> None:
     fill(spool)
     with SqliteStore(workspace.roots().state / "trail.db") as store:
         drain(spool, store)
@@ -171,14 +173,14 @@ def test_one_that_was_forgotten_is_said_to_be_and_when(workspace: Workspace, spo
 
 
 @pytest.mark.parametrize("word", ["tomorrow", "2x", "", "-1h", "99999999999d", "2026-99-01", "1h30", "h"])
-def test_a_time_that_is_none_is_refused(workspace: Workspace, word: str) -> None:
+def test_an_invalid_time_is_refused(workspace: Workspace, word: str) -> None:
     done = log(workspace, "--since", word)
     assert done.returncode == 64
     assert "is no time: say `2h`" in done.stderr
 
 
 @pytest.mark.parametrize("word", ["1h30m", "today", "yesterday", "1w2d3h4m5s"])
-def test_a_time_is_what_people_say(workspace: Workspace, spool: Spool, word: str) -> None:
+def test_times_can_be_written_as_durations_and_days(workspace: Workspace, spool: Spool, word: str) -> None:
     """The four calls are of a year to come."""
     fill(spool)
     assert log(workspace, "--since", word, "--count").stdout == "4\n"
@@ -186,25 +188,25 @@ def test_a_time_is_what_people_say(workspace: Workspace, spool: Spool, word: str
 
 
 @pytest.mark.parametrize("option", ["--text", "--command", "--path", "--agent", "--conversation"])
-def test_a_question_that_is_no_text_is_refused(workspace: Workspace, option: str) -> None:
+def test_a_condition_with_invalid_utf8_is_refused(workspace: Workspace, option: str) -> None:
     done = log(workspace, option, os.fsdecode(b"\xff"), "--count")
     assert (done.returncode, "bytes in it that are no text" in done.stderr) == (64, True)
 
 
-def test_before_all_times_there_is_nothing(workspace: Workspace, spool: Spool) -> None:
+def test_a_query_before_all_records_is_empty(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     assert log(workspace, "--until", "1970-01-01", "--count").stdout == "0\n"
     assert log(workspace, "--until", "0001-01-01", "--count").stdout == "0\n"
 
 
 @pytest.mark.parametrize("words,said", read_rows("log", "refused_queries"), ids=str)
-def test_what_cannot_be_answered_is_refused(workspace: Workspace, words: list[str], said: str) -> None:
+def test_an_invalid_query_is_refused(workspace: Workspace, words: list[str], said: str) -> None:
     done = log(workspace, *words)
     assert (done.returncode, done.stdout) == (64, "")
     assert said in done.stderr
 
 
-def test_an_id_may_be_shortened_as_long_as_only_one_is_meant(workspace: Workspace, spool: Spool) -> None:
+def test_an_id_may_be_shortened_to_a_unique_prefix(workspace: Workspace, spool: Spool) -> None:
     for number, id_ in enumerate(("0193aaaa-1111", "0193aaaa-2222", "01234567-3333")):
         spool.append({**record(number), "id": id_, "conversation": f"talk-{id_}"})
     assert data(workspace, "show", "0193aaaa-1")["id"] == "0193aaaa-1111"
@@ -218,7 +220,7 @@ def test_an_id_may_be_shortened_as_long_as_only_one_is_meant(workspace: Workspac
     assert "has no record `0193`" in log(workspace, "show", "0193").stderr
 
 
-def test_conversations_are_taken_together(workspace: Workspace, spool: Spool) -> None:
+def test_conversations_are_summarized(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     first, second = log(workspace, "conversations").stdout.splitlines()
     assert first.endswith("another c2: 2 calls, 0 commands, 1 edit, 0 denied, 0 s; stopped: completed")
@@ -235,7 +237,7 @@ def test_statistics(workspace: Workspace, spool: Spool) -> None:
     assert "denied by" in log(workspace, "stats").stdout
 
 
-def test_a_hook_that_failed_and_let_the_call_go_on_is_counted(workspace: Workspace, spool: Spool) -> None:
+def test_a_hook_that_failed_open_is_counted(workspace: Workspace, spool: Spool) -> None:
     responses = [{"author": "h1", "said": "none", "failure": "timed out", "micros": 300}]
     for number, asked in enumerate(("none", "none", "deny")):
         spool.append(record(number, asked=asked, deciders=["h1"] if asked == "deny" else [], responses=responses))
@@ -255,7 +257,7 @@ def test_exports(workspace: Workspace, spool: Spool) -> None:
     assert [(one["class_uid"], one["status"], one["metadata"]["uid"]) for one in ocsf][-1] == (6003, "Failure", "id-1")
 
 
-def test_a_cell_that_a_spreadsheet_would_calculate_is_text(workspace: Workspace, spool: Spool) -> None:
+def test_a_formula_in_csv_is_escaped(workspace: Workspace, spool: Spool) -> None:
     spool.append(record(1))
     spool.append(detail(1, command="=HYPERLINK(1)"))
     (row,) = csv.DictReader(io.StringIO(log(workspace, "export", "--format", "csv").stdout))
@@ -263,7 +265,7 @@ def test_a_cell_that_a_spreadsheet_would_calculate_is_text(workspace: Workspace,
 
 
 @pytest.mark.parametrize("command,cell", read_rows("log", "csv_cells"))
-def test_a_cell_of_several_lines_stays_one_cell_and_none_of_them_is_calculated(
+def test_a_multiline_csv_cell_is_escaped_line_by_line(
     workspace: Workspace, spool: Spool, command: str, cell: str
 ) -> None:
     spool.append(record(1))
@@ -274,14 +276,14 @@ def test_a_cell_of_several_lines_stays_one_cell_and_none_of_them_is_calculated(
     assert (row["subject"], row["micros"]) == (cell, "100")
 
 
-def test_what_an_agent_wrote_does_not_talk_to_the_terminal(workspace: Workspace, spool: Spool) -> None:
+def test_control_characters_do_not_reach_the_terminal(workspace: Workspace, spool: Spool) -> None:
     spool.append(record(1))
     spool.append(detail(1, command="echo \x1b[2J\x07"))
     for words in ([], ["show", "1"], ["--json"], ["export"]):
         assert "\x1b" not in log(workspace, *words).stdout
 
 
-def test_lines_that_cannot_be_read_are_said(workspace: Workspace, spool: Spool) -> None:
+def test_unreadable_lines_are_reported(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     with spool.file.open("ab") as file:
         file.write(b"\ntorn\n")
@@ -297,7 +299,7 @@ def edit(workspace: Workspace, statement: str) -> None:
     db.close()
 
 
-def test_verify_says_where_an_edit_is(workspace: Workspace, spool: Spool) -> None:
+def test_verify_locates_an_edit(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     assert "7 entries: it holds; unanchored" in log(workspace, "verify").stdout
     edit(workspace, "UPDATE entries SET body = replace(body, 'deny', 'allow') WHERE seq = 1")
@@ -308,7 +310,7 @@ def test_verify_says_where_an_edit_is(workspace: Workspace, spool: Spool) -> Non
     assert data(workspace, "verify")["breaks"][0]["seq"] == 1
 
 
-def test_an_anchor_elsewhere_shows_that_the_end_was_cut(workspace: Workspace, spool: Spool, tmp_path: Path) -> None:
+def test_an_anchor_reveals_a_truncated_log(workspace: Workspace, spool: Spool, tmp_path: Path) -> None:
     fill(spool)
     anchor = tmp_path / "elsewhere"
     assert log(workspace, "anchor", "--file", str(anchor)).returncode == 0
@@ -327,9 +329,7 @@ def test_an_anchor_elsewhere_shows_that_the_end_was_cut(workspace: Workspace, sp
     assert anchor.read_bytes() == before
 
 
-def test_a_head_that_is_added_to_an_anchor_later_does_not_replace_the_first(
-    workspace: Workspace, spool: Spool, tmp_path: Path
-) -> None:
+def test_a_later_head_does_not_replace_an_anchored_one(workspace: Workspace, spool: Spool, tmp_path: Path) -> None:
     fill(spool)
     anchor = tmp_path / "elsewhere"
     head = data(workspace, "verify")["head"]
@@ -339,7 +339,7 @@ def test_a_head_that_is_added_to_an_anchor_later_does_not_replace_the_first(
     assert "the chain was written anew" in done.stdout
 
 
-def test_an_anchor_that_is_none_is_refused(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_file_that_is_no_anchor_is_refused(workspace: Workspace, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("my notes\nare precious\n")
     done = log(workspace, "verify", "--anchor", str(tmp_path / "notes"))
     assert done.returncode == 1
@@ -347,7 +347,7 @@ def test_an_anchor_that_is_none_is_refused(workspace: Workspace, tmp_path: Path)
     assert (tmp_path / "notes").read_text() == "my notes\nare precious\n"
 
 
-def test_after_forgetting_the_chain_still_holds(workspace: Workspace, spool: Spool) -> None:
+def test_the_chain_holds_after_forgetting(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     assert log(workspace, "conversations", "--clear", "c1").stdout == "2 records forgotten\n"
     assert log(workspace, "--count").stdout == "2\n"
@@ -356,9 +356,7 @@ def test_after_forgetting_the_chain_still_holds(workspace: Workspace, spool: Spo
     assert "9 entries: it holds" in log(workspace, "verify").stdout
 
 
-def test_a_conversation_is_forgotten_by_the_beginning_of_its_name_as_it_is_asked_for(
-    workspace: Workspace, spool: Spool
-) -> None:
+def test_a_conversation_is_cleared_by_a_unique_prefix(workspace: Workspace, spool: Spool) -> None:
     for number, name in enumerate(("0197aaaa-1", "0197aaaa-2", "0197bbbb-1"), 1):
         assert spool.append(record(number, conversation=name)) == ""
     ambiguous = log(workspace, "conversations", "--clear", "0197aaaa")
@@ -368,9 +366,7 @@ def test_a_conversation_is_forgotten_by_the_beginning_of_its_name_as_it_is_asked
 
 
 @pytest.mark.parametrize("name", ["nobody", "0197aaaa-none"])
-def test_a_conversation_that_nobody_had_is_not_said_to_be_forgotten(
-    workspace: Workspace, spool: Spool, name: str
-) -> None:
+def test_clearing_an_unknown_conversation_is_an_error(workspace: Workspace, spool: Spool, name: str) -> None:
     fill(spool)
     done = log(workspace, "conversations", "--clear", name)
     assert (done.returncode, done.stdout) == (1, "")
@@ -379,14 +375,14 @@ def test_a_conversation_that_nobody_had_is_not_said_to_be_forgotten(
 
 
 @pytest.mark.parametrize("words", [[], ["--before", "9d", "--keep", "1MB"]])
-def test_to_forget_one_must_say_what(workspace: Workspace, words: list[str]) -> None:
+def test_prune_requires_a_condition(workspace: Workspace, words: list[str]) -> None:
     done = log(workspace, "prune", *words)
     assert done.returncode == 64
     assert "say what to forget" in done.stderr
 
 
 @pytest.mark.parametrize("words", [["--all"], ["--home", "."], ["--since", "2h"], ["--json"]])
-def test_options_that_a_word_would_not_hear_are_refused(workspace: Workspace, spool: Spool, words: list[str]) -> None:
+def test_options_before_a_subcommand_are_refused(workspace: Workspace, spool: Spool, words: list[str]) -> None:
     fill(spool)
     done = log(workspace, *words, "prune", "--before", "2100-01-01")
     assert done.returncode == 64
@@ -394,7 +390,7 @@ def test_options_that_a_word_would_not_hear_are_refused(workspace: Workspace, sp
     assert log(workspace, "--count").stdout == "4\n"
 
 
-def test_follow_shows_calls_as_they_come(workspace: Workspace, spool: Spool) -> None:
+def test_follow_shows_new_calls(workspace: Workspace, spool: Spool) -> None:
     argv = [sys.executable, "-u", "-m", "trotline", "log", "--follow", *workspace.options]
     fill(spool)
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as process:
@@ -408,7 +404,7 @@ def test_follow_shows_calls_as_they_come(workspace: Workspace, spool: Spool) -> 
 
 
 @pytest.mark.parametrize("words", [[], ["stats"], ["verify"], ["conversations"], ["export"], ["show", "1"]])
-def test_a_trail_that_cannot_be_used_is_said_and_the_records_wait(
+def test_an_unusable_audit_log_is_reported_and_records_wait(
     workspace: Workspace, spool: Spool, words: list[str]
 ) -> None:
     fill(spool)
@@ -431,7 +427,7 @@ def test_a_trail_that_cannot_be_used_is_said_and_the_records_wait(
     ],
     ids=str,
 )
-def test_a_name_that_nobody_has_is_said(
+def test_an_unknown_name_is_reported_with_a_suggestion(
     workspace: Workspace, spool: Spool, words: list[str], given: list[str], said: str
 ) -> None:
     fill(spool)
@@ -439,21 +435,21 @@ def test_a_name_that_nobody_has_is_said(
     assert (done.returncode, done.stderr) == (0, f"{said}\n")
 
 
-def test_a_name_that_a_record_has_is_no_doubt(workspace: Workspace, spool: Spool) -> None:
+def test_a_name_that_a_record_has_is_not_questioned(workspace: Workspace, spool: Spool) -> None:
     fill(spool)
     for words in (["--agent", "somebody"], ["--effect", "delete"], ["--effect", "mcp"], ["--event", "stop"]):
         assert log(workspace, *words).stderr == ""
     assert log(workspace, "--since", "1h", "--until", "2h").returncode == 64
 
 
-def test_the_last_call_of_an_agent_is_found_however_many_others_came_since(workspace: Workspace, spool: Spool) -> None:
+def test_the_last_call_of_an_agent_is_found_behind_many_others(workspace: Workspace, spool: Spool) -> None:
     spool.append({**record(1), "agent": "codex"})
     for number in range(2, 700):
         spool.append(record(number))
     assert log(workspace, "-n", "5", "--agent", "codex").stdout.count("codex beforeShellExecution") == 1
 
 
-def test_doctor_looks_at_the_newest_and_says_so(
+def test_doctor_reads_the_newest_records_and_reports_the_limit(
     workspace: Workspace, spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spool.append({**record(1), "agent": "codex"})
@@ -470,7 +466,7 @@ def test_doctor_looks_at_the_newest_and_says_so(
     assert machine.find_last_call("cursor") is None
 
 
-def test_what_was_refused_and_done_all_the_same_is_an_alarm(workspace: Workspace) -> None:
+def test_an_action_executed_despite_a_denial_is_an_alarm(workspace: Workspace) -> None:
     call(workspace, "ls")
     call(workspace, "ls", event="afterShellExecution")
     call(workspace, "echo trotline-canary")
@@ -486,7 +482,7 @@ def test_what_was_refused_and_done_all_the_same_is_an_alarm(workspace: Workspace
     assert data(workspace, "stats")["alarms"] == {"done all the same": 1}
 
 
-def test_a_question_that_was_told_as_a_refusal_is_one(workspace: Workspace) -> None:
+def test_an_ask_sent_as_deny_counts_as_denied(workspace: Workspace) -> None:
     """Cursor cannot ask: it is told to refuse, and what it does all the same was refused."""
     call(workspace, "git push --force")
     assert data(workspace)["records"][0]["asked"] == "ask"
@@ -496,7 +492,7 @@ def test_a_question_that_was_told_as_a_refusal_is_one(workspace: Workspace) -> N
     assert "alarm: what 1 says was refused was done all the same, says 3" in log(workspace).stderr
 
 
-def test_an_older_trail_learns_which_questions_were_refusals(workspace: Workspace, spool: Spool) -> None:
+def test_an_older_audit_log_is_reindexed_with_asks_sent_as_deny(workspace: Workspace, spool: Spool) -> None:
     spool.append({**record(1), "asked": "ask", "sent": "deny"})
     spool.append({**detail(1), "action": "a"})
     log(workspace)
@@ -525,7 +521,7 @@ def test_a_gate_that_stopped_firing_is_an_alarm(workspace: Workspace) -> None:
     assert "nobody asked about" in run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
 
 
-def test_what_was_let_through_and_never_done_is_told_as_a_doubt(workspace: Workspace) -> None:
+def test_an_allowed_action_that_never_happened_is_a_mild_alarm(workspace: Workspace) -> None:
     for command, event in (
         ("ls", "beforeShellExecution"),
         ("ls", "afterShellExecution"),
@@ -538,7 +534,7 @@ def test_what_was_let_through_and_never_done_is_told_as_a_doubt(workspace: Works
     assert "alarm: what 5 let through was not done when 7 came: a person said no" in done.stdout
 
 
-def test_doctor_hears_of_a_conversation_that_went_on_without_us(workspace: Workspace, tmp_path: Path) -> None:
+def test_doctor_reports_a_conversation_that_continued_without_hooks(workspace: Workspace, tmp_path: Path) -> None:
     transcript = tmp_path / "transcript.jsonl"
     transcript.write_text("{}")
     get_spool(workspace.roots().state).append(record(1, agent="cursor", at_us=NOW))

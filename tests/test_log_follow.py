@@ -32,7 +32,7 @@ def said(one: Follower, store: SqliteStore, capsys: pytest.CaptureFixture[str], 
 
 
 @pytest.mark.parametrize("asked", [{}, {"command": "npm *"}, {"text": "npm"}])
-def test_a_call_whose_words_come_later_than_those_of_the_next_is_not_passed_over(
+def test_a_call_with_late_detail_is_not_skipped(
     store: SqliteStore, capsys: pytest.CaptureFixture[str], asked: dict[str, Any]
 ) -> None:
     one = follower(store, **asked)
@@ -45,7 +45,7 @@ def test_a_call_whose_words_come_later_than_those_of_the_next_is_not_passed_over
     assert said(one, store, capsys) == []
 
 
-def test_nobody_waits_for_words_for_ever(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_waiting_for_detail_is_bounded(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
     one = follower(store)
     keep(store, record(1, at_us=NOW), record(2, at_us=NOW), detail(2, command="make"))
     assert said(one, store, capsys, NOW + MAX_DETAIL_WAIT_US - 1) == []
@@ -65,7 +65,7 @@ def test_a_call_that_has_no_words_yet_when_one_begins_to_follow_is_not_passed_ov
     assert said(one, store, capsys) == ["npm two"]
 
 
-def test_a_trail_in_the_place_of_another_is_followed_from_its_beginning(
+def test_a_replaced_audit_log_is_followed_from_its_start(
     store: SqliteStore, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(store, record(1), detail(1, command="make one"), record(2), detail(2, command="make two"))
@@ -81,7 +81,7 @@ def test_a_trail_in_the_place_of_another_is_followed_from_its_beginning(
         assert said(one, another, capsys) == ["make more"]
 
 
-def test_an_alarm_is_told_when_it_arises_and_once(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_alarm_is_shown_once(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
     one = follower(store)
     keep(store, record(1, asked="deny"), {**detail(1, command="rm x"), "action": "a"})
     one.look(store, NOW)
@@ -97,9 +97,7 @@ def test_an_alarm_is_told_when_it_arises_and_once(store: SqliteStore, capsys: py
     assert capsys.readouterr().err == ""
 
 
-def test_an_alarm_that_was_there_is_told_at_the_beginning_alone(
-    store: SqliteStore, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_existing_alarm_is_shown_only_at_the_start(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
     keep(store, record(1, asked="deny"), {**detail(1), "action": "a"})
     keep(store, record(2, event="afterShellExecution"), {**detail(2), "action": "a"})
     one = follower(store)

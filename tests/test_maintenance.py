@@ -113,7 +113,7 @@ def test_sizes(text: str, size: int) -> None:
     assert parse_size(text) == size
 
 
-def test_a_person_says_how_much_is_kept(workspace: Workspace) -> None:
+def test_retention_settings_are_applied(workspace: Workspace) -> None:
     fill(workspace, 1, 3)
     assert log(workspace, "prune", "--keep", "500MB").stdout == "0 records forgotten\n"
     assert log(workspace, "prune", "--keep", "much").returncode == 64
@@ -146,7 +146,7 @@ def test_what_is_older_than_the_settings_say_is_forgotten_when_records_come(work
         assert json.loads(next(entry.body for entry in store.entries() if entry.body) or "{}")["why"] == "age"
 
 
-def test_a_trail_that_grows_beyond_its_size_is_cut_back_when_records_come(workspace: Workspace) -> None:
+def test_an_audit_log_over_its_size_limit_is_pruned_on_drain(workspace: Workspace) -> None:
     say(workspace, keep_size="1MB")
     spool = audit_log.get_spool(workspace.roots().state)
     for number in range(500):
@@ -159,7 +159,7 @@ def test_a_trail_that_grows_beyond_its_size_is_cut_back_when_records_come(worksp
         assert next(iter(ids(store))) == "id-499"
 
 
-def test_a_size_that_cannot_be_kept_is_said_and_takes_nothing(workspace: Workspace) -> None:
+def test_an_unreachable_size_limit_is_reported_and_deletes_nothing(workspace: Workspace) -> None:
     say(workspace, keep_size="1MB")
     spool = audit_log.get_spool(workspace.roots().state)
     for number in range(3):
@@ -231,7 +231,7 @@ def test_a_cut_end_that_was_written_over_is_found_as_well(workspace: Workspace, 
     assert verified_elsewhere(workspace, str(heads)).returncode == 1
 
 
-def test_heads_are_told_to_the_machines_log_and_that_log_is_an_anchor(
+def test_heads_are_written_to_the_system_log_as_an_anchor(
     workspace: Workspace, tmp_path: Path, syslog: socket.socket
 ) -> None:
     say(workspace, anchor_syslog=str(syslog.getsockname()))
@@ -280,7 +280,7 @@ def test_to_note_it_one_must_say_where(workspace: Workspace) -> None:
     ],
     ids=["file", "syslog"],
 )
-def test_a_place_that_cannot_be_written_is_said_and_the_trail_is_whole(
+def test_an_unwritable_anchor_is_reported_and_the_log_stays_intact(
     workspace: Workspace, said: dict[str, Any], why: str
 ) -> None:
     say(workspace, **said)
@@ -294,7 +294,7 @@ def test_a_place_that_cannot_be_written_is_said_and_the_trail_is_whole(
         assert len(list(store.search(Query()))) == 2
 
 
-def test_a_pipe_is_no_anchor_and_nobody_waits_for_its_other_end(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_pipe_as_anchor_is_refused_without_blocking(workspace: Workspace, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "heads")
     say(workspace, anchor_file=str(tmp_path / "heads"))
     fill(workspace, 1, 2)

@@ -104,7 +104,7 @@ def test_each_is_shown_whole(workspace: Workspace, to: type[io.TextIOWrapper]) -
         assert code == 0, out[-2000:]
 
 
-def test_what_was_odd_stands_beside_what_is_read_instead(workspace: Workspace) -> None:
+def test_odd_values_are_replaced_and_preserved(workspace: Workspace) -> None:
     _, out = said(workspace, "log", "export")
     found = {one["id"]: one for one in map(json.loads, out.splitlines())}
     assert (found["id-0"]["at_us"], found["id-0"]["odd"]) == (0, {"at_us": "yesterday"})

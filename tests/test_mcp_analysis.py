@@ -128,7 +128,7 @@ def test_files_in_a_key_directory_are_keys(name: str) -> None:
 @pytest.mark.parametrize(
     "name", ["config", "known_hosts", "known_hosts.old", "config.d/work", "notes.txt", "README.md"]
 )
-def test_other_files_beside_keys_pass(name: str) -> None:
+def test_files_next_to_keys_pass(name: str) -> None:
     assert get_permission("read_file", {"path": f"/home/dev/.ssh/{name}"}) == "none"
 
 

@@ -26,9 +26,7 @@ def sent(home: Path, event: str, **fields: Any) -> str:
 
 @pytest.mark.parametrize("value", [TOKEN, MAIL, CARD], ids=["token", "mail", "card"])
 @pytest.mark.parametrize("event,fields", read_rows("message_redaction", "redacted_actions"), ids=str)
-def test_a_refusal_quotes_the_action_without_what_must_not_be_read(
-    tmp_path: Path, value: str, event: str, fields: dict[str, Any]
-) -> None:
+def test_a_refusal_quotes_the_redacted_action(tmp_path: Path, value: str, event: str, fields: dict[str, Any]) -> None:
     filled = json.dumps(fields).replace("VALUE", value).replace("HALF", value[:10]).replace("REST", value[10:])
     said = sent(tmp_path, event, **json.loads(filled))
     assert "(Trotline, guard " in said
@@ -37,13 +35,13 @@ def test_a_refusal_quotes_the_action_without_what_must_not_be_read(
 
 
 @pytest.mark.parametrize("value", [TOKEN, MAIL])
-def test_an_event_that_nobody_knows_is_named_without_what_stands_in_its_name(tmp_path: Path, value: str) -> None:
+def test_an_unknown_event_is_named_without_its_content(tmp_path: Path, value: str) -> None:
     said = sent(tmp_path, f"stop {value}")
     assert "nothing was judged" in said
     assert value not in said
 
 
-def test_rules_of_ones_own_count_in_what_is_said(tmp_path: Path) -> None:
+def test_user_secret_rules_apply_to_messages(tmp_path: Path) -> None:
     config = tmp_path / ".config" / "trotline"
     config.mkdir(parents=True)
     (config / "secrets.toml").write_text(
@@ -54,7 +52,7 @@ def test_rules_of_ones_own_count_in_what_is_said(tmp_path: Path) -> None:
     assert "BlueFalcon" not in said
 
 
-def test_what_a_person_wrote_into_a_rule_is_said_as_it_is_written(tmp_path: Path) -> None:
+def test_the_message_of_a_user_rule_is_unchanged(tmp_path: Path) -> None:
     config = tmp_path / ".config" / "trotline"
     config.mkdir(parents=True)
     rule = f"[[rule]]\nname = 'ask'\nwhen = 'event.command.contains(\"deploy\")'\ndeny = 'ask {MAIL} first'\n"

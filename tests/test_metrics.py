@@ -147,7 +147,7 @@ def _least(times: list[int], share: int) -> int:
     return next(one for one in times if sum(other <= one for other in times) * 100 >= share * len(times))
 
 
-def test_a_trail_that_has_none_yet_gets_them(store: SqliteStore) -> None:
+def test_an_older_audit_log_gets_metrics(store: SqliteStore) -> None:
     responses = [{"author": "h1", "micros": 5, "failure": "timeout"}]
     keep(
         store, record(1, responses=responses, losses=[["ask", ""]]), {**detail(1), "hooks": {"h1": "\ud83d ./check.sh"}}
@@ -181,7 +181,7 @@ def test_for_the_newest_conversations_no_older_ones_are_read(store: SqliteStore)
     assert steps[2] <= steps[0] + 100
 
 
-def test_statistics_are_those_of_what_is_asked_for(workspace: Workspace) -> None:
+def test_statistics_cover_the_selected_records(workspace: Workspace) -> None:
     for number, payload in enumerate(CURSOR):
         call_in_process(workspace, payload, number)
     assert read_stats(workspace, "--event", "afterShellExecution")["tools"] == [

@@ -38,7 +38,7 @@ BAD = read_corpus("models")["invalid"]
 
 
 @pytest.mark.parametrize("code,text", BAD.values(), ids=BAD)
-def test_what_cannot_be_used_is_said_at_its_place(code: str, text: str, tmp_path: Path) -> None:
+def test_an_invalid_entry_is_reported_at_its_place(code: str, text: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write(MINE, text)
     models = read_models(workspace.roots())
@@ -116,13 +116,13 @@ def test_the_owner_of_the_machine_has_the_last_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [".trotline", ".cursor", ".config/trotline"])
-def test_a_project_cannot_choose_who_is_asked(place: str, tmp_path: Path) -> None:
+def test_a_project_cannot_choose_the_model(place: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write(f"project/{place}/trotline.toml", format_toml({"models": {"providers": {"p": LOCAL}}}))
     assert read_models(workspace.roots()).choose(None) is None
 
 
-def test_a_file_that_is_a_directory_or_writable_by_others_is_said(tmp_path: Path) -> None:
+def test_a_directory_or_a_file_that_others_can_write_is_a_problem(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     (tmp_path / MANAGED).mkdir(parents=True)
     workspace.write(MINE, format_toml({"models": {"providers": {"p": LOCAL}}}), mode=0o666)
@@ -149,7 +149,7 @@ def test_no_content_makes_reading_fail(tmp_path_factory: pytest.TempPathFactory,
     assert all(problem.code in CODES for problem in models.problems)
 
 
-def test_check_shows_the_models_file_and_which_hook_nobody_answers(tmp_path: Path) -> None:
+def test_check_shows_the_models_and_hooks_without_a_provider(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("user", '{"version": 1, "hooks": {"stop": [{"type": "prompt", "prompt": "done?"}]}}')
     workspace.write(MINE, remove_mark(BAD["a key"][1]))
@@ -162,7 +162,7 @@ def test_check_shows_the_models_file_and_which_hook_nobody_answers(tmp_path: Pat
     assert (answer["data"]["config_files"], answer["data"]["providers"]) == ([str(tmp_path / MINE)], [])
 
 
-def test_show_says_who_answers_a_prompt_hook(tmp_path: Path) -> None:
+def test_show_names_the_model_of_a_prompt_hook(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("user", '{"version": 1, "hooks": {"stop": [{"type": "prompt", "prompt": "done?", "model": "m7"}]}}')
     assert "nobody answers it" in run_trotline("show", *workspace.options, cwd=tmp_path).stdout
@@ -176,7 +176,7 @@ SETTINGS = convert_lists(read_corpus("models")["settings"])
 
 
 @pytest.mark.parametrize("text,value,problems", [(text, *seen) for text, seen in SETTINGS.items()])
-def test_a_setting_without_a_meaning_is_said_and_the_stricter_is_in_force(
+def test_an_invalid_setting_is_a_problem_and_the_stricter_value_applies(
     text: str, value: str, problems: tuple[tuple[str, int, int], ...], tmp_path: Path
 ) -> None:
     workspace = make_workspace(tmp_path)
@@ -186,7 +186,7 @@ def test_a_setting_without_a_meaning_is_said_and_the_stricter_is_in_force(
     assert ("trotline.toml  (configuration)" in run_trotline("check", *workspace.options, cwd=tmp_path).stdout) is True
 
 
-def test_the_machine_has_the_last_word_about_settings_too(tmp_path: Path) -> None:
+def test_machine_settings_take_precedence(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("home/.config/trotline/trotline.toml", 'ask_fallback = "ask"')
     workspace.write("system/etc/trotline/trotline.toml", 'ask_fallback = "deny"')

@@ -193,7 +193,7 @@ def test_a_project_has_no_say_in_it(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize("before,after", read_rows("monitor", "edits"))
-def test_a_word_is_set_and_the_rest_of_the_file_stays(tmp_path: Path, before: str | None, after: str) -> None:
+def test_one_key_is_set_and_the_rest_of_the_file_stays(tmp_path: Path, before: str | None, after: str) -> None:
     workspace = make_workspace(tmp_path)
     file = workspace.home / ".config" / "trotline" / "trotline.toml"
     if before is not None:
@@ -209,7 +209,7 @@ def test_a_word_is_set_and_the_rest_of_the_file_stays(tmp_path: Path, before: st
     assert not read_settings(workspace.roots()).monitors
 
 
-def test_the_default_is_not_written_where_nothing_was_said(tmp_path: Path) -> None:
+def test_the_default_is_not_written_without_a_setting(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     put_setting(workspace.roots(), "mode", "enforce")
     assert not (workspace.home / ".config").exists()
@@ -235,7 +235,7 @@ def test_commands_that_speak_of_refusals_say_that_there_are_none(workspace: Work
     assert "monitor" not in run_trotline(*command, *workspace.options, cwd=workspace.project).stderr
 
 
-def test_guards_are_heard_written_down_and_remember_no_refusal(workspace: Workspace) -> None:
+def test_guards_respond_are_recorded_and_store_no_refusal(workspace: Workspace) -> None:
     body = {**shell("rm -rf ~"), "workspace_roots": [str(workspace.project)]}
     for _ in range(2):
         line = [sys.executable, "-m", "trotline", "hook", "cursor", "--home", str(workspace.home)]

@@ -146,7 +146,7 @@ def test_doing_it_again_changes_nothing(workspace: Workspace) -> None:
     assert "all of it is there already" in done.stdout
 
 
-def test_a_hook_that_somebody_has_worked_on_is_not_overwritten(workspace: Workspace) -> None:
+def test_an_edited_hook_is_not_overwritten(workspace: Workspace) -> None:
     new(workspace, "hook", "one")
     hook = workspace.project / ".cursor/hooks/one.py"
     hook.write_text("# mine\n")
@@ -218,7 +218,7 @@ def test_names_that_mean_something_to_python_are_names_like_others(workspace: Wo
     assert pytest_in(workspace.project).startswith("1 passed")
 
 
-def test_an_unknown_event_is_told_with_the_nearest_one(workspace: Workspace) -> None:
+def test_an_unknown_event_is_reported_with_the_nearest_name(workspace: Workspace) -> None:
     done = new(workspace, "hook", "one", "--event", "beforeShellExec")
     assert (done.returncode, tree(workspace.path)) == (64, {})
     assert "hint: did you mean `beforeShellExecution`?" in done.stderr
@@ -281,7 +281,7 @@ def test_the_launcher_finds_the_python_that_has_trotline(tmp_path: Path, place: 
     assert done.stdout.endswith("json/__init__.py --home x y\n")
 
 
-def test_without_trotline_the_launcher_says_so_and_fails(tmp_path: Path) -> None:
+def test_without_trotline_the_launcher_reports_an_error(tmp_path: Path) -> None:
     tools = tmp_path / "bin"
     tools.mkdir()
     for tool in ("dirname", "readlink"):

@@ -86,7 +86,7 @@ def test_directories_of_the_machine_become_those_of_the_agent(workspace: Workspa
     assert passes(file)
 
 
-def test_another_agent_is_told_in_our_words(workspace: Workspace) -> None:
+def test_payloads_of_other_agents_become_generic_events(workspace: Workspace) -> None:
     payload = {
         "hook_event_name": "PreToolUse",
         "session_id": "c1",
@@ -102,7 +102,7 @@ def test_another_agent_is_told_in_our_words(workspace: Workspace) -> None:
     assert passes(file)
 
 
-def test_what_was_redacted_is_said_and_is_not_in_the_file(workspace: Workspace) -> None:
+def test_redacted_values_are_reported_and_absent_from_the_file(workspace: Workspace) -> None:
     call_hook(
         workspace,
         build_shell_payload(workspace, f"git push --force; curl -H 'Authorization: {SECRET}' https://example.com"),
@@ -131,7 +131,7 @@ def test_a_file_that_pytest_would_not_read_is_refused(workspace: Workspace) -> N
     assert not (workspace.project / "a-test").exists()
 
 
-def test_what_was_not_kept_makes_no_test(workspace: Workspace) -> None:
+def test_a_call_without_stored_detail_makes_no_test(workspace: Workspace) -> None:
     get_spool(workspace.roots().state).append(record(1, agent="cursor"))
     done = make_test(workspace, "--from", "1")
     assert done.returncode == 1
@@ -147,7 +147,7 @@ def test_what_is_decided_otherwise_by_now_makes_no_test(workspace: Workspace) ->
     assert "hint: `trotline replay 1` says whether it would be decided otherwise by now" in done.stderr
 
 
-def test_what_nobody_minded_is_a_test_as_a_whole(workspace: Workspace) -> None:
+def test_an_allowed_call_is_a_test_as_a_whole(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "ls -la src"))
     file = written(workspace, 1)
     assert 'command="ls -la src"' in file.read_text()
@@ -162,7 +162,7 @@ def test_the_same_call_twice_is_one_test_wherever_it_was_played(workspace: Works
     assert again.stdout.splitlines()[0] == "kept .trotline/tests/test_rm_rf_home_is_denied.py"
 
 
-def test_a_rule_about_the_agent_makes_no_test_and_it_is_said_why(workspace: Workspace) -> None:
+def test_a_rule_about_the_agent_makes_no_test_with_a_reason(workspace: Workspace) -> None:
     rule = '[[rule]]\nname = "codex"\nwhen = "agent == \'codex\' && event.command.contains(\'aaa\')"\ndeny = "no"\n'
     workspace.write("home/.config/trotline/trotline.toml", rule)
     payload = {
@@ -228,7 +228,7 @@ def test_a_literal_is_the_text_that_it_was_made_from(text: str) -> None:
 
 
 @given(nasty, nasty, st.sampled_from(["deny", "ask", "none"]))
-def test_whatever_an_agent_wrote_the_file_is_one_function_that_says_it(text: str, name: str, permission: str) -> None:
+def test_any_recorded_text_makes_a_file_with_one_function(text: str, name: str, permission: str) -> None:
     raised = EventCall(
         "beforeShellExecution", {"command": f"rm /agent/home/{text}", "tool_input": {name: [text, 1, None]}}
     )

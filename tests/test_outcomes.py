@@ -95,14 +95,14 @@ def test_only_output_that_is_no_answer_is_bad_output() -> None:
 
 @settings(max_examples=30)
 @given(verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(EDITION_NAMES))
-def test_a_response_that_did_not_fail_is_heard_as_it_spoke(verdict: Verdict, name: str, date: str) -> None:
+def test_a_response_without_failure_is_unchanged(verdict: Verdict, name: str, date: str) -> None:
     assert (
         get_effective_verdict(Response(author="a", verdict=verdict), EVENTS[name].contract, get_edition(date))
         is verdict
     )
 
 
-def test_a_closed_failure_says_in_both_messages_that_it_is_closed() -> None:
+def test_a_fail_closed_denial_is_explained_in_both_messages() -> None:
     reason = "Tool blocked because this hook is configured to fail closed (block when it fails). The guard fell over."
     verdict = get_effective_verdict(
         failed(FailureKind.TIMED_OUT, closed=True), EVENTS["preToolUse"].contract, get_edition()
@@ -118,9 +118,7 @@ def test_a_closed_failure_says_in_both_messages_that_it_is_closed() -> None:
         ("beforeMCPExecution", "2026-02", FailureKind.CRASHED),
     ],
 )
-def test_a_failure_that_the_edition_closes_says_in_both_messages_that_it_was_for_safety(
-    name: str, date: str, kind: FailureKind
-) -> None:
+def test_a_failure_closed_by_the_edition_is_explained_in_both_messages(name: str, date: str, kind: FailureKind) -> None:
     reason = "The guard fell over. The command was blocked for safety."
     verdict = get_effective_verdict(failed(kind), EVENTS[name].contract, get_edition(date))
     assert verdict == Verdict(permission=Permission.DENY, user_message=reason, agent_message=reason)
@@ -163,7 +161,7 @@ def test_a_failure_that_refuses_is_a_response_among_the_others() -> None:
     assert (decision.permission, decision.deciders) == (Permission.DENY, ("guard",))
 
 
-def test_a_failure_that_is_open_does_not_outvote_anybody() -> None:
+def test_an_open_failure_does_not_change_the_decision() -> None:
     denies = Response(author="friend", rank=1, verdict=Verdict(permission=Permission.DENY, user_message="no"))
     decision = decide(EVENTS["preToolUse"].contract, [denies, failed(FailureKind.CRASHED)], get_edition())
     assert (decision.permission, decision.verdict.user_message) == (Permission.DENY, "no")
@@ -222,7 +220,7 @@ def outcome_of(verdict: Verdict, *responses: Response) -> Outcome:
         (Response(author="a", failure=Failure(kind=FailureKind.TIMED_OUT)), "failed, timed out"),
     ],
 )
-def test_a_response_says_in_words_what_it_said(response: Response, words: str) -> None:
+def test_a_response_describes_itself(response: Response, words: str) -> None:
     assert response.summary == words
 
 

@@ -61,14 +61,14 @@ def test_every_process_reads_the_whole_payload_for_itself(job: Make) -> None:
         assert [int(end.stdout) for end in ended] == [size] * 4
 
 
-def test_nobody_can_change_what_another_reads(job: Make) -> None:
+def test_processes_cannot_change_each_others_input(job: Make) -> None:
     payload = b"a" * (MAX_PIPE_BYTES * 2)
     vandal = job("printf bbbb 1<>/dev/stdin; printf bbbb >/proc/self/fd/0; echo done")
     ended = run_all([vandal, job("tr -d a | wc -c"), vandal, job("tr -d a | wc -c")], payload)
     assert [ended[1].stdout.split(), ended[3].stdout.split()] == [[b"0"], [b"0"]]
 
 
-def test_a_process_that_does_not_read_does_not_hold_anybody_up(job: Make) -> None:
+def test_a_process_that_does_not_read_does_not_block(job: Make) -> None:
     ended = run_all([job("exit 3"), job("exec 0<&-; echo closed")], b"x" * 1_000_000)
     assert [end.exit_code for end in ended] == [3, 0]
 
@@ -80,7 +80,7 @@ def test_a_process_that_hangs_is_killed_with_its_children_and_its_grandchildren(
     assert find_processes(hanging.run_id) == []
 
 
-def test_a_flood_is_stopped_and_its_output_not_kept(job: Make) -> None:
+def test_too_much_output_stops_the_process_and_is_dropped(job: Make) -> None:
     (ended,) = run_all([job("exec yes")], b"")
     assert (ended.stopped, ended.stdout) == (StopReason.OUTPUT, b"")
 
@@ -104,7 +104,7 @@ def test_a_background_child_that_writes_on_does_not_hold_us(job: Make) -> None:
     assert (ended.stdout, ended.exit_code) == (b"{}\n", 0)
 
 
-def test_what_cannot_be_started_says_why(job: Make, tmp_path: Path) -> None:
+def test_a_process_that_cannot_start_has_a_reason(job: Make, tmp_path: Path) -> None:
     plain = tmp_path / "plain.txt"
     plain.write_text("echo hello")
     env: dict[str, str] = {}

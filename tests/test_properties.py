@@ -88,7 +88,7 @@ def test_a_silent_response_changes_nothing_wherever_it_stands(
 
 @laws
 @given(our.ranked_verdicts)
-def test_the_deciders_are_all_who_said_what_was_decided(responses: list[RankedVerdict]) -> None:
+def test_the_deciders_are_all_responses_with_the_decision(responses: list[RankedVerdict]) -> None:
     decision = merge(responses)
     said_it = tuple(one.author for one in responses if one.verdict.permission is decision.permission)
     assert decision.deciders == (said_it if decision.permission is not Permission.NONE else ())
@@ -116,7 +116,7 @@ def test_a_single_response_that_refuses_is_repeated_word_for_word(said: Verdict,
 
 @laws
 @given(our.ranked_verdicts)
-def test_messages_are_those_of_the_hooks_that_refused_or_asked_in_configured_order(
+def test_messages_come_from_the_deciding_hooks_in_configured_order(
     responses: list[RankedVerdict],
 ) -> None:
     verdict = merge(responses).verdict
@@ -127,7 +127,7 @@ def test_messages_are_those_of_the_hooks_that_refused_or_asked_in_configured_ord
 
 @laws
 @given(our.ranked_verdicts, rules)
-def test_on_an_event_that_only_observes_every_message_is_heard(responses: list[RankedVerdict], rule: MergeRule) -> None:
+def test_on_an_observing_event_every_message_counts(responses: list[RankedVerdict], rule: MergeRule) -> None:
     verdict = merge(responses, rule=rule, refusable=False).verdict
     said = [one.verdict.user_message for one in responses]
     assert verdict.user_message == SEPARATOR.join(message for message in said if message)
@@ -179,9 +179,7 @@ def test_every_variable_that_two_hooks_set_differently_is_recorded(
 
 @laws
 @given(our.ranked_verdicts, rules)
-def test_nothing_is_recorded_as_lost_that_nobody_wanted_otherwise(
-    responses: list[RankedVerdict], rule: MergeRule
-) -> None:
+def test_only_requested_differences_are_recorded_as_losses(responses: list[RankedVerdict], rule: MergeRule) -> None:
     said = {response.author: response.verdict for response in responses}
     for one in merge(responses, rule=rule).overruled:
         kept, lost = said[one.kept], said[one.lost]
@@ -258,7 +256,7 @@ def test_reading_what_was_written_gives_the_same_event(name: str, data: st.DataO
 
 @for_each_event
 @given(our.other_events)
-def test_reading_what_was_written_gives_the_same_event_even_if_nobody_knows_it(event: OtherEvent) -> None:
+def test_events_survive_a_round_trip_even_if_unknown(event: OtherEvent) -> None:
     again = read_event(write_event(event))
     assert again == event
     assert type(again) is OtherEvent

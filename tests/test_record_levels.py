@@ -75,7 +75,7 @@ def settings(workspace: Workspace, place: str, **said: str) -> None:
 # Who says how much
 
 
-def test_without_a_word_the_words_are_kept_and_no_diffs(workspace: Workspace) -> None:
+def test_by_default_detail_is_stored_without_diffs(workspace: Workspace) -> None:
     assert read_settings(workspace.roots()).records == STANDARD
     assert read_detail_policy(workspace.roots()).level == STANDARD
 
@@ -103,14 +103,14 @@ SETTINGS = re.findall(r"^```toml\n(.*?)^```", (ROOT / "docs" / "log.md").read_te
 
 
 @pytest.mark.parametrize("text", SETTINGS)
-def test_the_settings_in_the_page_of_the_trail_are_settings(workspace: Workspace, text: str) -> None:
+def test_the_settings_on_the_audit_log_page_are_valid(workspace: Workspace, text: str) -> None:
     workspace.write("home/.config/trotline/trotline.toml", text)
     found = read_settings(workspace.roots())
     assert not found.problems
     assert {name: getattr(found, name) for name in tomllib.loads(text)} == tomllib.loads(text)
 
 
-def test_the_page_of_the_trail_shows_settings() -> None:
+def test_the_audit_log_page_shows_settings() -> None:
     assert len(SETTINGS) == 3
 
 
@@ -139,7 +139,7 @@ def test_a_setting_of_another_form_is_a_problem_and_means_nothing(workspace: Wor
     assert f"`{key}` must be" in found.problems[0].message
 
 
-def test_doctor_says_that_another_level_is_in_force(workspace: Workspace) -> None:
+def test_doctor_reports_a_changed_level(workspace: Workspace) -> None:
     settings(workspace, "person", records=MINIMAL)
     told = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
     assert "records are minimal: sizes and digests are kept, and no words" in told
@@ -196,7 +196,7 @@ def test_below_full_there_are_no_diffs_but_lines_are_counted(level: str) -> None
 
 
 @pytest.mark.parametrize("given", read_rows("record_levels", "written_changes"), ids=" ".join)
-def test_what_a_tool_writes_is_a_change(given: dict[str, Any]) -> None:
+def test_a_tool_that_writes_is_a_change(given: dict[str, Any]) -> None:
     (change,) = list_changes(event("preToolUse", tool_name="Write", tool_input=given))
     assert (change.path, change.new) == ("/w/a", "x\ny")
     assert list_changes(event("preToolUse", tool_name="Shell", tool_input=given)) == []
@@ -246,7 +246,7 @@ def test_no_half_of_a_secret_stays_where_a_text_is_cut(kept: int) -> None:
         assert SECRET[:4] not in told
 
 
-def test_what_is_too_long_to_be_kept_has_a_size_and_a_digest() -> None:
+def test_a_text_over_the_limit_is_stored_as_size_and_digest() -> None:
     long = "a" * (MAX_TEXT + 1)
     one, other = (detail(event("stop"), STANDARD, {"text": text})["payload"]["text"] for text in (long, long + "a"))
     assert one.startswith(f"[{MAX_TEXT + 1} characters, digest ")
@@ -260,7 +260,7 @@ MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = read_rows("record_l
 
 
 @pytest.mark.parametrize("name,fields,measures", MEASURED, ids=lambda value: value if isinstance(value, str) else "")
-def test_what_agents_count_is_kept_at_every_level(name: str, fields: dict[str, Any], measures: dict[str, Any]) -> None:
+def test_token_counts_are_stored_at_every_level(name: str, fields: dict[str, Any], measures: dict[str, Any]) -> None:
     raised = event(name, **fields)
     assert measures.items() <= collect_measures(raised).items()
     if not measures:
@@ -329,7 +329,7 @@ def test_a_place_in_a_long_text_is_found_by_its_number() -> None:
     assert applied(found.text, old) == new.splitlines()
 
 
-def test_what_takes_too_long_to_compare_is_told_as_a_whole() -> None:
+def test_a_diff_that_takes_too_long_is_stored_as_a_whole() -> None:
     old, new = ("\n".join(f"{word} {number}" for number in range(150)) for word in ("old", "new"))
     found = build_diffs([TextChange("p", old, new)] * 30)
     assert {(one.added, one.removed) for one in found} == {(150, 150)}
@@ -348,7 +348,7 @@ def of_effects(level: str, *effects: Effect) -> list[Any]:
     return list(build_detail(outcome, wording(level))["effects"])
 
 
-def test_an_effect_is_kept_with_all_that_is_not_zero_but_its_columns() -> None:
+def test_an_effect_stores_all_fields_that_are_not_default() -> None:
     whole = Effect(
         kind="send",
         verb="post",
@@ -372,11 +372,11 @@ def test_an_effect_is_kept_with_all_that_is_not_zero_but_its_columns() -> None:
     ]
 
 
-def test_an_effect_of_which_nothing_else_is_known_is_kept_as_it_always_was() -> None:
+def test_a_plain_effect_is_stored_as_three_columns() -> None:
     assert of_effects(STANDARD, Effect(kind="read", verb="cat", path="/w/a")) == [["read", "cat", "/w/a"]]
 
 
-def test_what_is_kept_of_an_effect_is_redacted_and_no_longer_than_a_path() -> None:
+def test_a_stored_effect_is_redacted_and_bounded() -> None:
     sent = Effect(kind="send", verb="post", host="x.example", target=f"https://x.example/?t={SECRET}", why="x" * 5000)
     (row,) = of_effects(STANDARD, sent)
     assert SECRET not in str(row)

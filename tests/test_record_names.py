@@ -46,13 +46,13 @@ def test_a_record_is_small_and_clean_whatever_an_agent_calls_things_by(
     assert len(text) < 2_000
 
 
-def test_an_event_that_nobody_knows_has_a_clean_name_too(workspace: Workspace) -> None:
+def test_an_unknown_event_has_a_clean_name(workspace: Workspace) -> None:
     text, record = kept(workspace, hook_event_name=f"on {TOKEN}")
     assert TOKEN not in text
     assert record["event"].startswith("on [redacted ")
 
 
-def test_the_agents_seat_keeps_names_the_same_way(workspace: Workspace) -> None:
+def test_the_engine_side_stores_names_the_same_way(workspace: Workspace) -> None:
     engine = Engine.load(project=workspace.project, home=workspace.home, system=workspace.system, audit_log=True)
     with engine.session(conversation_id=LEAKY):
         pass
@@ -113,7 +113,7 @@ def test_variables_of_a_conversation_do_not_bring_its_name_along(workspace: Work
     assert "COLOUR" in sessions_as_written(workspace)
 
 
-def test_who_brings_no_scanners_keeps_nothing_that_can_be_read(tmp_path: Path) -> None:
+def test_without_scanners_no_readable_name_is_stored(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path)
     for name in (TOKEN, TOKEN, "c", ORDINARY_ID):
         assert sessions.update(name, lambda _: None, 1) == ""
@@ -136,7 +136,7 @@ def test_in_a_plain_name_nothing_is_found(name: str) -> None:
 
 
 @given(name=st.text(max_size=400) | st.sampled_from([LEAKY, TOKEN, "é" * 257]))
-def test_a_kept_name_is_short_and_stays_as_it_is(names: NameRedactor, name: str) -> None:
+def test_a_stored_name_is_short_and_stable(names: NameRedactor, name: str) -> None:
     once = names.redact(name)
     assert len(once) <= MAX_NAME
     assert names.redact(once) == once

@@ -90,7 +90,7 @@ def test_each_event_has_a_subject_of_its_own(
     assert get_subject(kept(workspace, agent, payload)) == subject
 
 
-def test_last_words_are_kept_once(workspace: Workspace) -> None:
+def test_the_last_message_is_stored_once(workspace: Workspace) -> None:
     found = kept(workspace, "gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"})
     assert str(found["detail"]).count("it is done") == 1
 
@@ -120,11 +120,11 @@ def test_a_call_is_found_by_its_command_on_every_agent(workspace: Workspace) -> 
         assert len(list(store.search(Query(command="echo *")))) == 4
 
 
-def test_a_secret_in_it_is_not_kept(workspace: Workspace) -> None:
+def test_a_secret_in_a_subject_is_redacted(workspace: Workspace) -> None:
     found = kept(workspace, "windsurf", windsurf("pre_run_command", command_line=f"echo {SECRET}", cwd="/"))
     assert get_subject(found).startswith("echo [redacted")
     assert SECRET not in str(found)
 
 
-def test_what_stands_in_the_payload_under_our_name_is_kept_once(workspace: Workspace) -> None:
+def test_a_payload_field_with_our_name_is_stored_once(workspace: Workspace) -> None:
     assert kept(workspace, "claude-code", claude("Bash", command="echo hi"))["detail"]["about"] == {}

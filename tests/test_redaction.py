@@ -145,7 +145,7 @@ def test_a_forged_marker_protects_nothing() -> None:
 @pytest.mark.parametrize(
     "after", ["", "...\n", "\n... (output truncated)\n", "\nan example\n", "\n<div>", "${HOME}", "####"]
 )
-def test_a_truncated_private_key_is_redacted_and_the_rest_is_kept(after: str) -> None:
+def test_a_truncated_private_key_is_redacted_and_the_rest_stays(after: str) -> None:
     lines = [fill_template("{62*64}", seed) for seed in range(10)]
     clean, _ = redact("-----BEGIN PRIVATE KEY-----\n" + "\n".join(lines) + "\n" + after, KEY)
     assert not any(line in clean for line in lines)

@@ -291,7 +291,7 @@ def test_the_context_is_folded_before_the_model_reads_it(tour: list[Payload]) ->
         assert 0 < one["messages_to_compact"] < one["message_count"]
 
 
-def test_what_a_sub_agent_did_is_told_when_it_stops(tour: list[Payload]) -> None:
+def test_a_subagent_reports_its_work_when_it_stops(tour: list[Payload]) -> None:
     [start], [stop] = _of(tour, "subagentStart"), _of(tour, "subagentStop")
     [call_id] = [one["tool_use_id"] for one in _of(tour, "preToolUse") if one["tool_name"] == "Task"]
     assert (start["tool_call_id"], start["task"], start["subagent_type"]) == (call_id, "look", "explore")
@@ -300,7 +300,7 @@ def test_what_a_sub_agent_did_is_told_when_it_stops(tour: list[Payload]) -> None
     assert start["subagent_id"] == stop["subagent_id"]
 
 
-def test_edits_are_told_as_what_was_replaced_by_what(tour: list[Payload]) -> None:
+def test_edits_are_reported_as_replacements(tour: list[Payload]) -> None:
     new, changed, _ = _of(tour, "afterFileEdit")
     assert new["edits"] == []
     assert changed["edits"] == [{"old_string": "two\n", "new_string": "three\n"}]
@@ -351,7 +351,7 @@ def test_a_tool_that_is_refused_does_nothing(tool: str, stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("person, runs", [(Yes(), True), (AbsentPerson(), False)], ids=["yes", "no"])
-def test_a_person_who_is_asked_decides(person: Person, runs: bool, stage: Stage) -> None:
+def test_an_ask_is_decided_by_the_user(person: Person, runs: bool, stage: Stage) -> None:
     stage.hooks({"beforeShellExecution": [_says(permission="ask", user_message="really?")]})
     model = stage.play([Reply(calls=(build_call("Shell", command="touch ran"),))], person=person)
     assert (stage.project / "ran").exists() is runs
@@ -569,7 +569,7 @@ def test_a_timed_out_command_is_killed_with_its_children_and_its_output_is_repor
     ],
     ids=["unknown", "incomplete", "unreadable"],
 )
-def test_a_wish_that_makes_no_sense_is_no_tool_call(wish: ToolCall, told: str, stage: Stage) -> None:
+def test_an_invalid_request_is_no_tool_call(wish: ToolCall, told: str, stage: Stage) -> None:
     model = stage.play([Reply(calls=(wish,))])
     assert _told(model) == [f"Failed: {told}"]
     assert "preToolUse" not in stage.names
@@ -597,9 +597,7 @@ def test_an_agent_that_never_finishes_is_stopped(stage: Stage) -> None:
     assert stage.raised("stop")[0].status == "error"
 
 
-def test_a_person_who_interrupts_ends_the_turn_and_every_wish_has_its_answer(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_the_turn_and_answers_every_tool_call(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(hand: object, wish: ToolCall) -> Any:
         raise KeyboardInterrupt
 
@@ -619,7 +617,7 @@ def test_a_person_who_interrupts_ends_the_turn_and_every_wish_has_its_answer(
 # -- the transcript
 
 
-def test_folding_shortens_keeps_the_system_and_parts_no_wish_from_its_answer() -> None:
+def test_compaction_keeps_the_system_message_and_pairs_of_call_and_answer() -> None:
     transcript, folds = Transcript("system", budget=200), 0
     transcript.add(Message("user", "go"))
     for number in range(30):
@@ -834,7 +832,7 @@ def test_a_real_endpoint_drives_the_same_loop(endpoint: Endpoint, stage: Stage) 
 
 
 @pytest.mark.parametrize("arguments", ["{not json", "[1]"])
-def test_a_model_that_writes_no_json_is_told_so(arguments: str, endpoint: Endpoint, stage: Stage) -> None:
+def test_a_model_that_writes_invalid_json_gets_an_error(arguments: str, endpoint: Endpoint, stage: Stage) -> None:
     endpoint.answers.extend([_wish("Shell", arguments), {"content": "Sorry."}])
     run_conversation(stage.engine(), EndpointModel(endpoint.url, "m"), ["go"], Workspace(stage.project))
     assert endpoint.asked[1]["messages"][-1]["content"].startswith("Failed: the arguments are not")
@@ -861,7 +859,7 @@ def test_without_an_address_and_a_name_no_endpoint_is_configured() -> None:
 # -- the scripted model, and the command line
 
 
-def test_a_script_may_choose_its_words_by_what_it_was_told() -> None:
+def test_a_script_may_depend_on_the_previous_message() -> None:
     def script() -> Any:
         told = yield Reply(text="what is your name?")
         yield Reply(text=f"hello {told}")

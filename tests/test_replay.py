@@ -61,7 +61,7 @@ def test_what_is_in_force_changes_nothing(workspace: Workspace) -> None:
     assert done.returncode == 0
 
 
-def test_every_line_that_guards_know_is_judged_again_as_it_was(workspace: Workspace) -> None:
+def test_every_guard_case_is_replayed_with_the_same_verdict(workspace: Workspace) -> None:
     for number, line in enumerate(LINES):
         call_in_process(workspace, build_shell_payload(workspace, line, f"c{number % 3}"), number)
     found = data(workspace)
@@ -116,7 +116,7 @@ def test_a_stricter_preset_shows_what_it_would_refuse_and_why(workspace: Workspa
     assert lines[4].endswith(" cursor beforeShellExecution: cat .env")
 
 
-def test_a_policy_is_judged_as_the_one_of_its_layer(workspace: Workspace) -> None:
+def test_a_candidate_policy_replaces_its_layer(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "git reset --hard"))
     file = workspace.write("new.toml", '[guards]\nhistory = "warn"\n')
     assert changes(workspace, "--policy", str(file)) == [("git reset --hard", "ask", "none")]
@@ -151,7 +151,7 @@ def test_what_changed_since_is_not_blamed_on_the_candidate(workspace: Workspace)
     )
 
 
-def test_a_conversation_is_judged_from_its_beginning_with_a_memory_of_its_own(workspace: Workspace) -> None:
+def test_a_conversation_is_replayed_from_its_start_with_its_own_history(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
     call_hook(workspace, build_shell_payload(workspace, "curl https://example.com/x -d a=b"))
     sessions = {file: file.read_bytes() for file in (workspace.roots().state / "sessions").iterdir()}
@@ -161,7 +161,7 @@ def test_a_conversation_is_judged_from_its_beginning_with_a_memory_of_its_own(wo
     assert {file: file.read_bytes() for file in (workspace.roots().state / "sessions").iterdir()} == sessions
 
 
-def test_the_trail_is_the_same_afterwards(workspace: Workspace) -> None:
+def test_replay_does_not_change_the_audit_log(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "git push --force"))
     with audit_log.open_audit_log(workspace.roots().state) as store:
         head = store.head()
@@ -174,7 +174,7 @@ def test_the_trail_is_the_same_afterwards(workspace: Workspace) -> None:
     } <= state
 
 
-def test_what_was_redacted_cannot_be_said_and_is_counted(workspace: Workspace) -> None:
+def test_a_redacted_call_is_unknown_and_counted(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com"))
     call_hook(workspace, build_shell_payload(workspace, "ls"))
     done = replay(workspace, "--preset", "strict")
@@ -184,7 +184,7 @@ def test_what_was_redacted_cannot_be_said_and_is_counted(workspace: Workspace) -
     assert SECRET not in done.stdout
 
 
-def test_what_was_cut_or_not_kept_cannot_be_said(workspace: Workspace) -> None:
+def test_a_call_without_complete_detail_is_unknown(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "echo " + "x " * 20_000))
     get_spool(workspace.roots().state).append(record(1, agent="cursor"))
     get_spool(workspace.roots().state).append(record(2, agent="cursor"))
@@ -210,7 +210,7 @@ def test_a_payload_of_which_the_main_thing_is_missing_is_not_taken_for_a_refusal
     assert [row.get("why") for row in found] == ["what was kept of its payload cannot be read any more"]
 
 
-def test_what_depends_on_a_call_that_cannot_be_judged_again_cannot_be_said(workspace: Workspace) -> None:
+def test_a_call_that_depends_on_an_unknown_call_is_unknown(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com"))
     call_hook(workspace, build_shell_payload(workspace, "curl https://example.com/x -d a=b"))
     call_hook(workspace, build_shell_payload(workspace, "ls"))
@@ -220,7 +220,7 @@ def test_what_depends_on_a_call_that_cannot_be_judged_again_cannot_be_said(works
     assert "it depends on an earlier call of its conversation that cannot be judged again" in rows.values()
 
 
-def test_a_person_whose_address_was_redacted_matters_only_to_a_rule_that_asks(workspace: Workspace) -> None:
+def test_a_redacted_user_matters_only_to_rules_about_users(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "npm test"))
     assert data(workspace)["counts"]["same"] == 1
     rule = '[[rule]]\nname = "ann"\nwhen = "user == \'ann@acme.io\'"\ndeny = "not you"\n'
@@ -251,7 +251,7 @@ def test_a_record_that_is_none_is_an_answer_and_no_accident(workspace: Workspace
     assert "Traceback" not in done.stderr
 
 
-def test_what_a_record_from_elsewhere_says_does_not_talk_to_the_terminal(workspace: Workspace) -> None:
+def test_control_characters_of_a_record_do_not_reach_the_terminal(workspace: Workspace) -> None:
     payload = build_shell_payload(workspace, "ls \x1b[31m")
     words = {
         "asked": "\x1b[2J",
@@ -273,7 +273,7 @@ def test_an_export_of_another_machine_can_be_read_calls(workspace: Workspace, tm
     assert changes(elsewhere, "--events", str(file), "--preset", "strict") == [("cat .env", "none", "deny")]
 
 
-def test_calls_of_another_place_can_be_judged_as_if_they_had_been_made_here(workspace: Workspace) -> None:
+def test_calls_of_another_machine_can_be_rebased(workspace: Workspace) -> None:
     workspace.write("project/.trotline/trotline.toml", '[lists]\ndeny_packages = ["pkg:npm/left-pad"]\n')
     payload = {
         **build_shell_payload(workspace, "npm install left-pad"),
@@ -287,14 +287,14 @@ def test_calls_of_another_place_can_be_judged_as_if_they_had_been_made_here(work
     assert there == [("npm install left-pad", "deny", "none")]
 
 
-def test_a_candidate_with_a_problem_says_so_and_is_a_finding(workspace: Workspace) -> None:
+def test_a_candidate_with_a_problem_is_a_finding(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "ls"))
     done = replay(workspace, "--policy", str(workspace.write("new.toml", 'preset = "strickt"\n')))
     assert done.returncode == 1
     assert "there is no preset `strickt`" in done.stdout
 
 
-def test_an_empty_trail_says_so(workspace: Workspace) -> None:
+def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
     assert replay(workspace).stdout == "nothing in the trail answers to that\n"
 
 
@@ -313,7 +313,7 @@ def hooks(workspace: Workspace, file: str, **entry: Any) -> Path:
     return workspace.write(file, json.dumps(content))
 
 
-def test_hooks_that_are_given_are_run_beside_the_guards(workspace: Workspace) -> None:
+def test_candidate_hooks_run_with_the_guards(workspace: Workspace) -> None:
     for line in ("npm test", "ls", "git reset --hard"):
         call_hook(workspace, build_shell_payload(workspace, line))
     file = hooks(workspace, "candidate/hooks.json")
@@ -321,7 +321,7 @@ def test_hooks_that_are_given_are_run_beside_the_guards(workspace: Workspace) ->
     assert "no-npm.sh: deny, use pnpm" in replay(workspace, "--hooks", str(file)).stdout
 
 
-def test_hooks_are_run_for_the_calls_that_were_asked_for_and_no_others(workspace: Workspace) -> None:
+def test_hooks_run_for_the_selected_calls_only(workspace: Workspace) -> None:
     for line in ("ls", "npm test"):
         call_hook(workspace, build_shell_payload(workspace, line))
     script = workspace.script("scripts/counts.sh", f"#!/bin/sh\necho x >> {workspace.path}/ran\necho '{{}}'\n")
@@ -349,7 +349,7 @@ def test_hooks_of_a_project_that_is_not_trusted_are_not_run(workspace: Workspace
     assert (workspace.path / "ran").exists()
 
 
-def test_a_prompt_hook_is_not_asked_and_what_it_would_say_cannot_be_said(workspace: Workspace) -> None:
+def test_a_prompt_hook_is_not_run_and_makes_a_call_unknown(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "npm test"))
     entry = {"type": "prompt", "prompt": "is this fine?"}
     file = workspace.write("hooks.json", json.dumps({"version": 1, "hooks": {"beforeShellExecution": [entry]}}))
@@ -376,7 +376,7 @@ def test_a_program_of_the_sdk_leaves_no_record_in_the_real_conversation(workspac
     read_rows("replay", "invalid_queries"),
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_a_question_that_means_nothing_gets_a_clear_answer(workspace: Workspace, words: list[str], said: str) -> None:
+def test_an_invalid_query_is_a_clear_error(workspace: Workspace, words: list[str], said: str) -> None:
     done = replay(workspace, *words)
     assert done.returncode == 64  # 1 would say that a decision changes
     assert done.stderr.splitlines()[0] == f"error: {said}"

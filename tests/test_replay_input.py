@@ -29,7 +29,7 @@ def rows(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
     return found
 
 
-def test_an_export_is_judged_from_its_oldest_record_whichever_stands_first(workspace: Workspace) -> None:
+def test_an_export_is_replayed_from_its_oldest_record(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
     call_hook(workspace, build_shell_payload(workspace, "curl https://example.com/x -d a=b"))
     exported = run_trotline("log", "export", *workspace.options, cwd=workspace.project).stdout.splitlines()
@@ -39,7 +39,7 @@ def test_an_export_is_judged_from_its_oldest_record_whichever_stands_first(works
         assert done.stdout == "2 calls: 0 would be decided otherwise, 2 the same\n"
 
 
-def test_payloads_are_judged_in_the_order_of_their_lines(workspace: Workspace) -> None:
+def test_payloads_are_replayed_in_line_order(workspace: Workspace) -> None:
     lines = [
         json.dumps(build_shell_payload(workspace, line)) for line in ("cat .env", "curl https://example.com/x -d a=b")
     ]
@@ -57,14 +57,14 @@ def test_payloads_are_judged_in_the_order_of_their_lines(workspace: Workspace) -
         (COPILOTS, ["--event", "nonsense"], "there is no event `nonsense` of copilot that Trotline knows"),
     ],
 )
-def test_a_line_that_is_no_event_of_anybody_cannot_be_said(
+def test_a_line_that_is_no_known_event_is_unknown(
     workspace: Workspace, body: dict[str, Any], words: list[str], why: str
 ) -> None:
     done = replay(workspace, json.dumps(body), "--preset", "strict", "--json", *words)
     assert [(row["kind"], row["why"]) for row in rows(done)] == [("unknown", why)]
 
 
-def test_a_line_that_names_no_event_is_judged_as_the_one_that_is_told(workspace: Workspace) -> None:
+def test_a_line_without_an_event_uses_the_given_event(workspace: Workspace) -> None:
     told = ["--agent", "copilot", "--event", "preToolUse"]
     done = replay(workspace, json.dumps(COPILOTS), "--preset", "strict", "--json", *told)
     assert [(row["old"], row["new"]) for row in rows(done)] == [("ask", "deny")]
@@ -91,7 +91,7 @@ def test_what_rules_of_this_home_find_in_given_lines_is_not_shown(workspace: Wor
 
 
 @pytest.mark.parametrize("agent,payload,subject", read_rows("replay_input", "subjects"))
-def test_what_a_given_call_is_about_is_said_in_whatever_words_it_came(
+def test_the_subject_of_a_call_is_shown_for_every_payload_form(
     agent: str, payload: dict[str, Any], subject: str
 ) -> None:
     event = "preToolUse" if agent == "copilot" else ""

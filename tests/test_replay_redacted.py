@@ -50,7 +50,7 @@ def test_what_an_output_may_have_had_refused_is_doubted_when_it_comes_again(work
     assert {row.why for row in list(found.values())[1:]} == {DEPENDS_ON_UNKNOWN_CALL}
 
 
-def test_a_change_is_certain_although_nobody_knows_what_is_in_force_would_say(workspace: Workspace) -> None:
+def test_a_change_can_be_certain_without_a_known_current_verdict(workspace: Workspace) -> None:
     rule = '[[rule]]\nname = "ann"\nwhen = "user == \'ann@acme.io\' && event.command == \'never\'"\ndeny = "not you"\n'
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
     workspace.write("home/.config/trotline/trotline.toml", rule)
@@ -63,7 +63,7 @@ def test_a_change_is_certain_although_nobody_knows_what_is_in_force_would_say(wo
     )
 
 
-def test_what_was_never_decided_cannot_be_said_where_what_is_in_force_cannot(workspace: Workspace) -> None:
+def test_an_undecided_call_stays_unknown(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
     workspace.write(
         "home/.config/trotline/trotline.toml", '[[rule]]\nname = "a"\nwhen = "user == \'x\'"\ndeny = "no"\n'
@@ -77,7 +77,7 @@ def test_what_was_never_decided_cannot_be_said_where_what_is_in_force_cannot(wor
     assert [change.kind for change in compare_calls(undecided, old, new)] == [ChangeKind.UNKNOWN]
 
 
-def test_a_question_that_was_sent_as_a_refusal_is_told_as_both(workspace: Workspace) -> None:
+def test_an_ask_sent_as_deny_is_shown_as_both(workspace: Workspace) -> None:
     call_hook(workspace, {**build_shell_payload(workspace, "git push --force"), "cursor_version": "3.18.25"})
     done = run_trotline("replay", "--preset", "strict", *workspace.options, cwd=workspace.project)
     assert done.stdout.splitlines()[2] == "ask (sent as deny) -> deny: 1 call"
@@ -96,7 +96,7 @@ def test_what_a_monitor_did_not_say_is_no_other_decision(workspace: Workspace) -
 # Agents of one's own
 
 
-def test_a_call_of_ones_own_agent_is_judged_under_no_agent_and_shown_under_its_name(workspace: Workspace) -> None:
+def test_a_call_of_an_unknown_agent_is_replayed_and_shown_under_its_name(workspace: Workspace) -> None:
     rule = '[[rule]]\nname = "own"\nwhen = "agent == \'\' && event.command == \'make\'"\ndeny = "not mine"\n'
     workspace.write("home/.config/trotline/trotline.toml", rule)
     options = Options(agent="my-agent")

@@ -29,7 +29,7 @@ def notes(store: SqliteStore) -> list[dict[str, object]]:
 # By size
 
 
-def test_a_heavy_line_that_nobody_can_read_goes_before_any_record(store: SqliteStore) -> None:
+def test_a_large_unreadable_line_is_deleted_before_any_record(store: SqliteStore) -> None:
     keep(store, *(record(number) for number in range(20)))
     store.append([UnreadLine("1", "torn", os.urandom(3_000_000)), UnreadLine("2", "torn", b"light")])
     assert store.forget(ForgetRequest(keep_bytes=1_000_000), now_us=LATER) == 0
@@ -80,7 +80,7 @@ def test_what_is_of_the_newest_day_is_not_forgotten_for_a_size(store: SqliteStor
     assert set(ids(store)) >= {"id-4", "id-5", "id-6", "id-7"}
 
 
-def test_what_somebody_else_put_into_the_file_is_no_reason_to_forget(store: SqliteStore) -> None:
+def test_foreign_data_in_the_file_does_not_cause_pruning(store: SqliteStore) -> None:
     keep(store, *(record(number) for number in range(50)))
     store._db.execute("CREATE TABLE planted (anything)")
     store._db.execute("INSERT INTO planted VALUES (zeroblob(3000000))")
@@ -139,7 +139,7 @@ def test_a_note_that_something_was_forgotten_is_not_forgotten_by_its_id(store: S
     assert list(find_breaks(store.entries(), store.checkpoints())) == []
 
 
-def test_while_somebody_reads_what_was_forgotten_that_is_said(store: SqliteStore) -> None:
+def test_pruning_during_a_read_is_reported(store: SqliteStore) -> None:
     keep(store, record(1), detail(1, command="unmistakable"))
     store._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store._db.execute("PRAGMA busy_timeout = 1")

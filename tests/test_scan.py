@@ -160,12 +160,12 @@ def test_links_are_not_followed_and_a_pipe_does_not_hold_us_up(project: Project,
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
-def test_what_cannot_be_read_is_said(project: Project) -> None:
+def test_unreadable_files_are_reported(project: Project) -> None:
     project.write("closed.txt", TOKEN).chmod(0)
     assert project.found()["data"]["unreadable"] == [str(project.root / "closed.txt")]
 
 
-def test_directories_that_tools_fill_are_left_out_unless_asked_for(project: Project) -> None:
+def test_generated_directories_are_skipped_by_default(project: Project) -> None:
     project.write("node_modules/x/index.js", TOKEN)
     project.write("env/pyvenv.cfg", "home = /usr\n")
     project.write("env/lib/x.py", TOKEN)
@@ -182,7 +182,7 @@ def test_what_git_ignores_is_scanned_because_an_agent_reads_it(project: Project)
     assert kinds(project.found()) == [(".env", "github-personal-token")]
 
 
-def test_personal_data_is_looked_for_when_asked_for(project: Project) -> None:
+def test_personal_data_is_scanned_on_request(project: Project) -> None:
     project.write("people.csv", "bob@acme.dev\n")
     assert kinds(project.found()) == []
     assert kinds(project.found("--scanner", "pii")) == [("people.csv", "email")]
@@ -194,7 +194,7 @@ def test_markers_and_characters_in_rules_for_agents_are_found(project: Project) 
     assert kinds(project.found()) == [(".cursor/rules/x.mdc", "bidi-control"), ("AGENTS.md", "instruction-override")]
 
 
-def test_more_findings_than_are_listed_are_said(project: Project) -> None:
+def test_findings_over_the_limit_are_counted(project: Project) -> None:
     project.write("many.txt", "\n".join(f"user{number}@acme.dev" for number in range(1001)))
     body = project.found("--scanner", "pii")
     assert len(body["data"]["findings"]) == 1000
@@ -221,7 +221,7 @@ def test_the_hooks_of_every_agent_are_listed_and_dangerous_ones_found(name: str,
 
 
 @pytest.mark.parametrize("name, text, kind", read_rows("scan", "unsafe_settings"))
-def test_settings_that_nobody_should_pull_unread(name: str, text: str, kind: str, project: Project) -> None:
+def test_unsafe_settings_are_reported(name: str, text: str, kind: str, project: Project) -> None:
     project.write(name, text)
     assert kinds(project.found()) == [(name, kind)]
 
@@ -258,7 +258,7 @@ def test_which_files_are_obeyed() -> None:
         assert not is_control_file(path), path
 
 
-def test_a_hooks_file_that_is_no_json_has_no_hooks_and_harms_nobody() -> None:
+def test_an_invalid_hooks_file_has_no_hooks() -> None:
     for data in (b"", b"{", b"[]", b'{"hooks": 5}', b'{"hooks": {"stop": [5, {"command": 5}]}}', b"\xff"):
         assert list(hook_lines(".cursor/hooks.json", data)) == []
 
@@ -361,7 +361,7 @@ def test_nothing_of_a_tree_is_run_and_nothing_in_it_is_changed(project: Project)
     assert sorted(project.root.rglob("*")) == before
 
 
-def test_names_that_talk_to_terminals_do_not(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_in_names_are_escaped(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
     project.write("a\x1b[31m\n::error::.txt", TOKEN)
     assert run(["scan", "--home", str(project.home), "--system", str(project.home), str(project.root)]) == 1
     out = capsys.readouterr().out
@@ -406,7 +406,7 @@ def test_a_key_that_cannot_be_relied_on_is_refused(damage: str, tmp_path: Path) 
         install_key(tmp_path)
 
 
-def test_without_a_key_a_scan_says_so_and_goes_on(project: Project) -> None:
+def test_without_a_key_a_scan_warns_and_continues(project: Project) -> None:
     state = project.home / ".local/state/trotline/v1"
     state.mkdir(parents=True)
     (state / "key").write_bytes(b"short")

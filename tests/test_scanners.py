@@ -301,7 +301,7 @@ stopwords = ["9999"]
 """
 
 
-def test_an_invalid_rule_is_reported_with_its_line_and_the_others_are_kept() -> None:
+def test_an_invalid_rule_is_reported_with_its_line_and_the_others_apply() -> None:
     pack, broken = read_pack(RULE_FILE)
     assert [rule.id for rule in pack.rules] == ["acme-token", "acme-id"]
     assert [(rule.line, rule.rule) for rule in broken] == [(12, "broken-regex"), (16, "no-regex"), (20, "broken-toml")]

@@ -82,7 +82,7 @@ def test_every_property_of_a_payload_is_described_and_none_is_ours_alone(name: s
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_a_payload_may_have_fields_that_nobody_knows_yet(name: str) -> None:
+def test_a_payload_may_have_unknown_fields(name: str) -> None:
     assert errors_of(build_payload_schema(name), {**build_sample(name), "future": {"x": 1}}) == []
 
 
@@ -166,7 +166,7 @@ def test_a_hooks_file_that_cursor_loads_is_valid(file: Any) -> None:
 
 
 @pytest.mark.parametrize("file", read_rows("schemas", "invalid_hooks_files"))
-def test_a_hooks_file_that_cursor_voids_is_not_valid(file: Any) -> None:
+def test_a_hooks_file_that_cursor_ignores_is_invalid(file: Any) -> None:
     assert errors_of(build_hooks_schema(), file)
 
 

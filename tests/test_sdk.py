@@ -79,7 +79,7 @@ def test_one_file_refuses_under_cursor_and_under_claude_code(tmp_path: Path) -> 
     assert (under_cursor.code, under_claude.code) == (0, 0)
 
 
-def test_no_opinion_is_said_out_loud_to_cursor_and_is_an_empty_object_elsewhere(tmp_path: Path) -> None:
+def test_no_opinion_is_allow_for_cursor_and_an_empty_object_elsewhere(tmp_path: Path) -> None:
     assert play(tmp_path, GUARD, cursor(command="ls")).body == {"permission": "allow"}
     assert play(tmp_path, GUARD, claude("ls")).body == {}
 
@@ -145,13 +145,13 @@ def test_a_payload_that_names_its_event_is_refused_by_that_name(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("name", ["bogus", "PreToolUse", ""])
-def test_an_event_that_nobody_knows_is_said(tmp_path: Path, name: str) -> None:
+def test_an_unknown_event_is_reported(tmp_path: Path, name: str) -> None:
     ended = play(tmp_path, GUARD, {"hook_event_name": name, "tool_input": {"command": "rm -rf ~"}}, "--agent", "cursor")
     assert (ended.code, ended.body) == (0, {})
     assert f"cursor has no event that Trotline knows as '{name or 'unknown'}': nothing was judged" in ended.stderr
 
 
-def test_a_payload_beyond_the_limit_is_said_to_be_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_payload_over_the_limit_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trotline.hook.answer.MAX_PAYLOAD_BYTES", 1_000_000)
     argv = ("--agent", "cursor", "--event", "beforeReadFile", "--home", str(tmp_path))
     sent, _ = handle_call(Call(id="c", argv=argv, payload=b'{"content": "' + b"x" * 1_000_000), [], guarded=False)
@@ -160,7 +160,7 @@ def test_a_payload_beyond_the_limit_is_said_to_be_one(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("payload", BAD.values(), ids=BAD)
-def test_input_that_nobody_can_read_is_refused_where_something_can_be_refused(tmp_path: Path, payload: bytes) -> None:
+def test_unreadable_input_is_refused_if_the_event_can_be_refused(tmp_path: Path, payload: bytes) -> None:
     words = ("--agent", "cursor", "--event", "beforeShellExecution")
     ended = play(tmp_path, GUARD, payload, *words)
     assert ended.code == 0
@@ -179,7 +179,7 @@ def test_a_loss_is_shown_and_never_weaker(tmp_path: Path) -> None:
     assert "sent as deny" in ended.stderr
 
 
-def test_a_person_who_has_seen_their_agent_ask_may_have_it_asked(tmp_path: Path) -> None:
+def test_a_user_can_enable_ask_for_an_agent(tmp_path: Path) -> None:
     program = GUARD + "\n@on.before_shell\ndef a(event):\n    return ask('sure?')\n"
     settings = tmp_path / "home" / ".config" / "trotline" / "trotline.toml"
     settings.parent.mkdir(parents=True)
@@ -189,7 +189,7 @@ def test_a_person_who_has_seen_their_agent_ask_may_have_it_asked(tmp_path: Path)
     assert "cannot hear" not in ended.stderr
 
 
-def test_a_stop_is_kept_going_up_to_a_limit_where_the_agent_has_none(tmp_path: Path) -> None:
+def test_follow_ups_are_limited_if_the_agent_has_no_limit(tmp_path: Path) -> None:
     program = GUARD + "\n@on.stop\ndef again(event):\n    return follow_up('run the tests')\n"
     payload = {"hook_event_name": "Stop", "session_id": "s", "turn_id": "t", "cwd": "/w"}
     answers = [play(tmp_path, program, payload, "--agent", "codex").body for _ in range(7)]
@@ -276,7 +276,7 @@ def test_the_installed_line_answers_for_the_canary(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
-def test_every_answered_call_leaves_a_record_without_what_was_said(tmp_path: Path) -> None:
+def test_every_answered_call_leaves_a_record_without_messages(tmp_path: Path) -> None:
     play(tmp_path, GUARD, cursor(command="terraform destroy --token=s3cret"), "--agent", "cursor")
     play(tmp_path, GUARD, b"{", "--agent", "cursor", "--event", "beforeShellExecution")
     spool = Spool(tmp_path / "home" / ".local/state/trotline/v1/spool")
@@ -288,7 +288,7 @@ def test_every_answered_call_leaves_a_record_without_what_was_said(tmp_path: Pat
     assert spool.file.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_record_that_cannot_be_written_is_said_and_changes_no_answer(tmp_path: Path) -> None:
+def test_an_unwritable_record_is_reported_and_changes_no_answer(tmp_path: Path) -> None:
     state = tmp_path / "home" / ".local/state/trotline"
     state.mkdir(parents=True)
     (state / "v1").write_text("in the way")
@@ -307,7 +307,7 @@ def test_torn_lines_of_the_spool_are_counted_and_weld_nothing(tmp_path: Path) ->
     assert spool.read() == ([{"id": "1"}, {"id": "2"}], 1)
 
 
-def test_the_variables_of_a_call_are_those_by_which_agents_are_told() -> None:
+def test_the_variables_of_a_call_identify_the_agent() -> None:
     assert set(VARIABLES) == {name for agent in AGENTS for name in get_agent(agent).variables}
 
 

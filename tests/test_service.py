@@ -190,7 +190,7 @@ def remembered(home: Path) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_whole_corpus_is_answered_warm_as_it_is_cold(site: Site, home: Path) -> None:
+def test_warm_and_cold_answers_are_equal(site: Site, home: Path) -> None:
     calls = corpus()
     assert len(calls) > 250
     warm_home, cold_home = home / "w", home / "c"
@@ -212,7 +212,7 @@ def test_the_whole_corpus_is_answered_warm_as_it_is_cold(site: Site, home: Path)
 # The life of a service
 
 
-def test_a_service_keeps_nothing_of_the_call_that_started_it(site: Site, home: Path) -> None:
+def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, home: Path) -> None:
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     environment = {"LD_PRELOAD": "", "PYTHONPATH": "/evil", "SECRET": "x"}
@@ -235,7 +235,7 @@ def test_a_service_keeps_nothing_of_the_call_that_started_it(site: Site, home: P
     assert not [name for name in opened if "pipe" in name]
 
 
-def test_of_many_first_calls_one_starts_a_service(site: Site, home: Path) -> None:
+def test_concurrent_first_calls_start_one_service(site: Site, home: Path) -> None:
     got: list[Ended] = []
     callers = [
         threading.Thread(target=lambda number=number: got.append(call(words(site, home), payload(str(number)))))
@@ -265,7 +265,7 @@ def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) ->
     assert not launch(roots, 1_000_000 + 10 * pause)  # there is one
 
 
-def test_nobody_called_and_it_ends(home: Path) -> None:
+def test_an_idle_service_ends(home: Path) -> None:
     roots = get_service_roots(home)
     lock = RunDirectory(roots.state / "run").lock()
     assert lock is not None
@@ -304,9 +304,7 @@ def _another_home(_site: Site, home: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [_touch_code, _new_setting, _another_home])
-def test_when_what_it_knows_has_changed_a_service_ends_and_the_call_is_answered_by_the_new(
-    site: Site, home: Path, change: Any
-) -> None:
+def test_a_service_with_outdated_code_or_configuration_is_replaced(site: Site, home: Path, change: Any) -> None:
     old = started(site, home)
     change(site, home)
     shown = call([sys.executable, "-c", COMMAND, str(site.path), "service", "status", "--home", str(home)], b"")
@@ -319,7 +317,7 @@ def test_when_what_it_knows_has_changed_a_service_ends_and_the_call_is_answered_
     assert [record["conversation"] for record in records(home)] == ["start", "after"]
 
 
-def test_a_setting_counts_from_the_next_call_on(site: Site, home: Path) -> None:
+def test_a_changed_setting_applies_to_the_next_call(site: Site, home: Path) -> None:
     started(site, home)
     before = pid_of(home)
     config = home / ".config" / "trotline"
@@ -331,7 +329,7 @@ def test_a_setting_counts_from_the_next_call_on(site: Site, home: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", ["the socket", "the home"])
-def test_a_service_that_nobody_can_reach_ends(home: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
+def test_an_unreachable_service_ends(home: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
     monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.02)
     roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
@@ -381,7 +379,7 @@ time.sleep(60)
 """
 
 
-def test_one_that_has_only_just_been_started_is_stopped_as_well(home: Path) -> None:
+def test_a_starting_service_can_be_stopped(home: Path) -> None:
     """It has the lock, and has not said yet which process it is."""
     run = str(state_of(home) / "run")
     argv = [sys.executable, "-c", STARTING, run, "0.4"]
@@ -395,14 +393,14 @@ def test_one_that_has_only_just_been_started_is_stopped_as_well(home: Path) -> N
 # Faults
 
 
-def test_killed_at_any_moment_it_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
+def test_a_kill_at_any_moment_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
     """The small twin of scripts/soak_service.py; at the end all of it is in the trail, and the chain is whole."""
     soaked = soak(site, words(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
     assert soaked.is_fine, soaked
     assert soaked.right == 320
 
 
-def test_killed_after_the_record_and_before_the_answer_there_is_one_record(site: Site, home: Path) -> None:
+def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Path) -> None:
     """What a client does whose service was killed: the same id, once more."""
     given = ["i-am-one-call", "5", "9000", "lost", *words(site, home)[2:]]
     cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), *given]
@@ -413,9 +411,7 @@ def test_killed_after_the_record_and_before_the_answer_there_is_one_record(site:
     assert (lines, [record["id"] for record in records(home)].count("i-am-one-call")) == (2, 1)
 
 
-def test_killed_after_a_follow_up_was_counted_and_before_the_answer_it_counts_once(
-    site: Site, home: Path, tmp_path: Path
-) -> None:
+def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Path, tmp_path: Path) -> None:
     """Each stop is judged by a service, which counts its follow-up and dies; its client goes cold with the same id."""
     always = (
         'event="beforeShellExecution", call=refuse_canary',
@@ -460,7 +456,7 @@ def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site
     assert "1 call went cold: busy" in shown
 
 
-def test_a_service_that_is_stopped_is_busy_and_the_call_goes_cold_loudly(site: Site, home: Path) -> None:
+def test_a_suspended_service_is_reported_and_the_call_runs_cold(site: Site, home: Path) -> None:
     pid = started(site, home)
     os.kill(pid, signal.SIGSTOP)
     got = call(words(site, home), payload("c"))
@@ -492,7 +488,7 @@ def test_a_directory_that_others_may_enter_is_closed_before_it_is_used(site: Sit
     assert (state_of(home) / "run").stat().st_mode & 0o777 == 0o700
 
 
-def test_somebody_elses_socket_is_left_alone_and_said(site: Site, home: Path) -> None:
+def test_a_foreign_directory_is_reported_and_not_used(site: Site, home: Path) -> None:
     elsewhere = home / "elsewhere"
     elsewhere.mkdir(mode=0o700)
     state_of(home).mkdir(parents=True)
@@ -504,7 +500,7 @@ def test_somebody_elses_socket_is_left_alone_and_said(site: Site, home: Path) ->
     assert len(records(home)) == 1
 
 
-def test_callers_of_other_users_are_hung_up_on(home: Path) -> None:
+def test_callers_of_other_users_are_disconnected(home: Path) -> None:
     roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
     service = Service(roots, CodeWatch(roots), uid=os.getuid() + 1)
@@ -520,7 +516,7 @@ def test_callers_of_other_users_are_hung_up_on(home: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
-def test_a_full_disk_changes_no_answer_and_is_said(site: Site, home: Path) -> None:
+def test_a_full_disk_changes_no_answer_and_is_reported(site: Site, home: Path) -> None:
     pid = started(site, home)
     used = (state_of(home) / "spool" / "spool.log").stat().st_size
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (used + 50, used + 50))
@@ -565,7 +561,7 @@ def test_a_home_that_may_not_be_written_is_answered_cold(site: Site, home: Path)
 
 
 @pytest.mark.parametrize("received", [0, -5_000_000, 2**62])
-def test_a_wrong_clock_decides_nothing(site: Site, home: Path, received: int) -> None:
+def test_a_wrong_clock_changes_no_verdict(site: Site, home: Path, received: int) -> None:
     started(site, home)
     refused = payload("c", "echo trotline-canary")
     got = asked(home, header(site, home, received_us=received), refused)
@@ -581,9 +577,7 @@ ELSEWHERE: dict[str, dict[str, Any]] = read_corpus("service")["foreign_headers"]
 
 
 @pytest.mark.parametrize("changed", ELSEWHERE.values(), ids=ELSEWHERE)
-def test_what_a_new_process_might_answer_otherwise_is_sent_away(
-    site: Site, home: Path, changed: dict[str, Any]
-) -> None:
+def test_a_call_that_needs_a_new_process_is_rejected(site: Site, home: Path, changed: dict[str, Any]) -> None:
     started(site, home)
     assert asked(home, header(site, home, **changed), payload("c"))[:5] == wire.MAGIC + wire.COLD
     assert b'"allow"' in asked(home, header(site, home), payload("c"))
@@ -608,14 +602,14 @@ NOISE = {
 }
 
 
-def test_noise_is_sent_away_and_harms_nobody(site: Site, home: Path) -> None:
+def test_invalid_input_is_rejected_without_harm(site: Site, home: Path) -> None:
     pid = started(site, home)
     for data in NOISE.values():
         assert said(home, data, half=True)[4:5] in {b"", wire.COLD}
     assert (pid_of(home), call(words(site, home), payload("c")).stderr) == (pid, b"")
 
 
-def test_callers_that_say_nothing_make_it_busy_and_not_slow(site: Site, home: Path) -> None:
+def test_silent_callers_make_the_service_busy_and_not_slow(site: Site, home: Path) -> None:
     started(site, home)
     with contextlib.ExitStack() as stack:
         for _ in range(server.MAX_CONNECTIONS):
@@ -628,7 +622,7 @@ def test_callers_that_say_nothing_make_it_busy_and_not_slow(site: Site, home: Pa
     assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
 
 
-def test_more_than_memory_is_announced_and_it_is_busy(site: Site, home: Path) -> None:
+def test_oversized_announcements_make_the_service_busy(site: Site, home: Path) -> None:
     started(site, home)
     with contextlib.ExitStack() as stack:
         for _ in range(2):
@@ -651,7 +645,7 @@ def built(monkeypatch: pytest.MonkeyPatch, site: Site) -> Path:
     return client
 
 
-def test_the_build_hook_line_runs_as_it_stands(site: Site, home: Path) -> None:
+def test_the_built_hook_line_runs(site: Site, home: Path) -> None:
     code = f"import sys; sys.path.insert(0, {str(site.path)!r}); from trotline.service.line import build_hook_line; "
     made = f"print(build_hook_line('cursor', 'beforeShellExecution', {str(home)!r}, timeout=60))"
     text = call([sys.executable, "-c", code + made], b"").stdout.decode().strip()
@@ -669,7 +663,7 @@ def test_the_line_names_everything_absolutely(built: Path) -> None:
     assert "'" not in made
 
 
-def test_where_there_is_no_client_its_twin_is_run_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_c_client_the_python_client_runs_without_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line, "CLIENT", Path("/nonexistent/trotline-hook"))
     made = shlex.split(line.build_hook_line("cursor", "stop", timeout=60))
     assert made[:6] == ["/usr/bin/env", "-i", sys.executable, "-I", "-S", str(line.PYTHON_CLIENT)]
@@ -692,7 +686,7 @@ def test_the_deadline_is_before_the_timeout_of_the_agent(timeout: float, deadlin
     assert made[made.index("--deadline") + 1] == deadline
 
 
-def test_the_line_says_what_a_failure_means(built: Path) -> None:
+def test_the_line_names_its_fail_mode(built: Path) -> None:
     assert built.name == "trotline-hook"
     assert "--fail" not in line.build_hook_line("cursor", "preToolUse", timeout=60)
     assert "--fail" not in line.build_hook_line("cursor", "", timeout=60)
@@ -709,7 +703,7 @@ NOT_OURS = read_rows("service", "other_lines")
 
 
 @pytest.mark.parametrize("command", OURS)
-def test_lines_of_ours_are_known_again(command: str) -> None:
+def test_hook_lines_are_recognised(command: str) -> None:
     assert line.is_hook_line(command)
 
 
@@ -721,12 +715,12 @@ def test_lines_of_older_versions_are_recognised(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", NOT_OURS)
-def test_lines_in_which_something_else_is_done_are_somebodys_own(command: str) -> None:
+def test_other_lines_are_not_recognised(command: str) -> None:
     assert not line.is_hook_line(command)
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_installed_is_known_again(agent: str) -> None:
+def test_every_installed_line_is_recognised(agent: str) -> None:
     for event in get_agent(agent).events:
         made = line.build_hook_line(agent, event, "/home/some body", timeout=60)
         assert line.is_hook_line(made), made

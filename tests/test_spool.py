@@ -101,7 +101,7 @@ def test_a_directory_that_is_gone_is_made_again(spool: Spool) -> None:
 
 
 @pytest.mark.parametrize("odd", ["half a pair: \ud83d", 2**80, "größer", "a\nb"], ids=repr)
-def test_whatever_an_agent_says_is_one_line(spool: Spool, odd: object) -> None:
+def test_any_record_is_one_line(spool: Spool, odd: object) -> None:
     assert spool.append({**RECORD, "odd": odd}) == ""
     assert spool.append({"id": "2"}) == ""
     assert [record.get("odd") for record in spool.read().records] == [odd, None]

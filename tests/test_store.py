@@ -77,7 +77,7 @@ def test_a_file_of_a_newer_trotline_is_not_touched(file: Path) -> None:
     assert file.read_bytes() == before
 
 
-def test_a_file_that_is_no_database_is_said_to_be_none_and_left_alone(file: Path) -> None:
+def test_a_file_that_is_no_database_is_reported_and_unchanged(file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"precious notes, not a database at all" * 100)
     with pytest.raises(TrotlineError, match="not a database"):
@@ -85,7 +85,7 @@ def test_a_file_that_is_no_database_is_said_to_be_none_and_left_alone(file: Path
     assert file.read_bytes().startswith(b"precious")
 
 
-def test_what_was_kept_is_there_when_it_is_opened_again(file: Path) -> None:
+def test_records_persist_after_reopening(file: Path) -> None:
     with SqliteStore(file) as first:
         keep(first, record(1))
     with SqliteStore(file) as second:
@@ -100,9 +100,7 @@ def test_a_batch_that_fails_leaves_nothing(store: SqliteStore) -> None:
     assert keep(store, record(1)) == 1
 
 
-def test_a_file_that_somebody_else_writes_to_is_worth_another_try(
-    store: SqliteStore, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_locked_database_is_retried(store: SqliteStore, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store._db.execute("PRAGMA busy_timeout = 1")
     other = sqlite3.connect(file, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -121,20 +119,20 @@ def test_what_is_forgotten_is_in_no_byte_of_the_files(store: SqliteStore, file: 
     assert b"id-2" in left
 
 
-def test_torn_lines_are_kept_for_a_person_to_look_at(store: SqliteStore) -> None:
+def test_torn_lines_are_stored_for_inspection(store: SqliteStore) -> None:
     keep(store, record(1, schema="trotline.record/7"))
     assert [(one.why, b"id-1" in one.line) for one in store.unread()] == [
         ("its schema is 'trotline.record/7': of a newer Trotline?", True)
     ]
 
 
-def test_another_body_under_an_id_that_is_there_is_kept_as_a_line(store: SqliteStore) -> None:
+def test_a_second_body_under_the_same_id_is_stored_as_a_line(store: SqliteStore) -> None:
     keep(store, record(1), detail(1, command="echo hello"))
     store.append([StoredLine(detail(1, command="rm -rf /"), "9", 5, b"as it stood")])
     assert store.unread() == [UnreadLine("9", "another body under an id that is there", b"as it stood")]
 
 
-def test_a_call_that_is_judged_again_and_only_took_longer_is_the_same(store: SqliteStore) -> None:
+def test_a_repeated_record_that_differs_only_in_duration_is_a_duplicate(store: SqliteStore) -> None:
     response = {"author": "canary", "micros": 5}
     keep(store, record(1, responses=[response]))
     assert keep(store, record(1, micros=7, responses=[{**response, "micros": 6}])) == 0
@@ -143,7 +141,7 @@ def test_a_call_that_is_judged_again_and_only_took_longer_is_the_same(store: Sql
     assert len(store.unread()) == 1
 
 
-def test_one_line_that_cannot_be_kept_stops_no_other(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_line_that_cannot_be_stored_blocks_no_other(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def odd(body: dict[str, Any]) -> set[tuple[str, str]]:
         return {("guard", 1 << 80)} if body["id"] == "id-2" else build_facts(body)  # type: ignore[arg-type]
 
@@ -155,7 +153,7 @@ def test_one_line_that_cannot_be_kept_stops_no_other(store: SqliteStore, monkeyp
     assert keep(store, record(4)) == 1
 
 
-def test_what_somebody_put_into_a_table_is_not_in_the_way_of_a_record(store: SqliteStore) -> None:
+def test_foreign_rows_do_not_block_a_record(store: SqliteStore) -> None:
     keep(store, record(1))
     store._db.execute(
         "INSERT INTO records SELECT 999, 'id-2', at_us, agent, event, conversation, verdict, command, own FROM records"
@@ -174,7 +172,7 @@ def test_what_somebody_put_into_a_table_is_not_in_the_way_of_a_record(store: Sql
     ],
     ids=["ignores", "refuses", "takes away"],
 )
-def test_a_trail_that_does_not_keep_what_it_is_given_is_not_given_anything(store: SqliteStore, trigger: str) -> None:
+def test_a_store_that_drops_records_gets_none(store: SqliteStore, trigger: str) -> None:
     store._db.execute(f"CREATE TRIGGER planted {trigger}")
     with pytest.raises(TrotlineError):
         keep(store, record(1), record(2))
@@ -183,7 +181,7 @@ def test_a_trail_that_does_not_keep_what_it_is_given_is_not_given_anything(store
     assert keep(store, record(1), record(2)) == 2
 
 
-def test_a_trail_that_a_newer_trotline_has_migrated_meanwhile_is_not_written_any_more(store: SqliteStore) -> None:
+def test_an_audit_log_with_a_newer_schema_is_not_written(store: SqliteStore) -> None:
     keep(store, record(1))
     store._db.execute("PRAGMA user_version = 999")
     with pytest.raises(TrotlineError, match="newer Trotline"):
@@ -193,7 +191,7 @@ def test_a_trail_that_a_newer_trotline_has_migrated_meanwhile_is_not_written_any
     assert ids(store) == ["id-1"]
 
 
-def test_a_broken_trail_is_set_aside_with_its_journal(file: Path) -> None:
+def test_a_broken_audit_log_is_set_aside_with_its_journal(file: Path) -> None:
     file.parent.mkdir()
     file.write_bytes(b"no database" * 1000)
     with pytest.raises(TrotlineError) as caught:

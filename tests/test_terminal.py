@@ -96,7 +96,7 @@ def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
     assert "factory-droid" in asked
 
 
-def test_a_sheet_says_that_words_have_not_come(workspace: Workspace) -> None:
+def test_a_record_view_shows_missing_detail(workspace: Workspace) -> None:
     assert "its words have not come" in COLOUR.sub("", seen(workspace, "show", "3"))
 
 
@@ -140,7 +140,7 @@ def test_one_call_is_a_sheet_with_everything_about_it(workspace: Workspace) -> N
         assert part in text
 
 
-def test_figures_are_tables_with_heads(workspace: Workspace) -> None:
+def test_statistics_are_tables_with_headers(workspace: Workspace) -> None:
     text = COLOUR.sub("", seen(workspace, "stats"))
     assert re.search(r"calls +p50 +p95 +p99 +who", text)
     assert "\r\n\r\ndenied by" in text

@@ -93,14 +93,14 @@ SAID = fill_in(read_rows("text_findings", "said"), token=GITHUB, orders=ORDERS)
 
 
 @pytest.mark.parametrize("event, field, text, words", SAID)
-def test_a_text_is_judged_by_what_stands_in_it(home: Home, event: str, field: str, text: str, words: str) -> None:
+def test_a_text_gets_the_verdict_of_its_content(home: Home, event: str, field: str, text: str, words: str) -> None:
     path = {"file_path": str(home.project / "app.py")} if "Read" in event else {}
     for preset, word in zip(PRESETS, words.split(), strict=True):
         home.policy(f'preset = "{preset}"\n')
         assert home.call(event, **{field: text, **path}).decision.permission.word == word, preset
 
 
-def test_a_refusal_says_what_where_and_what_to_do_instead(home: Home) -> None:
+def test_a_refusal_names_kind_place_and_alternative(home: Home) -> None:
     outcome = home.call("beforeSubmitPrompt", prompt=f"first line\npush it with {GITHUB}")
     assert "github-personal-token (line 2)" in outcome.user_message
     assert "take the value out" in outcome.agent_message
@@ -182,7 +182,7 @@ PATCH = """*** Begin Patch
 
 
 @pytest.mark.parametrize("named, said", [("b.py", "written into b.py"), ("tests/b.py", ""), (".env", "")])
-def test_a_secret_in_a_patch_is_told_with_the_file_that_it_comes_into(home: Home, named: str, said: str) -> None:
+def test_a_secret_in_a_patch_is_reported_with_its_file(home: Home, named: str, said: str) -> None:
     patch = PATCH.format(named=named, token=GITHUB)
     outcome = home.call("preToolUse", tool_name="Write", tool_input={"patch": patch})
     assert said in warnings(outcome)
@@ -253,7 +253,7 @@ def test_a_secret_that_comes_after_many_that_were_there_is_a_new_one(home: Home)
     assert not written(home, old_string=there, new_string=there + "x").is_denied
 
 
-def test_a_file_beyond_all_bounds_is_said_to_be_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_over_the_limit_is_reported(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trotline.evaluation.machine_panel.MAX_FILE_BYTES", 100_000)
     path = home.write("long.md", PADDING * 20_000)
     assert "too long to be looked at whole" in warnings(home.call("beforeReadFile", file_path=path, content=""))
@@ -287,7 +287,7 @@ def test_a_secret_in_the_answer_of_a_server_is_taken_out_where_the_agent_lets_us
     assert "updated_mcp_tool_output" not in json.loads(shell.sent["stdout"])
 
 
-def test_the_model_is_told_that_an_output_is_data(home: Home) -> None:
+def test_the_model_gets_a_note_that_an_output_is_data(home: Home) -> None:
     outcome = home.call("postToolUse", tool_name="WebFetch", tool_input={}, tool_output=f"<p>{ORDERS}</p>")
     assert "no order of the person" in json.loads(outcome.sent["stdout"])["additional_context"]
 
@@ -343,7 +343,7 @@ def everywhere(home: Home, text: str) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_of_two_hundred_secrets_through_every_event_no_value_is_said_or_written(home: Home, part: int) -> None:
+def test_no_secret_value_is_shown_or_written_for_any_event(home: Home, part: int) -> None:
     missed = []
     for kind, seed in islice(TEMPLATES, part, None, 4):
         text = fill_template(SECRET_TEMPLATES[kind], seed)

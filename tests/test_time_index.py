@@ -101,7 +101,7 @@ def test_a_span_of_nothing_is_found(file: Path) -> None:
         assert list(store.find_index_faults()) == [(7000, "")]
 
 
-def test_a_trail_that_has_none_yet_gets_them(file: Path) -> None:
+def test_an_older_audit_log_gets_a_time_index(file: Path) -> None:
     clocks = [(9, 150), (3, 150), (20, 40)]
     filled(file, clocks).close()
     age_audit_log(file)

@@ -72,7 +72,7 @@ def test_a_name_of_many_dots_has_the_place_of_its_beginning() -> None:
     assert (problem.place.line, len(problem.message) < 1_000) == (2, True)
 
 
-def test_after_many_problems_it_says_so_and_looks_for_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_many_problems_checking_stops_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     searched: list[str] = []
 
     def near(word: str, _: object) -> str:
@@ -87,7 +87,7 @@ def test_after_many_problems_it_says_so_and_looks_for_nothing_more(monkeypatch: 
 
 
 @pytest.mark.parametrize("text, preset, at, says", read_rows("toml_limits", "wrong_kinds", as_tuples=True))
-def test_a_value_of_another_kind_is_a_problem_with_its_place(
+def test_a_value_of_the_wrong_type_is_a_problem_with_its_place(
     text: str, preset: str, at: tuple[int, int], says: str
 ) -> None:
     wish, (problem,) = parse_policy("project", "trotline.toml", text.encode())

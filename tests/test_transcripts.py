@@ -85,7 +85,7 @@ def test_a_person_sees_exactly_what_the_transcript_shows(path: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_a_transcript_says_what_it_shows_and_shows_something(path: Path) -> None:
+def test_a_transcript_has_a_description_and_content(path: Path) -> None:
     story = read_story(path.read_text("utf-8"))
     assert len(story.note.split()) >= 4
     assert story.transcript.startswith("$ trotline ")

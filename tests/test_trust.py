@@ -96,7 +96,7 @@ def test_hooks_of_an_untrusted_project_do_not_run_and_are_listed_with_the_reason
     assert not (workspace.project / "ran").exists()
 
 
-def test_the_story_names_every_hook_that_did_not_run(workspace: Workspace) -> None:
+def test_fire_names_every_hook_that_did_not_run(workspace: Workspace) -> None:
     done = trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls")
     assert all(line in done.stdout for line in RAN)
     assert done.stdout.count("not run: the workspace is not trusted") == len(RAN)
@@ -110,14 +110,14 @@ def test_a_script_that_fires_is_warned_of_hooks_that_did_not_run(workspace: Work
     assert trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls", "--json").stderr == ""
 
 
-def test_a_dry_run_says_that_untrusted_hooks_would_not_run(workspace: Workspace) -> None:
+def test_a_dry_run_lists_untrusted_hooks_as_not_run(workspace: Workspace) -> None:
     done = trotline(workspace, "fire", "beforeShellExecution", "--set", "command=ls", "--dry-run", "--json")
     data = json.loads(done.stdout)["data"]
     assert data["would_run"] == []
     assert [entry["line"] for entry in data["would_not"]] == RAN
 
 
-def test_without_a_terminal_nobody_is_asked_and_nothing_is_trusted(workspace: Workspace) -> None:
+def test_without_a_terminal_nothing_is_trusted(workspace: Workspace) -> None:
     done = trotline(workspace, "trust")
     assert done.returncode == 1
     assert "error: nobody is here to be asked" in done.stderr
@@ -136,7 +136,7 @@ def test_without_a_terminal_the_error_is_an_envelope_for_programs(workspace: Wor
 
 
 @pytest.mark.parametrize("answer, hooks", [("y\n", RAN), ("n\n", []), ("\n", [])], ids=["yes", "no", "nothing"])
-def test_a_person_at_a_terminal_is_asked(workspace: Workspace, answer: str, hooks: list[str]) -> None:
+def test_at_a_terminal_trust_prompts(workspace: Workspace, answer: str, hooks: list[str]) -> None:
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "trotline", "trust", *workspace.options],
@@ -169,7 +169,7 @@ def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(workspace: Wo
     assert [line.strip() for line in not_covered.splitlines()[1:]] == ["sh"]
 
 
-def test_yes_says_the_same_to_programs(workspace: Workspace) -> None:
+def test_yes_prints_the_same_as_json(workspace: Workspace) -> None:
     answer = json.loads(trotline(workspace, "trust", "--yes", "--json").stdout)
     data = answer["data"][0]
     assert answer["ok"]
@@ -196,7 +196,7 @@ def test_to_trust_twice_changes_nothing(workspace: Workspace) -> None:
     assert ran(workspace) == RAN
 
 
-def test_the_consent_text_does_not_talk_to_the_terminal(workspace: Workspace) -> None:
+def test_control_characters_do_not_reach_the_terminal(workspace: Workspace) -> None:
     hooks = {"stop": [{"command": "echo \x1b]0;title\x07 \x1b[2J x.sh"}]}
     workspace.write("project", json.dumps({"version": 1, "hooks": hooks}))
     printed = trotline(workspace, "trust", "--yes").stdout
@@ -230,7 +230,7 @@ def test_one_changed_byte_ends_trust_and_the_old_byte_brings_it_back(workspace: 
 
 
 @pytest.mark.parametrize("tree", [".cursor/hooks", ".claude/hooks"])
-def test_a_new_file_beside_the_hooks_ends_trust(workspace: Workspace, tree: str) -> None:
+def test_a_new_file_in_a_hooks_directory_ends_trust(workspace: Workspace, tree: str) -> None:
     trust(workspace)
     added = workspace.write(f"project/{tree}/new/added.txt", "x")
     assert why_not(workspace) == {f"the workspace changed since it was trusted: {tree}/new/added.txt"}
@@ -274,14 +274,14 @@ def test_a_script_that_is_replaced_by_a_link_to_another_ends_trust(workspace: Wo
     assert ran(workspace) == []
 
 
-def test_what_no_hook_is_known_to_use_may_change(workspace: Workspace) -> None:
+def test_unrelated_files_may_change(workspace: Workspace) -> None:
     trust(workspace)
     workspace.write("project/src/main.py", "other\n")
     workspace.write("project/tools/unrelated.sh", "other\n")
     assert ran(workspace) == RAN
 
 
-def test_revoking_takes_trust_back_and_says_whether_there_was_any(workspace: Workspace) -> None:
+def test_revoking_removes_trust_and_reports_its_previous_state(workspace: Workspace) -> None:
     trust(workspace)
     done = trotline(workspace, "trust", "--revoke")
     assert (done.returncode, done.stdout) == (0, f"{workspace.project}: no longer trusted\n")
@@ -320,7 +320,7 @@ def covered(workspace: Workspace) -> TrustCoverage:
     return build_coverage(workspace.project, workspace.load().layers, workspace.roots(), Digests())
 
 
-def test_a_command_of_more_words_than_are_looked_at_cannot_be_covered(workspace: Workspace) -> None:
+def test_a_command_with_too_many_words_cannot_be_covered(workspace: Workspace) -> None:
     def of(words: int) -> TrustCoverage:
         line = " ".join(["true", *(f"word{at}" for at in range(words - 2)), "tools/check.sh"])
         workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": line}]}}))
@@ -353,14 +353,14 @@ def test_links_below_a_linked_directory_are_followed_and_listed(workspace: Works
 
 
 @pytest.mark.parametrize("command, listed", read_rows("trust", "uncovered_commands"))
-def test_what_a_command_uses_from_elsewhere_is_listed(workspace: Workspace, command: str, listed: str) -> None:
+def test_files_outside_the_workspace_are_listed_as_not_covered(workspace: Workspace, command: str, listed: str) -> None:
     workspace.script("elsewhere/guard.sh")
     workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
     assert listed in state(workspace)["not_covered"]
 
 
 @pytest.mark.parametrize("command", read_rows("trust", "covered_commands"))
-def test_a_file_that_a_command_names_is_covered_however_it_is_named(workspace: Workspace, command: str) -> None:
+def test_a_file_named_by_a_command_is_covered(workspace: Workspace, command: str) -> None:
     workspace.write("project", json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}))
     assert "tools/check.sh" in state(workspace)["covered"]
 
@@ -396,7 +396,7 @@ def test_an_added_a_removed_and_a_newly_executable_file_are_shown(workspace: Wor
     assert ".cursor/hooks/lib/deep/words.txt: its mode changed" in shown
 
 
-def test_to_trust_anew_shows_the_difference_and_then_holds(workspace: Workspace) -> None:
+def test_trusting_again_shows_the_difference(workspace: Workspace) -> None:
     trust(workspace)
     workspace.write("project/tools/check.conf", "first\nthird\n")
     done = trotline(workspace, "trust", "--yes")
@@ -505,7 +505,7 @@ def test_the_names_in_the_store_say_nothing_of_the_workspace(workspace: Workspac
     assert not any("project" in file.name or "guard" in file.name for file in store.rglob("*"))
 
 
-def test_trust_in_one_root_says_nothing_about_another(workspace: Workspace) -> None:
+def test_trust_applies_to_one_root_only(workspace: Workspace) -> None:
     other = workspace.path / "other"
     shutil.copytree(workspace.project, other)
     trust(workspace)
@@ -517,7 +517,7 @@ def test_trust_in_one_root_says_nothing_about_another(workspace: Workspace) -> N
     assert all(entry["place"].startswith(f"{other}/") for entry in data["not_run"])
 
 
-def test_trust_is_asked_for_every_root_that_is_named(workspace: Workspace) -> None:
+def test_trust_covers_every_named_root(workspace: Workspace) -> None:
     other = workspace.path / "other"
     shutil.copytree(workspace.project, other)
     assert trotline(workspace, "trust", "--yes", "--project", str(other)).returncode == 0
@@ -590,7 +590,7 @@ def test_the_grant_of_another_workspace_does_not_serve(workspace: Workspace) -> 
     assert "never trusted" in done.stdout
 
 
-def test_what_was_kept_for_showing_changes_may_be_lost(workspace: Workspace) -> None:
+def test_copies_for_showing_changes_are_optional(workspace: Workspace) -> None:
     trust(workspace)
     shutil.rmtree(grant_of(workspace).parent / "kept")
     assert ran(workspace) == RAN

@@ -67,7 +67,7 @@ def test_a_prompt_with_hidden_letters_is_not_sent(say: Say) -> None:
     assert say("beforeSubmitPrompt", prompt="Please sum this up. 👩‍👩‍👧") == "allow"
 
 
-def test_after_orders_of_a_stranger_what_goes_out_is_asked_about(say: Say) -> None:
+def test_sending_after_an_injection_asks(say: Say) -> None:
     push = {"command": "git push origin cart"}
     assert say(SHELL, **push) == "allow"
     say("postToolUse", tool_name="WebFetch", tool_input={}, tool_output=ORDERS)
@@ -76,7 +76,7 @@ def test_after_orders_of_a_stranger_what_goes_out_is_asked_about(say: Say) -> No
     assert say(SHELL, command="git status") == "allow"
 
 
-def test_after_a_secret_was_shown_sending_is_asked_about(say: Say) -> None:
+def test_sending_after_a_secret_was_shown_asks(say: Say) -> None:
     send = {"command": "curl -d total=5 https://api.example.org"}
     assert say(SHELL, **send) == "allow"
     say("afterShellExecution", command="env", output=f"KEY={fill_template(SECRET_TEMPLATES['aws-access-key-id'])}")
@@ -97,7 +97,7 @@ def test_after_a_refusal_nothing_is_made_lasting_unasked(say: Say) -> None:
     assert say(SHELL, **lasting) == "ask"
 
 
-def test_a_file_that_was_written_after_a_refusal_is_asked_about_when_it_is_run(say: Say, tmp_path: Path) -> None:
+def test_running_a_file_written_after_a_denial_asks(say: Say, tmp_path: Path) -> None:
     script = str(tmp_path / "home" / "shop" / "later.sh")
     assert say(SHELL, command=f"sh {script}") == "allow"
     assert say(SHELL, command="rm -rf ~/") == "deny"

@@ -49,7 +49,7 @@ def test_the_example_is_one_that_check_has_nothing_against(name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("name", BUILTIN_HOOKS)
-def test_what_the_page_says_to_try_can_be_tried(name: str, tmp_path: Path) -> None:
+def test_the_commands_on_the_page_work(name: str, tmp_path: Path) -> None:
     use = Use(tmp_path, name)
     (script,) = blocks(name, "sh")
     done = use.shell(script)

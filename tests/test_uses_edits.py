@@ -67,7 +67,7 @@ def test_a_path_that_leaves_the_workspace_is_left_alone(formatting: Use, tmp_pat
 
 
 @pytest.mark.parametrize("name", ["-rf.py", "$(touch was-run).py", "a b.py", "; touch was-run #.py", "x\ny.py"])
-def test_a_name_is_one_word_whatever_it_says(formatting: Use, name: str) -> None:
+def test_any_file_name_is_one_argument(formatting: Use, name: str) -> None:
     file = formatting.write(name, UGLY)
     formatting.by_hand("afterFileEdit", file_path=str(file))
     assert file.read_text() == PRETTY
@@ -82,7 +82,7 @@ def test_the_file_stands_where_the_braces_do(formatting: Use) -> None:
     assert file.read_text() == "new\n"
 
 
-def test_a_formatter_that_fails_is_told_of_and_the_others_are_run(formatting: Use) -> None:
+def test_a_failing_formatter_is_reported_and_the_others_run(formatting: Use) -> None:
     file = formatting.write("a.py", "x   =  (\n")
     commands = "--on '*.py' 'ruff format' --on '*.py' no-such-program --on '*.py' 'tail -f' --on '*.py' 'touch after'"
     said = formatting.by_hand("afterFileEdit", f"trotline builtin format {commands} --seconds 1", file_path=str(file))
@@ -129,7 +129,7 @@ def _written(use: Use, name: str) -> dict[str, Any]:
     return {"tool_name": "Write", "tool_input": {"file_path": str(use.project / name)}}
 
 
-def test_the_example_tells_what_ruff_finds_in_new_lines_and_again_at_the_end(scanning: Use) -> None:
+def test_the_example_reports_ruff_findings_in_new_lines_and_at_the_end(scanning: Use) -> None:
     file = scanning.write("a.py", "import os\n")
     scanning.agent.fire("preToolUse", **_written(scanning, "a.py"))
     file.write_text("import os\n\nprint(f'')\nx = undefined_name\n")
@@ -142,7 +142,7 @@ def test_the_example_tells_what_ruff_finds_in_new_lines_and_again_at_the_end(sca
 
 
 @pytest.mark.parametrize("style", ["semgrep", "sarif", "lines", "columns"])
-def test_findings_in_changed_lines_are_told_at_once_and_left_ones_at_the_end(scanning: Use, style: str) -> None:
+def test_findings_in_changed_lines_are_reported_at_once_and_again_at_the_end(scanning: Use, style: str) -> None:
     file = scanning.write("src/a.py", "old = eval(a)\nrest = 1\n")
     assert scanning.by_hand("preToolUse", _line(style), **_written(scanning, "src/a.py")).body == {
         "permission": "allow"
@@ -158,7 +158,7 @@ def test_findings_in_changed_lines_are_told_at_once_and_left_ones_at_the_end(sca
     assert "1 findings are left as they are" in left.stderr
 
 
-def test_an_edit_that_nobody_announced_is_known_by_its_strings(scanning: Use) -> None:
+def test_an_edit_without_a_before_event_is_located_by_its_strings(scanning: Use) -> None:
     file = scanning.write("a.py", "old = eval(a)\nnew = eval(b)\n")
     edits = [{"old_string": "new = 1", "new_string": "new = eval(b)"}]
     scanning.by_hand("afterFileEdit", _line("lines"), file_path=str(file), edits=edits)
@@ -167,7 +167,7 @@ def test_an_edit_that_nobody_announced_is_known_by_its_strings(scanning: Use) ->
     assert "a.py:1:" not in told
 
 
-def test_an_agent_without_events_for_edits_tells_them_by_its_tool(scanning: Use) -> None:
+def test_an_agent_without_edit_events_reports_edits_by_its_tool(scanning: Use) -> None:
     file = scanning.write("a.py", "old = eval(a)\nnew = eval(b)\n")
     given = {"file_path": str(file), "old_string": "new = 1", "new_string": "new = eval(b)"}
     shared = {"session_id": "s", "cwd": str(scanning.project), "tool_name": "Edit", "tool_input": given}
@@ -178,7 +178,7 @@ def test_an_agent_without_events_for_edits_tells_them_by_its_tool(scanning: Use)
     assert "a.py:1:" not in told
 
 
-def test_of_a_file_that_nobody_knew_all_lines_count(scanning: Use) -> None:
+def test_in_an_unknown_file_all_lines_count(scanning: Use) -> None:
     scanning.write("a.py", "old = eval(a)\n")
     assert (
         "a.py:1:"
@@ -187,7 +187,7 @@ def test_of_a_file_that_nobody_knew_all_lines_count(scanning: Use) -> None:
 
 
 @pytest.mark.parametrize("command,why", read_rows("uses_edits", "failing_scanners"))
-def test_a_scanner_that_fails_has_not_found_nothing(scanning: Use, command: str, why: str) -> None:
+def test_a_failing_scanner_is_reported(scanning: Use, command: str, why: str) -> None:
     scanning.write("a.py", "x = 1\n")
     line = f"trotline builtin code-scan --run {shlex.quote(command)} --seconds 1"
     said = scanning.by_hand("postToolUse", line, **_written(scanning, "a.py"))
@@ -195,7 +195,7 @@ def test_a_scanner_that_fails_has_not_found_nothing(scanning: Use, command: str,
     assert why in said.stderr
 
 
-def test_no_text_of_a_file_and_no_secret_of_a_finding_is_kept_or_told(scanning: Use) -> None:
+def test_no_file_text_and_no_secret_is_stored_or_shown(scanning: Use) -> None:
     token = secret("github-personal-token")
     scanning.write("scan.py", f"import sys\nprint(sys.argv[2] + ':1: found {token}')\nsys.exit(1)\n")
     scanning.write("a.py", "unmistakable_line = 1\n")
@@ -221,7 +221,7 @@ def test_lines_that_were_put_in_are_the_ones_that_changed(head: list[str], put: 
     assert find_changed_lines(before, "\n".join(head + rest), b"k") == set()
 
 
-def test_reports_are_read_whatever_is_in_them(tmp_path: Path) -> None:
+def test_any_report_can_be_read(tmp_path: Path) -> None:
     file = WorkspaceFile(tmp_path, tmp_path / "a.py", "a.py")
     reports: tuple[dict[str, Any], ...] = (
         {"results": []},
@@ -313,7 +313,7 @@ def test_by_hand_it_is_the_same_and_a_stop_without_edits_commits_nothing(branchi
     ]
 
 
-def test_a_file_that_was_deleted_is_gone_on_the_branch_and_modes_are_kept(branching: Use) -> None:
+def test_deleted_files_and_modes_are_committed(branching: Use) -> None:
     use = branching
     (use.project / "b.py").unlink()
     use.agent.fire("postToolUse", tool_name="Delete", tool_input={"file_path": str(use.project / "b.py")})
@@ -376,7 +376,7 @@ def trapped(branching: Use, tmp_path: Path) -> Use:
     return use
 
 
-def test_nothing_that_a_repository_names_is_run(trapped: Use, tmp_path: Path) -> None:
+def test_no_program_named_by_a_repository_runs(trapped: Use, tmp_path: Path) -> None:
     use, mark = trapped, tmp_path / "was-run"
     edit(use, "a.py", "a = 2\n")
     assert use.by_hand("stop") == ({}, "", 0)
@@ -398,7 +398,9 @@ def test_nothing_that_a_repository_names_is_run(trapped: Use, tmp_path: Path) ->
         ("cat-file -e 0123456789012345678901234567890123456789", "evil"),
     ],
 )
-def test_the_same_repository_is_a_trap_for_plain_git(trapped: Use, tmp_path: Path, line: str, program: str) -> None:
+def test_plain_git_runs_the_programs_of_the_same_repository(
+    trapped: Use, tmp_path: Path, line: str, program: str
+) -> None:
     trapped.shell(f"git {line}")
     assert program in (tmp_path / "was-run").read_text()
 
@@ -433,7 +435,7 @@ def test_a_repository_without_commits_and_a_directory_without_one(tmp_path: Path
     assert git(use, f"rev-list --count {branch(use)}") == "1\n"
 
 
-def test_a_conversation_whose_id_is_no_name_has_a_branch_all_the_same(branching: Use) -> None:
+def test_a_conversation_with_an_invalid_branch_name_has_a_branch(branching: Use) -> None:
     use = branching
     use.agent.conversation_id = "../../heads/main --evil\n"
     use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 2\n")))
@@ -522,7 +524,7 @@ def test_no_line_of_a_private_key_is_in_a_diff(diffing: Use, server: Server, bef
     assert not any(part in got["diff"] for part in key.split("\n") if len(part) > 40)
 
 
-def test_a_command_that_fails_is_told_of_and_a_file_elsewhere_has_no_diff(diffing: Use, tmp_path: Path) -> None:
+def test_a_failing_command_is_reported_and_an_outside_file_has_no_diff(diffing: Use, tmp_path: Path) -> None:
     path = diffing.write("a.py", "a\n")
     edits = [{"old_string": "", "new_string": "a\n"}]
     for command in ("sh -c 'exit 3'", "no-such-program"):

@@ -22,7 +22,7 @@ ROWS = [(use, *row) for use, rows in CASES.items() for row in rows]
 
 
 @pytest.mark.parametrize("use,wanted,event,fields", ROWS, ids=lambda value: str(value)[:50])
-def test_a_use_says_the_same_in_an_engine_and_under_cursor(
+def test_a_recipe_has_the_same_verdict_in_an_engine_and_under_cursor(
     use: str, wanted: str, event: str, fields: dict[str, Any], tmp_path: Path
 ) -> None:
     """Where Cursor cannot ask, it is told to deny."""
@@ -50,7 +50,7 @@ def test_the_hook_with_a_matcher_asks_about_its_text_and_the_rule_about_what_run
     assert use.engine(SHELL, command="w''get example.org").is_asked
 
 
-def test_the_agent_is_told_to_ask_for_a_redacted_copy_and_the_person_which_kind_was_found(tmp_path: Path) -> None:
+def test_the_agent_and_the_user_get_different_messages(tmp_path: Path) -> None:
     use = Use("keep-secrets", tmp_path)
     named = use.cursor("beforeReadFile", file_path="/srv/shop/.env", content="DEBUG=1")
     assert "ask for a copy in which the values are redacted" in named.body["user_message"]
@@ -59,7 +59,7 @@ def test_the_agent_is_told_to_ask_for_a_redacted_copy_and_the_person_which_kind_
     assert KEY not in str(found)
 
 
-def test_an_address_in_a_prompt_is_told_and_let_pass(tmp_path: Path) -> None:
+def test_an_address_in_a_prompt_is_warned_about_and_passes(tmp_path: Path) -> None:
     heard = Use("prompt-dlp", tmp_path).cursor("beforeSubmitPrompt", prompt=f"Ask {ANN} about the rounding.")
     assert heard.permission == "allow"
     assert "the prompt holds an address of somebody" in heard.told

@@ -71,7 +71,7 @@ def test_tests_that_do_not_end_have_not_passed(green: Use) -> None:
 
 
 @pytest.mark.parametrize("command", ["no-such-program-here", "env no-such-program-here"])
-def test_a_program_that_is_not_there_is_a_failure_of_the_hook_and_no_message(green: Use, command: str) -> None:
+def test_a_missing_program_is_a_failure_without_a_message(green: Use, command: str) -> None:
     said = green.by_hand("stop", f"trotline builtin until-green --run '{command}'")
     assert said.body == {}
     assert "no-such-program-here" in said.stderr
@@ -90,7 +90,7 @@ def context(tmp_path: Path) -> Use:
     return use
 
 
-def test_the_model_and_later_hooks_are_told_what_they_need_when_a_session_starts(context: Use) -> None:
+def test_a_session_starts_with_context_and_variables(context: Use) -> None:
     outcome = context.agent.fire("sessionStart")
     by_hand = context.by_hand("sessionStart").body
     for said, env in ((outcome.context, outcome.env), (by_hand["additional_context"], by_hand["env"])):
@@ -112,7 +112,7 @@ def test_a_variable_of_the_session_reaches_a_later_hook(context: Use) -> None:
     assert context.agent.fire("beforeShellExecution", command="ls").user_message == "SHOP-42"
 
 
-def test_what_cannot_be_had_is_named_and_the_rest_is_given(context: Use, tmp_path: Path) -> None:
+def test_missing_context_is_named_and_the_rest_is_added(context: Use, tmp_path: Path) -> None:
     (tmp_path / "outside.md").write_text("not yours")
     (context.project / "link.md").symlink_to(tmp_path / "outside.md")
     files = "--file ../outside.md --file link.md --file none.md --file .git/config --file CONTRIBUTING.md"
@@ -154,9 +154,7 @@ def server() -> Iterator[Server]:
     server.close()
 
 
-def test_two_failures_in_a_row_are_one_too_many_and_the_server_hears_of_each_end(
-    tmp_path: Path, server: Server
-) -> None:
+def test_two_failures_in_a_row_are_too_many_and_every_stop_is_reported(tmp_path: Path, server: Server) -> None:
     use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url)
     statuses = ("error", "completed", "error", "error", "error")
     said = [use.agent.fire("stop", status=status).follow_up for status in statuses]
@@ -187,7 +185,7 @@ def test_a_secret_in_an_id_is_not_reported(tmp_path: Path, server: Server) -> No
     assert all(token not in str(file) + file.read_text() for file in use.state.rglob("*") if file.is_file())
 
 
-def test_a_dead_server_holds_nobody_up_and_gets_its_reports_when_it_is_back(tmp_path: Path, server: Server) -> None:
+def test_a_dead_server_does_not_block_and_gets_its_reports_later(tmp_path: Path, server: Server) -> None:
     use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url)
     server.status = 503
     assert use.by_hand("stop", status="completed").body == {}
@@ -211,7 +209,7 @@ def _wait_for_trouble(use: Use) -> None:
     assert [*use.state.glob("outbox/*/trouble")]
 
 
-def test_without_an_address_only_counts_are_kept(tmp_path: Path) -> None:
+def test_without_a_url_only_counts_are_stored(tmp_path: Path) -> None:
     use = Use(tmp_path, "forward")
     assert [bool(use.by_hand("stop", status="error").body) for _ in range(3)] == [False, True, False]
     assert not (use.state / "outbox").exists()
@@ -235,7 +233,7 @@ def test_only_addresses_of_servers_are_taken(url: str) -> None:
         validate_url(url)
 
 
-def test_a_server_is_told_who_we_are_by_a_file_that_only_its_owner_may_read(tmp_path: Path, server: Server) -> None:
+def test_headers_come_from_a_private_file(tmp_path: Path, server: Server) -> None:
     use = Use(tmp_path, "forward")
     line = f"trotline builtin forward --send summaries --url {server.url} --headers-file {use.home}/headers"
     headers = use.home / "headers"
@@ -329,7 +327,7 @@ def test_another_command_is_not_the_check(holding: Use, command: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["aborted", "error"])
-def test_nobody_is_held_who_was_stopped_or_has_failed(holding: Use, status: str) -> None:
+def test_an_aborted_or_failed_agent_is_not_held(holding: Use, status: str) -> None:
     assert holding.agent.fire("stop", status=status).follow_up == ""
     assert holding.by_hand("stop", status=status).body == {}
 
@@ -343,7 +341,7 @@ def test_a_signal_that_comes_while_we_wait_is_seen(holding: Use) -> None:
     writer.join()
 
 
-def test_a_file_that_says_something_else_is_no_signal(holding: Use) -> None:
+def test_a_file_with_other_content_is_no_signal(holding: Use) -> None:
     holding.write("go", "no")
     line = "trotline builtin hold-stop --until-file go --containing yes --message 'The release waits.'"
     said = holding.by_hand("stop", line, **COMPLETED).body["followup_message"]
@@ -357,7 +355,7 @@ def test_a_command_is_the_signal_when_it_ends_with_0(holding: Use, command: str,
     assert ("no-such-program" in said.stderr) is (command == "no-such-program")
 
 
-def test_who_waits_for_nothing_or_for_a_broken_pattern_is_told(holding: Use) -> None:
+def test_an_empty_condition_or_a_broken_pattern_is_an_error(holding: Use) -> None:
     assert holding.by_hand("stop", "trotline builtin hold-stop").code == 64
     assert "is no regular expression" in holding.by_hand("stop", "trotline builtin hold-stop --require '('").stderr
 
@@ -383,7 +381,7 @@ def test_no_command_runs_before_its_environment_file_is_there(mounts: Use) -> No
     assert _refusal(mounts) == ""
 
 
-def test_a_mount_is_looked_at_and_never_opened(mounts: Use) -> None:
+def test_a_mount_is_checked_and_never_opened(mounts: Use) -> None:
     os.mkfifo(mounts.project / ".env")  # to open it would wait for somebody at the other end
     assert _refusal(mounts) == ""
     assert _refusal(mounts, "trotline builtin env-files --file .env --mounted") == ""
@@ -404,7 +402,7 @@ def test_a_file_that_cannot_be_used_is_named_and_its_values_are_not(mounts: Use,
     assert "hunter2" not in said
 
 
-def test_what_the_project_declares_is_looked_at_too(mounts: Use) -> None:
+def test_files_declared_by_the_project_are_checked(mounts: Use) -> None:
     mounts.write(".env", "DATABASE_URL=1\n")
     mounts.write(".1password/environments.toml", 'mount_paths = ["billing.env"]\n')
     assert "`billing.env` is not there" in _refusal(mounts)
@@ -417,7 +415,7 @@ def test_a_declaration_that_cannot_be_read_refuses(mounts: Use, declared: str) -
     assert ".1password/environments.toml`" in _refusal(mounts)
 
 
-def test_a_declaration_that_is_no_file_or_beyond_reading_refuses_and_holds_nobody_up(tmp_path: Path) -> None:
+def test_an_unreadable_declaration_denies_without_blocking(tmp_path: Path) -> None:
     gate = EnvFiles((), (), ".1password/environments.toml", needs_mount=False, needs_privacy=False, advice="")
     event = BeforeShell(command="ls", workspace_roots=(str(tmp_path),))
     declared = tmp_path / ".1password/environments.toml"
@@ -436,7 +434,7 @@ def test_a_declaration_that_is_no_file_or_beyond_reading_refuses_and_holds_nobod
 
 
 @pytest.mark.parametrize("code,failed", [("0", False), ("null", False), ("1", True), ("[]", True), ("{}", True)])
-def test_an_exit_code_of_any_kind_is_looked_at(code: str, failed: bool) -> None:
+def test_an_exit_code_of_any_type_is_read(code: str, failed: bool) -> None:
     assert _has_failed(f'{{"exitCode": {code}}}') is failed
 
 

@@ -58,7 +58,7 @@ def test_a_harmless_result_stays_as_it_is(use: Use) -> None:
     assert use.engine("postToolUse", **result("total 12")).replaced_output is None
 
 
-def test_the_output_of_a_shell_cannot_be_changed_and_the_model_is_told(use: Use) -> None:
+def test_shell_output_cannot_be_changed_and_the_model_gets_a_note(use: Use) -> None:
     given = {"tool_name": "Shell", "tool_input": {"command": "cat orders"}, "tool_output": f"card {CARD}"}
     heard = use.cursor("postToolUse", **given)
     assert "updated_mcp_tool_output" not in heard.body
@@ -75,7 +75,7 @@ def written(use: Use) -> None:
         os.sched_yield()
 
 
-def test_the_inventory_has_what_was_called_what_was_said_and_what_came_back(use: Use) -> None:
+def test_the_inventory_lists_calls_verdicts_and_findings(use: Use) -> None:
     talk = {"conversation_id": "one"}
     use.cursor("preToolUse", tool_name="MCP:query", tool_input={}, **talk)
     use.cursor(CALL, **a_call("db", "query", {"sql": "select 1"}), **talk)

@@ -39,14 +39,14 @@ def found(file: Path) -> list[tuple[int, str]]:
     return [(one.seq, one.what) for one in look(file).breaks]
 
 
-def test_what_nobody_touched_is_not_touched_by_looking_at_it(file: Path) -> None:
+def test_verification_does_not_change_the_file(file: Path) -> None:
     before = file.read_bytes()
     assert (look(file).breaks, look(file).unchecked) == ([], [])
     assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize("body", ["'nope'", "'[1]'", "'{}'", "'{\"id\": 5}'", "x'00ff'", "CAST(x'ff' AS TEXT)"])
-def test_an_entry_that_cannot_be_read_is_told_once_and_the_others_are_still_looked_at(file: Path, body: str) -> None:
+def test_an_unreadable_entry_is_reported_once_and_the_others_are_verified(file: Path, body: str) -> None:
     edit(file, f"UPDATE entries SET body = {body} WHERE seq = 3", "DELETE FROM facts WHERE seq = 5")
     assert [seq for seq, _ in found(file)] == [3, 5]
 
@@ -93,7 +93,7 @@ def test_an_index_of_words_that_leads_nowhere_is_found(file: Path) -> None:
     assert found(file) == [(0, "the index of words is not that of its words")]
 
 
-def test_what_cannot_be_looked_at_is_said_and_is_no_break(file: Path) -> None:
+def test_an_unverifiable_part_is_reported_and_is_no_break(file: Path) -> None:
     with SqliteStore(file) as store:
         store._db.execute("PRAGMA query_only = ON")
         seen = verify_audit_log(store, {})
@@ -102,7 +102,7 @@ def test_what_cannot_be_looked_at_is_said_and_is_no_break(file: Path) -> None:
 
 
 @pytest.mark.parametrize("row,seq", read_rows("verify", "orphan_rows"))
-def test_rows_of_what_is_no_record_are_found(file: Path, row: str, seq: int) -> None:
+def test_orphaned_rows_are_found(file: Path, row: str, seq: int) -> None:
     edit(file, f"INSERT INTO {row}")
     assert [at for at, _ in found(file)] == [seq]
 
@@ -114,7 +114,7 @@ def test_what_was_forgotten_is_counted(file: Path) -> None:
     assert look(file).forgotten == (6, 2)
 
 
-def test_an_id_with_a_space_is_kept_aside(file: Path) -> None:
+def test_an_id_with_a_space_is_set_aside(file: Path) -> None:
     with SqliteStore(file) as store:
         assert store.append([StoredLine(record(9, id="a b"), "somewhere")]) == 0
         assert [one.why for one in store.unread()] == ["its id is none"]
@@ -134,7 +134,7 @@ def test_an_end_that_was_cut_stays_cut_however_much_is_written_afterwards(file: 
     )
 
 
-def test_a_checkpoint_that_stays_is_not_replaced_when_the_chain_is_grown_anew(tmp_path: Path) -> None:
+def test_a_remaining_checkpoint_is_not_replaced_by_a_rebuilt_chain(tmp_path: Path) -> None:
     file = tmp_path / "state" / "trail.db"
     with SqliteStore(file) as store:
         keep(store, *(record(number) for number in range(CHECKPOINT_INTERVAL)))
@@ -150,7 +150,7 @@ def test_a_checkpoint_that_stays_is_not_replaced_when_the_chain_is_grown_anew(tm
     assert (CHECKPOINT_INTERVAL, "a head that was noted here is another: the chain was written anew") in found(file)
 
 
-def test_it_holds_while_somebody_writes(file: Path) -> None:
+def test_verification_succeeds_during_writes(file: Path) -> None:
     """Every look is at one moment; and what is read meanwhile is what that moment had."""
     ended = threading.Event()
 
@@ -172,7 +172,7 @@ def test_it_holds_while_somebody_writes(file: Path) -> None:
     assert seen[-1].head.seq > 12
 
 
-def test_a_trail_that_does_not_hold_is_not_added_to_by_looking_at_it(workspace: Workspace) -> None:
+def test_verifying_a_broken_log_adds_nothing(workspace: Workspace) -> None:
     state = workspace.roots().state
     with SqliteStore(state / "trail.db") as store:
         keep(store, record(1), record(2))
