@@ -3,6 +3,7 @@
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from trotline.analysis.packages.package_specs import (
@@ -35,7 +36,6 @@ _QUOTED_REQUIREMENT = re.compile(r"""["']([A-Za-z][\w.-]*(?:\[[\w, -]*\])?\s*(?:
 _TOML_PAIR = re.compile(r"""^[ \t]*([\w-]+)[ \t]*=[ \t]*(["'][^"'\n]*["']|\{[^}\n]*\})""", re.MULTILINE)
 _TOML_INLINE_PAIR = re.compile(r"""(\w+)\s*=\s*["']([^"'\n]*)["']""")
 _TOML_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
-_NPM_TABLES = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
 _NOT_PACKAGES = frozenset("version node npm yarn pnpm bun vscode php python edition name rust-version".split())
 """Keys with versions in manifests that are not packages."""
 
@@ -97,64 +97,66 @@ def _parse_requirements(text: str) -> Iterator[PackageEntry]:
             yield PackageEntry("pypi", parse_request("pypi", plain))
 
 
+class ManifestTables(NamedTuple):
+    """The places of packages in a TOML or JSON document: dotted paths, in which `*` is any key."""
+
+    kind: str
+    versions: str  # tables of names with versions
+    requirements: str = ""  # lists of requirements
+    indexes: str = ""  # lists of package sources
+
+
+def _list_document_entries(document: Any, tables: ManifestTables) -> Iterator[PackageEntry]:
+    for group in _find_values(document, tables.requirements):
+        yield from (PackageEntry(tables.kind, parse_request(tables.kind, line)) for line in _list_strings(group))
+    for table in _find_values(document, tables.versions):
+        yield from _list_versions(tables.kind, table if isinstance(table, dict) else {})
+    for sources in _find_values(document, tables.indexes):
+        yield from _list_indexes(sources)
+
+
+def _find_values(document: Any, paths: str) -> Iterator[Any]:
+    """Return the values at the paths of a document."""
+    for path in paths.split():
+        values = [document]
+        for key in path.split("."):
+            parents = [value for value in values if isinstance(value, dict)]
+            values = [inner for parent in parents for name, inner in parent.items() if key in {name, "*"}]
+        yield from values
+
+
+_CARGO = ManifestTables(
+    "cargo",
+    "dependencies dev-dependencies build-dependencies workspace.dependencies workspace.dev-dependencies"
+    " workspace.build-dependencies target.*.dependencies target.*.dev-dependencies target.*.build-dependencies patch.*",
+)
+_COMPOSER = ManifestTables("composer", "require require-dev")
+_NPM = ManifestTables("npm", "dependencies devDependencies optionalDependencies peerDependencies")
+_PIPFILE = ManifestTables("pypi", "packages dev-packages", indexes="source")
+_PYPROJECT = ManifestTables(
+    "pypi",
+    "tool.poetry.dependencies tool.poetry.dev-dependencies tool.poetry.group.*.dependencies",
+    "project.dependencies build-system.requires project.optional-dependencies.* dependency-groups.*"
+    " tool.uv.dev-dependencies",
+    "tool.uv.index tool.poetry.source tool.pdm.source",
+)
+
+
 def _parse_pyproject(text: str) -> Iterator[PackageEntry]:
     document = _parse_toml(text)
-    project, tool = _get_table(document, "project"), _get_table(document, "tool")
-    groups = [
-        _list_strings(project.get("dependencies")),
-        _list_strings(_get_table(document, "build-system").get("requires")),
-    ]
-    for extra in (_get_table(project, "optional-dependencies"), _get_table(document, "dependency-groups")):
-        groups += [_list_strings(lines) for lines in extra.values()]
-    groups.append(_list_strings(_get_table(tool, "uv").get("dev-dependencies")))
-    for group in groups:
-        yield from (PackageEntry("pypi", parse_request("pypi", line)) for line in group)
-    poetry = _get_table(tool, "poetry")
-    tables = [_get_table(poetry, "dependencies"), _get_table(poetry, "dev-dependencies"), _list_uv_locations(tool)]
-    tables += [
-        _get_table(group, "dependencies") for group in _get_table(poetry, "group").values() if isinstance(group, dict)
-    ]
-    for table in tables:
-        yield from _list_versions("pypi", table)
-    for manager, key in (("uv", "index"), ("poetry", "source"), ("pdm", "source")):
-        yield from _list_indexes(_get_table(tool, manager).get(key))
+    yield from _list_document_entries(document, _PYPROJECT)
+    for uv in _find_values(document, "tool.uv"):
+        sources = _get_table(uv, "sources").items()
+        located = {name: source for name, source in sources if isinstance(source, dict) and {"git", "url"} & {*source}}
+        yield from _list_versions("pypi", located)  # the others are in an index
 
 
-def _list_uv_locations(tool: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the sources of uv that are not in an index."""
-    sources = _get_table(_get_table(tool, "uv"), "sources")
-    return {name: value for name, value in sources.items() if isinstance(value, dict) and {"git", "url"} & value.keys()}
+def _parse_json_manifest(tables: ManifestTables, text: str) -> Iterator[PackageEntry]:
+    yield from _list_document_entries(_parse_json(text), tables)
 
 
-def _parse_pipfile(text: str) -> Iterator[PackageEntry]:
-    document = _parse_toml(text)
-    for name in ("packages", "dev-packages"):
-        yield from _list_versions("pypi", _get_table(document, name))
-    yield from _list_indexes(document.get("source"))
-
-
-def _parse_package_json(text: str) -> Iterator[PackageEntry]:
-    document = _parse_json(text)
-    for name in _NPM_TABLES:
-        yield from _list_versions("npm", _get_table(document, name))
-
-
-def _parse_composer(text: str) -> Iterator[PackageEntry]:
-    document = _parse_json(text)
-    for name in ("require", "require-dev"):
-        yield from _list_versions(
-            "composer", {key: value for key, value in _get_table(document, name).items() if "/" in key}
-        )
-
-
-def _parse_cargo(text: str) -> Iterator[PackageEntry]:
-    document = _parse_toml(text)
-    parents = [document, _get_table(document, "workspace"), *_get_table(document, "target").values()]
-    for parent in parents:
-        for name in ("dependencies", "dev-dependencies", "build-dependencies"):
-            yield from _list_versions("cargo", _get_table(parent, name))
-    for patch in _get_table(document, "patch").values():
-        yield from _list_versions("cargo", patch if isinstance(patch, dict) else {})
+def _parse_toml_manifest(tables: ManifestTables, text: str) -> Iterator[PackageEntry]:
+    yield from _list_document_entries(_parse_toml(text), tables)
 
 
 def _parse_go_mod(text: str) -> Iterator[PackageEntry]:
@@ -192,10 +194,6 @@ def _parse_python_lines(text: str) -> Iterator[PackageEntry]:
     yield from _parse_toml_lines("pypi", text)
 
 
-def _parse_cargo_lines(text: str) -> Iterator[PackageEntry]:
-    yield from _parse_toml_lines("cargo", text)
-
-
 def _parse_toml_lines(kind: str, text: str) -> Iterator[PackageEntry]:
     for name, value in _TOML_PAIR.findall(text):
         table = dict(_TOML_INLINE_PAIR.findall(value)) if value.startswith("{") else value.strip("\"'")
@@ -210,6 +208,8 @@ def _list_versions(kind: str, table: Mapping[str, Any]) -> Iterator[PackageEntry
     for name, value in table.items():
         if name.lower() == "python" or (isinstance(value, dict) and value.keys() & {"path", "workspace"}):
             continue
+        if kind == "composer" and "/" not in name:
+            continue  # PHP itself, and its extensions
         yield PackageEntry(kind, _build_request(kind, name, value))
 
 
@@ -274,10 +274,10 @@ ManifestParser = Callable[[str], Iterator[PackageEntry]]
 _MANIFEST_PARSERS: dict[str, tuple[ManifestParser, ...]] = {
     "requirements.txt": (_parse_requirements,),
     "pyproject.toml": (_parse_pyproject, _parse_python_lines),
-    "pipfile": (_parse_pipfile, _parse_python_lines),
-    "package.json": (_parse_package_json, _parse_npm_lines),
-    "composer.json": (_parse_composer,),
-    "cargo.toml": (_parse_cargo, _parse_cargo_lines),
+    "pipfile": (partial(_parse_toml_manifest, _PIPFILE), _parse_python_lines),
+    "package.json": (partial(_parse_json_manifest, _NPM), _parse_npm_lines),
+    "composer.json": (partial(_parse_json_manifest, _COMPOSER),),
+    "cargo.toml": (partial(_parse_toml_manifest, _CARGO), partial(_parse_toml_lines, "cargo")),
     "go.mod": (_parse_go_mod,),
     "gemfile": (_parse_gemfile,),
 }
@@ -381,31 +381,24 @@ def _parse_package_lock(text: str) -> Iterator[str]:
 _TOML_LOCK_ENTRY = re.compile(r"""^name = "([^"\n]++)"\r?\nversion = "([^"\n]++)\"""", re.MULTILINE)
 
 
-def _make_toml_lock_parser(kind: str) -> Callable[[str], Iterator[str]]:
-    """Return a parser for `[[package]]` tables with name and version, as uv, Poetry, PDM and Cargo write them."""
-
-    def parse(text: str) -> Iterator[str]:
-        try:
-            packages = _parse_whole_toml(text).get("package")
-        except ValueError:  # the package manager may accept what our parser does not
-            yield from (build_purl(kind, name, version) for name, version in _TOML_LOCK_ENTRY.findall(text))
-            return
-        for package in packages if isinstance(packages, list) else ():
-            if isinstance(package, dict):
-                yield from _build_locked(kind, str(package.get("name") or ""), package.get("version"))
-
-    return parse
+def _parse_toml_lock(kind: str, text: str) -> Iterator[str]:
+    """Parse `[[package]]` tables with name and version, as uv, Poetry, PDM and Cargo write them."""
+    try:
+        packages = _parse_whole_toml(text).get("package")
+    except ValueError:  # the package manager may accept what our parser does not
+        yield from (build_purl(kind, name, version) for name, version in _TOML_LOCK_ENTRY.findall(text))
+        return
+    for package in packages if isinstance(packages, list) else ():
+        if isinstance(package, dict):
+            yield from _build_locked(kind, str(package.get("name") or ""), package.get("version"))
 
 
 _YARN_ENTRY = re.compile(r"""^"?(@?[^@"\s]+)@[^\n]*:\n +version:? "?([^"\s]+)""", re.MULTILINE)
 _PNPM_ENTRY = re.compile(r"^ {2}['\"]?/?(@?[^@'\"\s/]+(?:/[^@'\"\s/]+)?)[@/](\d[^'\":(\s]*)", re.MULTILINE)
 
 
-def _make_line_parser(pattern: re.Pattern[str]) -> Callable[[str], Iterator[str]]:
-    def parse(text: str) -> Iterator[str]:
-        yield from (build_purl("npm", name, version) for name, version in pattern.findall(text))
-
-    return parse
+def _parse_npm_lock_lines(pattern: re.Pattern[str], text: str) -> Iterator[str]:
+    yield from (build_purl("npm", name, version) for name, version in pattern.findall(text))
 
 
 def _build_locked(kind: str, name: str, version: object) -> Iterator[str]:
@@ -416,10 +409,10 @@ def _build_locked(kind: str, name: str, version: object) -> Iterator[str]:
 _LOCK_PARSERS: dict[str, Callable[[str], Iterator[str]]] = {
     "package-lock.json": _parse_package_lock,
     "npm-shrinkwrap.json": _parse_package_lock,
-    "yarn.lock": _make_line_parser(_YARN_ENTRY),
-    "pnpm-lock.yaml": _make_line_parser(_PNPM_ENTRY),
-    "uv.lock": _make_toml_lock_parser("pypi"),
-    "poetry.lock": _make_toml_lock_parser("pypi"),
-    "pdm.lock": _make_toml_lock_parser("pypi"),
-    "cargo.lock": _make_toml_lock_parser("cargo"),
+    "yarn.lock": partial(_parse_npm_lock_lines, _YARN_ENTRY),
+    "pnpm-lock.yaml": partial(_parse_npm_lock_lines, _PNPM_ENTRY),
+    "uv.lock": partial(_parse_toml_lock, "pypi"),
+    "poetry.lock": partial(_parse_toml_lock, "pypi"),
+    "pdm.lock": partial(_parse_toml_lock, "pypi"),
+    "cargo.lock": partial(_parse_toml_lock, "cargo"),
 }

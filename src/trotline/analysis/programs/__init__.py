@@ -1,22 +1,27 @@
 """Effects of programs: one file per family, one handler per program.
 
 A handler takes an Invocation and adds its effects. A family is imported when a line first names one of its programs,
-because a cold call should not pay for families that it does not need.
+because a cold call should not pay for families that it does not need. families.json is the generated index.
 """
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from importlib import import_module
+from pathlib import Path
 
-from trotline.analysis.programs.generated_families import FAMILIES
+import msgspec
+
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.windows import windows_words
 
+FAMILIES_FILE = Path(__file__).with_name("families.json")
+
 
 @cache
 def _get_families() -> dict[str, str]:
-    return {program: family for family, programs in FAMILIES.items() for program in programs.split()}
+    families = msgspec.json.decode(FAMILIES_FILE.read_bytes(), type=dict[str, str])
+    return {program: family for family, programs in families.items() for program in programs.split()}
 
 
 def replaces_program(name: str) -> bool:
