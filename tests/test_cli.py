@@ -91,7 +91,7 @@ def test_show_exits_with_0_for_invalid_files(workspace: Workspace) -> None:
         (["check", "--home", "/no/such/home"], "'/no/such/home' does not exist", "`trotline check --help`"),
         (["check", "--project", "/no/such/project"], "does not exist", "`trotline check --help`"),
         (["check", "--nonsense"], "--nonsense", "`trotline check --help`"),
-        (["show", "beforeShell"], "there is no event `beforeShell`", "`trotline events` lists them"),
+        (["show", "beforeShell"], "there is no event `beforeShell`", "did you mean `beforeShellExecution`?"),
         (["show", "stop", "start"], "start", "`trotline show --help`"),
         (["show", "--edition", "x"], "'x' is not one of", "`trotline show --help`"),
         (["show", "--for", "x", "--tool", "y"], "ask different questions", "give one of them"),

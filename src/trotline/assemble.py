@@ -15,7 +15,7 @@ from trotline.conversation.functions import EventHandler, HandlerFunction
 from trotline.domain.effects import Effect
 from trotline.domain.errors import UsageError
 from trotline.domain.event_texts import TEXTS
-from trotline.domain.events import EVENTS, Event
+from trotline.domain.events import Event, get_event_class
 from trotline.domain.hooks import Matcher
 from trotline.domain.outcomes import NO_GUARD_RESULT, Call, GuardResult
 from trotline.engine.dispatch import Dispatcher, Options
@@ -102,8 +102,7 @@ class Engine(Dispatcher):
         self, event: str, *, matcher: str = "", fail_closed: bool = False
     ) -> Callable[[HandlerFunction], HandlerFunction]:
         """Register a function as a hook. It gets the event and returns a Verdict, or None for no opinion."""
-        if event not in EVENTS:
-            raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
+        get_event_class(event)
         try:
             parse_js_regex(matcher)
         except PatternError as error:

@@ -17,11 +17,24 @@ SARIF_LEVELS = {Severity.FATAL: "error", Severity.ERROR: "error", Severity.WARNI
 
 
 def format_github(problems: Iterable[Problem]) -> Iterator[str]:
+    """Yield a GitHub workflow command for each problem."""
     for problem in problems:
-        file = _escape(_make_relative(problem.place.file), is_property=True)
-        place = f"file={file},line={problem.place.line or 1},col={problem.place.column or 1}"
+        place, level = problem.place, GITHUB_LEVELS[problem.severity]
         text = problem.message + (f" (hint: {problem.hint})" if problem.hint else "")
-        yield f"::{GITHUB_LEVELS[problem.severity]} {place},title={problem.code}::{_escape(text)}"
+        file = _make_relative(place.file)
+        yield _format_command(level, file, place.line or 1, place.column or 1, problem.code, text)
+
+
+def format_github_findings(findings: Iterable[Finding], about: Mapping[str, str]) -> Iterator[str]:
+    """Yield a GitHub workflow command for each finding; `about` describes the kinds of findings."""
+    for finding in findings:
+        place, text = finding.place, about.get(finding.kind, finding.kind)
+        yield _format_command(_get_level(finding), finding.where, place.line, place.column_from, finding.kind, text)
+
+
+def _format_command(level: str, file: str, line: int, column: int, title: str, text: str) -> str:
+    place = f"file={_escape(file, is_property=True)},line={line},col={column}"
+    return f"::{level} {place},title={title}::{_escape(text)}"
 
 
 def _escape(text: str, *, is_property: bool = False) -> str:
@@ -31,12 +44,8 @@ def _escape(text: str, *, is_property: bool = False) -> str:
     return text.replace(":", "%3A").replace(",", "%2C") if is_property else text
 
 
-def format_github_findings(findings: Iterable[Finding], about: Mapping[str, str]) -> Iterator[str]:
-    for finding in findings:
-        file = _escape(finding.where, is_property=True)
-        place = f"file={file},line={finding.place.line},col={finding.place.column_from}"
-        level = "error" if finding.certainty is Certainty.KNOWN else "warning"
-        yield f"::{level} {place},title={finding.kind}::{_escape(about.get(finding.kind, finding.kind))}"
+def _get_level(finding: Finding) -> str:
+    return "error" if finding.certainty is Certainty.KNOWN else "warning"
 
 
 def build_findings_sarif(
@@ -66,14 +75,26 @@ def _build_finding(finding: Finding, about: str, identity: str) -> dict[str, Any
         "endLine": place.line_to,
         "endColumn": place.column_to,
     }
-    location = {"artifactLocation": {"uri": quote(finding.where, errors="replace")}, "region": region}
+    text = f"{about} ({finding.scanner}, {finding.certainty})"
     fingerprint = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
+    result = _build_result(finding.kind, _get_level(finding), text, finding.where, region)
+    return {**result, "partialFingerprints": {"trotline/v1": fingerprint}}
+
+
+def _build_problem(problem: Problem) -> dict[str, Any]:
+    column = problem.place.column or 1
+    region = {"startLine": problem.place.line or 1, "startColumn": column, "endColumn": column + problem.width}
+    text = problem.message + (f" Hint: {problem.hint}" if problem.hint else "")
+    return _build_result(problem.code, SARIF_LEVELS[problem.severity], text, _make_relative(problem.place.file), region)
+
+
+def _build_result(rule: str, level: str, text: str, file: str, region: dict[str, int]) -> dict[str, Any]:
+    location = {"artifactLocation": {"uri": quote(file, errors="replace")}, "region": region}
     return {
-        "ruleId": finding.kind,
-        "level": "error" if finding.certainty is Certainty.KNOWN else "warning",
-        "message": {"text": f"{about} ({finding.scanner}, {finding.certainty})"},
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": text},
         "locations": [{"physicalLocation": location}],
-        "partialFingerprints": {"trotline/v1": fingerprint},
     }
 
 
@@ -94,25 +115,6 @@ def build_sarif(problems: Iterable[Problem]) -> dict[str, Any]:
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{"tool": {"driver": driver}, "results": [_build_problem(problem) for problem in listed]}],
-    }
-
-
-def _build_problem(problem: Problem) -> dict[str, Any]:
-    region = {
-        "startLine": problem.place.line or 1,
-        "startColumn": problem.place.column or 1,
-        "endColumn": (problem.place.column or 1) + problem.width,
-    }
-    location = {
-        "artifactLocation": {"uri": quote(_make_relative(problem.place.file), errors="replace")},
-        "region": region,
-    }
-    text = problem.message + (f" Hint: {problem.hint}" if problem.hint else "")
-    return {
-        "ruleId": problem.code,
-        "level": SARIF_LEVELS[problem.severity],
-        "message": {"text": text},
-        "locations": [{"physicalLocation": location}],
     }
 
 

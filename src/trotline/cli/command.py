@@ -2,6 +2,7 @@
 commands that write into a home directory."""
 
 import functools
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -134,6 +135,11 @@ def _find_roots(projects: tuple[Path, ...], home: Path | None, system: Path | No
 def wants_json() -> bool:
     """Return whether the command was called with --json, so that it must not ask or print on the way."""
     return bool(click.get_current_context().params.get("as_json"))
+
+
+def may_ask(*, yes: bool, dry_run: bool) -> bool:
+    """Return whether the person can be asked and wants to be."""
+    return not (yes or dry_run or wants_json()) and sys.stdin.isatty()
 
 
 class LazyGroup(click.Group):

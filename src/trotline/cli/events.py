@@ -13,7 +13,7 @@ from trotline.domain.contracts import Contract, Fires, Surface
 from trotline.domain.editions import Edition
 from trotline.domain.errors import UsageError
 from trotline.domain.event_fields import FIELDS, build_sample
-from trotline.domain.events import EVENTS
+from trotline.domain.events import EVENTS, get_event_class
 
 HELP = """Every event that an agent raises: when, where, and what a hook may answer.
 
@@ -31,11 +31,7 @@ MARKS = {Fires.YES: "yes", Fires.NO: "-", Fires.UNVERIFIED: "?"}
 @edition_option
 def command(name: str | None, edition_name: str) -> Result:
     chosen = get_edition(edition_name)
-    if name is not None and name not in EVENTS:
-        near = next((event for event in EVENTS if event.lower() == name.lower()), "")
-        hint = f"did you mean `{near}`?" if near else "`trotline events` lists them"
-        raise UsageError(f"there is no event `{name}`", hint=hint)
-    if name is not None and name not in chosen.events:
+    if name is not None and get_event_class(name).contract.name not in chosen.events:
         raise UsageError(f"edition {chosen.name} has no event `{name}`", hint="leave --edition out for the newest")
     names = [name] if name else [event for event in EVENTS if event in chosen.events]
     contracts = [EVENTS[event].contract for event in names]

@@ -19,7 +19,7 @@ from trotline.config.hooks_json.lookaround import search
 from trotline.config.paths import Roots
 from trotline.config.problems import Severity
 from trotline.domain.errors import UnreadablePayload, UsageError
-from trotline.domain.events import EVENTS, Event
+from trotline.domain.events import Event, get_event_class
 from trotline.domain.hooks import Hook
 from trotline.domain.ids import uuid7
 from trotline.domain.outcomes import Outcome, Response, Run, get_effective_verdict
@@ -140,14 +140,13 @@ def _build_event(name: str | None, assignments: tuple[str, ...], payload: bytes 
     name = name or body.get("hook_event_name")
     if name is None:
         raise UsageError("which event?", hint="`trotline events` lists them")
-    if name not in EVENTS:
-        raise UsageError(f"there is no event `{name}`", hint="`trotline events` lists them")
+    event_class = get_event_class(name)
     defaults = {
         "conversation_id": CONVERSATION,
         "generation_id": CONVERSATION,
         "workspace_roots": [str(root) for root in roots.projects],
     }
-    given = dict(_parse_assignment(EVENTS[name], text) for text in assignments)
+    given = dict(_parse_assignment(event_class, text) for text in assignments)
     try:
         event = read_event(json.dumps({**defaults, **body, **given, "hook_event_name": name}))
     except UnreadablePayload as error:

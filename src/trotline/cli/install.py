@@ -1,7 +1,6 @@
 """trotline install: find the agents on this machine, propose, ask, write our line into their hooks, and verify it."""
 
 import os
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +8,7 @@ import click
 
 from trotline.agents import AGENTS
 from trotline.agents.agent import Agent
-from trotline.cli.command import check_home, declare, wants_json
+from trotline.cli.command import check_home, declare, may_ask, wants_json
 from trotline.cli.output import Result, bold, dim, paint, plural, printable
 from trotline.config.install.hook_entries import Wired, get_location
 from trotline.config.install.installation import Done, Installed
@@ -84,7 +83,7 @@ def command(
         here = [installed for installed in here if installed.agent.wiring and layer in installed.agent.wiring.files]
     if not here and not manual:
         raise UsageError("no agent was found on this machine", hint=f"name one: {', '.join(AGENTS)}")
-    asks = not (yes or dry_run or wants_json()) and sys.stdin.isatty()
+    asks = may_ask(yes=yes, dry_run=dry_run)
     _show(_format_found(here, manual, layer, roots))
     if layer == "user" and (yes or dry_run or asks):
         check_home(roots, asks=asks or dry_run)

@@ -71,7 +71,7 @@ class RecordList(NamedTuple):
     def draw(self) -> None:
         from trotline.cli import terminal
 
-        terminal.draw_list(terminal.RECORD_COLUMNS, self.records)
+        terminal.draw_list(terminal.build_record_columns, self.records)
 
 
 class RecordSheet(NamedTuple):
@@ -129,7 +129,7 @@ class ConversationList(NamedTuple):
     def draw(self) -> None:
         from trotline.cli import terminal
 
-        terminal.draw_list(terminal.CONVERSATION_COLUMNS, self.conversations)
+        terminal.draw_list(terminal.build_conversation_columns, self.conversations)
 
 
 # Alarms

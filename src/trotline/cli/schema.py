@@ -14,7 +14,7 @@ from trotline.config.config_schema import build_config_schema
 from trotline.domain.contracts import Ask, Contract
 from trotline.domain.errors import UsageError
 from trotline.domain.event_fields import FIELDS, build_sample
-from trotline.domain.events import EVENTS
+from trotline.domain.events import EVENTS, get_event_class
 
 HELP = """Print a JSON Schema (draft 2020-12).
 
@@ -67,10 +67,9 @@ def command(event: str | None, reply: bool) -> Result:
         schema = build_hooks_schema()
     elif event in named and not reply:
         schema = named[event]()
-    elif event in EVENTS:
-        schema = build_reply_schema(event) if reply else build_payload_schema(event)
     else:
-        raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
+        get_event_class(event)
+        schema = build_reply_schema(event) if reply else build_payload_schema(event)
     return Result(schema, [format_json(schema)])
 
 

@@ -16,7 +16,7 @@ from trotline.config.problems import Severity
 from trotline.config.trust import Digests, Trust, TrustStore, build_coverage
 from trotline.domain.editions import Edition
 from trotline.domain.errors import UsageError
-from trotline.domain.events import EVENTS, Event
+from trotline.domain.events import EVENTS, Event, get_event_class
 from trotline.domain.hooks import Fit, Hook
 
 HELP = """The hooks of all layers, in the order in which they run and speak, with those that do not run and why.
@@ -55,8 +55,8 @@ def command(
     claude: bool,
     roots: Roots,
 ) -> Result:
-    if event is not None and event not in EVENTS:
-        raise UsageError(f"there is no event `{event}`", hint="`trotline events` lists them")
+    if event is not None:
+        get_event_class(event)
     questions = _build_events(event, text, tool, subagent)
     configuration = load_configuration(roots, get_edition(edition_name), claude=claude)
     trusts = _read_trust(configuration, roots)

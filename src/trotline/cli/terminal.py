@@ -103,93 +103,70 @@ class Column(NamedTuple):
     """A column of a list; a long one gets the space that the others leave."""
 
     name: str
-    of: Callable[[Any], Text]
+    build: Callable[[Any], Text]
     is_number: bool = False
     is_long: bool = False
 
 
-class Columns(NamedTuple):
-    """The columns of a list on a wide and on a narrow terminal."""
-
-    wide: tuple[Column, ...]
-    narrow: tuple[Column, ...]
-
-
-def _build_number(name: str, of: Callable[[Any], int]) -> Column:
-    return Column(name, lambda thing: build_text(f"{of(thing):,}"), is_number=True)
-
-
-def _build_denied(talk: ConversationSummary) -> Text:
-    return build_text(talk.denied, STYLES["deny" if talk.denied else "none"])
-
-
-SEQ = Column("number", lambda record: build_text(record["seq"]), is_number=True)
-AGENT = Column("agent", lambda record: build_text(build_columns(record).agent))
-EVENT = Column("event", lambda record: build_text(build_columns(record).event))
-ABOUT = Column("about", _build_subject, is_long=True)
-RECORD_COLUMNS = Columns(
-    wide=(
-        SEQ,
-        Column("time, UTC", lambda record: build_text(format_time(build_columns(record).at_us))),
-        AGENT,
-        EVENT,
+def build_record_columns(*, is_wide: bool) -> list[Column]:
+    """Return the columns of records on a wide or a narrow terminal."""
+    form = TIME if is_wide else SHORT_TIME
+    columns = [
+        Column("number" if is_wide else "no.", lambda record: build_text(record["seq"]), is_number=True),
+        Column(
+            "time, UTC" if is_wide else "UTC",
+            lambda record: build_text(format_time(build_columns(record).at_us, form)),
+        ),
+        Column("agent", lambda record: build_text(build_columns(record).agent)),
+        Column("event", lambda record: build_text(build_columns(record).event)),
         Column("verdict", build_verdict),
-        ABOUT,
-        Column("by", _build_authors),
-    ),
-    narrow=(
-        SEQ._replace(name="no."),
-        Column("UTC", lambda record: build_text(format_time(build_columns(record).at_us, SHORT_TIME))),
-        AGENT,
-        EVENT,
-        Column("verdict", build_verdict),
-        ABOUT,
-    ),
-)
-
-TALK_AGENT = Column("agent", lambda talk: build_text(talk.agent))
-DURATION = Column("lasted", lambda talk: build_text(format_duration(talk.last_us - talk.first_us)), is_number=True)
-CALLS = _build_number("calls", lambda talk: talk.calls)
-COMMANDS = _build_number("commands", lambda talk: talk.commands)
-EDITS = _build_number("edits", lambda talk: talk.edits)
-DENIED = Column("denied", _build_denied, is_number=True)
-CONVERSATION_COLUMNS = Columns(
-    wide=(
-        Column("begun, UTC", lambda talk: build_text(format_time(talk.first_us))),
-        TALK_AGENT,
-        Column("conversation", lambda talk: build_text(talk.id or "none"), is_long=True),
-        DURATION,
-        CALLS,
-        COMMANDS,
-        EDITS,
-        DENIED,
-        Column("stopped", lambda talk: build_text(talk.status)),
-        Column("ended", lambda talk: build_text(talk.reason)),
-    ),
-    narrow=(
-        Column("begun, UTC", lambda talk: build_text(format_time(talk.first_us, SHORT_TIME))),
-        TALK_AGENT,
-        Column("id", lambda talk: build_text(talk.id[:MIN_PREFIX] or "none")),
-        DURATION,
-        CALLS,
-        COMMANDS._replace(name="cmds"),
-        EDITS,
-        DENIED,
-        Column("ended", lambda talk: build_text(talk.reason or talk.status), is_long=True),
-    ),
-)
+        Column("about", _build_subject, is_long=True),
+    ]
+    return [*columns, Column("by", _build_authors)] if is_wide else columns
 
 
-def draw_list(columns: Columns, things: Iterable[Any]) -> None:
-    """Draw one line for each thing."""
+def build_conversation_columns(*, is_wide: bool) -> list[Column]:
+    """Return the columns of conversations on a wide or a narrow terminal."""
+    form = TIME if is_wide else SHORT_TIME
+    start = Column("begun, UTC", lambda summary: build_text(format_time(summary.first_us, form)))
+    agent = Column("agent", lambda summary: build_text(summary.agent))
+    numbers = [
+        Column(
+            "lasted", lambda summary: build_text(format_duration(summary.last_us - summary.first_us)), is_number=True
+        ),
+        _build_count("calls", lambda summary: summary.calls),
+        _build_count("commands" if is_wide else "cmds", lambda summary: summary.commands),
+        _build_count("edits", lambda summary: summary.edits),
+        Column("denied", _build_denied, is_number=True),
+    ]
+    if is_wide:
+        name = Column("conversation", lambda summary: build_text(summary.id or "none"), is_long=True)
+        status = Column("stopped", lambda summary: build_text(summary.status))
+        return [start, agent, name, *numbers, status, Column("ended", lambda summary: build_text(summary.reason))]
+    name = Column("id", lambda summary: build_text(summary.id[:MIN_PREFIX] or "none"))
+    end = Column("ended", lambda summary: build_text(summary.reason or summary.status), is_long=True)
+    return [start, agent, name, *numbers, end]
+
+
+def _build_count(name: str, count: Callable[[ConversationSummary], int]) -> Column:
+    return Column(name, lambda summary: build_text(f"{count(summary):,}"), is_number=True)
+
+
+def _build_denied(summary: ConversationSummary) -> Text:
+    return build_text(summary.denied, STYLES["deny" if summary.denied else "none"])
+
+
+def draw_list(build_list_columns: Callable[..., list[Column]], rows: Iterable[Any]) -> None:
+    """Draw one line for each row."""
     is_wide = build_console().width >= MIN_WIDE
-    shown = columns.wide if is_wide else columns.narrow
+    columns = build_list_columns(is_wide=is_wide)
     grid = build_grid(expand=True, gap=2 if is_wide else 1)
-    for name, _, is_number, is_long in shown:
-        justify: Literal["left", "right"] = "right" if is_number else "left"
-        grid.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=1 if is_long else None)
-    for thing in things:
-        grid.add_row(*(column.of(thing) for column in shown))
+    for column in columns:
+        justify: Literal["left", "right"] = "right" if column.is_number else "left"
+        ratio = 1 if column.is_long else None
+        grid.add_column(column.name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=ratio)
+    for row in rows:
+        grid.add_row(*(column.build(row) for column in columns))
     draw(grid)
 
 
@@ -257,10 +234,10 @@ def _list_responses(record: dict[str, Any], detail: dict[str, Any]) -> Iterator[
     reasons = {str(pair[0]): pair[1] for pair in filter(_is_pair, as_list(detail.get("reasons")))}
     for response in map(as_dict, as_list(record.get("responses"))):
         author = response.get("author")
-        said = f"failed, {response['failure']}" if response.get("failure") else response.get("said")
+        answer = f"failed, {response['failure']}" if response.get("failure") else response.get("said")
         why = reasons.get(str(author), "only noted" if response.get("noted") else "")
         took = _format_ms(response.get("micros"))
-        yield name_authors(record, [author])[0], response.get("layer"), said, took, response.get("exit"), why
+        yield name_authors(record, [author])[0], response.get("layer"), answer, took, response.get("exit"), why
 
 
 def _list_effect(effect: dict[str, Any]) -> tuple[Any, ...]:

@@ -1,11 +1,9 @@
 """trotline uninstall: take our line out of the hooks of agents."""
 
-import sys
-
 import click
 
 from trotline.agents import AGENTS, get_agent
-from trotline.cli.command import check_home, declare, wants_json
+from trotline.cli.command import check_home, declare, may_ask
 from trotline.cli.install import LAYERS, build_file_data, format_files
 from trotline.cli.output import Exit, Result
 from trotline.config.install.hook_entries import build_entries, installation
@@ -39,7 +37,7 @@ def command(agents: tuple[str, ...], layer: str, dry_run: bool, yes: bool, roots
     ]  # our own directories go last
     wires = [wire for wire in wires if agents or wire.file.exists()]
     files = [installation(wire, roots, is_hook_line, build_line(wire, roots)) for wire in wires]
-    asks = not (dry_run or yes or wants_json()) and sys.stdin.isatty()
+    asks = may_ask(yes=yes, dry_run=dry_run)
     if wires and layer == "user" and not dry_run:
         check_home(roots, asks=asks)
     if asks:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from trotline.domain.contracts import Ask, Contract, Family, Subject, Surface
+from trotline.domain.errors import UsageError
 from trotline.domain.event_records import Attachment, Edit, ModelParam, TabEdit
 
 IDE, CLI, PRINT, CLOUD, TAB = Surface
@@ -442,3 +443,15 @@ EVENTS: dict[str, type[Event]] = {
 
 NULLABLE = frozenset({"user_email", "transcript_path", "agent_transcript_path"})
 """Fields that are sent as null when empty. Other empty optional fields are omitted."""
+
+
+def get_event_class(name: str) -> type[Event]:
+    """Return the class of an event by its name in payloads; raise an error with the nearest name if there is none."""
+    if name not in EVENTS:
+        from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong name
+
+        spellings = {event.lower(): event for event in EVENTS}
+        near = get_close_matches(name.lower(), spellings, n=1)
+        hint = f"did you mean `{spellings[near[0]]}`?" if near else "`trotline events` lists them"
+        raise UsageError(f"there is no event `{name}`", hint=hint)
+    return EVENTS[name]

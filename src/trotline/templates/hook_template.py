@@ -17,7 +17,7 @@ from trotline.config.install.installation import Installation
 from trotline.config.paths import Roots
 from trotline.domain.contracts import Contract
 from trotline.domain.errors import UsageError
-from trotline.domain.events import EVENTS
+from trotline.domain.events import EVENTS, get_event_class
 from trotline.hook.sdk import EventDecorator, EventDecorators
 from trotline.templates.template_files import LAUNCHER, NewFile, build_launcher, render_template
 
@@ -116,12 +116,7 @@ def validate_spec(spec: HookSpec) -> HookSpec:
         message = f"`{spec.name}` cannot be the name of a hook"
         raise UsageError(message, hint="letters, digits, `-` and `_`; it begins with a letter or a digit")
     for event in spec.events:
-        if event not in EVENTS:
-            from difflib import get_close_matches  # noqa: PLC0415 - only for a wrong name
-
-            near = get_close_matches(event, EVENTS, n=1)
-            hint = f"did you mean `{near[0]}`?" if near else "`trotline events` lists them"
-            raise UsageError(f"there is no event `{event}`", hint=hint)
+        get_event_class(event)
     return spec._replace(events=tuple(dict.fromkeys(spec.events)))
 
 
