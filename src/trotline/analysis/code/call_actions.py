@@ -325,21 +325,15 @@ def _perl_open(effects: CodeEffects, call: CodeCall) -> CodeValue:
     sign = mode.lstrip("+")[:1]
     target = rest[0] if rest else call.args[1].with_text(mode.lstrip("+<> "))
     if sign == ">" or mode.startswith("+"):
-        effects.add_write(target, "open")
-        return UNKNOWN_VALUE
+        return effects.add_write(target, "open")
     return effects.add_read(target, "open")
 
 
 def _perl_sysopen(effects: CodeEffects, call: CodeCall) -> CodeValue:
     target = call.args[1] if len(call.args) > 1 else UNKNOWN_VALUE
-    flags = " ".join(value.name for value in call.args[2:])
-    reads = flags == "O_RDONLY"
-    return effects.add_read(target, "open") if reads else _write_opened(effects, target)
-
-
-def _write_opened(effects: CodeEffects, target: CodeValue) -> CodeValue:
-    effects.add_write(target, "open")
-    return UNKNOWN_VALUE
+    if [value.name for value in call.args[2:]] == ["O_RDONLY"]:
+        return effects.add_read(target, "open")
+    return effects.add_write(target, "open")
 
 
 def _perl_pack(effects: CodeEffects, call: CodeCall) -> CodeValue:

@@ -197,20 +197,23 @@ PYTHON_ACTIONS: dict[str, CallAction] = {
     "write_descriptor": _write_descriptor,
 }
 
-PATH_METHODS = {
-    **dict.fromkeys("unlink remove".split(), _bind_to_owner("delete")),
-    **dict.fromkeys("rename replace move".split(), _bind_to_owner("move")),
-    **dict.fromkeys("write_text write_bytes".split(), _bind_to_owner("write")),
-    **dict.fromkeys("read_text read_bytes".split(), _bind_to_owner("read")),
-    **dict.fromkeys("touch mkdir".split(), _bind_to_owner("create")),
-    **dict.fromkeys("symlink_to hardlink_to link_to".split(), _bind_to_owner("link")),
+_PATH_ACTIONS = {
+    "change_mode": "chmod",
+    "copy": "copy",
+    "create": "touch mkdir",
+    "delete": "unlink remove",
+    "delete_tree": "rmtree",
+    "link": "symlink_to hardlink_to link_to",
+    "move": "rename replace move",
+    "open": "open",
+    "read": "read_text read_bytes",
+    "rmdir": "rmdir",
+    "write": "write_text write_bytes",
+}
+PATH_METHODS: dict[str, CallAction] = {
+    **{name: _bind_to_owner(action) for action, names in _PATH_ACTIONS.items() for name in names.split()},
     **dict.fromkeys("joinpath with_name with_stem resolve absolute as_posix glob rglob iterdir".split(), _derive_path),
-    "chmod": _bind_to_owner("change_mode"),
-    "copy": _bind_to_owner("copy"),
     "expanduser": _expand_user,
-    "open": _bind_to_owner("open"),
-    "rmdir": _bind_to_owner("rmdir"),
-    "rmtree": _bind_to_owner("delete_tree"),
 }
 """Methods of paths."""
 

@@ -38,6 +38,7 @@ class CommandParser(ShellLexer):
     def __init__(self, text: str, base: int = 0, depth: int = 0, width: int = -1) -> None:
         super().__init__(text, base, depth, width)
         self.pending_documents: list[Redirect] = []  # here-documents whose text follows after the line
+        self.statements = 0
 
     def skip_newlines(self) -> None:
         """Skip blanks and newlines, and read pending here-documents."""
@@ -219,10 +220,6 @@ def parse_unclosed(text: str, base: int = 0) -> tuple[ShellScript, str]:
 class ShellParser(CommandParser):
     """Parses one script; substitutions are parsed in place."""
 
-    def __init__(self, text: str, base: int = 0, depth: int = 0, width: int = -1) -> None:
-        super().__init__(text, base, depth, width)
-        self.statements = 0
-
     def parse(self) -> ShellScript:
         """Parse the whole text; an error ends the script."""
         pipelines: list[Pipeline] = []
@@ -263,11 +260,7 @@ class ShellParser(CommandParser):
     def _is_closed(self, closer: str) -> bool:
         if self.text[self.i] == ")":
             if closer != ")":
-                raise (
-                    self.build_error("')' is not expected here")
-                    if not closer
-                    else self.build_error("a statement is not closed")
-                )
+                raise self.build_error("a statement is not closed" if closer else "')' is not expected here")
             return True
         return closer != "" and self._peek_reserved() in _CLOSERS
 
@@ -289,12 +282,10 @@ class ShellParser(CommandParser):
 
     def _read_connector(self) -> str | None:
         self.skip_blanks()
-        for sign in ("&&", "||", ";;&", ";;", ";&", ";", "&", "\n"):
-            if self.text.startswith(sign, self.i):
-                break
-        else:
+        if self.text.startswith((";;", ";&"), self.i):
             return None
-        if sign in {";;", ";;&", ";&"}:
+        sign = next((sign for sign in ("&&", "||", ";", "&", "\n") if self.text.startswith(sign, self.i)), None)
+        if sign is None:
             return None
         self.i += len(sign)
         if sign == "\n":
@@ -499,10 +490,7 @@ class ShellParser(CommandParser):
             raise self.build_error("')' is expected here")
         self.i += 1
         body = self.parse_script("esac")
-        for sign in (";;&", ";;", ";&"):
-            if self.text.startswith(sign, self.i):
-                self.i += len(sign)
-                break
+        self.i += next((len(sign) for sign in (";;&", ";;", ";&") if self.text.startswith(sign, self.i)), 0)
         return body
 
     def _parse_test(self) -> TestCommand:

@@ -31,18 +31,6 @@ def evaluate_condition(test: "exp.Expr") -> bool | None:
     return evaluate(test) if evaluate is not None else None
 
 
-def _evaluate_boolean(test: "exp.Expr") -> bool | None:
-    return bool(test.this)
-
-
-def _evaluate_literal(test: "exp.Expr") -> bool | None:
-    return test.name not in {"0", ""}
-
-
-def _evaluate_null(_: "exp.Expr") -> bool | None:
-    return False
-
-
 def _evaluate_not(test: "exp.Expr") -> bool | None:
     inner = evaluate_condition(test.this)
     return None if inner is None else not inner
@@ -115,13 +103,13 @@ def _is_key(node: "exp.Expr") -> bool:
 _EVALUATORS: dict[str, Callable[["exp.Expr"], bool | None]] = {
     **dict.fromkeys(_OPERATORS, _evaluate_comparison),
     "and": _evaluate_and,
-    "boolean": _evaluate_boolean,
+    "boolean": lambda test: bool(test.this),
     "exists": _evaluate_exists,
     "ilike": _evaluate_like,
     "is": _evaluate_is,
     "like": _evaluate_like,
-    "literal": _evaluate_literal,
+    "literal": lambda test: test.name not in {"0", ""},
     "not": _evaluate_not,
-    "null": _evaluate_null,
+    "null": lambda _: False,
     "or": _evaluate_or,
 }
