@@ -30,7 +30,7 @@ from trotline.audit.store import audit_log
 from trotline.audit.store.spool import Spool
 from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.audit.verify.chain import find_breaks
-from trotline.evaluation.canary import WORD
+from trotline.hook.answer import CANARY_WORD
 from trotline.service.bootstrap import LIBRARIES
 from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import RunDirectory, write_lock_facts
@@ -161,7 +161,7 @@ def worker(words: list[str], number: int, calls: int) -> int:
     got = Counter[str]()
     for turn in range(calls):
         refused = (number + turn) % 3 == 0
-        command = f"echo {WORD}" if refused else "ls"
+        command = f"echo {CANARY_WORD}" if refused else "ls"
         ended = call(words, payload(f"{number}-{turn}", command))
         right = ended.code == 0 and json.loads(ended.stdout or b"{}").get("permission") == (
             "deny" if refused else "allow"

@@ -23,7 +23,7 @@ from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import _VERSION_PATTERN, MAX_VERSION_LENGTH, parse_version
 from trotline.analysis.analyze import EVENT_ANALYZERS
 from trotline.domain.outcomes import Call
-from trotline.evaluation.canary import WORD
+from trotline.hook.answer import CANARY_WORD
 from trotline.hook.process import handle_call, write_detail
 from trotline.service import server, watch, wire
 from trotline.service.bootstrap import LAZY_MODULES, STAND_IN_TYPES
@@ -253,9 +253,8 @@ OURS = set(
     audit audit.record audit.record.record_builder audit.store audit.store.spool config config.paths
     conversation conversation.follow_ups conversation.functions conversation.sessions domain domain.contracts
     domain.editions domain.effects domain.errors domain.event_records domain.event_texts domain.events
-    domain.findings domain.history domain.hooks domain.ids domain.outcomes domain.verdicts evaluation
-    evaluation.canary formats formats.lazy_regex hook hook.answer hook.process machine service service.bootstrap
-    service.cold_path system system.files
+    domain.findings domain.history domain.hooks domain.ids domain.outcomes domain.verdicts formats formats.lazy_regex
+    hook hook.answer hook.process machine service service.bootstrap service.cold_path system system.files
     """.split()
 )
 """The files of ours that a cold call of Cursor reads when there is nothing to judge; a new one belongs here only if
@@ -333,7 +332,7 @@ def test_what_is_put_off_is_there_when_an_agent_wants_it(site: Site, tmp_path: P
     agent = get_agent(name)
     event = next((theirs for theirs, ours in agent.events.items() if ours in {"beforeShellExecution", "preToolUse"}))
     words = cold(site, tmp_path, name, event)
-    body = payload("c", f"echo {WORD}", hook_event_name=event)
+    body = payload("c", f"echo {CANARY_WORD}", hook_event_name=event)
     ended = call(words, body)
     sent, _ = handle_call(Call(id="i", argv=tuple(words[8:]), payload=body, received_us=5), [], guarded=True)
     assert (ended.stdout.decode(), ended.code) == (sent.stdout, sent.exit_code)
@@ -348,7 +347,7 @@ def test_a_call_writes_no_bytecode_and_a_service_writes_all_of_it_whole(tmp_path
     for kept in site.path.rglob("trotline/**/*.pyc"):
         kept.unlink()
     limited = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *cold(site, tmp_path, "cursor", "beforeShellExecution")]
-    assert call(limited, payload("c", f"echo {WORD}")).code == 0
+    assert call(limited, payload("c", f"echo {CANARY_WORD}")).code == 0
     assert list(site.path.rglob("trotline/**/*.pyc")) == []
     keep_bytecode(site.path)
     source = site.path / "trotline" / "evaluation/machine_panel.py"

@@ -26,7 +26,6 @@ from trotline.doctor.sample_calls import build_sample
 from trotline.domain.errors import TrotlineError
 from trotline.domain.outcomes import Call, Failure, FailureKind, Outcome
 from trotline.domain.verdicts import Verdict
-from trotline.evaluation.canary import CANARY
 from trotline.hook import process
 from trotline.hook.answer import AnswerContext, answer
 from trotline.testing.sample_payloads import build_payload
@@ -145,7 +144,7 @@ def played(agent: str, event: str, verdict: Verdict, path: Path, **mode: Any) ->
     known = get_agent(agent)
     judge = EventHandler(name="judge", event=known.events[event], call=lambda _: verdict)
     call = Call(id="1", payload=build_sample(known, event, "c"))
-    return answer(call, AnswerContext(known, [judge], Sessions(path), event, permanent_handlers=(CANARY,), **mode))
+    return answer(call, AnswerContext(known, [judge], Sessions(path), event, **mode))
 
 
 @pytest.mark.parametrize("agent", AGENTS)

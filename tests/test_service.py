@@ -284,7 +284,7 @@ COMMAND = "import sys; sys.path.insert(0, sys.argv.pop(1)); from trotline.__main
 
 
 def _touch_code(site: Site, _home: Path) -> None:
-    file = site.path / "trotline" / "evaluation/canary.py"
+    file = site.path / "trotline" / "hook/answer.py"
     os.utime(file, (file.stat().st_atime, file.stat().st_mtime + 3600))  # a clock that is wrong is a change as well
     time.sleep(0.6)
 
@@ -414,11 +414,11 @@ def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Pa
 def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Path, tmp_path: Path) -> None:
     """Each stop is judged by a service, which counts its follow-up and dies; its client goes cold with the same id."""
     always = (
-        'event="beforeShellExecution", call=refuse_canary',
-        'event="stop", call=lambda event: Verdict(follow_up="on")',
+        "    responses = [*guarded.responses,",
+        '    responses = [Response(author="canary", verdict=Verdict(follow_up="on")), *guarded.responses,',
     )
     dies = '        reply = build()\n        if "followup" in reply.stdout:\n            os.kill(os.getpid(), 9)\n'
-    faulty = {"evaluation/canary.py": always, "service/server.py": ("        reply = build()\n", dies)}
+    faulty = {"hook/answer.py": always, "service/server.py": ("        reply = build()\n", dies)}
     site = changed(site, tmp_path / "site", faulty)
     stop = json.dumps({"hook_event_name": "stop", "conversation_id": "c", "status": "completed"}).encode()
     ends = []
@@ -437,8 +437,9 @@ def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Pa
 
 
 def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path, tmp_path: Path) -> None:
-    hangs = '    __import__("time").sleep(60 * ("secret" in event.command))\n    return None\n'
-    site = changed(site, tmp_path / "site", {"evaluation/canary.py": ("    return None\n", hangs)})
+    verdict = "    verdict = NO_OPINION\n"
+    hangs = f'    __import__("time").sleep(60 * ("secret" in event.command))\n{verdict}'
+    site = changed(site, tmp_path / "site", {"hook/answer.py": (verdict, hangs)})
     started(site, home)
     begun = time.monotonic()
     got = call(words(site, home, "--deadline", "2.5"), payload("c", "secret words"))
@@ -449,7 +450,7 @@ def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site
     assert took < 10
     assert ended(home)
     text = logged(home)
-    assert "evaluation/canary.py" in text  # where it hung
+    assert "hook/answer.py" in text  # where it hung
     assert "secret" not in text
     assert "busy: a call was answered cold" in text
     shown = run_trotline("service", "status", "--home", str(home), cwd=home).stdout

@@ -32,7 +32,7 @@ from trotline.doctor.setup import (
     run_install,
 )
 from trotline.domain.errors import UsageError
-from trotline.evaluation.canary import WORD
+from trotline.hook.answer import CANARY_WORD
 
 HELP = """Begin here: find the agents on this machine, put our line into their hooks, and see that refusals arrive.
 
@@ -211,7 +211,8 @@ def _find_next_step(done: SetupResult, roots: Roots) -> str:
         return "work as usual; `trotline doctor` then says what enforcing would have stopped"
     titles = [plan.installed.agent.title for plan in done.plans]
     started = titles[0] if len(titles) == 1 else "these agents"
-    return f"start {started} anew and ask for `echo {WORD}`: it must be refused. `trotline uninstall` takes all back"
+    must = f"ask for `echo {CANARY_WORD}`: it must be refused"
+    return f"start {started} anew and {must}. `trotline uninstall` takes all back"
 
 
 def _build_data(

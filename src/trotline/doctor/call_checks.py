@@ -13,7 +13,7 @@ from trotline.config.paths import CONFIG_FILE
 from trotline.doctor.canary_call import MAX_SECONDS, find_gate, send_canary
 from trotline.doctor.checks import AgentState, CheckResult, fail, note, ok, warn
 from trotline.doctor.sample_calls import build_sample, run_line
-from trotline.evaluation.canary import WORD
+from trotline.hook.answer import CANARY_WORD
 from trotline.service.directory import RunDirectory
 from trotline.service.wire import ask_status
 
@@ -129,7 +129,7 @@ def check_last_call(state: AgentState) -> Iterator[CheckResult]:
         at = datetime.fromtimestamp(last["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
         yield ok(f"{state.agent.title} called last at {at}, {last['event']}")
         return
-    step = f"start {state.agent.title} anew, and ask it for `echo {WORD}`: it must be refused"
+    step = f"start {state.agent.title} anew, and ask it for `echo {CANARY_WORD}`: it must be refused"
     yield note(f"{state.agent.title} has not called yet: nobody knows whether it has read its file", step)
     if state.agent.wiring and state.agent.wiring.note:
         yield note(state.agent.wiring.note)

@@ -12,7 +12,7 @@ from trotline.config.paths import Roots
 from trotline.doctor.hook_lines import compare_lines, find_fatal_problems, find_our_lines, may_run
 from trotline.doctor.sample_calls import run_line
 from trotline.domain.events import BeforeShell, Event, PreToolUse
-from trotline.evaluation.canary import REASON, WORD
+from trotline.hook.answer import CANARY_REASON, CANARY_WORD
 
 MAX_SECONDS = 0.2
 """A line that takes longer makes the agent feel slow."""
@@ -52,7 +52,7 @@ def send_canary(wires: Sequence[Wired], roots: Roots) -> CanaryResult | None:
         why = "no gate of ours is in the file" if gate is None else "the project's line is not ours to the letter"
         return CanaryResult(*about, executed=False, refused=False, seconds=0, output=why)
     output = run_line(lines[gate].command, write_event(agent, _build_canary(agent.events[gate])))
-    is_refused = REASON in output.text and (output.exit_code == 2 or _is_object(output.stdout))
+    is_refused = CANARY_REASON in output.text and (output.exit_code == 2 or _is_object(output.stdout))
     is_executed = output.exit_code is not None
     return CanaryResult(*about, executed=is_executed, refused=is_refused, seconds=output.seconds, output=output.text)
 
@@ -63,7 +63,7 @@ def find_gate(agent: Agent, lines: Collection[str]) -> str | None:
 
 
 def _build_canary(event: str) -> Event:
-    command = f"echo {WORD}"
+    command = f"echo {CANARY_WORD}"
     if event == "preToolUse":
         return PreToolUse(tool_name="Shell", tool_input={"command": command}, conversation_id=PROOF_CONVERSATION)
     return BeforeShell(command=command, conversation_id=PROOF_CONVERSATION)

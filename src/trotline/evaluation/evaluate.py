@@ -60,13 +60,14 @@ def _run_guards(
 ) -> list[RuleMatch]:
     context = GuardContext(environment, effects, memory)
     kinds = {effect.kind for effect in effects}
+    levels = {**policy.levels, **policy.tab} if tab else policy.levels
     matches: list[RuleMatch] = []
     for guard in _sort_guards():
         if kinds.isdisjoint(guard.kinds):
             continue
         if guard.runs_last:
             context.stopped = frozenset(match.effect for match in matches if match.action.permission)
-        level = policy.get_setting(guard.name, tab=tab).level
+        level = levels[guard.name].level if guard.name in levels else GuardLevel.ENFORCE
         limited = [_limit(match, level) for match in guard.find_matches(context, policy.preset)]
         matches += [match for match in limited if match.action is not RuleAction.PASS]
     return matches

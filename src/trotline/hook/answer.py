@@ -11,11 +11,11 @@ from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
 from trotline.agents.derived_events import derive_events
 from trotline.agents.translation import DecodedEvent, decode_event, find_event_name, restore_tool
 from trotline.conversation import follow_ups
-from trotline.conversation.functions import EventHandler, Redact, redact_with_builtin_rules
+from trotline.conversation.functions import AGENT, EventHandler, Redact, redact_with_builtin_rules
 from trotline.conversation.sessions import Sessions
 from trotline.domain.errors import UnreadablePayload
 from trotline.domain.event_texts import get_texts
-from trotline.domain.events import EVENTS, Event, OtherEvent, PostToolUse, PreToolUse, Stop, SubagentStop
+from trotline.domain.events import EVENTS, BeforeShell, Event, OtherEvent, PostToolUse, PreToolUse, Stop, SubagentStop
 from trotline.domain.hooks import Search, decide_nothing
 from trotline.domain.outcomes import (
     MAX_PAYLOAD_BYTES,
@@ -24,6 +24,7 @@ from trotline.domain.outcomes import (
     Failure,
     FailureKind,
     GuardPort,
+    GuardResult,
     Loss,
     Outcome,
     Response,
@@ -36,6 +37,10 @@ OWN_AUTHOR = "trotline"
 
 MAX_SHOWN_NAME = 80
 
+CANARY_WORD = "trotline-canary"
+CANARY_REASON = "the canary of Trotline: refusals arrive here"
+"""A shell command with this word is always refused, also in monitor mode, to verify that refusals arrive."""
+
 
 class AnswerContext(NamedTuple):
     """The agent that calls, the handlers that respond, and the settings that apply."""
@@ -47,7 +52,6 @@ class AnswerContext(NamedTuple):
     trusted_capabilities: frozenset[Capability] = frozenset()
     search: Search = decide_nothing
     guards: GuardPort | None = None
-    permanent_handlers: Sequence[EventHandler] = ()  # their responses are sent in monitor mode too
     is_monitoring: bool = False
     redact: Redact = redact_with_builtin_rules
     alarm: str = ""  # an alarm about the call itself
@@ -60,20 +64,19 @@ def answer(call: Call, context: AnswerContext) -> tuple[AgentReply, Outcome]:
     except UnreadablePayload as error:
         return _answer_unreadable(call, context, error)
     event = decoded.event
-    agent = context.agent.at(_get_version(event), believing=context.trusted_capabilities)
-    guarded = NO_GUARD_RESULT
-    if context.guards is not None and (event.contract.refusable or get_texts(event)):
-        guarded = context.guards(event, call)
+    version = str(event.raw.get("version") or event.cursor_version or "")
+    agent = context.agent.at(version, believing=context.trusted_capabilities)
+    guarded = _ask_guards(event, call, context)
     events = expand_event(event, agent)
-    permanent = _ask_handlers(events, context.permanent_handlers, context)
-    responses = [*guarded.responses, *permanent, *_ask_handlers(events, context.handlers, context)]
+    canary = [_respond_to_canary(one) for one in events if isinstance(one, BeforeShell)]
+    responses = [*guarded.responses, *canary, *_ask_handlers(events, context)]
     alarm = ""
     if not context.is_monitoring and isinstance(event, Stop | SubagentStop):
         responses, alarm = _limit_follow_ups(event, responses, call, context.sessions)
     decision = _decide(event, responses)
     verdict, unshown = _add_warnings(agent, event, decision.verdict, guarded.warnings)
     if context.is_monitoring:
-        verdict, unshown = _decide(event, permanent).verdict, ()
+        verdict, unshown = _decide(event, canary).verdict, ()
     fitting, unsupported = fit_verdict(agent, event.contract, verdict)
     reply = _build_reply(agent, decoded, fitting)
     losses = (*unshown, *unsupported, *reply.losses)
@@ -135,17 +138,27 @@ def expand_event(event: Event, agent: Agent) -> tuple[Event, ...]:
     return (event,) if agent.raises_paired_events else (event, *derive_events(event))
 
 
-def _get_version(event: Event) -> str:
-    return str(event.raw.get("version") or event.cursor_version or "")
+def _ask_guards(event: Event, call: Call, context: AnswerContext) -> GuardResult:
+    """Evaluate the guards, if the event can be refused or holds texts; loading them takes half of a cold call."""
+    if context.guards is None or not (event.contract.refusable or get_texts(event)):
+        return NO_GUARD_RESULT
+    return context.guards(event, call)
 
 
-def _ask_handlers(events: Sequence[Event], handlers: Sequence[EventHandler], context: AnswerContext) -> list[Response]:
+def _ask_handlers(events: Sequence[Event], context: AnswerContext) -> list[Response]:
     return [
         handler.respond(event, context.redact)
         for event in events
-        for handler in handlers
+        for handler in context.handlers
         if handler.applies(event, context.search)
     ]
+
+
+def _respond_to_canary(event: BeforeShell) -> Response:
+    verdict = NO_OPINION
+    if CANARY_WORD in event.command:
+        verdict = Verdict(permission=Permission.DENY, user_message=CANARY_REASON, agent_message=CANARY_REASON)
+    return Response(author="canary", layer=AGENT, verdict=verdict, fail_closed=True)
 
 
 def _decide(event: Event, responses: Sequence[Response]) -> Decision:

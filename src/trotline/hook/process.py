@@ -27,7 +27,6 @@ from trotline.domain.errors import TrotlineError, describe_error
 from trotline.domain.events import Event, OtherEvent
 from trotline.domain.ids import uuid7
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call, Failure, FailureKind, GuardPort, GuardResult, Outcome
-from trotline.evaluation.canary import CANARY
 from trotline.hook.answer import AnswerContext, answer, answer_failure, expand_event
 from trotline.machine import find_roots, read_clock
 
@@ -38,6 +37,10 @@ OLD_AGENT_OPTION = "--host"
 OLD_LINE = (
     "this hook line was written by an older version of Trotline (it says --host); `trotline install` writes a new one"
 )
+
+
+class DeadlinePassed(BaseException):
+    """The deadline of the call has passed. It interrupts the evaluation, so no handler of errors may catch it."""
 
 
 class HookArguments(NamedTuple):
@@ -102,20 +105,16 @@ class HookHome:
             return self.settings.is_monitoring
         return False
 
-    def build_guards(self, agent: str) -> GuardPort:
-        """Return the guards of this home. They are loaded for the first event that they evaluate."""
+    def run_guards(self, agent: str, event: Event, call: Call) -> GuardResult:
+        """Evaluate an event by the guards of this home, which are loaded for the first event."""
+        panel = self._panels.get(agent)
+        if panel is None:
+            from trotline.evaluation.machine_panel import build_panel  # noqa: PLC0415 - half of a cold call
 
-        def evaluate(event: Event, call: Call) -> GuardResult:
-            panel = self._panels.get(agent)
-            if panel is None:
-                from trotline.evaluation.machine_panel import build_panel  # noqa: PLC0415 - half of a cold call
-
-                monitoring = self.settings.is_monitoring
-                panel = build_panel(self.roots, self.sessions, is_monitoring=monitoring, agent=agent)
-                self._panels[agent] = panel
-            return panel(event, call)
-
-        return evaluate
+            monitoring = self.settings.is_monitoring
+            panel = build_panel(self.roots, self.sessions, is_monitoring=monitoring, agent=agent)
+            self._panels[agent] = panel
+        return panel(event, call)
 
     def redact(self, text: str) -> str:
         """Remove what the scanners of this home find in a text."""
@@ -175,6 +174,8 @@ def handle_call(call: Call, handlers: Sequence[EventHandler], *, guarded: bool) 
         reply, outcome = answer(call, build_context(agent, arguments, handlers, guarded=guarded))
         unwritten = _write_record(outcome, agent, home, begun)
         remarks = _list_remarks(reply, outcome, unwritten, home)
+    except DeadlinePassed:
+        raise
     except BaseException as error:  # noqa: BLE001 - an agent must never see our traceback or exit code
         failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {describe_error(error)}")
         return handle_failure(call, failure, begun, agent)
@@ -208,8 +209,7 @@ def build_context(
         event=arguments.event,
         trusted_capabilities=home.settings.trusted_capabilities,
         search=_search,
-        guards=home.build_guards(agent.name) if guarded else None,
-        permanent_handlers=(CANARY,),
+        guards=functools.partial(home.run_guards, agent.name) if guarded else None,
         is_monitoring=home.settings.is_monitoring,
         redact=home.redact,
         alarm=arguments.alarm,

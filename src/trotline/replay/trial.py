@@ -22,7 +22,6 @@ from trotline.domain.events import EVENTS, AfterMCP, AfterShell, OtherEvent, Pos
 from trotline.domain.history import UNKNOWN_HISTORY, History
 from trotline.domain.outcomes import Call, Outcome
 from trotline.domain.verdicts import Permission
-from trotline.evaluation.canary import CANARY
 from trotline.evaluation.machine_panel import build_panel, format_alarm
 from trotline.evaluation.panel import GuardPanel, HistoryStore
 from trotline.hook.answer import AnswerContext, answer
@@ -178,7 +177,6 @@ class Trial:
             trusted_capabilities=frozenset({Capability.ASK}) if asks else frozenset(),
             search=lookaround.search,
             guards=self._panel("" if call.is_embedded else agent.name, call.monitored, worst_case),
-            permanent_handlers=(CANARY,),
             is_monitoring=call.monitored,
         )
 

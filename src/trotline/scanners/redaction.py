@@ -82,14 +82,14 @@ def _redact_leaves(
     leaves: Sequence[TextLeaf], groups: Sequence[TextGroup], key: bytes, scanners: Sequence[Scanner]
 ) -> tuple[dict[LeafKey, bytes], list[Finding]]:
     """Return the redacted text of each leaf. Equal texts are redacted equally."""
-    texts = {leaf.key: leaf.text for leaf in leaves}
+    texts = {(leaf.text, leaf.is_key): leaf.text for leaf in leaves}
     kinds = {WHOLE_TEXT, *(kind for scanner in scanners for kind in scanner.kinds)}
     matches: list[RedactionMatch] = []
     for _ in range(MAX_ROUNDS):
         found = [
             RedactionMatch(span, ((span, leaf),))
             for leaf in leaves
-            for span in _find_in_leaf(leaf._replace(text=texts[leaf.key]), scanners, kinds)
+            for span in _find_in_leaf(leaf._replace(text=texts[leaf.text, leaf.is_key]), scanners, kinds)
         ]
         search = _GroupSearch(found, scanners, kinds)
         found += [match for group in groups for match in search.find(group, texts)]
@@ -112,10 +112,13 @@ def _build_pointer(path: JsonPath, texts: dict[LeafKey, bytes]) -> str:
 
 
 def _find_in_leaf(leaf: TextLeaf, scanners: Sequence[Scanner], kinds: set[str]) -> list[Span]:
-    if scanners is get_redaction_scanners() and _is_plain_word(leaf.text) and not is_secret_name(leaf.name):
+    has_secret_name = is_secret_name(leaf.name)
+    if scanners is get_redaction_scanners() and _is_plain_word(leaf.text) and not has_secret_name:
         return []  # most texts of a payload are names of fields and tools
     markers = _Markers(leaf.text, kinds)
-    found = join_spans([*find_spans(leaf.text, scanners, path=None), *_find_by_name(leaf, scanners)])
+    found = [*find_spans(leaf.text, scanners, path=None)]
+    if has_secret_name:
+        found = join_spans([*found, *_find_by_name(leaf, scanners)])
     return [span for span in found if not markers.cover(span.start, span.end)]
 
 
@@ -175,8 +178,6 @@ class _Markers:
 
 def _find_by_name(leaf: TextLeaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
     """Yield what is found only together with the name of the text."""
-    if not is_secret_name(leaf.name):
-        return
     prefix = leaf.name + b": "
     window = Window(leaf.text, 0, (0, len(leaf.text)))
     for span in find_spans(prefix + leaf.text, scanners):

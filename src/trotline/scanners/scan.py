@@ -9,7 +9,7 @@ import msgspec
 
 from trotline.domain.findings import Finding
 from trotline.scanners.escapes import decode_variants
-from trotline.scanners.spans import Span, Window, split_chunks, split_windows
+from trotline.scanners.spans import OWNED_BYTES, Span, Window, split_chunks, split_windows
 
 MAX_FINDINGS = 1000
 """Findings listed for one text; beyond that a reader only needs to know that there are more."""
@@ -70,7 +70,7 @@ def find_spans(
 ) -> Iterator[Span]:
     """Yield spans in order; those of one scanner do not overlap. With None as path, rules for any path apply."""
     pending: list[Span] = []
-    for window in split_windows(split_chunks(text) if isinstance(text, str | bytes) else text):
+    for window in _list_windows(text):
         variants = decode_variants(window) if any(scanner.reads_decoded for scanner in scanners) else [window]
         found = [
             span
@@ -83,6 +83,12 @@ def find_spans(
         pending = [span for span in groups if span.end > complete_to]
         yield from (span for span in groups if span.end <= complete_to)
     yield from pending
+
+
+def _list_windows(text: str | bytes | Iterable[bytes]) -> Iterable[Window]:
+    if isinstance(text, bytes) and len(text) <= OWNED_BYTES:
+        return [Window(text, 0, (0, len(text)))]
+    return split_windows(split_chunks(text) if isinstance(text, str | bytes) else text)
 
 
 def join_spans(spans: Iterable[Span]) -> list[Span]:

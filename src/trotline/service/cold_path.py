@@ -16,6 +16,7 @@ import msgspec
 from trotline.agents.agent import AgentReply
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call, Failure, FailureKind, Outcome
 from trotline.hook.process import (
+    DeadlinePassed,
     build_call,
     fork_detached,
     handle_call,
@@ -44,10 +45,6 @@ SECONDS_BETWEEN_ALARMS = 1.0
 """The alarm repeats: a handler may have caught the first exception as its own."""
 
 CHUNK = 1 << 20
-
-
-class DeadlinePassed(Exception):  # noqa: N818 - no OSError, which many handlers catch
-    """The deadline of the call has passed."""
 
 
 class ClientCall(NamedTuple):

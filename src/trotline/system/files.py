@@ -18,6 +18,9 @@ from typing import Any, BinaryIO
 import msgspec
 
 OWNER_ONLY = 0o600
+PRIVATE_FILE = stat.S_IFREG | OWNER_ONLY
+"""The mode of a regular file that only its owner may access."""
+
 OTHERS_MODE = 0o077
 SAFE_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 APPEND_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | SAFE_FLAGS
@@ -54,14 +57,13 @@ def check_owner(status: os.stat_result, path: Path | str) -> None:
         raise PermissionError(errno.EACCES, f"belongs to another user (uid {status.st_uid})", str(path))
 
 
-def make_private(descriptor: int, path: Path | str) -> os.stat_result:
+def make_private(descriptor: int, path: Path | str) -> None:
     """Remove the access of other users to an open file. Refuse a special file, and a file of another user."""
     status = os.fstat(descriptor)
     check_regular(status, path)
     check_owner(status, path)
     if status.st_mode & OTHERS_MODE:
         os.fchmod(descriptor, OWNER_ONLY)
-    return status
 
 
 def check_regular(status: os.stat_result, path: Path | str) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from trotline.audit.record.record_builder import DETAIL_SCHEMA
 from trotline.domain.errors import describe_os_error
-from trotline.system.files import APPEND_FLAGS, OWNER_ONLY, ensure_private_directory, make_private
+from trotline.system.files import APPEND_FLAGS, OWNER_ONLY, PRIVATE_FILE, ensure_private_directory, make_private
 
 SPOOL_NAME = "spool.log"
 ASIDE_PREFIX = "aside-"
@@ -67,7 +67,9 @@ class Spool:
         """Return the number of bytes written, and whether the file was still in its place afterwards."""
         descriptor = self._open_file()
         try:
-            status = make_private(descriptor, self._path)  # although the directory is: it may have been tampered with
+            status = os.fstat(descriptor)
+            if status.st_mode != PRIVATE_FILE or status.st_uid != os.getuid():  # the directory was tampered with
+                make_private(descriptor, self._path)
             written = os.write(descriptor, line)
             return written, self._is_in_its_place(status)
         finally:
