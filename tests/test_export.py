@@ -1,4 +1,4 @@
-"""Exports: every line is what the published schema says, and OTLP is what the official library reads."""
+"""Exports: every line matches its published schema, and the official library reads OTLP."""
 
 import base64
 import csv
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace, read_rows, run_trotline
 from secret_samples import fill_template
 from store_behaviour import detail, record
 from test_log import call, fill, log
@@ -33,7 +33,7 @@ JSON = st.recursive(
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """Four calls of no agent of ours, and some of real ones."""
+    """A workspace with four records of real calls and four of other agents."""
     workspace = make_workspace(tmp_path)
     call(workspace, "echo trotline-canary")
     call(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com")
@@ -43,24 +43,24 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def errors_of(name: str, instance: Any) -> list[str]:
+def list_schema_errors(name: str, instance: Any) -> list[str]:
     return [error.message for error in jsonschema_rs.Draft202012Validator(SCHEMAS[name]()).iter_errors(instance)]
 
 
-def exported(workspace: Workspace, form: str) -> str:
+def export(workspace: Workspace, form: str) -> str:
     done = log(workspace, "export", "--format", form)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def test_every_line_of_jsonl_is_a_record_of_the_published_schema(workspace: Workspace) -> None:
-    lines = [json.loads(line) for line in exported(workspace, "jsonl").splitlines()]
+def test_every_line_of_jsonl_matches_the_schema(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in export(workspace, "jsonl").splitlines()]
     assert len(lines) == 8
-    assert [errors_of("record", line) for line in lines] == [[]] * 8
+    assert [list_schema_errors("record", line) for line in lines] == [[]] * 8
 
 
-def test_every_field_that_a_real_call_leaves_is_described(workspace: Workspace) -> None:
-    lines = [json.loads(line) for line in exported(workspace, "jsonl").splitlines()]
+def test_every_field_of_a_real_call_is_documented(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in export(workspace, "jsonl").splitlines()]
     real = [line for line in lines if line["agent"] == "cursor"]
     assert len(real) == 4
     assert [set(line) - set(RECORD) for line in real] == [set()] * 4
@@ -68,31 +68,31 @@ def test_every_field_that_a_real_call_leaves_is_described(workspace: Workspace) 
 
 
 @pytest.mark.parametrize("field", ["id", "seq", "asked"])
-def test_a_line_that_lacks_what_a_record_has_is_none(field: str) -> None:
+def test_line_without_a_required_field_violates_the_schema(field: str) -> None:
     whole = {**record(1), "seq": 1}
-    assert errors_of("record", whole) == []
-    assert errors_of("record", {name: value for name, value in whole.items() if name != field})
-    assert errors_of("record", {**whole, field: ["odd"]})
+    assert list_schema_errors("record", whole) == []
+    assert list_schema_errors("record", {name: value for name, value in whole.items() if name != field})
+    assert list_schema_errors("record", {**whole, field: ["odd"]})
 
 
-def test_every_row_of_csv_has_the_published_columns(workspace: Workspace) -> None:
-    text = exported(workspace, "csv")
+def test_every_row_of_csv_matches_the_schema(workspace: Workspace) -> None:
+    text = export(workspace, "csv")
     rows = list(csv.DictReader(io.StringIO(text)))
     assert len(rows) == 8
-    assert [errors_of("record-csv", row) for row in rows] == [[]] * 8
+    assert [list_schema_errors("record-csv", row) for row in rows] == [[]] * 8
     assert text.splitlines()[0].split(",") == SCHEMAS["record-csv"]()["required"]
 
 
-def test_every_line_of_ocsf_is_mapped_as_published(workspace: Workspace) -> None:
-    lines = [json.loads(line) for line in exported(workspace, "ocsf").splitlines()]
+def test_every_line_of_ocsf_matches_the_schema(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in export(workspace, "ocsf").splitlines()]
     assert len(lines) == 8
-    assert [errors_of("record-ocsf", line) for line in lines] == [[]] * 8
-    assert errors_of("record-ocsf", {**lines[0], "class_uid": 2004})
-    assert errors_of("record-ocsf", {**lines[0], "unmapped": {"subject": "", "record": {}}})
+    assert [list_schema_errors("record-ocsf", line) for line in lines] == [[]] * 8
+    assert list_schema_errors("record-ocsf", {**lines[0], "class_uid": 2004})
+    assert list_schema_errors("record-ocsf", {**lines[0], "unmapped": {"subject": "", "record": {}}})
 
 
 @pytest.mark.parametrize("name", ["record", "record-csv", "record-ocsf"])
-def test_the_command_prints_the_schema(workspace: Workspace, name: str) -> None:
+def test_schema_command_prints_the_schema(workspace: Workspace, name: str) -> None:
     done = run_trotline("schema", name, cwd=workspace.project)
     assert json.loads(done.stdout) == SCHEMAS[name]()
 
@@ -103,35 +103,38 @@ def test_the_command_prints_the_schema(workspace: Workspace, name: str) -> None:
 IDS = ("traceId", "spanId", "parentSpanId")
 
 
-def read_as(kind: Any, text: str | bytes) -> Any:
-    """By the library's own reader; OTLP writes ids as hexadecimal digits where protobuf's own JSON has base64."""
+def parse_otlp(kind: Any, text: str | bytes) -> Any:
+    """Parse OTLP JSON with the official library; OTLP writes IDs as hex digits, protobuf JSON as base64."""
 
-    def with_bytes(found: dict[str, Any]) -> dict[str, Any]:
-        return {**found, **{key: base64.b64encode(bytes.fromhex(found[key])).decode() for key in IDS if key in found}}
+    def with_bytes(event_body: dict[str, Any]) -> dict[str, Any]:
+        return {
+            **event_body,
+            **{key: base64.b64encode(bytes.fromhex(event_body[key])).decode() for key in IDS if key in event_body},
+        }
 
     return json_format.ParseDict(json.loads(text, object_hook=with_bytes), kind())
 
 
-def messages(workspace: Workspace) -> tuple[list[Any], list[Any]]:
-    """Logs and spans of an export, read by the official library."""
+def read_otlp(workspace: Workspace) -> tuple[list[Any], list[Any]]:
+    """Return the logs and spans of an export, read by the official library."""
     logs, spans = [], []
-    for line in exported(workspace, "otlp").splitlines():
+    for line in export(workspace, "otlp").splitlines():
         if "resourceLogs" in json.loads(line):
-            message = read_as(ExportLogsServiceRequest, line)
-            logs += [log for one in message.resource_logs for scope in one.scope_logs for log in scope.log_records]
+            message = parse_otlp(ExportLogsServiceRequest, line)
+            logs += [log for row in message.resource_logs for scope in row.scope_logs for log in scope.log_records]
         else:
-            message = read_as(ExportTraceServiceRequest, line)
-            spans += [span for one in message.resource_spans for scope in one.scope_spans for span in scope.spans]
+            message = parse_otlp(ExportTraceServiceRequest, line)
+            spans += [span for row in message.resource_spans for scope in row.scope_spans for span in scope.spans]
     return logs, spans
 
 
-def named(attributes: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+def get_attributes(attributes: Any) -> dict[str, Any]:
+    return {row.key: getattr(row.value, row.value.WhichOneof("value")) for row in attributes}
 
 
-def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(workspace: Workspace) -> None:
-    logs, spans = messages(workspace)
-    events = [span for span in spans if "trotline.event" in named(span.attributes)]
+def test_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(workspace: Workspace) -> None:
+    logs, spans = read_otlp(workspace)
+    events = [span for span in spans if "trotline.event" in get_attributes(span.attributes)]
     assert len(logs) == len(events) == 8
     assert {(log.trace_id, log.span_id) for log in logs} == {(span.trace_id, span.span_id) for span in events}
     known = {span.span_id: span for span in spans}
@@ -141,7 +144,7 @@ def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(workspace: W
         assert parent.trace_id == span.trace_id
         assert parent.start_time_unix_nano <= span.start_time_unix_nano
     roots = [span for span in spans if not span.parent_span_id]
-    assert {(span.name, named(span.attributes)["gen_ai.conversation.id"]) for span in roots} == {
+    assert {(span.name, get_attributes(span.attributes)["gen_ai.conversation.id"]) for span in roots} == {
         ("conversation cursor", "c1"),
         ("conversation somebody", "c1"),
         ("conversation another", "c2"),
@@ -149,50 +152,59 @@ def test_a_record_is_a_log_and_a_span_and_a_conversation_is_a_trace(workspace: W
     assert len({span.trace_id for span in spans}) == 3
 
 
-def test_names_are_those_of_the_conventions_and_ours(workspace: Workspace) -> None:
-    logs, spans = messages(workspace)
+def test_attributes_follow_the_conventions(workspace: Workspace) -> None:
+    logs, spans = read_otlp(workspace)
     denied = next(log for log in logs if log.severity_text == "WARN")
-    about = named(denied.attributes)
+    attributes = get_attributes(denied.attributes)
     assert denied.severity_number == 13
-    assert (about["trotline.verdict"], about["gen_ai.agent.name"]) in {("deny", "cursor"), ("deny", "somebody")}
-    assert about["log.record.uid"]
+    assert (attributes["trotline.verdict"], attributes["gen_ai.agent.name"]) in {
+        ("deny", "cursor"),
+        ("deny", "somebody"),
+    }
+    assert attributes["log.record.uid"]
     run = next(span for span in spans if span.name == "execute_tool Shell")
-    assert named(run.attributes)["gen_ai.operation.name"] == "execute_tool"
+    assert get_attributes(run.attributes)["gen_ai.operation.name"] == "execute_tool"
     assert all(log.time_unix_nano > 1_700_000_000 * 10**9 for log in logs)
 
 
-def test_no_planted_secret_is_in_any_export(workspace: Workspace) -> None:
+def test_exports_contain_no_secret(workspace: Workspace) -> None:
     for form in ("jsonl", "csv", "ocsf", "otlp"):
-        text = exported(workspace, form)
+        text = export(workspace, form)
         assert "curl -H" in text
         assert SECRET not in text
 
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "ocsf", "otlp"])
-def test_without_words_nothing_that_was_said_is_in_any_export(workspace: Workspace, form: str) -> None:
+def test_export_without_detail_contains_no_text(workspace: Workspace, form: str) -> None:
     text = log(workspace, "export", "--format", form, "--no-words").stdout
     assert "beforeShellExecution" in text
     for words in ("curl", "npm test", "rm -rf", '"payload"', "tool_input"):
         assert words not in text
 
 
-def test_without_words_there_is_still_what_the_agent_counted_and_where(workspace: Workspace) -> None:
-    told = {"tokens": 7, "duration_ms": 40, "exit": 2, "subagent_type": "as the agent says"}
-    words = {**detail(1, command="make secrets"), "machine": "m", "user": "ann", "version": "3", "measures": told}
+def test_export_without_detail_contains_measures_and_machine(workspace: Workspace) -> None:
+    detail_fields = {"tokens": 7, "duration_ms": 40, "exit": 2, "subagent_type": "as the agent says"}
+    words = {
+        **detail(1, command="make secrets"),
+        "machine": "m",
+        "user": "ann",
+        "version": "3",
+        "measures": detail_fields,
+    }
     body = {**record(1, event="afterShellExecution"), "seq": 1, "detail": words, "odd": {"detail": "make"}}
     (line,) = export_formats.format_records("jsonl", [body], words=False)
-    kept = {"machine": "m", "user": "ann", "version": "3", "measures": {"tokens": 7, "duration_ms": 40, "exit": 2}}
-    assert json.loads(line)["detail"] == {"schema": "trotline.detail/1", "id": "id-1", **kept}
+    remaining = {"machine": "m", "user": "ann", "version": "3", "measures": {"tokens": 7, "duration_ms": 40, "exit": 2}}
+    assert json.loads(line)["detail"] == {"schema": "trotline.detail/1", "id": "id-1", **remaining}
     assert "make" not in line
     (line,) = export_formats.format_records("ocsf", [body], words=False)
     event = json.loads(line)
     assert (event["src_endpoint"]["name"], event["actor"]["user"]["name"]) == ("m", "ann")
-    assert errors_of("record-ocsf", event) == []
+    assert list_schema_errors("record-ocsf", event) == []
     assert "make" not in line
 
 
 @pytest.mark.parametrize(
-    "event,fields,told,status",
+    "event,fields,detail_fields,status",
     [
         ("postToolUseFailure", {}, {"measures": {"failure_type": "timeout"}}, ("Failure", 1, "timeout", "none")),
         ("postToolUse", {}, {"measures": {"exit": 3}}, ("Failure", 1, "_OTHER", "none")),
@@ -203,19 +215,19 @@ def test_without_words_there_is_still_what_the_agent_counted_and_where(workspace
         ("preToolUse", {"asked": "ask"}, {}, ("Other", 1, "g", "ask")),
     ],
 )
-def test_ocsf_tells_what_became_of_a_call_and_whether_it_failed(
-    event: str, fields: dict[str, Any], told: dict[str, Any], status: tuple[str, int, str, str]
+def test_ocsf_status_is_the_outcome_of_the_call(
+    event: str, fields: dict[str, Any], detail_fields: dict[str, Any], status: tuple[str, int, str, str]
 ) -> None:
     deciders = ["g"] if fields else []
-    body = {**record(1, event=event, deciders=deciders, **fields), "seq": 1, "detail": {**detail(1), **told}}
+    body = {**record(1, event=event, deciders=deciders, **fields), "seq": 1, "detail": {**detail(1), **detail_fields}}
     (line,) = export_formats.format_ocsf([body])
-    found = json.loads(line)
-    assert errors_of("record-ocsf", found) == []
-    verdict = found["unmapped"]["verdict"]
-    assert (found["status"], found["severity_id"], found["status_detail"], verdict) == status
+    event_body = json.loads(line)
+    assert list_schema_errors("record-ocsf", event_body) == []
+    verdict = event_body["unmapped"]["verdict"]
+    assert (event_body["status"], event_body["severity_id"], event_body["status_detail"], verdict) == status
 
 
-def test_a_file_that_others_could_read_is_closed_to_them(workspace: Workspace, tmp_path: Path) -> None:
+def test_output_file_becomes_private(workspace: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "records.jsonl"
     file.write_text("x" * 1_000_000)
     file.chmod(0o644)
@@ -224,139 +236,136 @@ def test_a_file_that_others_could_read_is_closed_to_them(workspace: Workspace, t
     assert [json.loads(line)["schema"] for line in file.read_text().splitlines()] == ["trotline.record/1"] * 8
 
 
-def test_a_pipe_is_written_to_as_it_is(workspace: Workspace) -> None:
+def test_device_is_written_without_a_mode_change(workspace: Workspace) -> None:
     assert log(workspace, "export", "--output", "/dev/null").stdout == "8 lines in /dev/null\n"
 
 
 @pytest.mark.parametrize(
-    "words,said",
+    "words,message",
     [
         (["--json"], "--json goes with --status"),
         (["--status", "--agent", "x"], "--status is asked alone, without --agent"),
     ],
     ids=str,
 )
-def test_an_option_that_would_change_nothing_is_refused(workspace: Workspace, words: list[str], said: str) -> None:
+def test_conflicting_options_are_an_error(workspace: Workspace, words: list[str], message: str) -> None:
     done = log(workspace, "export", *words)
     assert done.returncode == 64
-    assert said in done.stderr + done.stdout
+    assert message in done.stderr + done.stdout
 
 
-def test_ocsf_names_the_machine_and_the_person_where_they_are_kept(workspace: Workspace) -> None:
-    lines = [json.loads(line) for line in exported(workspace, "ocsf").splitlines()]
-    real = [one for one in lines if one["actor"]["app_name"] == "cursor"]
+def test_ocsf_contains_machine_and_user_if_known(workspace: Workspace) -> None:
+    lines = [json.loads(line) for line in export(workspace, "ocsf").splitlines()]
+    real = [row for row in lines if row["actor"]["app_name"] == "cursor"]
     detail = real[0]["unmapped"]["record"]["detail"]
-    assert {one["src_endpoint"]["name"] for one in real} == {detail["machine"]} != {""}
-    assert {one["actor"]["user"]["name"] for one in real} == {detail["user"]} != {""}
-    unknown = next(one for one in lines if one["actor"]["app_name"] == "another")
+    assert {row["src_endpoint"]["name"] for row in real} == {detail["machine"]} != {""}
+    assert {row["actor"]["user"]["name"] for row in real} == {detail["user"]} != {""}
+    unknown = next(row for row in lines if row["actor"]["app_name"] == "another")
     assert (unknown["src_endpoint"], "user" in unknown["actor"]) == ({"name": "localhost"}, False)
 
 
-def test_an_mcp_call_is_a_call_of_a_tool() -> None:
-    told = {"tool_input": '{"id": 42}', "mcp_server_name": "tickets", "duration": 250}
-    body = {**record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"), "detail": {"payload": told}}
+def test_mcp_call_is_a_tool_call_span() -> None:
+    detail_fields = {"tool_input": '{"id": 42}', "mcp_server_name": "tickets", "duration": 250}
+    body = {
+        **record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"),
+        "detail": {"payload": detail_fields},
+    }
     span = otlp.build_span(body)
-    about = {one["key"]: one["value"] for one in span["attributes"]}
+    attributes = {row["key"]: row["value"] for row in span["attributes"]}
     assert (span["name"], span["kind"]) == ("tools/call close_ticket", 3)
-    assert about["mcp.method.name"] == {"stringValue": "tools/call"}
-    assert about["gen_ai.tool.call.arguments"] == {"stringValue": '{"id": 42}'}
+    assert attributes["mcp.method.name"] == {"stringValue": "tools/call"}
+    assert attributes["gen_ai.tool.call.arguments"] == {"stringValue": '{"id": 42}'}
     assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == 250_000_000
     quiet = otlp.build_span(body, words=False)
-    assert "gen_ai.tool.call.arguments" not in {one["key"] for one in quiet["attributes"]}
+    assert "gen_ai.tool.call.arguments" not in {row["key"] for row in quiet["attributes"]}
     assert span["parentSpanId"] == otlp.get_scope_span_id(("somebody", "c1", "g1"))
 
 
-def test_one_command_of_an_agent_that_tells_of_it_twice_is_one_execution() -> None:
+def test_command_reported_by_two_events_is_one_execution_span() -> None:
     after = record(1, agent="cursor", event="afterShellExecution")
     generic = record(2, agent="cursor", event="postToolUse", tool="Shell")
-    assert [otlp.build_span(one)["name"] for one in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
-    dated = [{**one, "detail": {"version": "3.21.16"}} for one in (after, generic)]
-    assert [otlp.build_span(one)["name"] for one in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
+    assert [otlp.build_span(row)["name"] for row in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
+    dated = [{**row, "detail": {"version": "3.21.16"}} for row in (after, generic)]
+    assert [otlp.build_span(row)["name"] for row in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
     assert otlp.build_span({**generic, "tool": "Read"})["name"] == "execute_tool Read"
     assert otlp.build_span({**generic, "agent": "codex"})["name"] == "execute_tool Shell"
     assert otlp.build_span({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
 
 
-def test_an_mcp_call_of_an_agent_that_has_no_event_for_it_is_one_all_the_same() -> None:
+def test_mcp_call_in_a_generic_event_is_a_tool_call_span() -> None:
     span = otlp.build_span(record(1, agent="claude-code", event="postToolUse", tool="MCP:tickets:close"))
-    about = {one["key"]: one["value"] for one in span["attributes"]}
+    attributes = {row["key"]: row["value"] for row in span["attributes"]}
     assert (span["name"], span["kind"]) == ("tools/call close", 3)
-    assert about["mcp.method.name"] == {"stringValue": "tools/call"}
-    assert about["gen_ai.tool.name"] == {"stringValue": "close"}
+    assert attributes["mcp.method.name"] == {"stringValue": "tools/call"}
+    assert attributes["gen_ai.tool.name"] == {"stringValue": "close"}
 
 
 @pytest.mark.parametrize(
-    "event,told,kind",
-    [
-        ("afterShellExecution", {"measures": {"exit": 2}}, "_OTHER"),
-        ("afterShellExecution", {"measures": {"exit": 0}}, None),
-        ("afterMCPExecution", {"payload": {"result_json": '{"content": [], "isError": true}'}}, "tool_error"),
-        ("afterMCPExecution", {"payload": {"result_json": '{"isError": false}'}}, None),
-        ("afterMCPExecution", {"payload": {"result_json": "isError {"}}, None),
-        ("postToolUseFailure", {"payload": {"failure_type": "timeout"}}, "timeout"),
-        ("postToolUseFailure", {}, "_OTHER"),
-        ("beforeShellExecution", {"measures": {"exit": 2}}, None),
-    ],
+    "event,detail_fields,kind",
+    read_rows("export", "failed_execution_is_an_error_span"),
 )
-def test_what_ended_badly_is_an_error(event: str, told: dict[str, Any], kind: str | None) -> None:
-    span = otlp.build_span({**record(1, event=event), "detail": told}, words=False)
-    about = {one["key"]: one["value"]["stringValue"] for one in span["attributes"] if one["key"] == "error.type"}
-    assert (span.get("status"), about.get("error.type")) == ({"code": 2} if kind else None, kind)
+def test_failed_execution_is_an_error_span(event: str, detail_fields: dict[str, Any], kind: str | None) -> None:
+    span = otlp.build_span({**record(1, event=event), "detail": detail_fields}, words=False)
+    attributes = {row["key"]: row["value"]["stringValue"] for row in span["attributes"] if row["key"] == "error.type"}
+    assert (span.get("status"), attributes.get("error.type")) == ({"code": 2} if kind else None, kind)
 
 
-def test_a_command_of_cursor_that_ended_badly_is_one_error() -> None:
+def test_failed_command_of_cursor_is_one_error_span() -> None:
     after = {**record(1, agent="cursor", event="afterShellExecution"), "detail": {"version": "3.21.16"}}
-    told = {"version": "3.21.16", "measures": {"exit": 3}}
-    generic = {**record(2, agent="cursor", event="postToolUse", tool="Shell"), "detail": told}
-    spans = [otlp.build_span(one) for one in (after, generic)]
+    detail_fields = {"version": "3.21.16", "measures": {"exit": 3}}
+    generic = {**record(2, agent="cursor", event="postToolUse", tool="Shell"), "detail": detail_fields}
+    spans = [otlp.build_span(row) for row in (after, generic)]
     assert [(span["name"], "status" in span) for span in spans] == [
         ("afterShellExecution Shell", False),
         ("execute_tool Shell", True),
     ]
 
 
-def test_what_was_refused_was_not_executed() -> None:
-    told = {"measures": {"failure_type": "permission_denied"}}
-    refused = {**record(1, agent="cursor", event="postToolUseFailure", tool="Shell"), "detail": told}
+def test_denied_call_is_not_an_execution_span() -> None:
+    detail_fields = {"measures": {"failure_type": "permission_denied"}}
+    refused = {**record(1, agent="cursor", event="postToolUseFailure", tool="Shell"), "detail": detail_fields}
     span = otlp.build_span(refused)
     assert (span["name"], "status" in span) == ("postToolUseFailure Shell", False)
-    assert not {one["key"] for one in span["attributes"]} & {"error.type", "gen_ai.operation.name"}
+    assert not {row["key"] for row in span["attributes"]} & {"error.type", "gen_ai.operation.name"}
 
 
-def test_an_execution_whose_length_nobody_tells_has_none() -> None:
+def test_execution_without_a_duration_has_none() -> None:
     span = otlp.build_span(record(1, event="afterShellExecution", micros=5000))
     assert span["startTimeUnixNano"] == span["endTimeUnixNano"]
     answer = otlp.build_span(record(1, micros=5000))
     assert int(answer["endTimeUnixNano"]) - int(answer["startTimeUnixNano"]) == 5_000_000
 
 
-def test_tokens_of_caches_are_told_by_the_names_of_the_conventions() -> None:
+def test_cache_tokens_follow_the_conventions() -> None:
     measures = {"cache_read_tokens": 50, "cache_write_tokens": 25}
     span = otlp.build_span({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
-    about = {one["key"]: one["value"] for one in span["attributes"]}
-    assert about["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
-    assert about["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
+    attributes = {row["key"]: row["value"] for row in span["attributes"]}
+    assert attributes["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
+    assert attributes["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
 
 
-def test_what_was_measured_is_told_where_no_payload_is_kept() -> None:
+def test_measures_are_exported_without_a_payload() -> None:
     measures = {"duration_ms": 40, "input_tokens": 7, "exit": 2}
     body = {**record(1, event="afterShellExecution"), "detail": {"measures": measures, "machine": "a-laptop"}}
     quiet = otlp.build_span(body, words=False)
-    about = {one["key"]: one["value"] for one in quiet["attributes"]}
+    attributes = {row["key"]: row["value"] for row in quiet["attributes"]}
     assert int(quiet["endTimeUnixNano"]) - int(quiet["startTimeUnixNano"]) == 40_000_000
-    assert (about["gen_ai.usage.input_tokens"], about["process.exit.code"]) == ({"intValue": "7"}, {"intValue": "2"})
-    assert "trotline.machine" not in about
-    assert "trotline.machine" in {one["key"] for one in otlp.build_span(body)["attributes"]}
+    assert (attributes["gen_ai.usage.input_tokens"], attributes["process.exit.code"]) == (
+        {"intValue": "7"},
+        {"intValue": "2"},
+    )
+    assert "trotline.machine" not in attributes
+    assert "trotline.machine" in {row["key"] for row in otlp.build_span(body)["attributes"]}
 
 
-def test_a_call_outside_of_every_conversation_is_a_trace_of_its_own() -> None:
-    one, other = record(1, conversation=""), record(2, conversation="")
-    assert otlp.get_trace_id(one) != otlp.get_trace_id(other)
-    assert "parentSpanId" not in otlp.build_span(one)
+def test_call_without_a_conversation_is_a_separate_trace() -> None:
+    first, second = record(1, conversation=""), record(2, conversation="")
+    assert otlp.get_trace_id(first) != otlp.get_trace_id(second)
+    assert "parentSpanId" not in otlp.build_span(first)
 
 
 @given(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), st.dictionaries(st.sampled_from([*DETAIL]), JSON))
-def test_whatever_stands_in_a_record_can_be_sent_and_read_again(fields: dict[str, Any], words: dict[str, Any]) -> None:
+def test_any_record_can_be_encoded_and_decoded(fields: dict[str, Any], words: dict[str, Any]) -> None:
     body = {**fields, "id": "id-1", "seq": 1, "detail": words}
     logs = otlp.build_logs_request([body], about={})
     data = otlp.encode_request("logs", logs, otlp.PROTOBUF)
@@ -368,7 +377,7 @@ def test_whatever_stands_in_a_record_can_be_sent_and_read_again(fields: dict[str
     assert span.end_time_unix_nano >= span.start_time_unix_nano
 
 
-def test_a_value_deeper_than_a_reader_goes_is_a_text() -> None:
+def test_deeply_nested_value_becomes_text() -> None:
     deep: Any = "bottom"
     for _ in range(300):
         deep = [deep]
@@ -378,12 +387,12 @@ def test_a_value_deeper_than_a_reader_goes_is_a_text() -> None:
 
 
 @given(st.lists(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), max_size=3))
-def test_protobuf_says_what_json_says(fields: list[dict[str, Any]]) -> None:
-    bodies = [{**one, "id": f"id-{number}", "seq": number} for number, one in enumerate(fields, 1)]
+def test_protobuf_equals_json(fields: list[dict[str, Any]]) -> None:
+    bodies = [{**row, "id": f"id-{number}", "seq": number} for number, row in enumerate(fields, 1)]
     requests: dict[str, tuple[dict[str, Any], Any]] = {
         "logs": (otlp.build_logs_request(bodies, about={"host.name": "x"}), ExportLogsServiceRequest),
         "traces": (otlp.build_traces_request(map(otlp.build_span, bodies), about={}), ExportTraceServiceRequest),
     }
     for signal, (request, kind) in requests.items():
         message = kind.FromString(otlp.encode_request(signal, request, otlp.PROTOBUF))
-        assert read_as(kind, otlp.encode_request(signal, request, otlp.JSON)) == message
+        assert parse_otlp(kind, otlp.encode_request(signal, request, otlp.JSON)) == message
