@@ -62,21 +62,22 @@ def _expand_old_options(call: Invocation) -> None:
 def _pack(call: Invocation, options: ParsedOptions, archives: list[Argument], cwd: str) -> None:
     state = call.state.copy()
     state.cwd = cwd
-    streams = []
-    is_recursive = not options.has("no-recursion")
-    for arg in options.rest:
-        path = state.resolve(arg.text)
-        absolute = arg._replace(text=path)
-        call.add_read(absolute, verb="pack", recursive=is_recursive)
-        streams.append(call.state.get_content(path))
-        if options.has("remove-files"):
-            call.add_delete(absolute, recursive=True)
+    files = [arg._replace(text=state.resolve(arg.text)) for arg in options.rest]
+    content = _read_packed_files(call, files, recursive=not options.has("no-recursion"))
+    for arg in files if options.has("remove-files") else ():
+        call.add_delete(arg, recursive=True)
     for arg in options.values("T", "files-from"):
         call.add_read(arg)
-    content = join_streams(streams).drop_text()
     call.stdout = content
     for arg in archives:
         _write_archive(call, arg, content)
+
+
+def _read_packed_files(call: Invocation, files: list[Argument], *, recursive: bool) -> Stream:
+    """Add reads of files that are packed, and return the content of the archive."""
+    for arg in files:
+        call.add_read(arg, verb="pack", recursive=recursive)
+    return join_streams([call.state.get_content(call.resolve(arg)) for arg in files]).drop_text()
 
 
 def _write_archive(call: Invocation, arg: Argument, content: Stream) -> None:
@@ -118,15 +119,10 @@ def _handle_zip(call: Invocation) -> None:
             call.analyze_script(words[index + 1])
     files = [word for word in options.rest if word.text != "-" or word is options.rest[0]]
     listed = [call.program._replace(text=line) for line in (call.stdin.text or "").split()] if options.has("@") else []
-    streams = []
-    for arg in [*files[1:], *listed]:
-        if arg.text == "-":
-            continue
-        call.add_read(arg, verb="pack", recursive=options.has("r"))
-        streams.append(call.state.get_content(call.resolve(arg)))
-        if options.has("m", "move"):
-            call.add_delete(arg, recursive=options.has("r"))
-    content = join_streams(streams).drop_text() if streams else call.stdin.drop_text()
+    packed = [arg for arg in [*files[1:], *listed] if arg.text != "-"]
+    content = _read_packed_files(call, packed, recursive=options.has("r")) if packed else call.stdin.drop_text()
+    for arg in packed if options.has("m", "move") else ():
+        call.add_delete(arg, recursive=options.has("r"))
     call.stdout = content
     for arg in files[:1]:
         if arg.text != "-":
@@ -161,12 +157,9 @@ def _handle_7z(call: Invocation) -> None:
         target = next((word._replace(text=word.text[2:]) for word in call.args if word.text.startswith("-o")), None)
         call.add_write(target or Argument(".", call.start, call.end), verb="unpack", recursive=True)
     elif verb[0] in "aucmrqp" and verb != "p":
-        streams = []
-        for arg in files:
-            call.add_read(arg, verb="pack", recursive=True)
-            streams.append(call.state.get_content(call.resolve(arg)))
+        content = _read_packed_files(call, files, recursive=True) if files else Stream()
         call.add_write(archive, verb="pack")
-        call.state.record_write(call.resolve(archive), join_streams(streams).drop_text() if streams else Stream())
+        call.state.record_write(call.resolve(archive), content)
         if any(word.text == "-sdel" for word in call.args) or (call.name == "rar" and verb == "m"):
             for arg in files:
                 call.add_delete(arg, recursive=True)

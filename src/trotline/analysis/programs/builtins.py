@@ -1,9 +1,11 @@
 """Builtins of the shell: they change its state, print known text, or read another text as a script."""
 
+from functools import partial
 from itertools import pairwise
 
 from trotline.analysis.options import parse_options
 from trotline.analysis.programs import replaces_program
+from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.shell.expansion import get_arithmetic_script, get_subscript_script
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_escapes import decode_echo, format_printf
@@ -20,22 +22,16 @@ MAX_LINES = 16
 """Lines for which `mapfile -C` is analyzed; further ones are alike."""
 
 
-def _handle_silent(call: Invocation) -> None:
-    call.stdout = EMPTY_STREAM
-
-
 def _handle_cd(call: Invocation) -> None:
     words = parse_options(call.args).rest
     state = call.state
     target = words[0].text if words else state.environment.home
     state.previous_cwd, before = state.cwd, state.previous_cwd
     state.cwd = before if target == "-" else state.resolve(target)
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_popd(call: Invocation) -> None:
     call.state.cwd, call.state.previous_cwd = call.state.previous_cwd, call.state.cwd
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_echo(call: Invocation) -> None:
@@ -173,7 +169,6 @@ def _handle_declare(call: Invocation) -> None:
             call.state.exported = call.state.exported - {name} if is_removed else call.state.exported | {name}
     if assignments:
         call.analyzer.analyze_assignments(call, assignments)
-    call.stdout = Stream() if not call.args else EMPTY_STREAM
     if not options.rest and (not call.args or call.args[0].text in {"-p", "-x"}):
         call.add_effect("read", "environment", target="environment")
         call.stdout = Stream(None, frozenset({"environment"}))
@@ -185,7 +180,6 @@ def _handle_unset(call: Invocation) -> None:
         call.state.variables.pop(word.text, None)
         call.state.functions.pop(word.text, None)
         call.add_effect("environment", "unset", word, target=word.text)
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_yes(call: Invocation) -> None:
@@ -202,7 +196,6 @@ def _handle_read(call: Invocation) -> None:
         texts = tuple(lines) if lines and len(options.rest) < 2 else (first,)
         _analyze_variable_name(call, name)
         call.state.set(name.text, texts, stream=source if source.origins else None)
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_mapfile(call: Invocation) -> None:
@@ -216,7 +209,6 @@ def _handle_mapfile(call: Invocation) -> None:
         _analyze_variable_name(call, name)
         stream = call.stdin if call.stdin.origins else None
         call.state.set(name.text, tuple(lines) or (UNKNOWN_CHAR,), array=True, stream=stream)
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_bind(call: Invocation) -> None:
@@ -225,14 +217,12 @@ def _handle_bind(call: Invocation) -> None:
     for arg in options.values("C", "x"):
         text = arg.text.partition(":")[2] if call.name == "bind" else arg.text
         call.analyze_script(arg._replace(text=text.strip().strip("\"'")), Stream())
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_enable(call: Invocation) -> None:
     """`enable -f` loads a library into this shell."""
     for arg in call.parse_options("f").values("f"):
         call.add_effect("execute", "load", arg, path=call.resolve(arg), source="file")
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_alias(call: Invocation) -> None:
@@ -243,14 +233,12 @@ def _handle_alias(call: Invocation) -> None:
             if replaces_program(name):
                 call.analyze_script(word._replace(text=value), Stream())  # runs in place of the program
             call.state.aliases[name] = value
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_trap(call: Invocation) -> None:
     words = parse_options(call.args).rest
     if len(words) > 1 and words[0].text not in {"", "-"}:
         call.analyze_script(words[0])
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_set(call: Invocation) -> None:
@@ -263,13 +251,11 @@ def _handle_set(call: Invocation) -> None:
         call.add_effect("system", "erase log", target="the history of the shell", writes=True)
     if "--" in texts:
         call.state.args = tuple(call.args[texts.index("--") + 1 :])
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_shift(call: Invocation) -> None:
     count = call.args[0].text if call.args else "1"
     call.state.args = (call.state.args or ())[int(count) if count.isdecimal() else 1 :]
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_let(call: Invocation) -> None:
@@ -277,14 +263,12 @@ def _handle_let(call: Invocation) -> None:
         script = get_arithmetic_script(word)
         if script is not None:
             call.analyze_script(script, EMPTY_STREAM)
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_test(call: Invocation) -> None:
     for before, word in pairwise(call.args):
         if before.text == "-v":
             _analyze_variable_name(call, word)
-    call.stdout = EMPTY_STREAM
 
 
 def _handle_hash(call: Invocation) -> None:
@@ -293,34 +277,44 @@ def _handle_hash(call: Invocation) -> None:
     for file in options.values("p"):
         for name in options.rest:
             call.state.aliases[name.text] = file.text
+
+
+def _run_silently(call: Invocation, *, handler: Handler | None = None) -> None:
+    """Run the handler of a builtin that prints nothing unless its handler says so."""
     call.stdout = EMPTY_STREAM
+    if handler is not None:
+        handler(call)
 
 
-PROGRAMS: dict[str, Handler] = {
-    **dict.fromkeys(": false true unalias".split(), _handle_silent),
-    **dict.fromkeys(". source".split(), _handle_source),
-    **dict.fromkeys("[ test".split(), _handle_test),
-    **dict.fromkeys("bind complete".split(), _handle_bind),
-    **dict.fromkeys("builtin command".split(), _handle_command),
-    **dict.fromkeys("cd chdir pushd".split(), _handle_cd),
-    **dict.fromkeys("declare export local readonly typeset".split(), _handle_declare),
-    **dict.fromkeys("mapfile readarray".split(), _handle_mapfile),
+_SILENT = {
+    ": false true unalias": None,
+    "[ test": _handle_test,
     "alias": _handle_alias,
-    "echo": _handle_echo,
+    "bind complete": _handle_bind,
+    "cd chdir pushd": _handle_cd,
+    "declare export local readonly typeset": _handle_declare,
     "enable": _handle_enable,
-    "eval": _handle_eval,
-    "exec": _handle_exec,
     "hash": _handle_hash,
     "let": _handle_let,
+    "mapfile readarray": _handle_mapfile,
     "popd": _handle_popd,
-    "printf": _handle_printf,
-    "pwd": _handle_pwd,
     "read": _handle_read,
     "set": _handle_set,
     "shift": _handle_shift,
     "trap": _handle_trap,
-    "type": _handle_type,
     "unset": _handle_unset,
+}
+
+PROGRAMS: dict[str, Handler] = {
+    **{name: partial(_run_silently, handler=handler) for name, handler in expand_names(_SILENT).items()},
+    **dict.fromkeys(". source".split(), _handle_source),
+    **dict.fromkeys("builtin command".split(), _handle_command),
+    "echo": _handle_echo,
+    "eval": _handle_eval,
+    "exec": _handle_exec,
+    "printf": _handle_printf,
+    "pwd": _handle_pwd,
+    "type": _handle_type,
     "which": _handle_which,
     "yes": _handle_yes,
 }

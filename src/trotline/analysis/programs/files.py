@@ -68,14 +68,15 @@ def _handle_cp(call: Invocation) -> None:
     sources, targets = _split_sources(options)
     for source in sources:
         call.add_read(source, verb="copy", recursive=options.has("r", "R", "a", "recursive", "archive"))
-    for target in _get_written_files(call, sources, targets):
-        call.add_write(target, verb="copy", source=",".join(call.resolve(source) for source in sources))
-    _record_copies(call, sources, targets)
+    _write_copies(call, sources, targets, "copy")
     call.stdout = Stream("")
 
 
-def _record_copies(call: Invocation, sources: tuple[Argument, ...], targets: tuple[Argument, ...]) -> None:
-    """Record that the targets have the contents of the sources, for the rest of the line."""
+def _write_copies(call: Invocation, sources: tuple[Argument, ...], targets: tuple[Argument, ...], verb: str) -> None:
+    """Add writes of the targets, which have the contents of the sources for the rest of the line."""
+    files = targets if verb == "link" else _get_written_files(call, sources, targets)
+    for file in files:
+        call.add_write(file, verb=verb, source=",".join(call.resolve(source) for source in sources))
     for target in targets[:1]:
         for source in sources:
             content = read_contents(call, (source,))
@@ -105,9 +106,7 @@ def _handle_mv(call: Invocation) -> None:
     for source in sources:
         path, target_path = call.resolve(source), call.resolve(targets[0]) if targets else ""
         call.add_effect("delete", "move", source, path=path, target=target_path, recursive=True, writes=True)
-    for target in _get_written_files(call, sources, targets):
-        call.add_write(target, verb="move", source=",".join(call.resolve(source) for source in sources))
-    _record_copies(call, sources, targets)
+    _write_copies(call, sources, targets, "move")
     call.stdout = Stream("")
 
 
@@ -129,12 +128,10 @@ def _handle_gio(call: Invocation) -> None:
 def _handle_ln(call: Invocation) -> None:
     options = call.parse_options("t S target-directory suffix")
     sources, targets = _split_sources(options)
-    for target in targets:
-        call.add_write(target, verb="link", source=",".join(call.resolve(source) for source in sources))
+    _write_copies(call, sources, targets, "link")
     for source in sources:
         target_path = call.resolve(targets[0]) if targets else ""
         call.add_effect("link", "link", source, path=call.resolve(source), target=target_path)
-    _record_copies(call, sources, targets)
 
 
 def _handle_tee(call: Invocation) -> None:
@@ -164,10 +161,7 @@ def _handle_install(call: Invocation) -> None:
         sources, targets = options.rest[:0], options.rest
     for source in sources:
         call.add_read(source, verb="copy")
-    for target in _get_written_files(call, sources, targets):
-        call.add_write(target, verb="copy", source=",".join(call.resolve(source) for source in sources))
-    if sources:
-        _record_copies(call, sources, targets)
+    _write_copies(call, sources, targets, "copy")
 
 
 def _handle_dd(call: Invocation) -> None:

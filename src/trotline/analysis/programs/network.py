@@ -35,38 +35,24 @@ def _handle_mail(call: Invocation) -> None:
         call.add_effect("send", "mail", arg, host=host, target=arg.text, source=data.effect_source)
 
 
-_TUNNELS = {  # with the first words that open no tunnel
-    "bore": "help version",
-    "chisel": "--help --version",
-    "cloudflared": "help version update login list info --version",
-    "devtunnel": "help list show user --version",
-    "frpc": "help verify --version -v",
-    "gotty": "--help --version",
-    "iodine": "-h -v",
-    "localtunnel": "--help --version",
-    "lt": "--help --version",
-    "ngrok": "help version config update credits diagnose --version",
-    "pagekite": "--help",
-    "tailscale": "status ip version ping netcheck whois up down login logout set help cert file bugreport",
-    "tmate": "-V",
-    "ttyd": "--help --version -h -v",
-    "upterm": "version help session",
-    "zrok": "version help status overview",
-}
+_TUNNELS = (
+    "bore chisel cloudflared devtunnel frpc gotty iodine localtunnel lt ngrok pagekite tailscale tmate ttyd upterm zrok"
+).split()
+_NO_TUNNEL = frozenset(
+    "--help --version -V -h -v config credits diagnose help info list login overview session show status update user"
+    " verify version".split()
+)
+"""First words that open no tunnel."""
 
 
 def _handle_tunnel(call: Invocation) -> None:
     """A tunnel lets anyone on the internet reach this machine."""
     words = [word.text for word in call.args]
-    harmless = _TUNNELS[call.name].split()
     if not words and call.name not in {"tmate", "lt", "localtunnel"}:
         return
-    second = words[1] if len(words) > 1 else ""
-    if words and (words[0] in harmless or second in {"list", "info", "show", "login", "help", "--help", "status"}):
-        return
-    if call.name == "tailscale" and words[:1] not in (["funnel"], ["serve"], ["ssh"]):
-        return
-    call.add_effect("connect", "tunnel", target=" ".join([call.name, *words[:2]]))
+    opens = words[:1] in (["funnel"], ["serve"], ["ssh"]) if call.name == "tailscale" else not _NO_TUNNEL & {*words[:1]}
+    if opens and not {"list", "info", "show", "login", "help", "--help", "status"} & {*words[1:2]}:
+        call.add_effect("connect", "tunnel", target=" ".join([call.name, *words[:2]]))
 
 
 def _handle_sniffer(call: Invocation) -> None:

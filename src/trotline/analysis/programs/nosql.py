@@ -1,6 +1,7 @@
 """Clients of databases without SQL: Redis, MongoDB, Neo4j, InfluxDB."""
 
 import re
+from collections.abc import Mapping
 
 from trotline.analysis.service_verbs import VerbKind
 from trotline.analysis.shell.invocation import Handler, Invocation
@@ -27,6 +28,16 @@ _REDIS_VALUED = "h p s a u n r i d D user pass cacert cert key tls-ciphers patte
 
 
 MAX_COMMANDS = 64
+
+
+def _classify_text(patterns: Mapping[VerbKind, re.Pattern[str]], text: str) -> VerbKind:
+    """Return the first kind whose pattern is in the text."""
+    return next((kind for kind, pattern in patterns.items() if pattern.search(text)), VerbKind.READ)
+
+
+def _add_data_effect(call: Invocation, kind: VerbKind, target: str, host: str, at: Argument | None = None) -> None:
+    writes = kind is not VerbKind.READ
+    call.add_effect("data", kind.value, at, target=target, host=host or call.name, writes=writes)
 
 
 def _handle_redis(call: Invocation) -> None:
@@ -71,31 +82,25 @@ def _analyze_redis_command(call: Invocation, words: list[str], host: str) -> Non
         call.add_effect("sql", "unsafe-io", target=" ".join(words[:2]), host=host, writes=True)
         return
     target = " ".join(words[:1] if first in {"auth", "eval", "hello"} else words[:2])
-    call.add_effect(
-        "data", verb_kind.value, target=target, host=host or call.name, writes=verb_kind is not VerbKind.READ
-    )
+    _add_data_effect(call, verb_kind, target, host)
 
 
 # MongoDB
 
-_MONGO_CALLS = tuple(
-    (lazy_regex(pattern), verb_kind)
-    for pattern, verb_kind in (
-        (r"\.\s*(?:dropDatabase|drop|dropAllUsersFromDatabase|dropIndexes)\s*\(", VerbKind.DESTROY),
-        (r"\.\s*(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?[,)]", VerbKind.DESTROY),
-        (r"\[\s*['\"](?:dropDatabase|drop|deleteMany)['\"]\s*\]", VerbKind.DESTROY),
-        (r"\bdropDatabase\s*:", VerbKind.DESTROY),
-        (
-            r"\.\s*(?:shutdownServer|dropUser|dropRole|createUser|grantRolesToUser|setProfilingLevel|fsyncLock)\b",
-            VerbKind.STOP,
-        ),
-        (r"\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\(", VerbKind.STOP),
-        (
-            r"\.\s*(?:insert|update|replace|save|create|bulkWrite|deleteOne|findOneAnd|findAndModify|aggregate)\w*\s*\(",
-            VerbKind.CHANGE,
-        ),
-    )
-)
+_MONGO_CALLS = {
+    VerbKind.DESTROY: lazy_regex(
+        r"\.\s*(?:dropDatabase|drop|dropAllUsersFromDatabase|dropIndexes)\s*\("
+        r"|\.\s*(?:deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?[,)]"
+        r"|\[\s*['\"](?:dropDatabase|drop|deleteMany)['\"]\s*\]|\bdropDatabase\s*:"
+    ),
+    VerbKind.STOP: lazy_regex(
+        r"\.\s*(?:shutdownServer|dropUser|dropRole|createUser|grantRolesToUser|setProfilingLevel|fsyncLock)\b"
+        r"|\.\s*(?:deleteMany|remove|updateMany|renameCollection|dropIndex)\s*\("
+    ),
+    VerbKind.CHANGE: lazy_regex(
+        r"\.\s*(?:insert|update|replace|save|create|bulkWrite|deleteOne|findOneAnd|findAndModify|aggregate)\w*\s*\("
+    ),
+}
 
 
 def _handle_mongo(call: Invocation) -> None:
@@ -112,28 +117,28 @@ def _handle_mongo(call: Invocation) -> None:
 
 
 def _analyze_mongo_script(call: Invocation, arg: Argument, address: str) -> None:
-    verb_kind = next((verb_kind for pattern, verb_kind in _MONGO_CALLS if pattern.search(arg.text)), VerbKind.READ)
-    writes = verb_kind is not VerbKind.READ
-    call.add_effect("data", verb_kind.value, arg, target=address or "the database", host=call.name, writes=writes)
+    _add_data_effect(call, _classify_text(_MONGO_CALLS, arg.text), address or "the database", "", arg)
+
+
+_INFLUX_VERBS = {
+    VerbKind.DESTROY: lazy_regex(r"\b(?:drop|delete)\b"),
+    VerbKind.CHANGE: lazy_regex(r"\b(?:write|create|update)\b"),
+}
 
 
 def _handle_influx(call: Invocation) -> None:
     options = call.parse_options("o org t token host b bucket execute database precision c active-config")
     line = " ".join(word.text.lower() for word in (*options.values("execute"), *options.rest))
-    changes = re.search(r"\b(?:write|create|update)\b", line)
-    destroys = re.search(r"\b(?:drop|delete)\b", line)
-    verb_kind = VerbKind.DESTROY if destroys else VerbKind.CHANGE if changes else VerbKind.READ
-    call.add_effect("data", verb_kind.value, target=line[:40], host=call.name, writes=verb_kind is not VerbKind.READ)
+    _add_data_effect(call, _classify_text(_INFLUX_VERBS, line), line[:40], "")
 
 
-_CYPHER_CLAUSES = tuple(
-    (lazy_regex(pattern, re.IGNORECASE | re.DOTALL), verb_kind)
-    for pattern, verb_kind in (
-        (r"\b(?:drop\s+(?:composite\s+)?database|drop\s+alias)\b", VerbKind.DESTROY),
-        (r"\b(?:grant|deny|revoke|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:user|role))\b", VerbKind.GRANT),
-        (r"\b(?:create|merge|set|remove|delete|drop|load|call\s+apoc\.)", VerbKind.CHANGE),
-    )
-)
+_CYPHER_CLAUSES = {
+    VerbKind.DESTROY: lazy_regex(r"(?is)\b(?:drop\s+(?:composite\s+)?database|drop\s+alias)\b"),
+    VerbKind.GRANT: lazy_regex(
+        r"(?is)\b(?:grant|deny|revoke|(?:create|alter|drop)\s+(?:or\s+replace\s+)?(?:user|role))\b"
+    ),
+    VerbKind.CHANGE: lazy_regex(r"(?is)\b(?:create|merge|set|remove|delete|drop|load|call\s+apoc\.)"),
+}
 _MATCH = lazy_regex(r"\bmatch\b", re.IGNORECASE)
 _DELETE_ALL = lazy_regex(r"(?:(?!\bwhere\b|\{|\blimit\b).)*?\bdelete\b", re.IGNORECASE | re.DOTALL)
 """A MATCH without a property and without a condition selects every node of its kind."""
@@ -145,12 +150,8 @@ def _handle_cypher(call: Invocation) -> None:
     address = options.value("a", "address")
     for text in texts:
         deletes_all = any(_DELETE_ALL.match(part) for part in _MATCH.split(text)[1:])
-        verb_kind = next((verb_kind for pattern, verb_kind in _CYPHER_CLAUSES if pattern.search(text)), VerbKind.READ)
-        verb_kind = VerbKind.DESTROY if deletes_all else verb_kind
-        target = options.value("d", "database") or "the graph"
-        call.add_effect(
-            "data", verb_kind.value, target=target, host=address or call.name, writes=verb_kind is not VerbKind.READ
-        )
+        kind = VerbKind.DESTROY if deletes_all else _classify_text(_CYPHER_CLAUSES, text)
+        _add_data_effect(call, kind, options.value("d", "database") or "the graph", address)
     call.stdout = Stream()
 
 
