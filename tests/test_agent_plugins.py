@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kit import Workspace, make_workspace
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Wiring
-from trotline.config.install.plugin_file import TEMPLATES, UNHEARD, Whose, own_text, whose
+from trotline.config.install.plugin_file import TEMPLATES, UNHEARD, FileOwner, build_own_text, find_owner
 
 ROOT = Path(__file__).parent.parent
 FOREIGN_SCRIPT = "#!/bin/sh\necho '{}'\n"
@@ -62,7 +62,7 @@ def test_second_install_changes_nothing_and_uninstall_removes_everything(workspa
     code, out = run(workspace, "install", name, "--yes")
     assert code == 0, out
     before = {file: (file.read_bytes(), file.stat().st_mode) for file in list_files(workspace, name)}
-    assert all(whose(data) is Whose.OURS for data, _ in before.values())
+    assert all(find_owner(data) is FileOwner.OURS for data, _ in before.values())
     code, out = run(workspace, "install", name, "--yes")
     assert (code, out.count("nothing to do")) == (0, len(before) + 1)  # each file and the plan
     assert {file: (file.read_bytes(), file.stat().st_mode) for file in before} == before
@@ -112,7 +112,7 @@ def test_older_file_of_trotline_is_updated(workspace: Workspace, name: str) -> N
     run(workspace, "install", name, "--yes")
     gate = get_gate(workspace, name)
     current = gate.read_bytes()
-    gate.write_text(own_text(get_agent(name), {GATE[name]: "/old/trotline-hook /old/python --agent x"}, 10))
+    gate.write_text(build_own_text(get_agent(name), {GATE[name]: "/old/trotline-hook /old/python --agent x"}, 10))
     assert "is not as `trotline install` would write it" in run(workspace, "doctor", "--agent", name)[1]
     assert run(workspace, "install", name, "--yes")[0] == 0
     assert gate.read_bytes() == current
@@ -139,17 +139,17 @@ def test_symlink_out_of_the_home_is_not_followed(workspace: Workspace, name: str
 
 @given(at=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255), name=st.sampled_from(FILE_AGENTS))
 def test_every_changed_byte_is_detected(at: int, byte: int, name: str) -> None:
-    data = bytearray(own_text(get_agent(name), {GATE[name]: "/x/trotline-hook /x/python"}, 40).encode())
-    assert whose(bytes(data)) is Whose.OURS
+    data = bytearray(build_own_text(get_agent(name), {GATE[name]: "/x/trotline-hook /x/python"}, 40).encode())
+    assert find_owner(bytes(data)) is FileOwner.OURS
     at %= len(data)
     changed = data[at] != byte
     data[at] = byte
-    assert (whose(bytes(data)) is not Whose.OURS) is changed
+    assert (find_owner(bytes(data)) is not FileOwner.OURS) is changed
 
 
 @given(st.binary(max_size=300))
 def test_foreign_content_is_recognised_as_foreign(data: bytes) -> None:
-    assert whose(data) is Whose.SOMEBODYS
+    assert find_owner(data) is FileOwner.FOREIGN
 
 
 def test_canary_is_refused_by_every_installed_file(workspace: Workspace) -> None:
@@ -189,7 +189,7 @@ def test_program_refuses_only_gates_if_its_line_fails(tmp_path: Path, line: str)
     agent = get_agent("cline")
     for event in ("PreToolUse", "UserPromptSubmit", "PostToolUse", "TaskStart"):
         file = tmp_path / event
-        file.write_text(own_text(agent, {event: line}, 40))
+        file.write_text(build_own_text(agent, {event: line}, 40))
         file.chmod(0o755)
         done = subprocess.run([file], input="{}", capture_output=True, text=True, check=False)
         refused = done.stdout.strip() != "" and json.loads(done.stdout) == {"cancel": True, "errorMessage": UNHEARD}
@@ -263,7 +263,7 @@ def build_plugin(tmp_path: Path, script: str) -> str:
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
     events = get_wiring("opencode").events
-    return own_text(get_agent("opencode"), dict.fromkeys(events, f"'{file}' --agent opencode"), 60)
+    return build_own_text(get_agent("opencode"), dict.fromkeys(events, f"'{file}' --agent opencode"), 60)
 
 
 def test_plugin_changes_arguments_in_place(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_plugin_refuses_only_gates_if_its_line_fails(tmp_path: Path, script: str
 
 def test_plugin_refuses_if_its_line_is_missing(tmp_path: Path) -> None:
     events = get_wiring("opencode").events
-    plugin = own_text(get_agent("opencode"), dict.fromkeys(events, "/not/there/trotline-hook"), 60)
+    plugin = build_own_text(get_agent("opencode"), dict.fromkeys(events, "/not/there/trotline-hook"), 60)
     (refused,) = play_calls(tmp_path, plugin, build_tool_call("ls"))
     assert refused["thrown"].startswith("Trotline could not be run, so this was refused")
 

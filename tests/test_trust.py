@@ -495,7 +495,7 @@ def test_the_store_is_outside_the_workspace_and_its_owners_alone(workspace: Work
     assert sorted(workspace.project.rglob("*")) == before
     store = workspace.home / ".local/state/trotline/v1/trust"
     assert stat.S_IMODE(store.stat().st_mode) == 0o700
-    assert stat.S_IMODE((store / "kept").stat().st_mode) == 0o700
+    assert stat.S_IMODE((store / "copies").stat().st_mode) == 0o700
     assert len(list(store.glob("*.json"))) == 1
 
 
@@ -592,7 +592,7 @@ def test_the_grant_of_another_workspace_does_not_serve(workspace: Workspace) -> 
 
 def test_copies_for_showing_changes_are_optional(workspace: Workspace) -> None:
     trust(workspace)
-    shutil.rmtree(grant_of(workspace).parent / "kept")
+    shutil.rmtree(grant_of(workspace).parent / "copies")
     assert ran(workspace) == RAN
     workspace.write("project/tools/check.conf", "third\n")
     assert "+third" in trotline(workspace, "trust", "--status").stdout

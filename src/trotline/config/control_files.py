@@ -12,7 +12,7 @@ from trotline.agents.generated_tables import CONTROL_DIRECTORIES, CONTROL_FILES,
 from trotline.config.hooks_json.configuration import read_layer
 from trotline.config.hooks_json.layers import get_layer
 from trotline.config.paths import Roots
-from trotline.config.problems import CODES, Problem, Severity
+from trotline.config.problems import Problem, Severity, build_problem
 from trotline.domain.hooks import Place
 from trotline.formats.jsonc import JsonDocument, JsonNode, parse_jsonc
 
@@ -104,8 +104,7 @@ def find_file_problems(path: Path, roots: Roots, *, too_large: bool = False) -> 
     if not any(_is(path.as_posix(), file) for file in READ_WHOLE):
         large = too_large and holds_hooks(path.as_posix())
         why = "the file is over a megabyte; its text was scanned, the hooks in it were not listed"
-        severity = CODES["TL108"].severity
-        return [Problem(code="TL108", severity=severity, place=Place(str(path)), message=why)] if large else []
+        return [build_problem("TL108", why, place=Place(str(path)))] if large else []
     newest = get_edition(NEWEST_EDITION)
     found = read_layer(get_layer(path, roots, newest), roots, newest).problems
     return [

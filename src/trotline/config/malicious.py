@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from trotline.analysis.packages.malware_reports import UNREADABLE, MalwareReport, describe_reports
 from trotline.config.paths import Roots, malicious_files
-from trotline.config.problems import CODES, Problem
+from trotline.config.problems import Problem, build_problem
 from trotline.domain.hooks import Place
 from trotline.system.files import ensure_private_directory
 
@@ -133,8 +133,8 @@ def load_list(roots: Roots) -> Loaded:
             continue
         except (OSError, ValueError) as error:
             why = f"installs cannot be judged by this list, and are asked about: {error}"
-            severity, hint = CODES["TL260"].severity, "load it again with `trotline guards packages load`"
-            problems.append(Problem(code="TL260", severity=severity, place=Place(str(file)), message=why, hint=hint))
+            hint = "load it again with `trotline guards packages load`"
+            problems.append(build_problem("TL260", why, hint, place=Place(str(file))))
     return Loaded(tuple(heads), tuple(problems))
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from trotline.analysis.packages.malware_reports import ALL_VERSIONS, UNKNOWN_VERSIONS
 from trotline.analysis.packages.package_specs import build_purl
 from trotline.config.malicious import MalwareRow, get_package_key
-from trotline.config.problems import CODES, Problem
+from trotline.config.problems import Problem, build_problem
 from trotline.domain.errors import describe_os_error
 from trotline.domain.hooks import Place
 
@@ -102,8 +102,7 @@ class Osv:
         )
 
     def _report(self, text: Text, why: str) -> None:
-        severity = CODES["TL260"].severity
-        self.problems.append(Problem(code="TL260", severity=severity, place=Place(text.place), message=why))
+        self.problems.append(build_problem("TL260", why, place=Place(text.place)))
 
 
 def _get_names(affected: Any) -> bool:

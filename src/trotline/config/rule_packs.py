@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from trotline.config.paths import OWN_RULES, Roots
-from trotline.config.problems import CODES, Problem
+from trotline.config.problems import Problem, build_problem
 from trotline.domain.errors import UsageError, describe_os_error
 from trotline.domain.hooks import Place
 from trotline.scanners.secret_rules import RulePack, read_pack
@@ -22,19 +22,16 @@ def read_packs(roots: Roots, named: Sequence[Path] = ()) -> tuple[list[RulePack]
             if file in named:
                 raise UsageError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
             if not isinstance(error, FileNotFoundError | NotADirectoryError):
-                problems.append(_problem(file, 0, f"the file cannot be read: {describe_os_error(error)}"))
+                problems.append(_report(file, 0, f"the file cannot be read: {describe_os_error(error)}"))
             continue
         pack, broken = read_pack(data.decode("utf-8", "replace"))
         packs.append(pack)
         problems += [
-            _problem(file, rule.line, f"`{rule.rule}`: {rule.message}" if rule.rule else rule.message)
-            for rule in broken
+            _report(file, rule.line, f"`{rule.rule}`: {rule.message}" if rule.rule else rule.message) for rule in broken
         ]
     return packs, problems
 
 
-def _problem(file: Path, line: int, message: str) -> Problem:
+def _report(file: Path, line: int, message: str) -> Problem:
     hint = "put it right; until then this rule finds nothing, and the others do"
-    return Problem(
-        code="TL257", severity=CODES["TL257"].severity, place=Place(str(file), line, 1), message=message, hint=hint
-    )
+    return build_problem("TL257", message, hint, place=Place(str(file), line, 1))

@@ -22,6 +22,7 @@ import msgspec
 from trotline.config.hooks_json.configuration import LayerRead, compute_file_digest
 from trotline.config.hooks_json.hook_commands import expand_word
 from trotline.config.paths import Roots
+from trotline.domain.errors import describe_os_error
 from trotline.domain.hooks import Hook
 from trotline.system.files import ensure_private_directory, read_file, read_file_and_mode, replace_file
 
@@ -29,10 +30,14 @@ SCHEMA = "trotline.trust/1"
 CONFIGURATION = (".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json")
 TREES = (".cursor/hooks", ".claude/hooks")
 MAX_FILES = 5_000
-MAX_FILE = 64_000_000
-ALWAYS_READ = 1_000_000
-MAX_KEPT = 262_144
+MAX_WORDS = 400
+MAX_FILE_BYTES = 64_000_000
+MAX_UNCACHED = 1_000_000
+MAX_COPY = 262_144
 """The size up to which contents are stored with the digest, so that a change can be shown."""
+
+SEPARATORS = re.compile(r"""[\s;&|<>()`'"=]++""")
+"""The separators of words in a command, including quotes and operators."""
 
 
 class TrustState(StrEnum):
@@ -93,12 +98,12 @@ class Digests:
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, ...], str]] = {}
 
-    def of(self, path: Path) -> str:
+    def compute(self, path: Path) -> str:
         """Return the digest of a file and its executable bit; raise OSError if it is too large."""
         status = path.stat()
-        if status.st_size <= ALWAYS_READ:
-            return compute_file_digest(*read_file_and_mode(path, MAX_FILE))
-        if status.st_size > MAX_FILE:
+        if status.st_size <= MAX_UNCACHED:
+            return compute_file_digest(*read_file_and_mode(path, MAX_FILE_BYTES))
+        if status.st_size > MAX_FILE_BYTES:
             raise OSError(errno.EFBIG, "too large to be covered", str(path))
         signature = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         known = self._known.get(str(path))
@@ -116,47 +121,50 @@ def build_coverage(root: Path, reads: Iterable[LayerRead], roots: Roots, digests
     Configuration files count with the bytes that were read before, not with their current content.
     """
     reads = [read for read in reads if read.layer.kind.needs_trust and read.layer.root == str(root)]
+    hooks = [hook for read in reads for hook in read.hooks]
     not_covered: list[str] = []
-    crowded = next((hook for read in reads for hook in read.hooks if len(_pieces(hook)) > MAX_WORDS), None)
+    crowded = next((hook for hook in hooks if len(_split_command(hook)) > MAX_WORDS), None)
     if crowded is not None:
         return TrustCoverage(str(root), {}, (), f"a command of `{crowded.event}` has more than {MAX_WORDS} words")
     try:
-        found = list(islice(_always(root), MAX_FILES + 1))
-        if len(found) > MAX_FILES:
+        paths = list(islice(_list_fixed_files(root), MAX_FILES + 1))
+        if len(paths) > MAX_FILES:
             return TrustCoverage(str(root), {}, (), f"its hook directories hold more than {MAX_FILES} files")
-        named = {_name(path, root): path for path in found}
-        for word, file in (pair for read in reads for hook in read.hooks for pair in _words(hook, roots)):
-            if file is not None and _is_file(file) and file.resolve().is_relative_to(root.resolve()):
-                named[_name(file, root)] = file
-            elif file is None or _name(file, root) not in named:
+        named = {_format_path(path, root): path for path in paths}
+        for word, file in (pair for hook in hooks for pair in _find_files(hook, roots)):
+            if file is not None and _is_file(file) and _is_inside(file, root):
+                named[_format_path(file, root)] = file
+            elif file is None or _format_path(file, root) not in named:
                 not_covered.append(word)
         links = {name: f"link to {path.readlink()}" for name, path in named.items() if path.is_dir()}
-        files = {name: digests.of(path) for name, path in sorted(named.items()) if name not in links}
+        files = {name: digests.compute(path) for name, path in sorted(named.items()) if name not in links}
     except (OSError, RuntimeError) as error:
         where = getattr(error, "filename", None) or root
-        return TrustCoverage(str(root), {}, (), f"{where}: {(getattr(error, 'strerror', '') or str(error)).lower()}")
-    files |= {_name(Path(read.layer.file), root): read.digest for read in reads if read.digest}
-    not_covered += [f"{name}, a linked directory" for name in links if not _leads_inside(named[name], root)]
+        return TrustCoverage(str(root), {}, (), f"{where}: {describe_os_error(error)}")
+    files |= {_format_path(Path(read.layer.file), root): read.digest for read in reads if read.digest}
+    not_covered += [f"{name}, a linked directory" for name in links if not _is_inside(named[name], root)]
     return TrustCoverage(str(root), {**files, **links}, tuple(dict.fromkeys(not_covered)))
 
 
-def _leads_inside(path: Path, root: Path) -> bool:
+def _is_inside(path: Path, root: Path) -> bool:
     return path.resolve().is_relative_to(root.resolve())
 
 
-def _name(path: Path, root: Path) -> str:
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises for a path that may not be looked at
+
+
+def _format_path(path: Path, root: Path) -> str:
     """Return the path relative to the root, as text that can be stored and shown for any bytes."""
     return os.fsencode(os.path.relpath(path, root)).decode("utf-8", "backslashreplace")
 
 
-def _always(root: Path) -> Iterator[Path]:
+def _list_fixed_files(root: Path) -> Iterator[Path]:
     """Yield the files that are always covered: configuration, files in hook directories, and links in them.
 
     Linked directories are walked too if they are inside the workspace.
     """
-    for name in CONFIGURATION:
-        if (root / name).is_file():
-            yield root / name
+    yield from (root / name for name in CONFIGURATION if (root / name).is_file())
     waiting = [root / tree for tree in TREES]
     seen: set[Path] = set()
     for top in waiting:  # grows during the loop
@@ -165,62 +173,37 @@ def _always(root: Path) -> Iterator[Path]:
         seen.add(top.resolve())
         for directory, directories, files in os.walk(top):
             yield from (Path(directory) / file for file in files if _is_file(Path(directory) / file))
-            links = [path for one in directories if (path := Path(directory) / one).is_symlink()]
+            links = [path for name in directories if (path := Path(directory) / name).is_symlink()]
             yield from links
-            waiting += [link for link in links if _leads_inside(link, root)]
+            waiting += [link for link in links if _is_inside(link, root)]
 
 
-def _pieces(hook: Hook) -> list[str]:
+def _split_command(hook: Hook) -> list[str]:
     """Return the words of a command, and the parts between quotes and operators."""
     try:
         words = shlex.split(hook.command)
     except ValueError:
         words = hook.command.split()
-    return list(dict.fromkeys([*words, *PIECES.split(hook.command)]))
+    return list(dict.fromkeys([*words, *SEPARATORS.split(hook.command)]))
 
 
-def _words(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
+def _find_files(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
     """Yield every part of a command that may be a file, with its path.
 
     Paths are relative to the root, to the directory of the hooks file (where old editions ran commands), or to a
     directory that the command names.
     """
-    pieces = _pieces(hook)
-    expanded = {word: path for word in pieces if (path := expand_word(word, hook, roots))}
+    words = _split_command(hook)
+    expanded = {word: path for word in words if (path := expand_word(word, hook, roots))}
     bases = [Path(hook.layer.root), Path(hook.layer.file).parent]
-    named = [base / path for base in bases for path in expanded.values() if _is_directory(base / path)]
-    for position, word in enumerate(pieces):
-        candidates = [base / expanded[word] for base in [*bases, *named]] if word in expanded else []
+    named = [base / path for base in bases for path in expanded.values()]
+    bases += [path for path in named if os.path.isdir(path)]  # noqa: PTH112 - Path.is_dir raises, as above
+    for position, word in enumerate(words):
+        candidates = [base / expanded[word] for base in bases] if word in expanded else []
         files = [path for path in dict.fromkeys(candidates) if _is_file(path)]
         yield from ((word, path) for path in files)
         if not files and (("/" in word and " " not in word) or position == 0):
             yield word, candidates[0] if candidates else None
-
-
-MAX_WORDS = 400
-PIECES = re.compile(r"""[\s;&|<>()`'"=]++""")
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
-
-
-def _bytes(path: Path, most: int = MAX_FILE) -> bytes | None:
-    """Return the content of a file; None if it is larger or cannot be read."""
-    try:
-        return read_file(path, most)
-    except OSError:
-        return None
-
-
-def _is_directory(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
 
 
 class TrustStore:
@@ -247,17 +230,20 @@ class TrustStore:
 
     def grant(self, coverage: TrustCoverage, now_us: int) -> None:
         """Store a grant, and copies of small files for later diffs."""
-        self._private()
+        ensure_private_directory(self.directory)
+        ensure_private_directory(self._copies)
         for name, digest in coverage.files.items():
-            kept = _bytes(Path(coverage.root) / name, MAX_KEPT)
-            if kept is not None:
-                replace_file(self.directory / "kept" / digest, kept)
+            try:
+                copy = read_file(Path(coverage.root) / name, MAX_COPY)
+            except OSError:
+                continue
+            replace_file(self._copies / digest, copy)
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
-        replace_file(self._path(coverage.root), msgspec.json.encode(grant))
+        replace_file(self._get_file(coverage.root), msgspec.json.encode(grant))
 
     def revoke(self, root: str) -> bool:
         """Remove the grant of a workspace. Return whether there was one."""
-        path = self._path(root)
+        path = self._get_file(root)
         existed = path.exists()
         path.unlink(missing_ok=True)
         return existed
@@ -265,37 +251,41 @@ class TrustStore:
     def difference(self, trust: Trust) -> str:
         """Return a unified diff of the changes since the workspace was trusted, for files whose old text was stored."""
         grant = self._read(trust.coverage.root)
-        return "\n".join(self._one_difference(grant, trust.coverage.root, name) for name in trust.changes if grant)
+        return "\n".join(self._compare(grant, name) for name in trust.changes) if grant else ""
 
-    def _one_difference(self, grant: Grant | None, root: str, name: str) -> str:
-        old = self.directory / "kept" / (grant.files.get(name, "-") if grant else "-")
-        new = Path(root) / name
-        before, after = ((_bytes(one) or b"").decode("utf-8", "replace").splitlines() for one in (old, new))
+    def _compare(self, grant: Grant, name: str) -> str:
+        files = (self._copies / grant.files.get(name, "-"), Path(grant.root) / name)
+        before, after = (_read_text(file).splitlines() for file in files)
         lines = unified_diff(before, after, f"trusted/{name}", f"now/{name}", lineterm="")
         return "\n".join(lines) or f"{name}: its mode changed"
 
     def _read(self, root: str) -> Grant | None:
         """Return the stored grant; None if there is none or it cannot be read."""
-        try:
-            grant = msgspec.json.decode(self._path(root).read_bytes(), type=Grant)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return None
-        return grant if grant.schema == SCHEMA and grant.root == root else None
+        grant = _decode_grant(self._get_file(root))
+        return grant if grant is not None and grant.root == root else None
 
     def list_damaged(self) -> list[Path]:
         """Return the files that are no valid grants; their workspaces are not trusted."""
-        return [path for path in sorted(self.directory.glob("*.json")) if not _is_grant(path)]
+        return [path for path in sorted(self.directory.glob("*.json")) if _decode_grant(path) is None]
 
-    def _path(self, root: str) -> Path:
+    def _get_file(self, root: str) -> Path:
         return self.directory / f"{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
-    def _private(self) -> None:
-        ensure_private_directory(self.directory)
-        ensure_private_directory(self.directory / "kept")
+    @property
+    def _copies(self) -> Path:
+        return self.directory / "copies"
 
 
-def _is_grant(path: Path) -> bool:
+def _decode_grant(path: Path) -> Grant | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Grant).schema == SCHEMA
+        grant = msgspec.json.decode(path.read_bytes(), type=Grant)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
+        return None
+    return grant if grant.schema == SCHEMA else None
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return read_file(file, MAX_FILE_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -11,7 +11,7 @@ from trotline.config.hooks_json.layers import find_layers
 from trotline.config.install.edit import EditTerms, Shape, remove_entries
 from trotline.config.install.hook_entries import Line, Wired, entries, installation, read_hook_lines
 from trotline.config.install.installation import Installed
-from trotline.config.install.plugin_file import own_problems
+from trotline.config.install.plugin_file import find_owner_problems
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem, Severity, build_read_problem
 from trotline.machine import find_roots, read_clock
@@ -111,7 +111,7 @@ def find_problems(wire: Wired, roots: Roots) -> list[Problem]:
     except TooLargeError as error:
         return [build_read_problem(wire.file, error)]
     if wire.wiring.own:
-        return [*own_problems(wire.file, data, wire.wiring.taken)]
+        return [*find_owner_problems(wire.file, data, wire.wiring.taken)]
     shape = Shape.GROUPED if wire.wiring.grouped else Shape.FLAT
     return [*remove_entries(data, EditTerms(shape, is_hook_line, file=str(wire.file))).problems]
 

@@ -9,7 +9,7 @@ from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent, Wiring
 from trotline.config.install.edit import EditTerms, EntryEdit, Shape
 from trotline.config.install.installation import Installation
-from trotline.config.install.plugin_file import OwnFile, lines_in, own_text
+from trotline.config.install.plugin_file import OwnFile, build_own_text, read_own_lines
 from trotline.config.paths import Roots
 from trotline.domain.errors import UsageError
 from trotline.domain.events import EVENTS
@@ -58,7 +58,7 @@ def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool], line: L
     )
     if not wire.wiring.own:
         return Installation(path=wire.file, terms=terms, owner_directory=wire.root, state=roots.state)
-    text = own_text(wire.agent, {event: line(event) for event in wire.events}, wire.wiring.seconds)
+    text = build_own_text(wire.agent, {event: line(event) for event in wire.events}, wire.wiring.seconds)
     return OwnFile(
         path=wire.file,
         terms=terms,
@@ -102,7 +102,7 @@ def read_hook_lines(wire: Wired) -> Iterator[tuple[str, str]]:
     except OSError:
         return iter(())
     if wire.wiring.own:
-        return iter(lines_in(data, wire.file, wire.events[0]).items())
+        return iter(read_own_lines(data, wire.file, wire.events[0]).items())
     return _list_entries(wire, data)
 
 

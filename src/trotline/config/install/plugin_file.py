@@ -15,7 +15,7 @@ from pathlib import Path
 from trotline.agents.agent import Agent, Capability
 from trotline.config.install.edit import EntryEdit, HooksFileEdit
 from trotline.config.install.installation import Done, FoundFile, Installation, Installed, InstallRecord
-from trotline.config.problems import CODES, Problem
+from trotline.config.problems import Problem, build_problem
 from trotline.domain.hooks import Place
 from trotline.domain.verdicts import Permission, Verdict
 
@@ -28,12 +28,12 @@ MAX_HEAD = 1000
 UNHEARD = "Trotline could not be run, so this was refused. `trotline doctor` says what is wrong."
 
 
-class Whose(StrEnum):
+class FileOwner(StrEnum):
     """The origin of a file, and whether it was edited since we wrote it."""
 
     OURS = "ours"
     EDITED = "ours, edited"
-    SOMEBODYS = "somebody else's"
+    FOREIGN = "somebody else's"
 
 
 class OwnFile(Installation, frozen=True, kw_only=True):
@@ -48,48 +48,43 @@ class OwnFile(Installation, frozen=True, kw_only=True):
 
     def _with(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:  # noqa: ARG002 - `text` has all entries
         data = self.text.encode()
-        if found.data is None or whose(found.data) is Whose.OURS:
+        if found.data is None or find_owner(found.data) is FileOwner.OURS:
             runs = found.status is not None and found.status.st_mode & self.bits == self.bits
             return HooksFileEdit(data, changed=found.data != data or not runs)
-        return HooksFileEdit(found.data, refused=True, problems=own_problems(self.path, found.data, self.hint))
+        return HooksFileEdit(found.data, refused=True, problems=find_owner_problems(self.path, found.data, self.hint))
 
     def _without(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:  # noqa: ARG002 - needs no record
-        owner = Whose.SOMEBODYS if found.data is None else whose(found.data)
-        if found.data is None or owner is Whose.SOMEBODYS:
+        owner = FileOwner.FOREIGN if found.data is None else find_owner(found.data)
+        if found.data is None or owner is FileOwner.FOREIGN:
             return Installed(target, Done.NOTHING, found.data, found.data)
-        if owner is Whose.EDITED:
-            problems = own_problems(self.path, found.data, self.hint)
+        if owner is FileOwner.EDITED:
+            problems = find_owner_problems(self.path, found.data, self.hint)
             return Installed(target, Done.REFUSED, found.data, found.data, problems)
         return Installed(target, Done.DELETED, found.data, None)
 
 
-def whose(data: bytes) -> Whose:
+def find_owner(data: bytes) -> FileOwner:
     """Return the origin of a file, by the digest in its head."""
     seal = SEAL.search(data, 0, MAX_HEAD)
     if seal is None:
-        return Whose.SOMEBODYS
+        return FileOwner.FOREIGN
     unsealed = data[: seal.start(1)] + ZEROS.encode() + data[seal.end(1) :]
-    return Whose.OURS if hashlib.sha256(unsealed).hexdigest().encode() == seal[1] else Whose.EDITED
+    return FileOwner.OURS if hashlib.sha256(unsealed).hexdigest().encode() == seal[1] else FileOwner.EDITED
 
 
-def own_problems(path: Path, data: bytes, hint: str) -> tuple[Problem, ...]:
+def find_owner_problems(path: Path, data: bytes, hint: str) -> tuple[Problem, ...]:
     """Return why a file at our path is left alone, empty if it is ours; `hint` is for a file of the user."""
-    owner = whose(data)
-    if owner is Whose.OURS:
+    owner = find_owner(data)
+    if owner is FileOwner.OURS:
         return ()
-    edited = owner is Whose.EDITED
-    code = "TL521" if edited else "TL520"
-    problem = Problem(
-        code=code,
-        severity=CODES[code].severity,
-        place=Place(file=str(path), line=1, column=1),
-        message="somebody has changed this file of ours" if edited else "this file is somebody else's",
-        hint="keep what you changed elsewhere, remove the file, and do it again" if edited else hint,
-    )
-    return (problem,)
+    code, message = "TL520", "this file is somebody else's"
+    if owner is FileOwner.EDITED:
+        code, message = "TL521", "somebody has changed this file of ours"
+        hint = "keep what you changed elsewhere, remove the file, and do it again"
+    return (build_problem(code, message, hint, place=Place(str(path), 1, 1)),)
 
 
-def own_text(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
+def build_own_text(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
     """Return the text of the file that passes these events to these command lines."""
     first = next(iter(lines))
     plugin = agent.wiring is not None and agent.wiring.plugin
@@ -108,9 +103,9 @@ def own_text(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
     return text.replace(ZEROS, hashlib.sha256(text.encode()).hexdigest(), 1)
 
 
-def lines_in(data: bytes, path: Path, event: str) -> dict[str, str]:
+def read_own_lines(data: bytes, path: Path, event: str) -> dict[str, str]:
     """Return the command lines that the agent runs because of this file, by event; empty if it is not ours."""
-    if whose(data) is Whose.SOMEBODYS:
+    if find_owner(data) is FileOwner.FOREIGN:
         return {}
     listed = LINES.search(data)
     if listed is None:
