@@ -48,21 +48,21 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
     said = " ".join(chance.choices(WORDS, k=30)) + (" needle" if number % 50_000 == 7 else "")
     path = f"/srv/shop/src/{chance.choice(WORDS)}/{chance.choice(WORDS)}_{chance.randrange(500)}.py"
     command = f"npm run {chance.choice(WORDS)} -- --shard={chance.randrange(90)}"
-    hook = {"author": f"hook-{number % 3}", "layer": "user", "said": "none", "failure": None}
-    guard = {"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 310}
+    hook = {"author": f"hook-{number % 3}", "layer": "user", "verdict": "none", "failure": None}
+    guard = {"author": "deletion", "layer": "guard", "verdict": "deny", "failure": None, "micros": 310}
     responses = [{**hook, "micros": int(chance.lognormvariate(9, 0.7))}, *([guard] if denied else [])]
     record = {
-        "schema": "trotline.record/1",
+        "schema": "trotline.record/2",
         "id": id_,
         "at_us": BEGUN + number * SECOND,
-        "seat": "hook",
+        "side": "hook",
         "agent": chance.choice(AGENTS),
         "event": event,
         "conversation": f"0b6f7c1e-{number // 200:08x}",
         "generation": f"7a1c9f7c-{number // 20:08x}",
         "tool": "Shell",
         "payload_bytes": 900,
-        "asked": "deny" if denied else "none",
+        "decided": "deny" if denied else "none",
         "sent": "deny" if denied else "none",
         "edited": False,
         "deciders": ["deletion"] if denied else [],
@@ -85,7 +85,7 @@ def pair(number: int, chance: random.Random) -> tuple[dict[str, Any], dict[str, 
     }
     effects = [["delete" if denied else "execute", "npm", path]]
     detail = {
-        "schema": "trotline.detail/1",
+        "schema": "trotline.detail/2",
         "id": id_,
         "level": "standard",
         "payload": payload,
@@ -260,7 +260,7 @@ def by_sql(db: sqlite3.Connection, statements: tuple[str, ...]) -> list[Any]:
 
 
 def by_query(store: SqliteStore, query: Query) -> list[Any]:
-    return [one.get("seq", one.get("what")) for one in store.search(query)]
+    return [one["what"] for one in store.aggregate(query)] if query.by else [one.seq for one in store.search(query)]
 
 
 def by_statistics(store: SqliteStore, query: Query) -> list[Any]:

@@ -56,7 +56,7 @@ def write(state: Path, number: int, each: int) -> None:
                 "at_us": turn,
                 "agent": "soak",
                 "event": "stop",
-                "asked": "none",
+                "decided": "none",
             }
             if not spool.append(body) and not spool.append(
                 {"schema": DETAIL_SCHEMA, "id": id_, "payload": {"text": id_ * 9}}

@@ -103,7 +103,7 @@ def _recorded(out: Path) -> str:
 
     spools = list(out.rglob("spool.log"))
     records = [record for file in spools for record in Spool(file.parent).read().records]
-    judged = [record["asked"] for record in records if record["event"] in {"preToolUse", "beforeShellExecution"}]
+    judged = [record["decided"] for record in records if record["event"] in {"preToolUse", "beforeShellExecution"}]
     return judged[-1] if judged else "nothing"
 
 

@@ -13,13 +13,13 @@ HOUR = 3_600_000_000
 
 def record(number: int, **fields: Any) -> dict[str, Any]:
     body = {
-        "schema": "trotline.record/1",
+        "schema": "trotline.record/2",
         "id": f"id-{number}",
         "at_us": number * HOUR,
         "agent": "somebody",
         "event": "beforeShellExecution",
         "conversation": "c1",
-        "asked": "none",
+        "decided": "none",
         "deciders": [],
         "responses": [],
         "losses": [],
@@ -32,7 +32,7 @@ def record(number: int, **fields: Any) -> dict[str, Any]:
 def detail(number: int, *, command: str = "", effects: tuple[tuple[Any, ...], ...] = ()) -> dict[str, Any]:
     payload = {"command": command} if command else {}
     listed = [list(effect) for effect in effects]
-    return {"schema": "trotline.detail/1", "id": f"id-{number}", "payload": payload, "reasons": [], "effects": listed}
+    return {"schema": "trotline.detail/2", "id": f"id-{number}", "payload": payload, "reasons": [], "effects": listed}
 
 
 def keep(store: Store, *bodies: dict[str, Any]) -> int:
@@ -41,7 +41,7 @@ def keep(store: Store, *bodies: dict[str, Any]) -> int:
 
 def ids(store: Store, **query: Any) -> list[str]:
     """Return the IDs of the records that match."""
-    return [row["id"] for row in store.search(Query(**query))]
+    return [row.id for row in store.search(Query(**query))]
 
 
 def test_records_come_newest_first(store: Store) -> None:
@@ -59,7 +59,7 @@ def test_newest_record_is_the_last_one_stored_despite_its_clock(store: Store) ->
 def test_second_record_with_the_same_id_changes_nothing(store: Store) -> None:
     assert keep(store, record(1), record(1)) == 1
     assert keep(store, record(1, agent="another")) == 0
-    assert [row["agent"] for row in store.search(Query())] == ["somebody"]
+    assert [row.agent for row in store.search(Query())] == ["somebody"]
 
 
 def test_second_detail_of_a_call_changes_nothing(store: Store) -> None:
@@ -73,7 +73,9 @@ def test_detail_belongs_to_its_record_in_any_order(store: Store, first: str) -> 
     both = [record(1), detail(1, command="make")]
     for body in both if first == "record" else both[::-1]:
         keep(store, body)
-    assert (store.fetch("id-1") or {})["detail"]["payload"] == {"command": "make"}
+    record_ = store.fetch("id-1")
+    assert record_ is not None
+    assert record_.payload == {"command": "make"}
     assert ids(store, command="ma*") == ["id-1"]
 
 
@@ -89,7 +91,9 @@ def test_unknown_id_is_not_found(store: Store) -> None:
 
 def test_unknown_fields_are_preserved(store: Store) -> None:
     keep(store, record(1, novelty={"deep": [1, None]}))
-    assert (store.fetch("id-1") or {})["novelty"] == {"deep": [1, None]}
+    record_ = store.fetch("id-1")
+    assert record_ is not None
+    assert record_.body["novelty"] == {"deep": [1, None]}
 
 
 @pytest.mark.parametrize(
@@ -99,10 +103,10 @@ def test_unknown_fields_are_preserved(store: Store) -> None:
 def test_records_match_every_filter(store: Store, query: dict[str, Any], expected: list[int]) -> None:
     keep(
         store,
-        record(1, asked="deny"),
+        record(1, decided="deny"),
         detail(1, command="npm publish", effects=(("send", "publish", "registry"),)),
         record(2, event="stop", conversation="c2"),
-        record(3, agent="another", asked="deny"),
+        record(3, agent="another", decided="deny"),
         detail(3, effects=(("write", "edit", "/w/src/a.py"),)),
     )
     assert ids(store, **query) == [f"id-{number}" for number in expected]
@@ -145,13 +149,13 @@ def test_counts_are_grouped(store: Store, by: Any, counts: dict[str, int]) -> No
         record(2, deciders=["deletion", "remotes"]),
         record(3, at_us=2 * HOUR + 1, agent="another", conversation="c2"),
     )
-    assert {row["what"]: row["count"] for row in store.search(Query(by=by))} == counts
+    assert {row["what"]: row["count"] for row in store.aggregate(Query(by=by))} == counts
 
 
 def test_conversations_come_newest_first_with_their_totals(store: Store) -> None:
     keep(
         store,
-        record(1, asked="deny"),
+        record(1, decided="deny"),
         record(2, conversation="c2", event="afterFileEdit"),
         record(3, conversation="c2", event="stop"),
         {**detail(3), "measures": {"status": "aborted"}},
@@ -168,26 +172,26 @@ def test_conversations_come_newest_first_with_their_totals(store: Store) -> None
     first = {**common, "what": "c1", "count": 2, "first_us": HOUR, "last_us": 5 * HOUR, "denied": 1, "commands": 2}
     times = {"first_us": 2 * HOUR, "last_us": 4 * HOUR}
     whole = {**common, **times, "what": "c2", "count": 3, "edits": 1, "status": "aborted", "reason": "window_close"}
-    conversations = list(store.search(Query(by="conversation")))
+    conversations = list(store.aggregate(Query(by="conversation")))
     assert conversations == [unnamed, {**another, "agent": "another"}, first, whole]
-    assert list(store.search(Query(by="conversation", limit=1))) == [unnamed]
-    assert list(store.search(Query(by="conversation", event="afterFileEdit", until_us=4 * HOUR))) == [whole]
-    assert list(store.search(Query(by="conversation", verdict="deny"))) == [first]
-    assert len(list(store.search(Query(by="conversation", own=True)))) == 5
+    assert list(store.aggregate(Query(by="conversation", limit=1))) == [unnamed]
+    assert list(store.aggregate(Query(by="conversation", event="afterFileEdit", until_us=4 * HOUR))) == [whole]
+    assert list(store.aggregate(Query(by="conversation", verdict="deny"))) == [first]
+    assert len(list(store.aggregate(Query(by="conversation", own=True)))) == 5
 
 
 def test_metrics_are_summed(store: Store) -> None:
     responses = [{"author": "h1", "micros": 5, "failure": "timeout"}, {"author": "h2", "micros": 7, "failure": None}]
     keep(
         store,
-        record(1, asked="deny", deciders=["h1", "deletion"], responses=responses, losses=[["ask", "why"]]),
+        record(1, decided="deny", deciders=["h1", "deletion"], responses=responses, losses=[["ask", "why"]]),
         {**detail(1), "hooks": {"h1": "./check.sh"}},
-        record(2, asked="deny", deciders=["deletion"], agent="another"),
+        record(2, decided="deny", deciders=["deletion"], agent="another"),
         record(3, deciders=["deletion"], responses=responses),
         {**detail(3), "hooks": {"h1": "./check.sh"}},
-        record(4, asked="deny", deciders=["deletion"], conversation="trotline-prove"),
+        record(4, decided="deny", deciders=["deletion"], conversation="trotline-prove"),
     )
-    sums = {(row["kind"], row["what"]): row["sum"] for row in store.search(Query(by="figure"))}
+    sums = {(row["kind"], row["what"]): row["sum"] for row in store.aggregate(Query(by="figure"))}
     assert sums == {
         ("denied", "./check.sh"): 1,
         ("denied", "deletion"): 2,
@@ -195,23 +199,23 @@ def test_metrics_are_summed(store: Store) -> None:
         ("broken", "./check.sh: timeout"): 2,
         ("open", "./check.sh: timeout"): 1,
     }
-    (row,) = store.search(Query(by="figure", agent="another"))
+    (row,) = store.aggregate(Query(by="figure", agent="another"))
     assert row == {"kind": "denied", "what": "deletion", "count": 1, "sum": 1}
 
 
 def test_percentiles_of_durations_are_computed(store: Store) -> None:
     keep(store, *(record(number, micros=number) for number in range(1, 101)), record(101, micros=9999, event="stop"))
-    (row,) = store.search(Query(by="spread", event="beforeShellExecution"))
+    (row,) = store.aggregate(Query(by="spread", event="beforeShellExecution"))
     assert row == {"kind": "took", "what": "every call", "count": 100, "p50": 50, "p95": 95, "p99": 99}
-    (row,) = store.search(Query(by="spread"))
+    (row,) = store.aggregate(Query(by="spread"))
     assert (row["count"], row["p50"], row["p99"]) == (101, 51, 100)
 
 
 @pytest.mark.parametrize("by", ["all", "figure", "spread", "conversation"])
 def test_forgotten_records_are_not_counted(store: Store, by: Any) -> None:
-    keep(store, record(1, deciders=["deletion"], asked="deny"), record(2, conversation="c2", agent="another"))
+    keep(store, record(1, deciders=["deletion"], decided="deny"), record(2, conversation="c2", agent="another"))
     store.forget(ForgetRequest(conversation="c1"), now_us=9)
-    counts = [row["count"] for row in store.search(Query(by=by))]
+    counts = [row["count"] for row in store.aggregate(Query(by=by))]
     assert sum(counts) == (0 if by == "figure" else 1)
 
 
@@ -246,7 +250,8 @@ def test_forget_without_matches_changes_nothing(store: Store) -> None:
 @pytest.mark.parametrize(
     "odd",
     [
-        {"schema": "trotline.record/2"},
+        {"schema": "trotline.record/1"},
+        {"schema": "trotline.record/3"},
         {"schema": None},
         {"id": ""},
         {"id": "x" * 200},
@@ -265,7 +270,7 @@ def test_body_with_an_invalid_schema_or_id_is_dropped(store: Store, odd: dict[st
         {"at_us": "yesterday"},
         {"at_us": 1 << 80},
         {"micros": 10**400, "responses": [{"author": "h1", "micros": -(10**400)}]},
-        {"agent": None, "event": 3, "conversation": ["x"], "asked": {}},
+        {"agent": None, "event": 3, "conversation": ["x"], "decided": {}},
         {"agent": "\ud83d"},
         {"deciders": "everybody"},
         {"deciders": [None, 1, ["x"]]},
@@ -284,8 +289,8 @@ def test_body_with_an_invalid_schema_or_id_is_dropped(store: Store, odd: dict[st
 def test_malformed_record_is_stored(store: Store, odd: dict[str, Any]) -> None:
     assert keep(store, record(1, **odd)) == 1
     assert ids(store) == ["id-1"]
-    assert len(list(store.search(Query(by="conversation")))) == 1
-    assert all(isinstance(row["sum"], int) for row in store.search(Query(by="figure")))
+    assert len(list(store.aggregate(Query(by="conversation")))) == 1
+    assert all(isinstance(row["sum"], int) for row in store.aggregate(Query(by="figure")))
 
 
 def test_unreadable_line_does_not_stop_other_records(store: Store) -> None:

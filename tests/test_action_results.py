@@ -41,17 +41,17 @@ def test_number_of_observed_executions_in_a_record_is_limited(workspace: Workspa
     record_calls(workspace, ("beforeShellExecution", "ls"), *[("afterShellExecution", "ls")] * (MAX_OBSERVED + 5))
     with open_audit_log(workspace.roots().state) as store:
         (first,) = store.with_observed(store.search(Query(event="beforeShellExecution")))
-    assert first["observed"] == list(range(3, 3 + 2 * MAX_OBSERVED, 2))
+    assert first.observed == list(range(3, 3 + 2 * MAX_OBSERVED, 2))
 
 
 def test_many_records_are_joined_with_few_queries(workspace: Workspace) -> None:
     record_calls(workspace, *DONE)
     with open_audit_log(workspace.roots().state) as store:
-        some = [record for record in store.search(Query()) if record["event"] != "afterShellExecution"]
+        some = [record for record in store.search(Query()) if record.event != "afterShellExecution"]
         statements: list[str] = []
         store._db.set_trace_callback(statements.append)
         found = list(store.with_observed(some * OBSERVATION_BATCH))
-    assert [record["observed"] for record in found] == [[], [3]] * OBSERVATION_BATCH
+    assert [record.observed for record in found] == [[], [3]] * OBSERVATION_BATCH
     assert len(statements) == 2
 
 

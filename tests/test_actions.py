@@ -19,6 +19,7 @@ from trotline.audit.record.actions import (
     get_action_id,
     get_related_ids,
 )
+from trotline.audit.record.record_reader import convert_record
 from trotline.domain.events import (
     AfterAgentResponse,
     AfterFileEdit,
@@ -142,14 +143,14 @@ def test_unused_permission_raises_an_alarm_in_a_completed_turn(kinds: list[str],
 
 
 def test_execution_of_rewritten_input_raises_no_alarm() -> None:
-    shared = {"agent": "h", "asked": "none"}
+    shared: dict[str, Any] = {"agent": "h", "decided": "none"}
     before = {**shared, "id": "1", "event": "preToolUse", "edited": True, "detail": {"action": "a"}}
     after = {**shared, "id": "2", "event": "postToolUse", "detail": {"action": "b"}}
     started = {**shared, "id": "0", "event": "sessionStart", "detail": {}}
     ended = {**shared, "id": "3", "event": "stop", "detail": {"measures": {"status": "completed"}}}
-    assert find_alarms(collect_steps([started, before, after, ended])) == []
+    assert find_alarms(collect_steps(map(convert_record, (started, before, after, ended)))) == []
     unchanged = {**before, "edited": False, "event": "beforeShellExecution"}
-    assert find_alarms(collect_steps([started, unchanged, after])) == []
+    assert find_alarms(collect_steps(map(convert_record, (started, unchanged, after)))) == []
 
 
 def test_other_actions_and_conversations_do_not_explain_an_execution() -> None:
@@ -204,11 +205,11 @@ def test_withheld_denial_raises_no_alarm() -> None:
     def record(number: int, event: str, **fields: Any) -> dict[str, Any]:
         return {"id": str(number), "agent": "h", "event": event, "detail": {"action": "a"}, **fields}
 
-    after = record(2, "afterShellExecution", asked="none")
-    refused = record(1, "beforeShellExecution", asked="deny")
-    assert len(find_alarms(collect_steps([refused, after]))) == 1
-    assert find_alarms(collect_steps([{**refused, "withheld": ["deny"]}, after])) == []
-    assert find_alarms(collect_steps([refused, {**after, "detail": {}}])) == []
+    after = record(2, "afterShellExecution", decided="none")
+    refused = record(1, "beforeShellExecution", decided="deny")
+    assert len(find_alarms(collect_steps(map(convert_record, (refused, after))))) == 1
+    assert find_alarms(collect_steps(map(convert_record, ({**refused, "withheld": ["deny"]}, after)))) == []
+    assert find_alarms(collect_steps(map(convert_record, (refused, {**after, "detail": {}})))) == []
 
 
 SHARED: dict[str, Any] = {"conversation_id": "c", "generation_id": "g"}
@@ -250,17 +251,18 @@ def find_alarm_positions(
             "agent": agent,
             "conversation": "c",
             "event": event.wire_name,
-            "asked": "deny" if at in refused else "none",
+            "decided": "deny" if at in refused else "none",
             "detail": {
                 "action": get_action_id(event, KEY),
-                "also": get_related_ids(event, KEY),
+                "related": get_related_ids(event, KEY),
                 "measures": {"status": "done"},
             },
             **(fields if at in refused else {}),
         }
         for at, event in enumerate(events)
     ]
-    return [(alarm.kind, alarm.about_seq or alarm.seq) for alarm in find_alarms(collect_steps(records))]
+    alarms = find_alarms(collect_steps(map(convert_record, records)))
+    return [(alarm.kind, alarm.about_seq or alarm.seq) for alarm in alarms]
 
 
 def test_denied_edit_that_was_done_raises_an_alarm() -> None:

@@ -34,7 +34,7 @@ def test_certain_alarms_are_selected_before_uncertain_ones() -> None:
 def build_denied_execution(number: int, **more: Any) -> list[dict[str, Any]]:
     action = {"action": f"a{number}"}
     return [
-        record(number, asked="deny", sent="deny", **more),
+        record(number, decided="deny", sent="deny", **more),
         {**detail(number, command="rm x"), **action},
         record(number + 1, event="afterShellExecution", **more),
         {**detail(number + 1, command="rm x"), **action},

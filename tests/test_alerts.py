@@ -19,6 +19,7 @@ from secret_samples import fill_template
 from store_behaviour import record
 from test_log import call, log
 from trotline.audit.export.export_progress import EXPORT_DIRECTORY, read_progress
+from trotline.audit.record.record_reader import convert_record
 from trotline.audit.record.record_schema import alert_schema
 from trotline.audit.store.audit_log import get_spool
 from trotline.audit.store.sqlite_store import SqliteStore
@@ -31,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 SECRET = fill_template("ghp_{crc*36}")
 NOW = 1_900_000_000_000_000
 MINUTE = 60_000_000
-FAILED = [{"author": "a-hook", "said": "none", "failure": "timed-out", "micros": 1}]
+FAILED = [{"author": "a-hook", "verdict": "none", "failure": "timed-out", "micros": 1}]
 
 
 @pytest.fixture
@@ -71,14 +72,14 @@ def list_schema_errors(body: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(
     "settings,fields,due",
     [
-        ({}, {"asked": "deny"}, True),
-        ({}, {"asked": "ask"}, False),
-        ({}, {"asked": "deny", "withheld": ["deny"]}, False),
-        ({"guard": "deletion"}, {"asked": "deny", "deciders": ["deletion"]}, True),
-        ({"guard": "deletion"}, {"asked": "deny", "deciders": ["disks"]}, False),
-        ({"agent": "somebody"}, {"asked": "deny"}, True),
-        ({"agent": "another"}, {"asked": "deny"}, False),
-        ({"event": "stop"}, {"asked": "deny"}, False),
+        ({}, {"decided": "deny"}, True),
+        ({}, {"decided": "ask"}, False),
+        ({}, {"decided": "deny", "withheld": ["deny"]}, False),
+        ({"guard": "deletion"}, {"decided": "deny", "deciders": ["deletion"]}, True),
+        ({"guard": "deletion"}, {"decided": "deny", "deciders": ["disks"]}, False),
+        ({"agent": "somebody"}, {"decided": "deny"}, True),
+        ({"agent": "another"}, {"decided": "deny"}, False),
+        ({"event": "stop"}, {"decided": "deny"}, False),
         ({"on": "found"}, {"findings": [["secrets", "x", "known", "", 1]]}, True),
         ({"on": "found"}, {"findings": []}, False),
         ({"on": "found", "scanner": "pii"}, {"findings": [["secrets", "x", "known", "", 1]]}, False),
@@ -88,18 +89,18 @@ def list_schema_errors(body: dict[str, Any]) -> list[str]:
         ({"on": "failing"}, {"responses": [{**FAILED[0], "failure": None}]}, False),
         ({"on": "finished"}, {"event": "stop"}, True),
         ({"on": "finished"}, {}, False),
-        ({"on": "silent"}, {"asked": "deny"}, False),
+        ({"on": "silent"}, {"decided": "deny"}, False),
     ],
 )
 def test_records_match_alerts(settings: dict[str, Any], fields: dict[str, Any], due: bool) -> None:
-    assert matches_record(build_alert(**settings), record(1, **fields)) is due
+    assert matches_record(build_alert(**settings), convert_record(record(1, **fields))) is due
 
 
 @given(st.sampled_from([*OCCASIONS]), st.dictionaries(st.sampled_from([*record(1), "findings"]), st.integers()))
 def test_odd_records_do_not_break_a_round(on: str, odd: dict[str, Any]) -> None:
-    body = {**record(1), "responses": 3, **odd, "seq": 1}
-    assert matches_record(build_alert(on=on), body) in {True, False}
-    assert json.dumps(AlertMessage(build_alert(on=on), body, 2).body)
+    malformed = convert_record({**record(1), "responses": 3, **odd, "seq": 1})
+    assert matches_record(build_alert(on=on), malformed) in {True, False}
+    assert json.dumps(AlertMessage(build_alert(on=on), malformed, 2).body)
 
 
 # -- rate limits
@@ -130,7 +131,7 @@ def send_round(round_: AlertRound, store: SqliteStore, sent: list[AlertMessage])
     """Run a round; return the record ID and the number of further records of each alert."""
     before = len(sent)
     round_.run(store, 0)
-    return [(item.record["id"] if item.record else "", item.more) for item in sent[before:]]
+    return [(item.record.id if item.record else "", item.suppressed) for item in sent[before:]]
 
 
 def record_messages(sent: list[AlertMessage]) -> Callable[[AlertMessage], str]:
@@ -142,7 +143,7 @@ def record_messages(sent: list[AlertMessage]) -> Callable[[AlertMessage], str]:
 
 
 def append(store: SqliteStore, *numbers: int, **fields: Any) -> None:
-    store.append([StoredLine(record(number, **{"asked": "deny", "at_us": 1, **fields})) for number in numbers])
+    store.append([StoredLine(record(number, **{"decided": "deny", "at_us": 1, **fields})) for number in numbers])
 
 
 def test_alerts_are_limited_and_the_rest_is_counted(tmp_path: Path, store: SqliteStore, times: Times) -> None:
@@ -177,8 +178,8 @@ def test_failed_delivery_is_counted_with_suppressed_alerts(tmp_path: Path, store
 
     append(store, 1, 2)
     rounds = AlertRound(tmp_path, [build_alert(at_most=2)], times, deliver).run(store, 0)
-    assert [(item.record or {}).get("id") for item in sent] == ["id-1", "id-2"]
-    assert [item.more for item in sent] == [0, 1]
+    assert [item.record.id for item in sent if item.record] == ["id-1", "id-2"]
+    assert [item.suppressed for item in sent] == [0, 1]
     assert rounds.fired["a"].trouble is None
 
 
@@ -190,7 +191,7 @@ def test_new_alert_ignores_old_records(tmp_path: Path, store: SqliteStore, times
     AlertRound(tmp_path, [build_alert()], times, deliver).run(store, since_us=15)
     append(store, 3, at_us=5)
     AlertRound(tmp_path, [build_alert()], times, deliver).run(store, since_us=15)
-    assert [(item.record or {}).get("id") for item in sent] == ["id-2", "id-3"]
+    assert [item.record.id for item in sent if item.record] == ["id-2", "id-3"]
 
 
 def test_silence_is_reported_once_until_the_next_call(tmp_path: Path, store: SqliteStore, times: Times) -> None:
@@ -234,10 +235,10 @@ def test_alarm_before_the_first_round_is_sent_if_the_alert_is_older(
     sent: list[AlertMessage] = []
     for number, event in ((1, "beforeShellExecution"), (2, "afterShellExecution")):
         append(store, number, event=event, at_us=10 * number)
-        store.append([StoredLine({"schema": "trotline.detail/1", "id": f"id-{number}", "action": "a"})])
+        store.append([StoredLine({"schema": "trotline.detail/2", "id": f"id-{number}", "action": "a"})])
     for _ in range(2):
         AlertRound(tmp_path, [build_alert(on="alarm")], times, record_messages(sent)).run(store, since_us)
-    assert [(item.record or {}).get("id") for item in sent] == ["id-2"] * alarms
+    assert [item.record.id for item in sent if item.record] == ["id-2"] * alarms
 
 
 def test_execution_without_a_question_sends_an_alert_and_unused_permission_does_not(workspace: Workspace) -> None:
@@ -463,14 +464,14 @@ def test_documented_alerts_are_valid_and_every_key_is_documented(workspace: Work
     assert (read.problems, [item.name for item in read.alerts]) == ((), ["refused", "key-in-a-text", "quiet"])
     assert [key for key in AlertTable.__struct_fields__ if f"`{key}`" not in page] == []
     (sample,) = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    assert set(json.loads(sample)) == set(AlertMessage(build_alert(), record(1)).body)
+    assert set(json.loads(sample)) == set(AlertMessage(build_alert(), convert_record(record(1))).body)
 
 
 def test_hanging_program_is_killed_with_its_children(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alerts_module, "CHANNEL_TIMEOUT", 0.5)
     script = f"#!/bin/sh\nsleep 1000 &\necho $! > '{workspace.path}/child'\necho x > '{workspace.path}/begun'\nwait\n"
     path = workspace.script("home/bin/slow", script)
-    message = AlertMessage(build_alert(desktop=False, command=(str(path),)), record(1))
+    message = AlertMessage(build_alert(desktop=False, command=(str(path),)), convert_record(record(1)))
     why = alerts_module.deliver_message(message, alerts_module.ChannelContext({}, Times()))
     assert "did not end within 0.5 s" in why
     if (workspace.path / "begun").exists():

@@ -40,7 +40,7 @@ def check_complete(state: Path, numbers: range) -> None:
     """Check that these records are stored once, complete, in a valid chain."""
     with audit_log.open_audit_log(state) as store:
         assert sorted(int(name.removeprefix("id-")) for name in ids(store)) == list(numbers)
-        assert all("detail" in record for record in store.search(Query()))
+        assert all(record.has_detail for record in store.search(Query()))
         assert list(find_breaks(store.entries(), store.checkpoints())) == []
         assert list(store.find_index_faults()) == []
         assert store.unread() == []

@@ -169,9 +169,7 @@ def test_service_killed_at_any_system_call_loses_and_doubles_nothing(home: Path)
     assert at > 6
     wait_until(lambda: len(set(list_detailed_commands(home))) == at)
     with audit_log.open_audit_log(state_of(home)) as store:
-        result = [
-            (descriptor["id"], descriptor["detail"]["payload"]["command"]) for descriptor in store.search(Query())
-        ]
+        result = [(record.id, record.payload["command"]) for record in store.search(Query())]
         assert sorted(result) == sorted((f"call-{number}", f"echo {number}") for number in range(1, at + 1))
         assert (store.unread(), list(find_breaks(store.entries(), store.checkpoints()))) == ([], [])
 

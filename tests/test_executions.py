@@ -138,7 +138,7 @@ def test_failed_call_of_every_agent_is_counted(workspace: Workspace, case: str) 
     agent, payload, failed = FAILURES[case]
     call_in_process(workspace, payload, 1, agent, "postToolUse" if agent == "copilot" else "")
     with audit_log.open_audit_log(workspace.roots().state) as store:
-        rows = [row["sum"] for row in store.search(Query(by="figure")) if row["kind"] == "failed"]
+        rows = [row["sum"] for row in store.aggregate(Query(by="figure")) if row["kind"] == "failed"]
     assert rows == [1] * failed
 
 
@@ -206,7 +206,7 @@ def test_long_table_is_cut_except_in_json(workspace: Workspace) -> None:
 
 
 def test_row_of_all_calls_comes_before_the_ten_slowest(workspace: Workspace) -> None:
-    responses = [{"author": f"hook-{number}", "said": "none", "failure": None, "micros": 9000} for number in range(12)]
+    responses = [{"author": f"hook-{number}", "failure": None, "micros": 9000} for number in range(12)]
     assert get_spool(workspace.roots().state).append(record(1, responses=responses, micros=5)) == ""
     rows = [row["who"] for row in read_stats(workspace)["slowest"]]
     assert (rows[0], len(rows)) == ("every call", 13)

@@ -20,10 +20,13 @@ from secret_samples import fill_template
 from store_behaviour import detail, record
 from test_log import call, fill, log
 from trotline.audit.export import export_formats, otlp
-from trotline.audit.record.record_schema import DETAIL, RECORD, SCHEMAS
+from trotline.audit.record.record import Detail, Record
+from trotline.audit.record.record_reader import convert_record
+from trotline.audit.record.record_schema import SCHEMAS
 from trotline.audit.store.audit_log import get_spool
 
 SECRET = fill_template("ghp_{crc*36}")
+RECORD_FIELDS, DETAIL_FIELDS = Record.__struct_fields__, Detail.__struct_fields__
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("\ud83d"),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -41,6 +44,10 @@ def workspace(tmp_path: Path) -> Workspace:
     call(workspace, "", event="stop")
     fill(get_spool(workspace.roots().state))
     return workspace
+
+
+def build_span(body: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
+    return otlp.build_span(convert_record(body), words=words)
 
 
 def list_schema_errors(name: str, instance: Any) -> list[str]:
@@ -63,11 +70,11 @@ def test_every_field_of_a_real_call_is_documented(workspace: Workspace) -> None:
     lines = [json.loads(line) for line in export(workspace, "jsonl").splitlines()]
     real = [line for line in lines if line["agent"] == "cursor"]
     assert len(real) == 4
-    assert [set(line) - set(RECORD) for line in real] == [set()] * 4
-    assert [set(line["detail"]) - set(DETAIL) for line in real] == [set()] * 4
+    assert [set(line) - set(RECORD_FIELDS) for line in real] == [set()] * 4
+    assert [set(line["detail"]) - set(DETAIL_FIELDS) for line in real] == [set()] * 4
 
 
-@pytest.mark.parametrize("field", ["id", "seq", "asked"])
+@pytest.mark.parametrize("field", ["id", "seq", "decided"])
 def test_line_without_a_required_field_violates_the_schema(field: str) -> None:
     whole = {**record(1), "seq": 1}
     assert list_schema_errors("record", whole) == []
@@ -191,12 +198,12 @@ def test_export_without_detail_contains_measures_and_machine(workspace: Workspac
         "version": "3",
         "measures": detail_fields,
     }
-    body = {**record(1, event="afterShellExecution"), "seq": 1, "detail": words, "odd": {"detail": "make"}}
-    (line,) = export_formats.format_records("jsonl", [body], words=False)
+    body = {**record(1, event="afterShellExecution"), "seq": 1, "detail": words, "invalid": {"detail": "make"}}
+    (line,) = export_formats.format_records("jsonl", [convert_record(body)], words=False)
     remaining = {"machine": "m", "user": "ann", "version": "3", "measures": {"tokens": 7, "duration_ms": 40, "exit": 2}}
-    assert json.loads(line)["detail"] == {"schema": "trotline.detail/1", "id": "id-1", **remaining}
+    assert json.loads(line)["detail"] == {"schema": "trotline.detail/2", "id": "id-1", **remaining}
     assert "make" not in line
-    (line,) = export_formats.format_records("ocsf", [body], words=False)
+    (line,) = export_formats.format_records("ocsf", [convert_record(body)], words=False)
     event = json.loads(line)
     assert (event["src_endpoint"]["name"], event["actor"]["user"]["name"]) == ("m", "ann")
     assert list_schema_errors("record-ocsf", event) == []
@@ -209,10 +216,10 @@ def test_export_without_detail_contains_measures_and_machine(workspace: Workspac
         ("postToolUseFailure", {}, {"measures": {"failure_type": "timeout"}}, ("Failure", 1, "timeout", "none")),
         ("postToolUse", {}, {"measures": {"exit": 3}}, ("Failure", 1, "_OTHER", "none")),
         ("postToolUse", {}, {"measures": {"exit": 0}}, ("Success", 1, "", "none")),
-        ("preToolUse", {"asked": "deny"}, {}, ("Failure", 3, "g", "deny")),
-        ("preToolUse", {"asked": "deny", "withheld": ["deny"]}, {}, ("Success", 1, "g", "would_deny")),
-        ("preToolUse", {"asked": "ask", "withheld": ["ask"]}, {}, ("Success", 1, "g", "would_ask")),
-        ("preToolUse", {"asked": "ask"}, {}, ("Other", 1, "g", "ask")),
+        ("preToolUse", {"decided": "deny"}, {}, ("Failure", 3, "g", "deny")),
+        ("preToolUse", {"decided": "deny", "withheld": ["deny"]}, {}, ("Success", 1, "g", "would_deny")),
+        ("preToolUse", {"decided": "ask", "withheld": ["ask"]}, {}, ("Success", 1, "g", "would_ask")),
+        ("preToolUse", {"decided": "ask"}, {}, ("Other", 1, "g", "ask")),
     ],
 )
 def test_ocsf_status_is_the_outcome_of_the_call(
@@ -220,7 +227,7 @@ def test_ocsf_status_is_the_outcome_of_the_call(
 ) -> None:
     deciders = ["g"] if fields else []
     body = {**record(1, event=event, deciders=deciders, **fields), "seq": 1, "detail": {**detail(1), **detail_fields}}
-    (line,) = export_formats.format_ocsf([body])
+    (line,) = export_formats.format_ocsf([convert_record(body)])
     event_body = json.loads(line)
     assert list_schema_errors("record-ocsf", event_body) == []
     verdict = event_body["unmapped"]["verdict"]
@@ -233,7 +240,7 @@ def test_output_file_becomes_private(workspace: Workspace, tmp_path: Path) -> No
     file.chmod(0o644)
     assert log(workspace, "export", "--output", str(file)).returncode == 0
     assert file.stat().st_mode & 0o777 == 0o600
-    assert [json.loads(line)["schema"] for line in file.read_text().splitlines()] == ["trotline.record/1"] * 8
+    assert [json.loads(line)["schema"] for line in file.read_text().splitlines()] == ["trotline.record/2"] * 8
 
 
 def test_device_is_written_without_a_mode_change(workspace: Workspace) -> None:
@@ -270,13 +277,13 @@ def test_mcp_call_is_a_tool_call_span() -> None:
         **record(1, event="afterMCPExecution", tool="close_ticket", generation="g1"),
         "detail": {"payload": detail_fields},
     }
-    span = otlp.build_span(body)
+    span = build_span(body)
     attributes = {row["key"]: row["value"] for row in span["attributes"]}
     assert (span["name"], span["kind"]) == ("tools/call close_ticket", 3)
     assert attributes["mcp.method.name"] == {"stringValue": "tools/call"}
     assert attributes["gen_ai.tool.call.arguments"] == {"stringValue": '{"id": 42}'}
     assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == 250_000_000
-    quiet = otlp.build_span(body, words=False)
+    quiet = build_span(body, words=False)
     assert "gen_ai.tool.call.arguments" not in {row["key"] for row in quiet["attributes"]}
     assert span["parentSpanId"] == otlp.get_scope_span_id(("somebody", "c1", "g1"))
 
@@ -284,16 +291,16 @@ def test_mcp_call_is_a_tool_call_span() -> None:
 def test_command_reported_by_two_events_is_one_execution_span() -> None:
     after = record(1, agent="cursor", event="afterShellExecution")
     generic = record(2, agent="cursor", event="postToolUse", tool="Shell")
-    assert [otlp.build_span(row)["name"] for row in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
+    assert [build_span(row)["name"] for row in (after, generic)] == ["execute_tool Shell", "postToolUse Shell"]
     dated = [{**row, "detail": {"version": "3.21.16"}} for row in (after, generic)]
-    assert [otlp.build_span(row)["name"] for row in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
-    assert otlp.build_span({**generic, "tool": "Read"})["name"] == "execute_tool Read"
-    assert otlp.build_span({**generic, "agent": "codex"})["name"] == "execute_tool Shell"
-    assert otlp.build_span({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
+    assert [build_span(row)["name"] for row in dated] == ["afterShellExecution Shell", "execute_tool Shell"]
+    assert build_span({**generic, "tool": "Read"})["name"] == "execute_tool Read"
+    assert build_span({**generic, "agent": "codex"})["name"] == "execute_tool Shell"
+    assert build_span({**generic, "tool": "MCP:tickets:close"})["name"] == "postToolUse close"
 
 
 def test_mcp_call_in_a_generic_event_is_a_tool_call_span() -> None:
-    span = otlp.build_span(record(1, agent="claude-code", event="postToolUse", tool="MCP:tickets:close"))
+    span = build_span(record(1, agent="claude-code", event="postToolUse", tool="MCP:tickets:close"))
     attributes = {row["key"]: row["value"] for row in span["attributes"]}
     assert (span["name"], span["kind"]) == ("tools/call close", 3)
     assert attributes["mcp.method.name"] == {"stringValue": "tools/call"}
@@ -305,7 +312,7 @@ def test_mcp_call_in_a_generic_event_is_a_tool_call_span() -> None:
     read_rows("export", "failed_execution_is_an_error_span"),
 )
 def test_failed_execution_is_an_error_span(event: str, detail_fields: dict[str, Any], kind: str | None) -> None:
-    span = otlp.build_span({**record(1, event=event), "detail": detail_fields}, words=False)
+    span = build_span({**record(1, event=event), "detail": detail_fields}, words=False)
     attributes = {row["key"]: row["value"]["stringValue"] for row in span["attributes"] if row["key"] == "error.type"}
     assert (span.get("status"), attributes.get("error.type")) == ({"code": 2} if kind else None, kind)
 
@@ -314,7 +321,7 @@ def test_failed_command_of_cursor_is_one_error_span() -> None:
     after = {**record(1, agent="cursor", event="afterShellExecution"), "detail": {"version": "3.21.16"}}
     detail_fields = {"version": "3.21.16", "measures": {"exit": 3}}
     generic = {**record(2, agent="cursor", event="postToolUse", tool="Shell"), "detail": detail_fields}
-    spans = [otlp.build_span(row) for row in (after, generic)]
+    spans = [build_span(row) for row in (after, generic)]
     assert [(span["name"], "status" in span) for span in spans] == [
         ("afterShellExecution Shell", False),
         ("execute_tool Shell", True),
@@ -324,21 +331,21 @@ def test_failed_command_of_cursor_is_one_error_span() -> None:
 def test_denied_call_is_not_an_execution_span() -> None:
     detail_fields = {"measures": {"failure_type": "permission_denied"}}
     refused = {**record(1, agent="cursor", event="postToolUseFailure", tool="Shell"), "detail": detail_fields}
-    span = otlp.build_span(refused)
+    span = build_span(refused)
     assert (span["name"], "status" in span) == ("postToolUseFailure Shell", False)
     assert not {row["key"] for row in span["attributes"]} & {"error.type", "gen_ai.operation.name"}
 
 
 def test_execution_without_a_duration_has_none() -> None:
-    span = otlp.build_span(record(1, event="afterShellExecution", micros=5000))
+    span = build_span(record(1, event="afterShellExecution", micros=5000))
     assert span["startTimeUnixNano"] == span["endTimeUnixNano"]
-    answer = otlp.build_span(record(1, micros=5000))
+    answer = build_span(record(1, micros=5000))
     assert int(answer["endTimeUnixNano"]) - int(answer["startTimeUnixNano"]) == 5_000_000
 
 
 def test_cache_tokens_follow_the_conventions() -> None:
     measures = {"cache_read_tokens": 50, "cache_write_tokens": 25}
-    span = otlp.build_span({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
+    span = build_span({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
     attributes = {row["key"]: row["value"] for row in span["attributes"]}
     assert attributes["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
     assert attributes["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
@@ -347,7 +354,7 @@ def test_cache_tokens_follow_the_conventions() -> None:
 def test_measures_are_exported_without_a_payload() -> None:
     measures = {"duration_ms": 40, "input_tokens": 7, "exit": 2}
     body = {**record(1, event="afterShellExecution"), "detail": {"measures": measures, "machine": "a-laptop"}}
-    quiet = otlp.build_span(body, words=False)
+    quiet = build_span(body, words=False)
     attributes = {row["key"]: row["value"] for row in quiet["attributes"]}
     assert int(quiet["endTimeUnixNano"]) - int(quiet["startTimeUnixNano"]) == 40_000_000
     assert (attributes["gen_ai.usage.input_tokens"], attributes["process.exit.code"]) == (
@@ -355,23 +362,23 @@ def test_measures_are_exported_without_a_payload() -> None:
         {"intValue": "2"},
     )
     assert "trotline.machine" not in attributes
-    assert "trotline.machine" in {row["key"] for row in otlp.build_span(body)["attributes"]}
+    assert "trotline.machine" in {row["key"] for row in build_span(body)["attributes"]}
 
 
 def test_call_without_a_conversation_is_a_separate_trace() -> None:
     first, second = record(1, conversation=""), record(2, conversation="")
-    assert otlp.get_trace_id(first) != otlp.get_trace_id(second)
-    assert "parentSpanId" not in otlp.build_span(first)
+    assert otlp.get_trace_id(convert_record(first)) != otlp.get_trace_id(convert_record(second))
+    assert "parentSpanId" not in build_span(first)
 
 
-@given(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), st.dictionaries(st.sampled_from([*DETAIL]), JSON))
+@given(st.dictionaries(st.sampled_from(RECORD_FIELDS), JSON), st.dictionaries(st.sampled_from(DETAIL_FIELDS), JSON))
 def test_any_record_can_be_encoded_and_decoded(fields: dict[str, Any], words: dict[str, Any]) -> None:
     body = {**fields, "id": "id-1", "seq": 1, "detail": words}
-    logs = otlp.build_logs_request([body], about={})
+    logs = otlp.build_logs_request([convert_record(body)], about={})
     data = otlp.encode_request("logs", logs, otlp.PROTOBUF)
     (log,) = ExportLogsServiceRequest.FromString(data).resource_logs[0].scope_logs[0].log_records
-    assert log.trace_id == bytes.fromhex(otlp.get_trace_id(body))
-    spans = otlp.build_traces_request([otlp.build_span(body)], about={})
+    assert log.trace_id == bytes.fromhex(otlp.get_trace_id(convert_record(body)))
+    spans = otlp.build_traces_request([build_span(body)], about={})
     data = otlp.encode_request("traces", spans, otlp.PROTOBUF)
     (span,) = ExportTraceServiceRequest.FromString(data).resource_spans[0].scope_spans[0].spans
     assert span.end_time_unix_nano >= span.start_time_unix_nano
@@ -382,16 +389,17 @@ def test_deeply_nested_value_becomes_text() -> None:
     for _ in range(300):
         deep = [deep]
     body = {**record(1), "seq": 1, "detail": {**detail(1), "payload": {"deep": deep}}}
-    data = otlp.encode_request("logs", otlp.build_logs_request([body], about={}), otlp.PROTOBUF)
+    data = otlp.encode_request("logs", otlp.build_logs_request([convert_record(body)], about={}), otlp.PROTOBUF)
     assert "bottom" in str(ExportLogsServiceRequest.FromString(data))
 
 
-@given(st.lists(st.dictionaries(st.sampled_from([*RECORD, "odd"]), JSON), max_size=3))
+@given(st.lists(st.dictionaries(st.sampled_from(RECORD_FIELDS), JSON), max_size=3))
 def test_protobuf_equals_json(fields: list[dict[str, Any]]) -> None:
     bodies = [{**row, "id": f"id-{number}", "seq": number} for number, row in enumerate(fields, 1)]
+    records = [convert_record(body) for body in bodies]
     requests: dict[str, tuple[dict[str, Any], Any]] = {
-        "logs": (otlp.build_logs_request(bodies, about={"host.name": "x"}), ExportLogsServiceRequest),
-        "traces": (otlp.build_traces_request(map(otlp.build_span, bodies), about={}), ExportTraceServiceRequest),
+        "logs": (otlp.build_logs_request(records, about={"host.name": "x"}), ExportLogsServiceRequest),
+        "traces": (otlp.build_traces_request(map(build_span, bodies), about={}), ExportTraceServiceRequest),
     }
     for signal, (request, kind) in requests.items():
         message = kind.FromString(otlp.encode_request(signal, request, otlp.PROTOBUF))

@@ -30,6 +30,7 @@ from trotline.audit.export.export_progress import (
     compute_pause_us,
     read_progress,
 )
+from trotline.audit.record.record_reader import convert_record
 from trotline.audit.store.audit_log import get_spool
 
 SECRET = fill_template("ghp_{crc*36}")
@@ -125,7 +126,7 @@ def test_a_real_call_arrives_redacted_with_its_trace(workspace: Workspace, colle
     assert root.name == "conversation cursor"
     assert root.start_time_unix_nano == min(log.time_unix_nano for log in logs)
     assert root.end_time_unix_nano == max(log.time_unix_nano for log in logs)
-    assert root.trace_id.hex() == otlp.get_trace_id({"agent": "cursor", "conversation": "c1", "id": ""})
+    assert root.trace_id.hex() == otlp.get_trace_id(convert_record({"agent": "cursor", "conversation": "c1"}))
     assert {span.trace_id for span in spans.values()} == {root.trace_id}
     assert {span.parent_span_id for span in spans.values() if span is not root} == {root.span_id}
     assert all(SECRET.encode() not in got.body for got in collector.got)

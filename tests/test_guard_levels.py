@@ -37,7 +37,7 @@ def last(workspace: Workspace) -> dict[str, Any]:
 
 def guards_in(record: dict[str, Any]) -> list[tuple[str, str, bool]]:
     responses = [one for one in record["responses"] if one["author"] != "canary"]
-    return [(one["author"], one["said"], one["noted"]) for one in responses]
+    return [(one["author"], one["verdict"], one["has_notes"]) for one in responses]
 
 
 def test_a_guard_that_enforces_decides(workspace: Workspace) -> None:
@@ -57,7 +57,7 @@ def test_a_guard_that_monitors_is_on_record_and_nowhere_else(workspace: Workspac
     done = asked(workspace, "monitor")
     assert (json.loads(done.stdout), done.stderr, done.returncode) == ({"permission": "allow"}, "", 0)
     record = last(workspace)
-    assert (record["asked"], record["losses"]) == ("none", [])
+    assert (record["decided"], record["losses"]) == ("none", [])
     assert guards_in(record) == [("credentials", "none", True)]
     shown = workspace.run("log", "show", "1").stdout
     assert "only noted, would deny" in shown

@@ -45,7 +45,7 @@ def test_a_deadline_that_has_passed_is_a_refusal_and_a_record(workspace: Workspa
     assert json.loads(sent.stdout)["permission"] == "deny"
     record = last(workspace)
     assert (record["id"], record["at_us"], record["agent"]) == ("late-1", 5, "cursor")
-    assert (record["event"], record["asked"], record["sent"]) == ("beforeShellExecution", "deny", "deny")
+    assert (record["event"], record["decided"], record["sent"]) == ("beforeShellExecution", "deny", "deny")
     assert record["responses"][0]["failure"] == "timed out"
     assert (record["payload_bytes"], record["sent_bytes"]) == (2, len(sent.stdout))
 
@@ -86,7 +86,7 @@ def test_whatever_breaks_in_us_is_on_record_with_its_words(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: str
 ) -> None:
     record = fail(workspace, monkeypatch, agent)
-    assert (record["id"], record["agent"], record["asked"]) == ("f-1", agent, "deny")
+    assert (record["id"], record["agent"], record["decided"]) == ("f-1", agent, "deny")
     assert EVENTS[record["event"]].contract.refusable
     assert record["responses"][0]["failure"] == "crashed"
     assert record["detail"]["payload"] == {"command": "ls"}

@@ -56,9 +56,9 @@ def call(workspace: Workspace, command: str, conversation: str = "c1", event: st
 
 def fill(spool: Spool) -> None:
     """Four calls, one hour after the other."""
-    responses = [{"author": "deletion", "said": "deny", "failure": None, "micros": 300}]
+    responses = [{"author": "deletion", "verdict": "deny", "failure": None, "micros": 300}]
     for body in (
-        record(1, at_us=NOW, asked="deny", deciders=["deletion"], responses=responses),
+        record(1, at_us=NOW, decided="deny", deciders=["deletion"], responses=responses),
         detail(1, command="rm -rf src", effects=(("delete", "rm", "/w/src"),)),
         record(2, at_us=NOW + 3_600_000_000, losses=[["ask", "it is not heard"]]),
         detail(2, command="npm test"),
@@ -238,9 +238,9 @@ def test_statistics(workspace: Workspace, spool: Spool) -> None:
 
 
 def test_a_hook_that_failed_open_is_counted(workspace: Workspace, spool: Spool) -> None:
-    responses = [{"author": "h1", "said": "none", "failure": "timed out", "micros": 300}]
+    responses = [{"author": "h1", "verdict": "none", "failure": "timed out", "micros": 300}]
     for number, asked in enumerate(("none", "none", "deny")):
-        spool.append(record(number, asked=asked, deciders=["h1"] if asked == "deny" else [], responses=responses))
+        spool.append(record(number, decided=asked, deciders=["h1"] if asked == "deny" else [], responses=responses))
     found = data(workspace, "stats")
     assert (found["failures"], found["failed_open"]) == ({"h1: timed out": 3}, {"h1: timed out": 2})
     shown = log(workspace, "stats").stdout
@@ -459,10 +459,12 @@ def test_doctor_reads_the_newest_records_and_reports_the_limit(
     for module in (checks, machine_checks):
         monkeypatch.setattr(module, "MAX_RECORDS", 5)
     machine = checks.MachineState(workspace.roots())
-    assert [one["id"] for one in machine.records.records] == [record(number)["id"] for number in range(4, 9)]
+    assert [one.id for one in machine.records.records] == [record(number)["id"] for number in range(4, 9)]
     (said,) = (one.detail for one in machine_checks.check_spool(machine))
     assert said == "calls of agents that are remembered: 5 and more, of which the newest were looked at"
-    assert (machine.find_last_call("codex") or {})["id"] == record(1)["id"]
+    last = machine.find_last_call("codex")
+    assert last is not None
+    assert last.id == record(1)["id"]
     assert machine.find_last_call("cursor") is None
 
 
@@ -485,7 +487,7 @@ def test_an_action_executed_despite_a_denial_is_an_alarm(workspace: Workspace) -
 def test_an_ask_sent_as_deny_counts_as_denied(workspace: Workspace) -> None:
     """Cursor cannot ask: it is told to refuse, and what it does all the same was refused."""
     call(workspace, "git push --force")
-    assert data(workspace)["records"][0]["asked"] == "ask"
+    assert data(workspace)["records"][0]["decided"] == "ask"
     assert "denied: git push --force" in log(workspace, "--verdict", "denied").stdout
     assert data(workspace, "conversations")[0]["denied"] == 1
     call(workspace, "git push --force", event="afterShellExecution")
@@ -493,7 +495,7 @@ def test_an_ask_sent_as_deny_counts_as_denied(workspace: Workspace) -> None:
 
 
 def test_an_older_audit_log_is_reindexed_with_asks_sent_as_deny(workspace: Workspace, spool: Spool) -> None:
-    spool.append({**record(1), "asked": "ask", "sent": "deny"})
+    spool.append({**record(1), "decided": "ask", "sent": "deny"})
     spool.append({**detail(1), "action": "a"})
     log(workspace)
     with sqlite3.connect(workspace.roots().state / "trail.db") as db:

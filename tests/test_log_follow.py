@@ -83,7 +83,7 @@ def test_a_replaced_audit_log_is_followed_from_its_start(
 
 def test_a_new_alarm_is_shown_once(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
     one = follower(store)
-    keep(store, record(1, asked="deny"), {**detail(1, command="rm x"), "action": "a"})
+    keep(store, record(1, decided="deny"), {**detail(1, command="rm x"), "action": "a"})
     one.look(store, NOW)
     assert capsys.readouterr().err == ""
     keep(store, record(2, event="afterShellExecution"))
@@ -98,7 +98,7 @@ def test_a_new_alarm_is_shown_once(store: SqliteStore, capsys: pytest.CaptureFix
 
 
 def test_an_existing_alarm_is_shown_only_at_the_start(store: SqliteStore, capsys: pytest.CaptureFixture[str]) -> None:
-    keep(store, record(1, asked="deny"), {**detail(1), "action": "a"})
+    keep(store, record(1, decided="deny"), {**detail(1), "action": "a"})
     keep(store, record(2, event="afterShellExecution"), {**detail(2), "action": "a"})
     one = follower(store)
     assert capsys.readouterr().err.count("alarm: ") == 1
@@ -112,4 +112,4 @@ def test_programs_get_a_line_of_json_for_each_call(store: SqliteStore, capsys: p
     follower(store, as_json=True)
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["detail"]["payload"]["command"] == "echo 'a\n  b'"
-    assert line.startswith('{"schema": "trotline.record/1", ')
+    assert line.startswith('{"schema": "trotline.record/2", ')

@@ -33,7 +33,7 @@ def file(tmp_path: Path) -> Path:
         edited = {**detail(2), "lines": [["/srv/\ud83d.py", 2, 1]], "measures": {"status": "x"}}
         odd = {**detail(3, command="echo \0 \ud83d 🎣"), "hooks": {"h1": "a\0b"}}
         responses = [{"author": "h1", "micros": 5, "failure": "timed out"}]
-        keep(store, record(1, asked="deny", deciders=["deletion"]), detail(1, command="rm -rf src"))
+        keep(store, record(1, decided="deny", deciders=["deletion"]), detail(1, command="rm -rf src"))
         keep(store, record(2, event="afterFileEdit"), edited, record(3, responses=responses), odd)
         keep(store, record(4, conversation="trotline-prove"), detail(5), record(6, conversation="gone"))
         keep(store, *(record(number, event="stop", agent="codex") for number in range(10, 130)))
@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def count_all(store: SqliteStore) -> list[list[object]]:
-    return [list(store.search(Query(by=by))) for by in ("verdict", "conversation", "figure", "spread")]
+    return [list(store.aggregate(Query(by=by))) for by in ("verdict", "conversation", "figure", "spread")]
 
 
 def test_an_older_audit_log_gets_its_indexes_rebuilt_from_the_entries(file: Path) -> None:
@@ -91,3 +91,25 @@ def test_an_audit_log_of_a_development_version_is_refused_with_the_command_that_
     subprocess.run(["sh", "-c", caught.value.hint.split("`")[3]], check=True)
     with SqliteStore(file) as store:
         assert ids(store) == []
+
+
+def test_an_audit_log_with_records_of_a_development_version_is_refused_unchanged(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "trail.db"
+    with SqliteStore(file) as store:
+        keep(store, record(1))
+    db = sqlite3.connect(file)
+    db.executescript(f"UPDATE entries SET body = replace(body, '/2', '/1'); PRAGMA user_version = {VERSION - 1}")
+    db.close()
+    before = file.read_bytes()
+    with pytest.raises(TrotlineError, match="development version") as caught:
+        SqliteStore(file)
+    assert file.read_bytes() == before
+    assert "mv" in caught.value.hint
+
+
+def test_spool_lines_of_a_development_version_are_kept_and_reported(tmp_path: Path) -> None:
+    with SqliteStore(tmp_path / "state" / "trail.db") as store:
+        assert keep(store, record(1, schema="trotline.record/1"), {**detail(1), "schema": "trotline.detail/1"}) == 0
+        assert [("development version" in line.why, b"id-1" in line.line) for line in store.unread()] == [
+            (True, True)
+        ] * 2

@@ -14,12 +14,18 @@ from kit import Workspace, make_workspace, read_rows
 from store_behaviour import detail, record
 from strategies import json_values
 from trotline.audit.query.query import Query
-from trotline.audit.record.bodies import encode_body, join_bodies
-from trotline.audit.record.record_repair import ELSEWHERE, decode_record, repair_record
-from trotline.audit.record.record_schema import DETAIL, RECORD, record_schema
+from trotline.audit.record.detail_policy import DetailPolicy
+from trotline.audit.record.details import build_detail
+from trotline.audit.record.record import Detail, Record
+from trotline.audit.record.record_builder import build_record
+from trotline.audit.record.record_reader import convert_record, decode_record, encode_body
+from trotline.audit.record.record_schema import record_schema
 from trotline.audit.store.audit_log import get_spool, open_audit_log
 from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.cli import run
+from trotline.domain.events import Stop
+from trotline.domain.outcomes import Call, Outcome
+from trotline.domain.verdicts import Decision, Verdict
 
 HALF = "\ud83d"
 """Of a surrogate pair: JSON may hold it, and nobody can print it."""
@@ -98,7 +104,7 @@ def test_no_reader_stumbles_over_a_record_of_an_odd_shape(
 @pytest.mark.parametrize("to", [io.TextIOWrapper, Terminal])
 def test_each_is_shown_whole(workspace: Workspace, to: type[io.TextIOWrapper]) -> None:
     with SqliteStore(workspace.roots().state / "trail.db") as store:
-        numbers = [str(one["seq"]) for one in store.search(Query())]
+        numbers = [str(found.seq) for found in store.search(Query())]
     for number in numbers:
         code, out = said(workspace, "log", "show", number, to=to)
         assert code == 0, out[-2000:]
@@ -107,9 +113,9 @@ def test_each_is_shown_whole(workspace: Workspace, to: type[io.TextIOWrapper]) -
 def test_odd_values_are_replaced_and_preserved(workspace: Workspace) -> None:
     _, out = said(workspace, "log", "export")
     found = {one["id"]: one for one in map(json.loads, out.splitlines())}
-    assert (found["id-0"]["at_us"], found["id-0"]["odd"]) == (0, {"at_us": "yesterday"})
-    assert found["id-2"]["detail"]["odd"]["hooks"] == 5
-    assert found["id-71"]["odd"] == {"agent": HALF, "event": HALF, "tool": HALF, "conversation": HALF}
+    assert (found["id-0"]["at_us"], found["id-0"]["invalid"]) == (0, {"at_us": "yesterday"})
+    assert found["id-2"]["detail"]["invalid"]["hooks"] == 5
+    assert found["id-71"]["agent"] == HALF
 
 
 def test_exported_lines_are_json_for_everybody_and_answer_to_their_schema(workspace: Workspace) -> None:
@@ -119,7 +125,7 @@ def test_exported_lines_are_json_for_everybody_and_answer_to_their_schema(worksp
     validator = jsonschema_rs.Draft202012Validator(shape_alone(record_schema()))
     for line in said(workspace, "log", "export")[1].splitlines():
         one = json.loads(line, parse_constant=refuse)
-        assert [error.message for error in validator.iter_errors({**one, "odd": {}})] == []
+        assert [error.message for error in validator.iter_errors({**one, "invalid": {}})] == []
 
 
 def shape_alone(schema: Any) -> Any:
@@ -130,40 +136,57 @@ def shape_alone(schema: Any) -> Any:
     return [shape_alone(one) for one in schema] if isinstance(schema, list) else schema
 
 
-def test_a_record_as_it_ought_to_be_stays_as_it_is() -> None:
+def test_a_valid_record_is_not_changed() -> None:
     whole = {**record(1, novelty=[1]), "seq": 1, "detail": {**detail(1, command="make"), "news": {}}}
-    assert repair_record(whole) == whole
+    assert convert_record(whole).to_dict() == whole
 
 
-fields = st.dictionaries(st.sampled_from(sorted({*RECORD} - ELSEWHERE - {"id"})), json_values, max_size=4)
-words = st.dictionaries(st.sampled_from(sorted({*DETAIL} - ELSEWHERE - {"id"})), json_values, max_size=4)
+SET_BY_THE_LOG = {"schema", "seq", "id", "detail", "observed", "invalid"}
+record_fields = st.dictionaries(
+    st.sampled_from(sorted({*Record.__struct_fields__} - SET_BY_THE_LOG)), json_values, max_size=4
+)
+detail_fields = st.dictionaries(
+    st.sampled_from(sorted({*Detail.__struct_fields__} - SET_BY_THE_LOG)), json_values, max_size=4
+)
 
 
-@given(fields, words)
-def test_whatever_was_written_has_its_shape_when_it_is_read_and_can_be_had_back(
-    odd: dict[str, Any], told: dict[str, Any]
+@given(record_fields, detail_fields)
+def test_any_record_is_valid_when_it_is_read_and_keeps_the_original_values(
+    fields: dict[str, Any], details: dict[str, Any]
 ) -> None:
-    written = {**record(1, **odd), "seq": 1, "detail": {**detail(1), **told}}
-    found = repair_record(written)
+    written = {**record(1, **fields), "seq": 1, "detail": {**detail(1), **details}}
+    shown = convert_record(written).to_dict()
     validator = jsonschema_rs.Draft202012Validator(shape_alone(record_schema()))
-    assert [error.message for error in validator.iter_errors(found)] == []
-    assert repair_record(found) == found
-    assert had_back(found) == written
+    assert [error.message for error in validator.iter_errors(shown)] == []
+    assert convert_record(shown).to_dict() == shown
+    assert restore(shown) == written
 
 
-@given(fields, words)
-def test_what_is_not_looked_at_twice_needed_no_second_look(odd: dict[str, Any], told: dict[str, Any]) -> None:
-    bodies = encode_body(record(1, **odd)), encode_body({**detail(1), **told})
-    assert ascii(decode_record(1, *bodies)) == ascii(repair_record(join_bodies(1, *bodies)))
+@given(record_fields, detail_fields)
+def test_stored_text_and_decoded_body_give_the_same_record(fields: dict[str, Any], details: dict[str, Any]) -> None:
+    bodies = record(1, **fields), {**detail(1), **details}
+    found = decode_record(1, *map(encode_body, bodies))
+    joined = convert_record({**bodies[0], "seq": 1, "detail": bodies[1]})
+    assert ascii(found) == ascii(joined)
+    assert found.to_dict() == joined.to_dict()
 
 
-def had_back(found: dict[str, Any]) -> dict[str, Any]:
-    outer = {**found, "detail": {**found["detail"], **found["detail"].get("odd", {})}, **found.get("odd", {})}
-    outer.pop("odd", None)
-    outer["detail"].pop("odd", None)
+def restore(shown: dict[str, Any]) -> dict[str, Any]:
+    detail_ = {**shown["detail"], **shown["detail"].get("invalid", {})}
+    detail_.pop("invalid", None)
+    outer = {**shown, "detail": detail_, **shown.get("invalid", {})}
+    outer.pop("invalid", None)
     return outer
 
 
-def test_words_that_may_not_leave_do_not_leave_as_odd_ones() -> None:
-    found = repair_record({**record(1), "seq": 1, "detail": {**detail(1), "reply": ["secret"]}})
-    assert "secret" not in json.dumps({name: value for name, value in found.items() if name != "detail"})
+def test_an_invalid_text_of_a_detail_stays_in_the_detail() -> None:
+    shown = convert_record({**record(1), "detail": {**detail(1), "reply": ["secret"]}}).to_dict()
+    assert "secret" not in json.dumps({name: value for name, value in shown.items() if name != "detail"})
+
+
+def test_the_fields_that_are_built_are_the_fields_that_are_declared() -> None:
+    outcome = Outcome(call=Call(id="1"), event=Stop(), decision=Decision(verdict=Verdict()))
+    built = build_record(outcome, "cursor", 5, str)
+    assert {*Record.__struct_fields__} - {*built} == {"seq", "detail", "observed", "invalid"}
+    assert {*built} <= {*Record.__struct_fields__}
+    assert {*build_detail(outcome, DetailPolicy(b""))} <= {*Detail.__struct_fields__}

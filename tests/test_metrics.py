@@ -105,7 +105,7 @@ BODIES = st.fixed_dictionaries(
         "agent": st.sampled_from(AGENTS),
         "conversation": st.sampled_from(TALKS),
         "event": st.sampled_from(EVENTS),
-        "asked": st.sampled_from(("deny", "none")),
+        "decided": st.sampled_from(("deny", "none")),
         "micros": st.integers(0, 50),
     }
 )
@@ -128,15 +128,15 @@ def test_what_the_database_counts_is_what_reading_every_record_would(
     with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:
         keep(store, *(record(number, **body) for number, body in enumerate(bodies)))
         read = list(store.search(Query(**asked)))
-        everything = Counter((one["agent"], one["conversation"]) for one in store.search(Query()))
-        talks = list(dict.fromkeys((one["agent"], one["conversation"]) for one in read))[: limit or None]
-        told = list(store.search(Query(**asked, by="conversation", limit=limit)))
+        everything = Counter((one.agent, one.conversation) for one in store.search(Query()))
+        talks = list(dict.fromkeys((one.agent, one.conversation) for one in read))[: limit or None]
+        told = list(store.aggregate(Query(**asked, by="conversation", limit=limit)))
         assert [((one["agent"], one["what"]), one["count"]) for one in told] == [
             (one, everything[one]) for one in talks
         ]
-        times = sorted(one["micros"] for one in read)
+        times = sorted(one.micros for one in read)
         spread = [
-            (one["count"], one["p50"], one["p95"], one["p99"]) for one in store.search(Query(**asked, by="spread"))
+            (one["count"], one["p50"], one["p95"], one["p99"]) for one in store.aggregate(Query(**asked, by="spread"))
         ]
         shares = (_least(times, share) for share in (50, 95, 99) if times)
         assert spread == ([(len(times), *shares)] if times else [])
@@ -153,11 +153,11 @@ def test_an_older_audit_log_gets_metrics(store: SqliteStore) -> None:
         store, record(1, responses=responses, losses=[["ask", ""]]), {**detail(1), "hooks": {"h1": "\ud83d ./check.sh"}}
     )
     keep(store, record(2), record(3, conversation="trotline-prove"))
-    before = [list(store.search(Query(by=by))) for by in ("figure", "spread")]
+    before = [list(store.aggregate(Query(by=by))) for by in ("figure", "spread")]
     store.close()
     age_audit_log(store.file)
     with SqliteStore(store.file) as again:
-        assert [list(again.search(Query(by=by))) for by in ("figure", "spread")] == before
+        assert [list(again.aggregate(Query(by=by))) for by in ("figure", "spread")] == before
         assert list(again.find_index_faults()) == []
 
 

@@ -80,7 +80,7 @@ def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(workspace:
     assert (done.returncode, json.loads(done.stdout)) == (0, {"permission": "allow"})
     assert done.stderr.splitlines() == ["trotline: monitor mode: not sent: deny, by no_terraform"]
     record = last(workspace)
-    assert (record["asked"], record["monitored"], record["withheld"]) == ("deny", True, ["deny"])
+    assert (record["decided"], record["monitored"], record["withheld"]) == ("deny", True, ["deny"])
     shown = run_trotline("log", *workspace.options, cwd=workspace.project).stdout
     assert "beforeShellExecution would be denied" in shown
 
@@ -241,7 +241,7 @@ def test_guards_respond_are_recorded_and_store_no_refusal(workspace: Workspace) 
         done = subprocess.run(line, input=json.dumps(body), capture_output=True, text=True, check=False)
         assert json.loads(done.stdout) == {"permission": "allow"}
         assert "monitor mode: not sent: deny, by deletion" in done.stderr
-        assert (last(workspace)["asked"], last(workspace)["withheld"]) == ("deny", ["deny"])
+        assert (last(workspace)["decided"], last(workspace)["withheld"]) == ("deny", ["deny"])
     assert Sessions(workspace.roots().state / "sessions").read("c").session.memory.denied == ()
 
 

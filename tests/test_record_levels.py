@@ -20,7 +20,7 @@ from trotline.audit.record.detail_policy import DetailPolicy, read_detail_policy
 from trotline.audit.record.details import MAX_CHARACTERS, MAX_TEXT, build_detail
 from trotline.audit.record.edit_diffs import TextChange, build_diffs, list_changes
 from trotline.audit.record.measures import collect_measures
-from trotline.audit.record.record_reader import list_effects
+from trotline.audit.record.record_reader import convert_record
 from trotline.audit.store.audit_log import open_audit_log
 from trotline.config.detail_levels import FULL, MINIMAL, STANDARD
 from trotline.config.settings import read_settings
@@ -389,10 +389,16 @@ def test_a_record_is_found_by_the_package_and_the_agent_of_its_effects(workspace
     with open_audit_log(workspace.roots().state) as store:
         (found,) = store.search(Query(text="pkg npm left-pad", effect="install"))
         assert not list(store.search(Query(path="project")))  # its target, which is no path
-    (installed,) = [effect for effect in list_effects(found) if effect["kind"] == "install"]
-    assert (installed["package"], installed["target"], installed["writes"]) == ("pkg:npm/left-pad", "project", True)
+    (installed,) = [effect for effect in found.details.effects if effect.kind == "install"]
+    assert (installed.more.package, installed.more.target, installed.more.writes) == (
+        "pkg:npm/left-pad",
+        "project",
+        True,
+    )
 
 
-def test_effects_of_an_older_record_are_read_as_far_as_they_go() -> None:
-    old = {"detail": {"effects": [["delete", "rm", "/w/a"], ["odd"], 3]}}
-    assert list_effects(old) == [{"kind": "delete", "verb": "rm", "to": "/w/a", "path": "/w/a"}]
+def test_effects_without_further_fields_are_paths_and_invalid_effects_are_reported() -> None:
+    (effect,) = convert_record({"detail": {"effects": [["delete", "rm", "/w/a"]]}}).details.effects
+    assert (effect.kind, effect.verb, effect.object, effect.path) == ("delete", "rm", "/w/a", "/w/a")
+    invalid = convert_record({"detail": {"effects": [["delete", "rm", "/w/a"], ["odd"], 3]}}).details
+    assert (invalid.effects, len(invalid.invalid["effects"])) == ([], 3)

@@ -188,7 +188,7 @@ def test_a_call_without_complete_detail_is_unknown(workspace: Workspace) -> None
     call_hook(workspace, build_shell_payload(workspace, "echo " + "x " * 20_000))
     get_spool(workspace.roots().state).append(record(1, agent="cursor"))
     get_spool(workspace.roots().state).append(record(2, agent="cursor"))
-    missing = {"schema": "trotline.detail/1", "id": record(2)["id"], "missing": "what was said could not be kept"}
+    missing = {"schema": "trotline.detail/2", "id": record(2)["id"], "missing": "what was said could not be kept"}
     get_spool(workspace.roots().state).append(missing)
     whys = {row["why"] for row in data(workspace)["changes"]}
     assert whys == {
@@ -200,7 +200,7 @@ def test_a_call_without_complete_detail_is_unknown(workspace: Workspace) -> None
 
 def test_a_payload_of_which_the_main_thing_is_missing_is_not_taken_for_a_refusal(workspace: Workspace) -> None:
     kept = {
-        "schema": "trotline.detail/1",
+        "schema": "trotline.detail/2",
         "id": record(1)["id"],
         "payload": {"hook_event_name": "beforeShellExecution"},
     }
@@ -254,9 +254,9 @@ def test_a_record_that_is_none_is_an_answer_and_no_accident(workspace: Workspace
 def test_control_characters_of_a_record_do_not_reach_the_terminal(workspace: Workspace) -> None:
     payload = build_shell_payload(workspace, "ls \x1b[31m")
     words = {
-        "asked": "\x1b[2J",
+        "decided": "\x1b[2J",
         "detail": {"payload": payload},
-        "responses": [{"author": "history", "said": "\x1b[2J"}],
+        "responses": [{"author": "history", "verdict": "\x1b[2J"}],
     }
     file = workspace.write("events.jsonl", json.dumps({**record(1, agent="cursor"), **words}))
     done = replay(workspace, "--events", str(file))

@@ -56,7 +56,7 @@ def test_words_that_have_just_come_are_given_time_for_their_record(store: Sqlite
     keep(store, {**record(1), "id": id_})
     found = store.fetch(id_)
     assert found is not None
-    assert "detail" in found
+    assert found.has_detail
 
 
 def test_links_of_what_was_forgotten_are_no_reason_to_forget_the_rest(store: SqliteStore) -> None:

@@ -281,9 +281,9 @@ def test_every_answered_call_leaves_a_record_without_messages(tmp_path: Path) ->
     play(tmp_path, GUARD, b"{", "--agent", "cursor", "--event", "beforeShellExecution")
     spool = Spool(tmp_path / "home" / ".local/state/trotline/v1/spool")
     first, second = spool.read().records
-    assert (first["agent"], first["event"], first["asked"]) == ("cursor", "beforeShellExecution", "deny")
+    assert (first["agent"], first["event"], first["decided"]) == ("cursor", "beforeShellExecution", "deny")
     assert [response["author"] for response in first["responses"]] == ["canary", "no_destroy"]
-    assert (second["asked"], second["responses"][0]["failure"]) == ("deny", "unreadable call")
+    assert (second["decided"], second["responses"][0]["failure"]) == ("deny", "unreadable call")
     assert "s3cret" not in spool.file.read_text()
     assert spool.file.stat().st_mode & 0o777 == 0o600
 

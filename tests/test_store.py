@@ -6,13 +6,13 @@ import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kit import age_audit_log
 from store_behaviour import *  # noqa: F403 - the behaviour of every Store is run here
 from store_behaviour import detail, ids, keep, record
+from trotline.audit.record.record import Record
 from trotline.audit.store import sqlite_store
 from trotline.audit.store.record_index import build_facts
 from trotline.audit.store.sqlite_store import SqliteStore
@@ -137,13 +137,13 @@ def test_a_repeated_record_that_differs_only_in_duration_is_a_duplicate(store: S
     keep(store, record(1, responses=[response]))
     assert keep(store, record(1, micros=7, responses=[{**response, "micros": 6}])) == 0
     assert store.unread() == []
-    keep(store, record(1, asked="deny", responses=[response]))
+    keep(store, record(1, decided="deny", responses=[response]))
     assert len(store.unread()) == 1
 
 
 def test_one_line_that_cannot_be_stored_blocks_no_other(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    def odd(body: dict[str, Any]) -> set[tuple[str, str]]:
-        return {("guard", 1 << 80)} if body["id"] == "id-2" else build_facts(body)  # type: ignore[arg-type]
+    def odd(body: Record) -> set[tuple[str, str]]:
+        return {("guard", 1 << 80)} if body.id == "id-2" else build_facts(body)  # type: ignore[arg-type]
 
     monkeypatch.setattr(sqlite_store, "build_facts", odd)
     assert keep(store, record(1), record(2), detail(3), record(3)) == 3
@@ -205,7 +205,7 @@ def test_a_broken_audit_log_is_set_aside_with_its_journal(file: Path) -> None:
 
 def test_bodies_that_are_not_strict_json_are_reindexed(file: Path) -> None:
     with SqliteStore(file) as store:
-        keep(store, record(1, micros=float("inf"), asked="deny"), record(2, micros=10**400), record(3))
+        keep(store, record(1, micros=float("inf"), decided="deny"), record(2, micros=10**400), record(3))
     age_audit_log(file)
     with SqliteStore(file) as store:
         assert len(ids(store)) == 3

@@ -28,9 +28,9 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def _fill(spool: Spool) -> None:
-    responses = [{"author": "deletion", "layer": "guard", "said": "deny", "failure": None, "micros": 300}]
+    responses = [{"author": "deletion", "layer": "guard", "verdict": "deny", "failure": None, "micros": 300}]
     refused = record(
-        1, asked="deny", sent="deny", deciders=["deletion"], responses=responses, losses=[["ask", "not heard"]]
+        1, decided="deny", sent="deny", deciders=["deletion"], responses=responses, losses=[["ask", "not heard"]]
     )
     words = detail(1, command="rm -rf src \x1b[2J[bold]x[/bold]", effects=(("delete", "rm", "/w/src"),))
     for body in (refused, {**words, "diffs": [["src/a.py", "@@ -1 +1 @@\n-old\n+new"]]}, record(2, event="stop")):
@@ -80,7 +80,7 @@ def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
     spool = get_spool(made.roots().state)
     of = {"agent": "factory-droid", "conversation": "0197aaaa-bbbb-cccc-dddd-eeeeffff0000"}
     for body in (
-        record(1, asked="deny", sent="deny", **of),
+        record(1, decided="deny", sent="deny", **of),
         detail(1, command="rm -rf src"),
         record(2, event="sessionEnd", **of),
         {**detail(2), "measures": {"reason": "user_close"}},

@@ -34,7 +34,7 @@ def filled(file: Path, clocks: list[tuple[int, int]]) -> SqliteStore:
         keep(
             store,
             *(
-                record(number, at_us=at_us, conversation=f"at {at_us}", event="stop", asked="deny")
+                record(number, at_us=at_us, conversation=f"at {at_us}", event="stop", decided="deny")
                 for number, at_us in batch
             ),
         )

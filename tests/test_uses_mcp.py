@@ -10,6 +10,7 @@ import pytest
 from kit import read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline.audit.query.mcp_inventory import list_mcp_tools
+from trotline.audit.record.record_reader import convert_record
 from trotline.audit.store.audit_log import get_spool
 from trotline.config.mcp_files import read_servers
 from trotline.config.paths import Roots
@@ -106,14 +107,14 @@ def test_the_inventory_lists_calls_verdicts_and_findings(use: Use) -> None:
 
 def record(event: str, tool: str, asked: str = "none", **more: Any) -> dict[str, Any]:
     shared = {"agent": "cursor", "conversation": "c", "at_us": 5}
-    return {**shared, "event": event, "tool": tool, "asked": asked, **more}
+    return {**shared, "event": event, "tool": tool, "decided": asked, **more}
 
 
 def test_two_events_about_one_call_are_one_call() -> None:
     named: dict[str, Any] = {"detail": {"effects": [["mcp", "call", "db:query"]]}}
     records = [record("preToolUse", "MCP:query"), record(CALL, "query", **named)] * 3
     records += [record("preToolUse", "MCP:query", "deny"), record("preToolUse", "MCP:query")]
-    seen = list_mcp_tools(records)
+    seen = list_mcp_tools(map(convert_record, records))
     assert [(one.name, one.calls, one.verdicts) for one in seen] == [
         ("query", 2, {"deny": 1, "none": 1}),
         ("db:query", 3, {"none": 3}),

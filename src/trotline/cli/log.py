@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from trotline.audit.export.export_formats import format_jsonl
 from trotline.audit.query.alarms import UNEXPECTED_KINDS, Alarm
 from trotline.audit.query.query import Query
-from trotline.audit.record.record_reader import as_list
 from trotline.audit.store import audit_log
 from trotline.audit.store.audit_log import ARRIVAL_BATCH, read_arrived
 from trotline.audit.store.sqlite_store import RECENT_FOR_ALARMS, SqliteStore
@@ -90,7 +89,7 @@ def command(query: Query, number: int, count: bool, by: str | None, follow: bool
     with open_log(roots.state) as store:
         query = complete_query(store, query)
         if count or by:
-            return _count(list(store.search(replace(query, by=by or "all"))), total=not by)
+            return _count(list(store.aggregate(replace(query, by=by or "all"))), total=not by)
         if not follow:
             result = _list_records(store, replace(query, limit=number))
             _maintain(store, roots)
@@ -113,8 +112,9 @@ def _maintain(store: SqliteStore, roots: Roots) -> None:
 def _list_records(store: SqliteStore, query: Query) -> Result:
     found = list(store.search(query))
     alarms = find_alarms(store, query)
-    records = list(store.with_observed(found)) if wants_json() else found
-    data = {"records": records, "unread": len(store.unread()), "alarms": [alarm._asdict() for alarm in alarms]}
+    records = list(store.with_observed(found)) if wants_json() else []
+    data: dict[str, Any] = {"records": [record.to_dict() for record in records]}
+    data |= {"unread": len(store.unread()), "alarms": [alarm._asdict() for alarm in alarms]}
     if not wants_json():
         warn_of_unread(store)
     warnings = [] if wants_json() else list(format_alarms(alarms, MAX_ALARMS))
@@ -189,8 +189,8 @@ class Follower:
     def _find_complete(store: SqliteStore, after_seq: int, now_us: int) -> int:
         """Return up to which record all have their detail, or have waited long enough for it."""
         found = read_arrived(store, after_seq, now_us, patience_us=MAX_DETAIL_WAIT_US, own=True)
-        seqs = [record["seq"] for record in found]
-        return int(seqs[-1]) if seqs else after_seq
+        seqs = [record.seq for record in found]
+        return seqs[-1] if seqs else after_seq
 
 
 def _follow(follower: Follower, roots: Roots, sender: DeliveryStarter) -> None:
@@ -209,8 +209,7 @@ def show_record(name: str, roots: Roots) -> Result:
         (record,) = store.with_observed([find_record(store, name)])
         about = store.alarms_about(record)
     alarms = [{**alarm._asdict(), "sentence": alarm.sentence} for alarm in about]
-    sheet = RecordSheet(record, as_list(record.get("observed")), about)
-    return Result({**record, "alarms_about": alarms}, [sheet])
+    return Result({**record.to_dict(), "alarms_about": alarms}, [RecordSheet(record, about)])
 
 
 @declare("alarms", "trotline.log.alarms/1", parent=command)

@@ -9,7 +9,8 @@ import msgspec
 
 from trotline.audit.export.export_formats import format_time
 from trotline.audit.export.export_progress import EXPORT_DIRECTORY, read_progress
-from trotline.audit.record.record_builder import RECORD_SCHEMA
+from trotline.audit.record.record import Record, RecordedFinding, RecordedResponse
+from trotline.audit.record.record_builder import HOOK_SIDE
 from trotline.cli.command import declare, declare_group
 from trotline.cli.output import Result, bold, dim, format_problems, paint, plural, printable
 from trotline.config.alerts_file import OCCASIONS, Alert, read_alerts
@@ -88,19 +89,20 @@ def list_occasions() -> Result:
     return Result(OCCASIONS, [f"{bold(name)}: {meaning}" for name, meaning in OCCASIONS.items()])
 
 
-def _build_sample() -> dict[str, Any]:
+def _build_sample() -> Record:
     """Return a record of a denied call."""
-    return {
-        "schema": RECORD_SCHEMA,
-        "id": "sample",
-        "seq": 1,
-        "at_us": read_clock(),
-        "agent": "sample",
-        "event": "beforeShellExecution",
-        "conversation": "sample",
-        "asked": "deny",
-        "deciders": ["sample"],
-        "responses": [{"author": "sample", "said": "deny", "failure": "timed-out", "micros": 1}],
-        "findings": [["secrets", "sample", "known", "", 1]],
-        "micros": 1,
-    }
+    return Record(
+        id="sample",
+        seq=1,
+        at_us=read_clock(),
+        side=HOOK_SIDE,
+        agent="sample",
+        event="beforeShellExecution",
+        conversation="sample",
+        decided="deny",
+        sent="deny",
+        deciders=["sample"],
+        responses=[RecordedResponse(author="sample", verdict="deny", failure="timed-out", micros=1)],
+        findings=[RecordedFinding("secrets", "sample", "known", "", 1)],
+        micros=1,
+    )

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from trotline.audit.export.export_formats import format_time
 from trotline.audit.query.query import VERDICT_OPTIONS, Query
 from trotline.audit.query.sql_queries import CONDITIONS
-from trotline.audit.record.record_reader import clean_text
+from trotline.audit.record.record import Record, clean_text
 from trotline.audit.store import audit_log
 from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.audit.verify.verification import RECORD_NUMBER, find_forgotten_time
@@ -170,7 +170,7 @@ def redact_conversation(conversation: str, roots: Roots) -> str:
     return NameRedactor(roots).redact(conversation)
 
 
-def find_record(store: SqliteStore, name: str) -> dict[str, Any]:
+def find_record(store: SqliteStore, name: str) -> Record:
     """Return the record of this number, id, or unambiguous beginning of an id."""
     is_number = RECORD_NUMBER.fullmatch(name)
     query = Query(after_seq=int(name) - 1, until_seq=int(name) + 1, own=True) if is_number else None

@@ -10,8 +10,7 @@ from trotline.audit.query.alarms import UNEXPECTED_KINDS, Alarm, select_alarms
 from trotline.audit.query.metrics import EVERY_CALL
 from trotline.audit.query.query import VERDICT_LABELS, Query
 from trotline.audit.query.statistics import ConversationSummary
-from trotline.audit.record.record_reader import WOULD_PREFIX, get_verdict
-from trotline.audit.store.record_index import get_subject
+from trotline.audit.record.record import WOULD_PREFIX, Record
 from trotline.audit.store.sqlite_store import RECENT_FOR_ALARMS, SqliteStore
 from trotline.cli.output import Table, bold, dim, format_duration, format_json, paint, plural, printable, warn
 from trotline.config.problems import Severity
@@ -38,32 +37,30 @@ FILE_COLUMNS = ("agent_added", "agent_removed", "tab_added", "tab_removed")
 # Records
 
 
-def format_record(record: dict[str, Any]) -> str:
+def format_record(record: Record) -> str:
     """Return one line about a record."""
-    verdict = get_verdict(record)
-    word = VERDICT_LABELS.get(verdict, printable(verdict))
+    verdict = record.verdict
+    label = VERDICT_LABELS.get(verdict, printable(verdict))
     severity = SEVERITIES.get(verdict.removeprefix(WOULD_PREFIX))
-    shown = paint(word, severity) if severity else word
-    subject = " ".join(get_subject(record).split()) or str(record.get("tool", ""))
-    about = f" {printable(subject)[:MAX_SUBJECT]}" if subject else ""
+    shown = paint(label, severity) if severity else label
+    subject = " ".join(record.subject.split()) or record.tool
+    summary = f" {printable(subject)[:MAX_SUBJECT]}" if subject else ""
     if missing := describe_missing(record):
-        about += paint(f" [{printable(missing)}]", Severity.WARNING)
-    hooks = record.get("detail", {}).get("hooks") or {}
-    by = ", ".join(str(hooks.get(name, name)) for name in record.get("deciders", ()))
-    authors = dim(f" ({printable(by)})") if by else ""
-    agent, event = printable(str(record["agent"])), printable(record["event"])
-    return f"{record['seq']:>6} {dim(format_time(record['at_us']))} {agent} {event} {shown}:{about}{authors}"
+        summary += paint(f" [{printable(missing)}]", Severity.WARNING)
+    deciders = dim(f" ({printable(', '.join(record.decider_names))})") if record.deciders else ""
+    agent, event = printable(record.agent), printable(record.event)
+    return f"{record.seq:>6} {dim(format_time(record.at_us))} {agent} {event} {shown}:{summary}{deciders}"
 
 
-def describe_missing(record: dict[str, Any]) -> str:
+def describe_missing(record: Record) -> str:
     """Return why a record has no detail, or nothing: the process that writes details may have been killed."""
-    return str(record["detail"].get("missing") or "") if "detail" in record else "its words have not come"
+    return record.details.missing if record.has_detail else "its words have not come"
 
 
 class RecordList(NamedTuple):
     """Records, one line each."""
 
-    records: list[dict[str, Any]]
+    records: list[Record]
 
     def format_lines(self) -> Iterator[str]:
         return map(format_record, self.records)
@@ -77,39 +74,41 @@ class RecordList(NamedTuple):
 class RecordSheet(NamedTuple):
     """Everything about one record."""
 
-    record: dict[str, Any]
-    observed: list[int]
+    record: Record
     alarms: list[Alarm]
 
     def format_lines(self) -> Iterator[str]:
-        yield format_record(self.record)
+        record = self.record
+        yield format_record(record)
         yield from format_alarms(self.alarms, len(self.alarms))
-        yield from _format_responses(self.record)
-        if self.observed:
-            yield f"  observed: done, says {', '.join(map(str, self.observed))}"
-        detail = self.record.get("detail", {})
-        for path, text, *_ in detail.get("diffs", ()):
-            yield bold(f"  {printable(path) or 'a file'}")
-            yield from (click.style(f"  {printable(line)}", fg=DIFF_COLOURS.get(line[:1])) for line in text.split("\n"))
-        rest = {name: value for name, value in detail.items() if name != "diffs"}
-        yield format_json({**self.record, "detail": rest} if "diffs" in detail else self.record)
+        yield from _format_responses(record)
+        if record.observed:
+            yield f"  observed: done, says {', '.join(map(str, record.observed))}"
+        for diff in record.details.diffs:
+            yield bold(f"  {printable(diff.path) or 'a file'}")
+            yield from (
+                click.style(f"  {printable(line)}", fg=DIFF_COLOURS.get(line[:1])) for line in diff.text.split("\n")
+            )
+        body = record.to_dict()
+        if record.details.diffs:
+            body["detail"] = {name: value for name, value in body["detail"].items() if name != "diffs"}
+        yield format_json(body)
 
     def draw(self) -> None:
         from trotline.cli import terminal
 
-        terminal.draw_record(self.record, self.observed)
+        terminal.draw_record(self.record)
         for line in format_alarms(self.alarms, len(self.alarms)):
             click.echo(line)
 
 
-def _format_responses(record: dict[str, Any]) -> Iterator[str]:
-    hooks = record.get("detail", {}).get("hooks") or {}
-    for response in record.get("responses", ()):
-        said = f"failed, {response['failure']}" if response.get("failure") else response["said"]
-        said = f"{said}, and something that is only noted" if response.get("noted") else said
-        ended = f", exit {response['exit']}" if response.get("exit") is not None else ""
-        name = printable(str(hooks.get(response["author"], response["author"])))
-        yield f"  {name}: {printable(said)}, {response['micros'] / 1000:g} ms{ended}"
+def _format_responses(record: Record) -> Iterator[str]:
+    for response in record.responses:
+        verdict = f"failed, {response.failure}" if response.failure else response.verdict
+        notes = ", and something that is only noted" if response.has_notes else ""
+        ended = "" if response.exit is None else f", exit {response.exit}"
+        name = printable(record.name_author(response.author))
+        yield f"  {name}: {printable(verdict + notes)}, {response.micros / 1000:g} ms{ended}"
 
 
 class ConversationList(NamedTuple):
@@ -157,7 +156,7 @@ def find_alarms(store: SqliteStore, query: Query) -> list[Alarm]:
     if not found or not query.conversation:
         return found
     asked = Query(conversation=query.conversation, after_seq=found[0].seq - 1, own=True)
-    seqs = {record["seq"] for record in store.search(asked)}
+    seqs = {record.seq for record in store.search(asked)}
     return [alarm for alarm in found if alarm.seq in seqs]
 
 

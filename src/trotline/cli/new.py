@@ -221,7 +221,7 @@ def new_test(name: str, target: Path | None, roots: Roots) -> Result:
         raise UsageError(f"pytest reads files that end in `.py`, and `{target}` does not")
     with open_log(roots.state) as store:
         record = find_record(store, name)
-        seq = int(record["seq"])
+        seq = record.seq
         calls = find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True)).calls
     built = build_test(record, calls, format_time(calls[-1].at_us)[:10], roots.home, read_policy_texts(roots))
     root = roots.projects[0]

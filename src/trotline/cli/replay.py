@@ -129,7 +129,7 @@ def _select_calls(name: str | None, events: BinaryIO | None, query: Query, roots
         with open_log(roots.state) as store:
             if name is None:
                 return find_calls(store, query)
-            seq = int(find_record(store, name)["seq"])
+            seq = find_record(store, name).seq
             return find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True))
     if name is not None or msgspec.structs.replace(query, agent="", event="") != Query():
         raise UsageError("what is given with --events is all judged", hint="only --agent and --event go with it")

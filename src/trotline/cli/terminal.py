@@ -7,6 +7,8 @@ never markup, and its control characters are replaced.
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
+from msgspec import UNSET
+from msgspec.structs import asdict, astuple
 from rich.console import Console, RenderableType
 from rich.highlighter import JSONHighlighter
 from rich.padding import Padding
@@ -16,8 +18,7 @@ from rich.text import Text
 from trotline.audit.export.export_formats import to_datetime
 from trotline.audit.query.query import VERDICT_LABELS
 from trotline.audit.query.statistics import ConversationSummary
-from trotline.audit.record.record_reader import WOULD_PREFIX, as_dict, as_list, get_verdict, list_effects
-from trotline.audit.store.record_index import build_columns, get_subject
+from trotline.audit.record.record import WOULD_PREFIX, Record, RecordedEffect
 from trotline.cli.log_query import MIN_PREFIX
 from trotline.cli.log_view import DIFF_COLOURS, MAX_SUBJECT, describe_missing
 from trotline.cli.output import Table, format_duration, format_json, printable
@@ -75,28 +76,22 @@ def draw_table(table: Table) -> None:
     draw(*([build_title(table.title)] if table.title else []), grid)
 
 
-def _build_subject(record: dict[str, Any]) -> Text:
-    about = build_text(" ".join(get_subject(record).split()) or record.get("tool", ""))
+def _build_subject(record: Record) -> Text:
+    subject = build_text(" ".join(record.subject.split()) or record.tool)
     if missing := describe_missing(record):
-        about.append_text(build_text(f" [{missing}]", "yellow"))
-    return about
+        subject.append_text(build_text(f" [{missing}]", "yellow"))
+    return subject
 
 
-def _build_authors(record: dict[str, Any]) -> Text:
-    by = build_text(", ".join(name_authors(record, as_list(record.get("deciders")))), "dim")
-    by.truncate(MAX_AUTHORS, overflow="ellipsis")
-    return by
+def _build_authors(record: Record) -> Text:
+    authors = build_text(", ".join(record.decider_names), "dim")
+    authors.truncate(MAX_AUTHORS, overflow="ellipsis")
+    return authors
 
 
-def build_verdict(record: dict[str, Any]) -> Text:
-    word = get_verdict(record)
-    return build_text(VERDICT_LABELS.get(word, word), STYLES.get(word.removeprefix(WOULD_PREFIX), ""))
-
-
-def name_authors(record: dict[str, Any], authors: Iterable[Any]) -> list[str]:
-    """Return the names of authors; hooks by their command line."""
-    hooks = as_dict(as_dict(record.get("detail")).get("hooks"))
-    return [str(hooks.get(str(author), author)) for author in authors]
+def build_verdict(record: Record) -> Text:
+    verdict = record.verdict
+    return build_text(VERDICT_LABELS.get(verdict, verdict), STYLES.get(verdict.removeprefix(WOULD_PREFIX), ""))
 
 
 class Column(NamedTuple):
@@ -112,13 +107,13 @@ def build_record_columns(*, is_wide: bool) -> list[Column]:
     """Return the columns of records on a wide or a narrow terminal."""
     form = TIME if is_wide else SHORT_TIME
     columns = [
-        Column("number" if is_wide else "no.", lambda record: build_text(record["seq"]), is_number=True),
+        Column("number" if is_wide else "no.", lambda record: build_text(record.seq), is_number=True),
         Column(
             "time, UTC" if is_wide else "UTC",
-            lambda record: build_text(format_time(build_columns(record).at_us, form)),
+            lambda record: build_text(format_time(record.at_us, form)),
         ),
-        Column("agent", lambda record: build_text(build_columns(record).agent)),
-        Column("event", lambda record: build_text(build_columns(record).event)),
+        Column("agent", lambda record: build_text(record.agent)),
+        Column("event", lambda record: build_text(record.event)),
         Column("verdict", build_verdict),
         Column("about", _build_subject, is_long=True),
     ]
@@ -173,38 +168,39 @@ def draw_list(build_list_columns: Callable[..., list[Column]], rows: Iterable[An
 # One record
 
 
-def draw_record(record: dict[str, Any], observed: list[int]) -> None:
+def draw_record(record: Record) -> None:
     """Draw everything about a record."""
-    draw(*_build_parts(record, as_dict(record.get("detail")), observed))
+    draw(*_build_parts(record))
 
 
-def _build_parts(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) -> Iterator[RenderableType]:
+def _build_parts(record: Record) -> Iterator[RenderableType]:
+    detail = record.details
     yield (
-        build_text(f"{record.get('event')} ", "bold")
+        build_text(f"{record.event} ", "bold")
         + build_verdict(record)
-        + build_text(f"  {_format_subject(get_subject(record))}")
+        + build_text(f"  {_format_subject(record.subject)}")
     )
-    yield _build_pairs(_list_facts(record, detail, observed))
-    yield from _build_rows("said by", ("who", "layer", "said", "ms", "exit", "why"), _list_responses(record, detail))
-    yield from _build_rows("would do", ("what", "how", "to", "and"), map(_list_effect, list_effects(record)))
-    yield from _build_rows("found", ("by", "kind", "certainty", "digest", "line"), as_list(record.get("findings")))
-    yield from _build_rows("the agent could not hear", ("what", "why"), as_list(record.get("losses")))
-    yield from _build_rows("not run", ("hook", "line", "why"), as_list(detail.get("not_run")))
-    yield from _build_rows("warnings", ("",), ([warning] for warning in as_list(detail.get("warnings"))))
-    yield from _build_rows("attached", ("type", "path"), as_list(detail.get("attachments")))
-    sizes = as_dict(detail.get("sizes"))
-    yield from _build_rows(
-        "texts", ("name", "characters", "digest"), ([name, *as_list(size)] for name, size in sizes.items())
-    )
-    for path, diff, *_ in filter(_is_pair, as_list(detail.get("diffs"))):
-        yield build_title(path or "a file")
-        yield from (Padding(build_text(line, DIFF_COLOURS.get(line[:1], "")), INDENT) for line in str(diff).split("\n"))
-    if detail.get("payload") is not None:
+    yield _build_pairs(_list_facts(record))
+    yield from _build_rows("said by", ("who", "layer", "said", "ms", "exit", "why"), _list_responses(record))
+    yield from _build_rows("would do", ("what", "how", "to", "and"), map(_list_effect, detail.effects))
+    findings = map(astuple, record.findings)
+    yield from _build_rows("found", ("by", "kind", "certainty", "digest", "line"), findings)
+    yield from _build_rows("the agent could not hear", ("what", "why"), map(astuple, record.losses))
+    yield from _build_rows("not run", ("hook", "line", "why"), map(astuple, detail.not_run))
+    yield from _build_rows("warnings", ("",), ([warning] for warning in detail.warnings))
+    yield from _build_rows("attached", ("type", "path"), map(astuple, detail.attachments))
+    sizes = ([name, *(size if isinstance(size, list) else ())] for name, size in detail.sizes.items())
+    yield from _build_rows("texts", ("name", "characters", "digest"), sizes)
+    for diff in detail.diffs:
+        yield build_title(diff.path or "a file")
+        lines = diff.text.split("\n")
+        yield from (Padding(build_text(line, DIFF_COLOURS.get(line[:1], "")), INDENT) for line in lines)
+    if detail.payload is not UNSET:
         yield build_title("asked with")
-        yield Padding(JSONHighlighter()(format_json(detail["payload"])), INDENT)
-    if detail.get("reply"):
+        yield Padding(JSONHighlighter()(format_json(detail.payload)), INDENT)
+    if detail.reply:
         yield build_title("answered with")
-        yield Padding(build_text(detail["reply"]), INDENT)
+        yield Padding(build_text(detail.reply), INDENT)
 
 
 def _format_subject(subject: str) -> str:
@@ -213,46 +209,38 @@ def _format_subject(subject: str) -> str:
     return line if len(line) <= MAX_SUBJECT else f"{line[: MAX_SUBJECT - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
-def _list_facts(record: dict[str, Any], detail: dict[str, Any], observed: list[int]) -> Iterator[tuple[str, Any]]:
-    yield "number, id", f"{record['seq']}, {record['id']}"
-    yield "time", format_time(build_columns(record).at_us, "%Y-%m-%d %H:%M:%S.%f UTC")
-    yield "agent", f"{record.get('agent')} {detail.get('version', '')}".strip()
-    yield "conversation", record.get("conversation")
-    yield "turn", record.get("generation")
-    yield "tool", record.get("tool")
-    yield "machine, user", ", ".join(str(detail[name]) for name in ("machine", "user") if detail.get(name))
-    yield "asked, sent", f"{record.get('asked')}, {record.get('sent')}"
-    yield "observed", f"done, says {', '.join(map(str, observed))}" if observed else ""
-    yield "took", f"{_format_ms(record.get('micros'))} ms"
-    yield "redacted", ", ".join(map(str, as_list(detail.get("redacted"))))
+def _list_facts(record: Record) -> Iterator[tuple[str, Any]]:
+    detail = record.details
+    yield "number, id", f"{record.seq}, {record.id}"
+    yield "time", format_time(record.at_us, "%Y-%m-%d %H:%M:%S.%f UTC")
+    yield "agent", f"{record.agent} {detail.version}".strip()
+    yield "conversation", record.conversation
+    yield "turn", record.generation
+    yield "tool", record.tool
+    yield "machine, user", ", ".join(filter(None, (detail.machine, detail.user)))
+    yield "decided, sent", f"{record.decided}, {record.sent}"
+    yield "observed", f"done, says {', '.join(map(str, record.observed))}" if record.observed else ""
+    yield "took", f"{record.micros / 1000:g} ms"
+    yield "redacted", ", ".join(detail.redacted)
     yield "missing", describe_missing(record)
-    for name, measure in as_dict(detail.get("measures")).items():
-        yield str(name).replace("_", " "), measure
+    for name, measure in detail.measures.items():
+        yield name.replace("_", " "), measure
 
 
-def _list_responses(record: dict[str, Any], detail: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    reasons = {str(pair[0]): pair[1] for pair in filter(_is_pair, as_list(detail.get("reasons")))}
-    for response in map(as_dict, as_list(record.get("responses"))):
-        author = response.get("author")
-        answer = f"failed, {response['failure']}" if response.get("failure") else response.get("said")
-        why = reasons.get(str(author), "only noted" if response.get("noted") else "")
-        took = _format_ms(response.get("micros"))
-        yield name_authors(record, [author])[0], response.get("layer"), answer, took, response.get("exit"), why
+def _list_responses(record: Record) -> Iterator[tuple[Any, ...]]:
+    reasons = {reason.author: reason.text for reason in record.details.reasons}
+    for response in record.responses:
+        verdict = f"failed, {response.failure}" if response.failure else response.verdict
+        why = reasons.get(response.author, "only noted" if response.has_notes else "")
+        name, took = record.name_author(response.author), f"{response.micros / 1000:g}"
+        yield name, response.layer, verdict, took, response.exit, why
 
 
-def _list_effect(effect: dict[str, Any]) -> tuple[Any, ...]:
+def _list_effect(effect: RecordedEffect) -> tuple[Any, ...]:
     """Return the columns of an effect; the last one has all other fields."""
-    shown = (effect["kind"], effect["verb"], effect["to"])
-    more = (name if value is True else f"{name} {value}" for name, value in effect.items() if value not in shown)
-    return *shown, ", ".join(more)
-
-
-def _format_ms(micros: Any) -> str:
-    return f"{micros / 1000:g}" if isinstance(micros, int) else "?"
-
-
-def _is_pair(found: Any) -> bool:
-    return isinstance(found, list) and len(found) >= 2
+    fields = asdict(effect.more).items()
+    more = (name if value is True else f"{name} {value}" for name, value in fields if value and value != effect.object)
+    return effect.kind, effect.verb, effect.object, ", ".join(more)
 
 
 def _build_pairs(facts: Iterable[tuple[str, Any]]) -> Grid:

@@ -22,12 +22,10 @@ from msgspec.structs import replace
 
 from trotline.audit.export.export_formats import format_time
 from trotline.audit.export.export_progress import EXPORT_DIRECTORY, DeliveryError, read_progress, write_progress
-from trotline.audit.export.otlp import get_time
 from trotline.audit.query.alarms import NOT_ASKED, UNEXPECTED_KINDS, Alarm
 from trotline.audit.query.query import VERDICT_LABELS, Query
-from trotline.audit.record.record_reader import get_verdict
+from trotline.audit.record.record import Record
 from trotline.audit.store.audit_log import ReadableLog, read_arrived
-from trotline.audit.store.record_index import get_subject
 from trotline.config.alerts_file import ALERT_SCHEMA, Alert
 from trotline.config.export_file import find_address_fault
 from trotline.delivery.request_headers import read_secret_line, send_request
@@ -38,113 +36,94 @@ from trotline.system.processes import StopReason, run_program
 STOP_EVENT = "stop"
 
 
-def matches_record(alert: Alert, record: dict[str, Any]) -> bool:
-    """Whether this record is one to tell of. Occasions that are about no single record are asked elsewhere."""
-    wanted = (
-        (alert.agent, record.get("agent") == alert.agent),
-        (alert.event, record.get("event") == alert.event),
-        (alert.guard, alert.guard in get_list(record, "deciders")),
+def matches_record(alert: Alert, record: Record) -> bool:
+    """Check whether an alert is due for a record. Alerts that are about no single record are checked elsewhere."""
+    conditions = (
+        (alert.agent, record.agent == alert.agent),
+        (alert.event, record.event == alert.event),
+        (alert.guard, alert.guard in record.deciders),
     )
-    fits = all(holds for given, holds in wanted if given)
+    fits = all(holds for value, holds in conditions if value)
     return fits and alert.on in RECORD_OCCASIONS and RECORD_OCCASIONS[alert.on](alert, record)
 
 
-def _is_denied(_: Alert, record: dict[str, Any]) -> bool:
-    return get_verdict(record) == "deny"
+def _has_finding(alert: Alert, record: Record) -> bool:
+    scanners = [finding.scanner for finding in record.findings]
+    return alert.scanner in scanners if alert.scanner else bool(scanners)
 
 
-def _is_found(alert: Alert, record: dict[str, Any]) -> bool:
-    found = [one[0] for one in get_list(record, "findings") if isinstance(one, list) and one]
-    return alert.scanner in found if alert.scanner else bool(found)
-
-
-def _is_slow(alert: Alert, record: dict[str, Any]) -> bool:
-    return get_micros(record) >= alert.over_us
-
-
-def _is_failing(_: Alert, record: dict[str, Any]) -> bool:
-    return any(isinstance(one, dict) and one.get("failure") for one in get_list(record, "responses"))
-
-
-def _is_finished(_: Alert, record: dict[str, Any]) -> bool:
-    return record.get("event") == STOP_EVENT
-
-
-RECORD_OCCASIONS: dict[str, Callable[[Alert, dict[str, Any]], bool]] = {
-    "denied": _is_denied,
-    "found": _is_found,
-    "slow": _is_slow,
-    "failing": _is_failing,
-    "finished": _is_finished,
+RECORD_OCCASIONS: dict[str, Callable[[Alert, Record], bool]] = {
+    "denied": lambda _, record: record.verdict == "deny",
+    "found": _has_finding,
+    "slow": lambda alert, record: record.micros >= alert.over_us,
+    "failing": lambda _, record: any(response.failure for response in record.responses),
+    "finished": lambda _, record: record.event == STOP_EVENT,
 }
-
-
-def get_list(record: dict[str, Any], name: str) -> list[Any]:
-    value = record.get(name)
-    return value if isinstance(value, list) else []
-
-
-def get_micros(record: dict[str, Any]) -> int:
-    micros = record.get("micros")
-    return micros if isinstance(micros, int) else 0
-
+"""Conditions of alerts that are about one record."""
 
 MAX_SUBJECT = 200
 ALARM_TEXTS = {NOT_ASKED: "it was done, and nobody was asked before: a hook stopped firing"}
 
 
 class AlertMessage(NamedTuple):
-    """One alert on its way."""
+    """An alert to deliver."""
 
     alert: Alert
-    record: dict[str, Any] | None
-    more: int = 0  # of which nobody was told since the last one
+    record: Record | None
+    suppressed: int = 0  # alerts that were not delivered since the last one
     sample: bool = False
+    alarm: str = ""  # the kind of the alarm that the record raised
 
     @property
     def text(self) -> str:
-        return _printable(" ".join(filter(None, (self._what(), self._rest()))))
+        return _printable(" ".join(filter(None, (self._describe_record(), self._describe_suppressed()))))
 
     @property
     def body(self) -> dict[str, Any]:
-        """What a command reads and a webhook gets: the record as it is in the trail, words only where they may go."""
-        record = self.record
-        if record is not None and not self.alert.words:
-            record = {name: value for name, value in record.items() if name != "detail"}
-        alert = {"schema": ALERT_SCHEMA, "alert": self.alert.name, "on": self.alert.on}
-        about = {**alert, "text": self.text, "more": self.more}
-        at = {"at": format_time(get_time(record))} if record else {}
-        return {**about, **at, **({"sample": True} if self.sample else {}), "record": record}
+        """The JSON object for commands and webhooks. It contains the detail of the record only if the alert has it."""
+        record = None
+        if self.record is not None:
+            record = {**self.record.to_dict(), **({"alarm": self.alarm} if self.alarm else {})}
+            if not self.alert.words:
+                record.pop("detail", None)
+        return {
+            "schema": ALERT_SCHEMA,
+            "alert": self.alert.name,
+            "on": self.alert.on,
+            "text": self.text,
+            "more": self.suppressed,
+            **({"at": format_time(self.record.at_us)} if self.record else {}),
+            **({"sample": True} if self.sample else {}),
+            "record": record,
+        }
 
-    def _what(self) -> str:
+    def _describe_record(self) -> str:
         record = self.record
         if record is None:
             return ""
-        where = f"{record.get('agent')} {record.get('event')}"
+        call = f"{record.agent} {record.event}"
         if self.alert.on == "silent":
-            return f"no call has come since {format_time(get_time(record))}; the last was {where}"
-        told = f"{where}: {self._why(record)}"
-        subject = " ".join(get_subject(record).split()) if self.alert.words else ""
-        return f"{told}: {subject[:MAX_SUBJECT]}" if subject else told
+            return f"no call has come since {format_time(record.at_us)}; the last was {call}"
+        text = f"{call}: {self._explain(record)}"
+        subject = " ".join(record.subject.split()) if self.alert.words else ""
+        return f"{text}: {subject[:MAX_SUBJECT]}" if subject else text
 
-    def _why(self, record: dict[str, Any]) -> str:
-        by = ", ".join(map(str, get_list(record, "deciders")))
-        verdict = get_verdict(record)
-        said = ("let through" if verdict == "none" else VERDICT_LABELS.get(verdict, "")) + (f" by {by}" if by else "")
-        responses = [one for one in get_list(record, "responses") if isinstance(one, dict) and one.get("failure")]
-        findings = [one for one in get_list(record, "findings") if isinstance(one, list)]
+    def _explain(self, record: Record) -> str:
+        verdict = "let through" if record.verdict == "none" else VERDICT_LABELS.get(record.verdict, "")
+        decision = f"{verdict} by {', '.join(record.deciders)}" if record.deciders else verdict
+        failed = [response for response in record.responses if response.failure]
         return {
-            "found": ", ".join(dict.fromkeys(" ".join(map(str, one[:2])) for one in findings)),
-            "slow": f"took {get_micros(record) / 1000:g} ms",
-            "failing": ", ".join(f"{one.get('author')} failed, {one.get('failure')}" for one in responses),
+            "found": ", ".join(dict.fromkeys(f"{finding.scanner} {finding.kind}" for finding in record.findings)),
+            "slow": f"took {record.micros / 1000:g} ms",
+            "failing": ", ".join(f"{response.author} failed, {response.failure}" for response in failed),
             "finished": "the agent has stopped",
-            "alarm": ALARM_TEXTS.get(str(record.get("alarm")), "it was refused, and was done all the same"),
-        }.get(self.alert.on, said)
+            "alarm": ALARM_TEXTS.get(self.alarm, "it was refused, and was done all the same"),
+        }.get(self.alert.on, decision)
 
-    def _rest(self) -> str:
-        if not self.more:
+    def _describe_suppressed(self) -> str:
+        if not self.suppressed:
             return ""
-        return f"({self.more} more)" if self.record else f"{self.more} more since the last alert"
+        return f"({self.suppressed} more)" if self.record else f"{self.suppressed} more since the last alert"
 
 
 def _printable(text: str) -> str:
@@ -175,7 +154,7 @@ class AlertState(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertLog(ReadableLog, Protocol):
-    def fetch(self, id_: str) -> dict[str, Any] | None: ...
+    def fetch(self, id_: str) -> Record | None: ...
     def alarms(self) -> list[Alarm]: ...
 
 
@@ -197,16 +176,16 @@ class AlertRound:
         if begun > store.head().seq:
             begun = 0  # another trail in the same place
         for record in read_arrived(store, max(begun, 0), self._clock()):
-            if begun >= 0 or get_time(record) >= since_us:
+            if begun >= 0 or record.at_us >= since_us:
                 self._offer_record(record)
-            self.rounds = replace(self.rounds, seq=record["seq"])
+            self.rounds = replace(self.rounds, seq=record.seq)
         self._look_for_alarms(store, begun, since_us if begun < 0 else 0)
         self._look_for_silence(store)
         self._tell_what_was_held()
         self._note(seq=max(self.rounds.seq, 0))
         return self.rounds
 
-    def _offer_record(self, record: dict[str, Any]) -> None:
+    def _offer_record(self, record: Record) -> None:
         for alert in self.alerts:
             if matches_record(alert, record):
                 self._offer(alert, record)
@@ -216,10 +195,11 @@ class AlertRound:
         alarms = store.alarms() if wanted else []
         for alarm in (one for one in alarms if one.kind in UNEXPECTED_KINDS and begun < one.seq <= self.rounds.seq):
             record = store.fetch(alarm.id)
-            record = {**record, "alarm": alarm.kind} if record else None
-            for alert in wanted if record and get_time(record) >= since_us else ():
-                if not alert.agent or (record or {}).get("agent") == alert.agent:
-                    self._offer(alert, record)
+            if record is None or record.at_us < since_us:
+                continue
+            for alert in wanted:
+                if alert.agent in ("", record.agent):
+                    self._offer(alert, record, alarm.kind)
 
     def _look_for_silence(self, store: AlertLog) -> None:
         """Once for each: the next call ends it."""
@@ -228,13 +208,13 @@ class AlertRound:
                 continue
             asked = Query(agent=alert.agent, event=alert.event, limit=1)
             last = next(iter(store.search(asked)), None)
-            if last is None or self._get_status(alert).silence == last["id"]:
+            if last is None or self._get_status(alert).silence == last.id:
                 continue
-            if self._clock() - get_time(last) >= alert.after_us:
-                self._change(alert, silence=last["id"])
+            if self._clock() - last.at_us >= alert.after_us:
+                self._change(alert, silence=last.id)
                 self._offer(alert, last)
             else:
-                self.due.append(get_time(last) + alert.after_us)
+                self.due.append(last.at_us + alert.after_us)
 
     def _tell_what_was_held(self) -> None:
         for alert in self.alerts:
@@ -247,11 +227,11 @@ class AlertRound:
             elif held:
                 self._send(AlertMessage(alert, None, held))
 
-    def _offer(self, alert: Alert, record: dict[str, Any] | None) -> None:
+    def _offer(self, alert: Alert, record: Record, alarm: str = "") -> None:
         if self._is_full(alert):
             self._change(alert, held=self._get_status(alert).held + 1)
         else:
-            self._send(AlertMessage(alert, record, self._get_status(alert).held))
+            self._send(AlertMessage(alert, record, self._get_status(alert).held, alarm=alarm))
 
     def _is_full(self, alert: Alert) -> bool:
         """Whether so many were sent in this time that nobody wants another; a clock that went back begins a new one."""
@@ -265,7 +245,7 @@ class AlertRound:
         why = self._deliver(message)
         now = self._clock()
         if why:
-            untold = message.more + (message.record is not None)
+            untold = message.suppressed + (message.record is not None)
             self._change(alert, held=untold, trouble=DeliveryError(now, why), in_window=fired.in_window + 1)
         else:
             told = {"count": fired.count + 1, "last_us": now, "trouble": None}

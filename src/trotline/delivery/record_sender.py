@@ -23,6 +23,8 @@ from trotline.audit.export.export_progress import (
     write_progress,
 )
 from trotline.audit.query.query import Query
+from trotline.audit.record.record import Record
+from trotline.audit.record.record_reader import convert_record
 from trotline.audit.store.audit_log import ReadableLog, read_arrived
 from trotline.config.export_file import Destination
 from trotline.delivery.request_headers import read_headers, send_request
@@ -74,19 +76,20 @@ class RecordSender:
 
     def skip(self, store: ReadableLog) -> None:
         """Go on behind what is there now, whatever of it was taken."""
-        last = next(iter(store.search(Query(own=True, limit=1))), {"seq": 0, "id": ""})
-        self._note(seq=last["seq"], id=str(last["id"]), pending=None, failures=0, next_us=0)
+        last = next(iter(store.search(Query(own=True, limit=1))), None)
+        seq, id_ = (last.seq, last.id) if last else (0, "")
+        self._note(seq=seq, id=id_, pending=None, failures=0, next_us=0)
 
     def _begin(self, store: ReadableLog) -> None:
         given = self.destination
         self._headers = read_headers(given.headers_file, given.headers_env, self._world.environ)
         seq = self.progress.seq
         there = next(iter(store.search(Query(after_seq=seq - 1, until_seq=seq + 1, own=True))), None) if seq else None
-        is_other = there is not None and self.progress.id and there["id"] != self.progress.id
+        is_other = there is not None and self.progress.id and there.id != self.progress.id
         if store.head().seq < seq or is_other:
             self._note(seq=0, id="", pending=None)  # another trail in the same place: all of it is new
 
-    def _batch(self, store: ReadableLog) -> list[dict[str, Any]]:
+    def _batch(self, store: ReadableLog) -> list[Record]:
         """Oldest first: what was begun already, or what comes next."""
         if self.progress.pending:
             asked = Query(after_seq=self.progress.seq, until_seq=self.progress.pending.last_seq + 1)
@@ -97,22 +100,22 @@ class RecordSender:
         found = self._next(store)
         if found:
             last = found[-1]
-            name = otlp.get_batch_id(found[0]["id"], last["id"], len(found))
+            name = otlp.get_batch_id(found[0].id, last.id, len(found))
             head = store.head()
-            self._note(pending=PendingBatch(name, last["seq"], last["id"], len(found), (head.seq, head.digest)))
+            self._note(pending=PendingBatch(name, last.seq, last.id, len(found), (head.seq, head.digest)))
         return found
 
-    def _next(self, store: ReadableLog) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = []
+    def _next(self, store: ReadableLog) -> list[Record]:
+        found: list[Record] = []
         room = MAX_BATCH_BYTES
         for record in map(_drop_large_detail, read_arrived(store, self.progress.seq, self._world.clock())):
-            room -= len(json.dumps(record))
+            room -= _measure(record)
             if len(found) == self.destination.batch or (room < 0 and found):
                 break
             found.append(record)
         return found
 
-    def _send_batch(self, batch: list[dict[str, Any]], store: ReadableLog, send: Post) -> bool:
+    def _send_batch(self, batch: list[Record], store: ReadableLog, send: Post) -> bool:
         """Whether all of it was; else it is noted why not, and when to try again."""
         pending = self.progress.pending
         if pending is None:
@@ -141,19 +144,19 @@ class RecordSender:
         )
         return True
 
-    def _make_smaller(self, batch: list[dict[str, Any]]) -> None:
+    def _make_smaller(self, batch: list[Record]) -> None:
         """Half of it is tried next; what was taken of it already is taken once more. One that is too large alone is
         counted as refused, so that it does not stand in the way of all others."""
         half = batch[: len(batch) // 2]
         if half:
-            name = otlp.get_batch_id(half[0]["id"], half[-1]["id"], len(half))
+            name = otlp.get_batch_id(half[0].id, half[-1].id, len(half))
             head = self.progress.pending.head if self.progress.pending else (0, "")
-            self._note(pending=PendingBatch(name, half[-1]["seq"], half[-1]["id"], len(half), head))
+            self._note(pending=PendingBatch(name, half[-1].seq, half[-1].id, len(half), head))
         else:
-            self._note_refused(otlp.Rejection(1, f"record {batch[0]['seq']} is too large for it"))
-            self._note(seq=batch[0]["seq"], id=batch[0]["id"], pending=None)
+            self._note_refused(otlp.Rejection(1, f"record {batch[0].seq} is too large for it"))
+            self._note(seq=batch[0].seq, id=batch[0].id, pending=None)
 
-    def _send_signal(self, signal: str, batch: list[dict[str, Any]], store: ReadableLog, send: Post) -> Answer:
+    def _send_signal(self, signal: str, batch: list[Record], store: ReadableLog, send: Post) -> Answer:
         given, pending = self.destination, self.progress.pending
         about, part = given.resource, otlp.BatchInfo(pending.id, *pending.head) if pending else otlp.NO_BATCH
         if signal == "logs":
@@ -192,26 +195,30 @@ class RecordSender:
 
 def count_unsent(store: ReadableLog, progress: ExportProgress) -> int:
     """How many records wait to be sent."""
-    (counted,) = store.search(Query(after_seq=progress.seq, by="all"))
+    (counted,) = store.aggregate(Query(after_seq=progress.seq, by="all"))
     return int(counted["count"])
 
 
-def _drop_large_detail(record: dict[str, Any]) -> dict[str, Any]:
-    if len(json.dumps(record)) <= MAX_BATCH_BYTES:
+def _measure(record: Record) -> int:
+    return len(json.dumps(record.to_dict()))
+
+
+def _drop_large_detail(record: Record) -> Record:
+    if _measure(record) <= MAX_BATCH_BYTES:
         return record
-    return {name: value for name, value in record.items() if name != "detail"}
+    return convert_record({name: value for name, value in record.to_dict().items() if name != "detail"})
 
 
-def _build_ended_spans(record: dict[str, Any], store: ReadableLog) -> list[dict[str, Any]]:
-    """The span of the turn or of the conversation that is over with this record."""
-    part = otlp.SCOPE_END_EVENTS.get(str(record.get("event")))
-    talks = [talk for talk in otlp.list_scopes(record) if bool(talk[2]) == (part == "generation")] if part else []
-    return [otlp.build_scope_span(talk, _extent(talk, record, store)) for talk in talks]
+def _build_ended_spans(record: Record, store: ReadableLog) -> list[dict[str, Any]]:
+    """Return the span of the turn or of the conversation that ends with this record."""
+    part = otlp.SCOPE_END_EVENTS.get(record.event)
+    scopes = [scope for scope in otlp.list_scopes(record) if bool(scope[2]) == (part == "generation")] if part else []
+    return [otlp.build_scope_span(scope, _find_extent(scope, record, store)) for scope in scopes]
 
 
-def _extent(talk: otlp.ConversationScope, record: dict[str, Any], store: ReadableLog) -> otlp.TimeRange:
-    extent = otlp.TimeRange(otlp.get_time(record), otlp.get_time(record))
-    for one in store.search(Query(conversation=talk[1], until_seq=record["seq"])):
-        if talk in otlp.list_scopes(one):
-            extent = extent.with_(otlp.get_time(one))
+def _find_extent(scope: otlp.ConversationScope, record: Record, store: ReadableLog) -> otlp.TimeRange:
+    extent = otlp.TimeRange(record.at_us, record.at_us)
+    for earlier in store.search(Query(conversation=scope[1], until_seq=record.seq)):
+        if scope in otlp.list_scopes(earlier):
+            extent = extent.with_(earlier.at_us)
     return extent

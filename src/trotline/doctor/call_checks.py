@@ -62,7 +62,7 @@ def check_records(state: AgentState) -> Iterator[CheckResult]:
     if not made:
         return
     found = audit_log.read_records(state.roots.state, Query(own=True, conversation=state.conversation)).records
-    stored = [record["id"] for record in found if record.get("conversation") == state.conversation]
+    stored = [record.id for record in found if record.conversation == state.conversation]
     if len(stored) == made:
         yield ok(f"all {made} calls are in the trail")
     else:
@@ -126,8 +126,8 @@ def check_last_call(state: AgentState) -> Iterator[CheckResult]:
         return
     last = state.machine.find_last_call(state.agent.name)
     if last:
-        at = datetime.fromtimestamp(last["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
-        yield ok(f"{state.agent.title} called last at {at}, {last['event']}")
+        at = datetime.fromtimestamp(last.at_us / 1_000_000, UTC).isoformat(timespec="seconds")
+        yield ok(f"{state.agent.title} called last at {at}, {last.event}")
         return
     step = f"start {state.agent.title} anew, and ask it for `echo {CANARY_WORD}`: it must be refused"
     yield note(f"{state.agent.title} has not called yet: nobody knows whether it has read its file", step)

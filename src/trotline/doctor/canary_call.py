@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from trotline.agents.agent import Agent
 from trotline.agents.translation import write_event
-from trotline.audit.record.record_reader import PROOF_CONVERSATION
+from trotline.audit.record.record import PROOF_CONVERSATION
 from trotline.config.install.hook_entries import Wired
 from trotline.config.paths import Roots
 from trotline.doctor.hook_lines import compare_lines, find_fatal_problems, find_our_lines, may_run

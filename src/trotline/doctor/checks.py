@@ -5,13 +5,14 @@ from collections.abc import Iterable
 from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from trotline.agents.agent import Wiring
 from trotline.audit.query.query import Query
-from trotline.audit.record.record_reader import is_self_test, new_test_conversation
+from trotline.audit.record.record import Record, new_test_conversation
 from trotline.audit.store import audit_log
-from trotline.audit.store.spool import Spool, SpoolContents
+from trotline.audit.store.audit_log import LogContents
+from trotline.audit.store.spool import Spool
 from trotline.config.install.hook_entries import Wired, get_location
 from trotline.config.paths import Roots
 from trotline.config.settings import Settings, read_settings
@@ -70,17 +71,17 @@ class MachineState:
         return Spool(self.roots.state / "spool")
 
     @cached_property
-    def records(self) -> SpoolContents:
+    def records(self) -> LogContents:
         """The newest records that were written before this examination; self-tests are left out."""
         return self._read(Query(limit=MAX_RECORDS))
 
-    def find_last_call(self, agent: str) -> dict[str, Any] | None:
-        calls = [record for record in self._read(Query(agent=agent, limit=1)).records if record.get("agent") == agent]
+    def find_last_call(self, agent: str) -> Record | None:
+        calls = [record for record in self._read(Query(agent=agent, limit=1)).records if record.agent == agent]
         return calls[-1] if calls else None
 
-    def _read(self, query: Query) -> SpoolContents:
-        read = audit_log.read_records(self.roots.state, query)
-        return SpoolContents([record for record in read.records if not is_self_test(record)], read.torn)
+    def _read(self, query: Query) -> LogContents:
+        contents = audit_log.read_records(self.roots.state, query)
+        return contents._replace(records=[record for record in contents.records if not record.is_self_test])
 
 
 class InstalledLayer(NamedTuple):

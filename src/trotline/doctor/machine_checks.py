@@ -98,7 +98,7 @@ def check_spool(machine: MachineState) -> Iterator[CheckResult]:
     """Check that records can be written and read."""
     file = machine.spool.file
     try:
-        torn = machine.records.torn
+        unread = machine.records.unread
     except OSError as error:
         yield fail(f"{file} cannot be read: {describe_os_error(error)}", f"ls -l {file}")
         return
@@ -111,8 +111,8 @@ def check_spool(machine: MachineState) -> Iterator[CheckResult]:
         yield fail(f"{file} cannot be written: no record is kept", f"ls -l {file}")
     if room < MIN_FREE_BYTES:
         yield warn(f"{room // 1_000_000} MB are left where records are kept", f"make room below {above}")
-    if torn:
-        yield warn(f"{torn} records in {file} cannot be read", "trotline log")
+    if unread:
+        yield warn(f"{unread} records in {file} cannot be read", "trotline log")
     elif room >= MIN_FREE_BYTES:
         calls = len(machine.records.records)
         most = f"{MAX_RECORDS} and more, of which the newest were looked at" if calls >= MAX_RECORDS else str(calls)
@@ -133,10 +133,9 @@ def check_silent_conversations(machine: MachineState) -> Iterator[CheckResult]:
     """Find conversations whose transcripts grew without calls."""
     last: dict[str, tuple[int, str]] = {}
     for record in machine.records.records:
-        payload = record.get("detail", {}).get("payload")
-        path = payload.get("transcript_path") if isinstance(payload, dict) else None
+        path = record.payload.get("transcript_path")
         if isinstance(path, str) and path.startswith("/"):
-            last[path] = (int(record["at_us"]), str(record["agent"]))
+            last[path] = (record.at_us, record.agent)
     for path, (at_us, agent) in list(last.items())[-MAX_TRANSCRIPTS:]:
         try:
             written_us = Path(path).lstat().st_mtime_ns // 1000
@@ -257,7 +256,7 @@ def check_monitoring(machine: MachineState) -> Iterator[CheckResult]:
     if not machine.settings.monitors:
         return
     stopped = summarize_monitoring(machine.records.records)
-    watched = sum(bool(record.get("monitored")) for record in machine.records.records)
+    watched = sum(record.monitored for record in machine.records.records)
     yield note(f"enforcing would have stopped {stopped.calls} of {watched} calls that were monitored")
     for (event, author, word), count in stopped.by.items():
         times = "once" if count == 1 else f"{count} times"

@@ -3,8 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from trotline.audit.record.record import Record
 from trotline.config.paths import Roots
 from trotline.config.settings import read_settings
 
@@ -22,10 +23,10 @@ class MonitorSummary(NamedTuple):
     last: list[str]
 
 
-def summarize_monitoring(records: Iterable[dict[str, Any]]) -> MonitorSummary:
+def summarize_monitoring(records: Iterable[Record]) -> MonitorSummary:
     """Summarize what enforcing would have stopped."""
     found = [(record, word) for record in records if (word := _get_withheld(record))]
-    by = Counter((str(record["event"]), _name_authors(record), word) for record, word in found)
+    by = Counter((record.event, _name_authors(record), word) for record, word in found)
     last = [_format_call(record, word) for record, word in found[-MAX_EXAMPLES:]]
     return MonitorSummary(len(found), Counter(dict(by.most_common())), last)
 
@@ -36,17 +37,17 @@ def describe_monitor_mode(roots: Roots) -> str:
     return text if read_settings(roots).monitors else ""
 
 
-def _get_withheld(record: dict[str, Any]) -> str:
-    return next((word for word in STOPPING if word in record.get("withheld", ())), "")
+def _get_withheld(record: Record) -> str:
+    return next((word for word in STOPPING if word in record.withheld), "")
 
 
-def _name_authors(record: dict[str, Any]) -> str:
-    return ", ".join(map(str, record.get("deciders", ()))) or "nobody in particular"
+def _name_authors(record: Record) -> str:
+    return ", ".join(record.deciders) or "nobody in particular"
 
 
-def _format_call(record: dict[str, Any], word: str) -> str:
-    at = datetime.fromtimestamp(record["at_us"] / 1_000_000, UTC).isoformat(timespec="seconds")
-    tool = f" {record['tool']}" if record.get("tool") else ""
-    failures = {str(response["failure"]) for response in record.get("responses", ()) if response.get("failure")}
+def _format_call(record: Record, word: str) -> str:
+    at = datetime.fromtimestamp(record.at_us / 1_000_000, UTC).isoformat(timespec="seconds")
+    tool = f" {record.tool}" if record.tool else ""
+    failures = {response.failure for response in record.responses if response.failure}
     broke = f" (failed: {', '.join(sorted(failures))})" if failures else ""
-    return f"{at} {record['agent']} {record['event']}{tool}: {word}, by {_name_authors(record)}{broke}"
+    return f"{at} {record.agent} {record.event}{tool}: {word}, by {_name_authors(record)}{broke}"

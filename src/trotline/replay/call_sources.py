@@ -8,17 +8,17 @@ from trotline.agents import get_agent
 from trotline.agents.recognition import recognise_agent
 from trotline.agents.translation import DecodedEvent, decode_event
 from trotline.audit.query.query import Query
-from trotline.audit.record.record_builder import RECORD_SCHEMA
+from trotline.audit.record.record_reader import convert_record, explain_unreadable
 from trotline.audit.record.subjects import DEFAULT_SUBJECT_FIELDS, SUBJECT_FIELDS, extract_subject
-from trotline.audit.store.record_index import get_subject
 from trotline.audit.store.store import Store
 from trotline.domain.errors import TrotlineError, UsageError
 from trotline.domain.events import Event, OtherEvent
-from trotline.replay.recorded_call import RecordedCall, read_record
+from trotline.replay.recorded_call import RecordedCall, build_call
 from trotline.scanners.redaction import redact, redact_tree
 from trotline.scanners.scan import Scanner
 
 MAX_EVENT_NAME = 80
+RECORD_PREFIX = "trotline.record/"
 
 
 class CallSelection(NamedTuple):
@@ -31,19 +31,19 @@ class CallSelection(NamedTuple):
 def find_calls(store: Store, query: Query) -> CallSelection:
     """Return the calls that match a query, together with all earlier calls of their conversations."""
     found = list(store.search(query))
-    selected = frozenset(str(record["id"]) for record in found)
+    selected = frozenset(record.id for record in found)
     last: dict[str, int] = {}
     for record in found:
-        last.setdefault(str(record.get("conversation") or ""), int(record["seq"]))
+        last.setdefault(record.conversation, record.seq)
     earlier = [
         record
         for conversation, seq in last.items()
         if conversation
         for record in store.search(Query(conversation=conversation, until_seq=seq, own=True))
     ]
-    records = {str(record["id"]): record for record in (*found, *earlier)}
-    ordered = sorted(records.values(), key=lambda record: int(record["seq"]))
-    return CallSelection([read_record(record) for record in ordered], selected)
+    records = {record.id: record for record in (*found, *earlier)}
+    ordered = sorted(records.values(), key=lambda record: record.seq)
+    return CallSelection([build_call(record) for record in ordered], selected)
 
 
 class LineFormat(NamedTuple):
@@ -64,10 +64,20 @@ def read_calls(lines: Iterable[bytes], form: LineFormat) -> list[RecordedCall]:
     An export has the newest record first, and a conversation is evaluated from its first call. So records are sorted
     by their number; payloads keep the order of their lines.
     """
-    bodies = [(body.get("schema") == RECORD_SCHEMA, body, number, line) for body, number, line in _parse_lines(lines)]
-    records = [_read_exported(body, number) for is_record, body, number, _ in bodies if is_record]
-    calls = [_read_payload(body, line, number, form) for is_record, body, number, line in bodies if not is_record]
+    records, calls = [], []
+    for body, number, line in _parse_lines(lines):
+        if str(body.get("schema")).startswith(RECORD_PREFIX):
+            records.append(_read_exported(body, number))
+        else:
+            calls.append(_read_payload(body, line, number, form))
     return [*sorted(records, key=lambda call: call.seq), *calls]
+
+
+def _read_exported(body: dict[str, Any], number: int) -> RecordedCall:
+    reason = explain_unreadable(body)
+    if reason:
+        raise UsageError(f"line {number} is no record of ours: {reason}", hint="`trotline log export` writes them")
+    return build_call(convert_record(body))
 
 
 def _parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], int, str]]:
@@ -85,13 +95,6 @@ def _parse_lines(lines: Iterable[bytes]) -> Iterator[tuple[dict[str, Any], int, 
         if not isinstance(body, dict):
             raise UsageError(f"line {number} is no object", hint="one payload on each line")
         yield body, number, line
-
-
-def _read_exported(body: dict[str, Any], number: int) -> RecordedCall:
-    try:
-        return read_record(body)
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        raise UsageError(f"line {number} is no record of ours", hint="`trotline log export` writes them") from None
 
 
 def _read_payload(body: dict[str, Any], line: str, number: int, form: LineFormat) -> RecordedCall:
@@ -119,8 +122,9 @@ def _build_subject(event: Event, body: dict[str, Any], form: LineFormat) -> str:
     tool_input = body.get("tool_input")
     inner = {name: tool_input[name] for name in names & tool_input.keys()} if isinstance(tool_input, dict) else {}
     payload = {**{name: body[name] for name in names & body.keys()}, "tool_input": inner}
-    detail = redact_tree({"payload": payload, "about": extract_subject(event, body)}, b"", form.scanners)[0]
-    return get_subject({"event": event.wire_name, "tool": getattr(event, "tool_name", ""), "detail": detail})
+    detail = redact_tree({"payload": payload, "subject": extract_subject(event, body)}, b"", form.scanners)[0]
+    fields = {"event": event.wire_name, "tool": getattr(event, "tool_name", ""), "detail": detail}
+    return convert_record({**fields, "id": "", "at_us": 0, "agent": "", "decided": ""}).subject
 
 
 def _explain_unknown_event(got: DecodedEvent, agent: str, form: LineFormat) -> str:

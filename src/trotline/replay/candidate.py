@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from trotline.audit.record.record_reader import REPLAY_CONVERSATION
+from trotline.audit.record.record import REPLAY_CONVERSATION
 from trotline.config.hooks_json.configuration import Configuration, read_layers
 from trotline.config.hooks_json.layers import get_layer
 from trotline.config.paths import Roots, config_layers

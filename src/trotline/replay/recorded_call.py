@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from trotline.agents import AGENTS, DEFAULT_AGENT, get_agent
 from trotline.agents.translation import decode_event
 from trotline.audit.record.details import MAX_TEXTS
+from trotline.audit.record.record import Record
 from trotline.audit.record.record_builder import ENGINE_SIDE
-from trotline.audit.store.record_index import get_subject
 from trotline.config.paths import Roots
 from trotline.domain.errors import UnreadablePayload
 from trotline.domain.events import Event
@@ -108,39 +110,35 @@ def replace_paths(value: Any, places: Mapping[str, str]) -> Any:
     return [replace_paths(child, places) for child in value] if isinstance(value, list) else value
 
 
-def read_record(record: dict[str, Any]) -> RecordedCall:
+def build_call(record: Record) -> RecordedCall:
     """Return the call of a record of the audit log."""
-    detail = record.get("detail")
-    payload = detail.get("payload") if isinstance(detail, dict) else None
-    body = payload if isinstance(payload, dict) else {}
-    ids = {"conversation_id": record.get("conversation"), "generation_id": record.get("generation")}
+    body = record.payload
+    ids = {"conversation_id": record.conversation, "generation_id": record.generation}
     body = {**body, **{name: value for name, value in ids.items() if name in body}}
     has_no_user = REDACTED.search(str(body.get(USER_EMAIL, ""))) is not None
     if has_no_user:
         del body[USER_EMAIL]
     return RecordedCall(
-        agent=str(record.get("agent")),
-        event=str(record.get("event")),
-        conversation=str(record.get("conversation") or ""),
+        agent=record.agent,
+        event=record.event,
+        conversation=record.conversation,
         payload=json.dumps(body).encode(),
-        decision=_read_decision(record),
-        missing=_explain_missing(record, detail, payload),
+        decision=_summarize_decision(record),
+        missing=_explain_missing(record),
         has_no_user=has_no_user,
-        monitored=bool(record.get("monitored")),
-        seq=int(record.get("seq") or 0),
-        id=str(record.get("id")),
-        at_us=int(record.get("at_us") or 0),
-        subject=get_subject(record),
-        is_embedded=record.get("seat") == ENGINE_SIDE,
+        monitored=record.monitored,
+        seq=record.seq,
+        id=record.id,
+        at_us=record.at_us,
+        subject=record.subject,
+        is_embedded=record.side == ENGINE_SIDE,
     )
 
 
-def _read_decision(record: dict[str, Any]) -> DecisionSummary:
-    responses = [response for response in record.get("responses", ()) if isinstance(response, dict)]
-    asked = str(record.get("asked"))
-    sent = "" if record.get("monitored") else str(record.get("sent") or asked)
-    opinions = drop_canary((str(response.get("author")), str(response.get("said"))) for response in responses)
-    return DecisionSummary(asked, opinions, sent if sent != asked else "")
+def _summarize_decision(record: Record) -> DecisionSummary:
+    sent = "" if record.monitored or record.sent == record.decided else record.sent
+    opinions = drop_canary((response.author, response.verdict) for response in record.responses)
+    return DecisionSummary(record.decided, opinions, sent)
 
 
 def drop_canary(responses: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:
@@ -148,22 +146,22 @@ def drop_canary(responses: Iterable[tuple[str, str]]) -> frozenset[tuple[str, st
     return frozenset(response for response in responses if response != ("canary", "none"))
 
 
-def _explain_missing(record: dict[str, Any], detail: Any, payload: Any) -> str:
-    if not isinstance(detail, dict):
+def _explain_missing(record: Record) -> str:
+    detail = record.details
+    if not record.has_detail:
         return "nothing was kept of what was said"
-    if isinstance(payload, str):
-        return f"it was {payload}"
-    if not isinstance(payload, dict):
-        level = f", at the level {detail['level']}" if isinstance(detail.get("level"), str) else ""
-        return str(detail.get("missing") or f"what was said was not kept{level}")
-    if str(record.get("agent")) not in AGENTS and record.get("seat") != ENGINE_SIDE:
-        return f"there is no agent `{record.get('agent')}` here"
-    programs = [author for author, _ in sorted(_read_decision(record).responses) if not _is_builtin(author)]
+    if isinstance(detail.payload, str):
+        return f"it was {detail.payload}"
+    if detail.payload is UNSET:
+        level = f", at the level {detail.level}" if detail.level else ""
+        return detail.missing or f"what was said was not kept{level}"
+    if record.agent not in AGENTS and record.side != ENGINE_SIDE:
+        return f"there is no agent `{record.agent}` here"
+    authors = {author for author, _ in _summarize_decision(record).responses}
+    programs = sorted(author for author in authors if not _is_builtin(author))
     if programs:
-        hooks = detail.get("hooks")
-        name = (hooks if isinstance(hooks, dict) else {}).get(programs[0], programs[0])
-        return f"`{name}` was asked, a program that is not run again"
-    return "; ".join(dict.fromkeys(_find_gaps(payload)))
+        return f"`{record.name_author(programs[0])}` was asked, a program that is not run again"
+    return "; ".join(dict.fromkeys(_find_gaps(detail.payload)))
 
 
 def _is_builtin(author: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from trotline.agents.cursor.payloads import write_event
+from trotline.audit.record.record import Record
 from trotline.config.policies import parse_policy
 from trotline.domain.errors import TrotlineError
 from trotline.replay.recorded_call import IGNORED_FIELDS, RecordedCall, normalize_root, replace_paths
@@ -93,7 +94,7 @@ class WrittenTest(NamedTuple):
 
 
 def build_test(
-    record: dict[str, Any], calls: Sequence[RecordedCall], day: str, home: Path, policies: Mapping[str, str]
+    record: Record, calls: Sequence[RecordedCall], day: str, home: Path, policies: Mapping[str, str]
 ) -> WrittenTest:
     """Build the test of the last of these calls; the others are earlier calls of its conversation."""
     last = calls[-1]
@@ -101,7 +102,7 @@ def build_test(
     if last.missing and "; ".join(redacted) != last.missing:
         raise TrotlineError(f"no test can be made from record {last.seq}: {last.missing}")
     calls = [*(call for call in calls[:-1] if not call.missing), last]
-    permission = str(record.get("asked"))
+    permission = record.decided
     authors = _name_authors(record) if permission in {"ask", "deny"} else ()
     with TemporaryDirectory(prefix="trotline-test-") as directory:
         agent = FakeAgent(Path(directory).resolve(), {})
@@ -119,10 +120,9 @@ def build_test(
         return WrittenTest(test, test.build_name(places), test.build_source(places))
 
 
-def _name_authors(record: dict[str, Any]) -> tuple[str, ...]:
+def _name_authors(record: Record) -> tuple[str, ...]:
     """Return the names by which a message names the authors of a decision."""
-    deciders = [str(author) for author in record.get("deciders", ())]
-    return tuple(author if author.startswith(("rule ", "list ")) else f"guard {author}" for author in deciders)
+    return tuple(author if author.startswith(("rule ", "list ")) else f"guard {author}" for author in record.deciders)
 
 
 def _is_decided(

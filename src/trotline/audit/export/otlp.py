@@ -13,17 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trotline import __version__
-from trotline.audit.record.record_reader import (
-    get_detail,
-    get_failure,
-    get_measures,
-    get_payload,
-    get_tool_name,
-    get_verdict,
-    is_execution,
-    is_mcp,
-    is_valid_time,
-)
+from trotline.audit.record.record import Record
 from trotline.config.export_file import PROTOCOLS
 from trotline.domain.errors import TrotlineError
 
@@ -81,93 +71,89 @@ class TimeRange(NamedTuple):
         return TimeRange(min(self.first_us, at_us), max(self.last_us, at_us))
 
 
-def get_trace_id(record: dict[str, Any]) -> str:
+def get_trace_id(record: Record) -> str:
     """Return the trace id of the conversation; a call outside any conversation gets its own trace."""
-    talk = _text(record.get("conversation")) or _text(record["id"])
-    return _digest("trotline.trace/1", _text(record.get("agent")), talk)[:32]
+    return _digest("trotline.trace/1", record.agent, record.conversation or record.id)[:32]
 
 
-def get_span_id(record: dict[str, Any]) -> str:
+def get_span_id(record: Record) -> str:
     """Return the span id of a record."""
-    return _digest("trotline.span/1", _text(record["id"]))[:16]
+    return _digest("trotline.span/1", record.id)[:16]
 
 
-def get_scope_span_id(talk: ConversationScope) -> str:
+def get_scope_span_id(scope: ConversationScope) -> str:
     """Return the span id of a turn or a conversation."""
-    return _digest("trotline.talk/1", *talk)[:16]
+    return _digest("trotline.talk/1", *scope)[:16]
 
 
-def list_scopes(record: dict[str, Any]) -> list[ConversationScope]:
+def list_scopes(record: Record) -> list[ConversationScope]:
     """Return the conversation and the turn of a record, as far as it has them."""
-    agent, conversation, generation = (_text(record.get(name)) for name in ("agent", "conversation", "generation"))
+    agent, conversation, generation = record.agent, record.conversation, record.generation
     if not conversation:
         return []
     return [(agent, conversation, "")] + ([(agent, conversation, generation)] if generation else [])
 
 
-def get_time(record: dict[str, Any]) -> int:
-    """Return the time of a record in microseconds, or 0 if it is invalid, which means Trotline did not write it."""
-    return _time(record.get("at_us"))
-
-
-def build_log_record(record: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
+def build_log_record(record: Record, *, words: bool = True) -> dict[str, Any]:
     """Return the record as an OTLP log record, with its detail if `words` is set."""
-    number, text = _severity(record)
-    kept = record if words else {name: value for name, value in record.items() if name != "detail"}
+    number, text = _get_severity(record)
+    kept = record.to_dict()
+    if not words:
+        kept.pop("detail", None)
     return {
-        "timeUnixNano": _nanos(get_time(record)),
-        "observedTimeUnixNano": _nanos(get_time(record)),
+        "timeUnixNano": _nanos(record.at_us),
+        "observedTimeUnixNano": _nanos(record.at_us),
         "severityNumber": number,
         "severityText": text,
         "eventName": EVENT_NAME,
         "body": _value(kept),
-        "attributes": _attributes({"log.record.uid": record["id"], **_about(record, words=words)}),
+        "attributes": _attributes({"log.record.uid": record.id, **_collect_attributes(record, words=words)}),
         "traceId": get_trace_id(record),
         "spanId": get_span_id(record),
     }
 
 
-def build_span(record: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
+def build_span(record: Record, *, words: bool = True) -> dict[str, Any]:
     """Return the record as an OTLP span, with attributes from its detail if `words` is set."""
-    start, end = _extent(record)
-    talks = list_scopes(record)
-    is_call = is_execution(record) and is_mcp(record)
-    name = ("tools/call" if is_call else "execute_tool") if is_execution(record) else _text(record.get("event"))
+    start, end = _compute_extent(record)
+    scopes = list_scopes(record)
+    is_call = record.is_execution and record.is_mcp
+    name = ("tools/call" if is_call else "execute_tool") if record.is_execution else record.event
     return {
         "traceId": get_trace_id(record),
         "spanId": get_span_id(record),
-        **({"parentSpanId": get_scope_span_id(talks[-1])} if talks else {}),
-        "name": f"{name} {_text(get_tool_name(record))}".strip(),
+        **({"parentSpanId": get_scope_span_id(scopes[-1])} if scopes else {}),
+        "name": f"{name} {record.tool_name}".strip(),
         "kind": CLIENT if is_call else INTERNAL,
         "startTimeUnixNano": _nanos(max(0, start)),
         "endTimeUnixNano": _nanos(end),
-        "attributes": _attributes(_about(record, words=words)),
-        **({"status": {"code": STATUS_ERROR}} if _error(record) else {}),
+        "attributes": _attributes(_collect_attributes(record, words=words)),
+        **({"status": {"code": STATUS_ERROR}} if _get_error(record) else {}),
     }
 
 
-def _extent(record: dict[str, Any]) -> tuple[int, int]:
+def _compute_extent(record: Record) -> tuple[int, int]:
     """Return the start and end of a span in microseconds.
 
     An event that reports a duration ends when it arrives, and an execution without one has no length. Any other span is
     our own response, which starts when the event arrives.
     """
-    at, told = get_time(record), get_measures(record)
-    took = next((given for name in ("duration", "duration_ms") if _is_time(given := told.get(name))), None)
+    at, measures = record.at_us, record.measures
+    took = next((value for name in ("duration", "duration_ms") if _is_time(value := measures.get(name))), None)
     if took is not None:
         return at - int(took * 1000), at
-    return at, at if is_execution(record) else at + _time(record.get("micros"))
+    return at, at if record.is_execution else at + record.micros
 
 
-def build_scope_span(talk: ConversationScope, extent: TimeRange) -> dict[str, Any]:
+def build_scope_span(scope: ConversationScope, extent: TimeRange) -> dict[str, Any]:
     """Return the span of a turn, or of a whole conversation, which is the root of its trace."""
-    agent, conversation, generation = talk
+    agent, conversation, generation = scope
     named = {"gen_ai.conversation.id": conversation, "gen_ai.agent.name": agent}
     if generation:
         named |= {"gen_ai.operation.name": "invoke_agent", "trotline.generation": generation}
     return {
         "traceId": _digest("trotline.trace/1", agent, conversation)[:32],
-        "spanId": get_scope_span_id(talk),
+        "spanId": get_scope_span_id(scope),
         **({"parentSpanId": get_scope_span_id((agent, conversation, ""))} if generation else {}),
         "name": f"invoke_agent {agent}" if generation else f"conversation {agent}",
         "kind": INTERNAL,
@@ -189,7 +175,7 @@ NO_BATCH = BatchInfo()
 
 
 def build_logs_request(
-    records: Iterable[dict[str, Any]], *, words: bool = True, about: dict[str, str], batch: BatchInfo = NO_BATCH
+    records: Iterable[Record], *, words: bool = True, about: dict[str, str], batch: BatchInfo = NO_BATCH
 ) -> dict[str, Any]:
     """Return the request for `/v1/logs`."""
     logs = [build_log_record(record, words=words) for record in records]
@@ -211,30 +197,30 @@ def get_batch_id(first: str, last: str, count: int) -> str:
     return _digest("trotline.batch/1", first, last, str(count))[:32]
 
 
-def format_otlp(records: Iterable[dict[str, Any]], *, words: bool = True) -> Iterator[str]:
+def format_otlp(records: Iterable[Record], *, words: bool = True) -> Iterator[str]:
     """Yield lines of OTLP JSON, in the format of the collector's file exporter and file receiver."""
     for request in build_requests(records, words=words):
         yield json.dumps(request, ensure_ascii=True, separators=(",", ":"))
 
 
-def build_requests(records: Iterable[dict[str, Any]], *, words: bool = True) -> Iterator[dict[str, Any]]:
+def build_requests(records: Iterable[Record], *, words: bool = True) -> Iterator[dict[str, Any]]:
     """Yield requests of bounded size for all records, treating each conversation as ended with its last record."""
     extents: dict[ConversationScope, TimeRange] = {}
-    waiting: list[dict[str, Any]] = []
+    waiting: list[Record] = []
     for record in records:
         waiting.append(record)
-        for talk in list_scopes(record):
-            extents[talk] = extents.get(talk, TimeRange(get_time(record), get_time(record))).with_(get_time(record))
+        for scope in list_scopes(record):
+            extents[scope] = extents.get(scope, TimeRange(record.at_us, record.at_us)).with_(record.at_us)
         if len(waiting) == RECORDS_PER_REQUEST:
             yield from _both(waiting, words=words)
             waiting = []
     if waiting:
         yield from _both(waiting, words=words)
-    for part in _parts([build_scope_span(talk, extent) for talk, extent in extents.items()]):
+    for part in _parts([build_scope_span(scope, extent) for scope, extent in extents.items()]):
         yield build_traces_request(part, about={})
 
 
-def _both(records: list[dict[str, Any]], *, words: bool) -> Iterator[dict[str, Any]]:
+def _both(records: list[Record], *, words: bool) -> Iterator[dict[str, Any]]:
     yield build_logs_request(records, words=words, about={})
     yield build_traces_request([build_span(record, words=words) for record in records], about={})
 
@@ -243,47 +229,46 @@ def _parts(spans: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     yield from (spans[at : at + RECORDS_PER_REQUEST] for at in range(0, len(spans), RECORDS_PER_REQUEST))
 
 
-def _about(record: dict[str, Any], *, words: bool) -> dict[str, Any]:
+def _collect_attributes(record: Record, *, words: bool) -> dict[str, Any]:
     """Return the attributes of logs and spans; redacted text from the payload is included only with `words`."""
-    event, payload = _text(record.get("event")), get_payload(record)
-    found = {
-        "gen_ai.conversation.id": record.get("conversation"),
-        "gen_ai.agent.name": record.get("agent"),
-        "gen_ai.tool.name": _text(get_tool_name(record)),
-        "trotline.event": event,
-        "trotline.generation": record.get("generation"),
-        "trotline.verdict": get_verdict(record),
-        "trotline.deciders": record.get("deciders"),
-        "trotline.findings": [" ".join(map(str, one[:2])) for one in _lists(record.get("findings"))],
-        "trotline.failures": [_text(one.get("author")) for one in _responses(record) if one.get("failure")],
-        "trotline.losses": [_text(one[0]) for one in _lists(record.get("losses"))],
-        "trotline.monitored": record.get("monitored") or None,
-        "trotline.micros": record.get("micros"),
-        "trotline.seq": record.get("seq"),
+    attributes = {
+        "gen_ai.conversation.id": record.conversation,
+        "gen_ai.agent.name": record.agent,
+        "gen_ai.tool.name": record.tool_name,
+        "trotline.event": record.event,
+        "trotline.generation": record.generation,
+        "trotline.verdict": record.verdict,
+        "trotline.deciders": record.deciders,
+        "trotline.findings": [f"{finding.scanner} {finding.kind}" for finding in record.findings],
+        "trotline.failures": [response.author for response in record.responses if response.failure],
+        "trotline.losses": [loss.part for loss in record.losses],
+        "trotline.monitored": record.monitored or None,
+        "trotline.micros": record.micros,
+        "trotline.seq": record.seq,
     }
-    if is_execution(record):
-        found["gen_ai.operation.name"] = "execute_tool"
-    if is_mcp(record):
-        found["mcp.method.name"] = "tools/call"
-    told = get_measures(record)
-    found |= {name: told.get(field) for field, name in NUMBER_ATTRIBUTES.items() if _is_time(told.get(field))}
-    found["error.type"] = _error(record)
+    if record.is_execution:
+        attributes["gen_ai.operation.name"] = "execute_tool"
+    if record.is_mcp:
+        attributes["mcp.method.name"] = "tools/call"
+    measures, payload, detail = record.measures, record.payload, record.details
+    attributes |= {name: measures[field] for field, name in NUMBER_ATTRIBUTES.items() if _is_time(measures.get(field))}
+    attributes["error.type"] = _get_error(record)
     if words:
-        found |= {name: _to_text(payload[field]) for field, name in TEXT_ATTRIBUTES.items() if payload.get(field)}
-        found |= {name: get_detail(record).get(field) for field, name in ORIGIN_ATTRIBUTES.items()}
-        found["trotline.effects"] = [" ".join(map(str, one[:3])) for one in _lists(get_detail(record).get("effects"))]
-    return found
+        attributes |= {name: _to_text(payload[field]) for field, name in TEXT_ATTRIBUTES.items() if payload.get(field)}
+        attributes |= {name: getattr(detail, field) for field, name in ORIGIN_ATTRIBUTES.items()}
+        attributes["trotline.effects"] = [f"{effect.kind} {effect.verb} {effect.object}" for effect in detail.effects]
+    return attributes
 
 
-def _error(record: dict[str, Any]) -> str:
+def _get_error(record: Record) -> str:
     """Return the error of an execution. Denied actions have none, so that one failure counts as one error."""
-    return _text(get_failure(record)) if is_execution(record) else ""
+    return record.failure if record.is_execution else ""
 
 
-def _severity(record: dict[str, Any]) -> tuple[int, str]:
-    if record.get("alarms"):
+def _get_severity(record: Record) -> tuple[int, str]:
+    if record.alarms:
         return ERROR
-    return WARN if get_verdict(record) == "deny" else INFO
+    return WARN if record.verdict == "deny" else INFO
 
 
 def _scope(batch: BatchInfo) -> dict[str, Any]:
@@ -336,25 +321,12 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_INT64 // 1_000_000
 
 
-def _time(value: Any) -> int:
-    return int(value) if is_valid_time(value) else 0
-
-
 def _nanos(micros: int) -> str:
     return str(micros * 1000)
 
 
 def _digest(*words: str) -> str:
     return hashlib.sha256("\n".join(words).encode()).hexdigest()
-
-
-def _lists(value: Any) -> list[list[Any]]:
-    return [one for one in value if isinstance(one, list) and one] if isinstance(value, list) else []
-
-
-def _responses(record: dict[str, Any]) -> list[dict[str, Any]]:
-    responses = record.get("responses")
-    return [one for one in responses if isinstance(one, dict)] if isinstance(responses, list) else []
 
 
 PROTOBUF, JSON = PROTOCOLS

@@ -40,6 +40,7 @@ from trotline.audit.record.actions import (
     ActionStep,
     list_steps,
 )
+from trotline.audit.record.record import Record
 
 DONE_DESPITE_DENIAL, NOT_ASKED, NEVER_DONE = "done all the same", "unasked", "not done"
 
@@ -301,23 +302,25 @@ STEPS_OF = (
 FIRST = "SELECT seq FROM records WHERE event = ? AND own = 0 AND +agent = ? AND +conversation != ? ORDER BY seq LIMIT 1"
 
 
-def add_observed(db: sqlite3.Connection, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the records, adding to each that announced an action an `observed` list of records that report it as done.
+def add_observed(db: sqlite3.Connection, records: Iterable[Record]) -> Iterator[Record]:
+    """Yield the records. Those that announced an action get the `observed` list of records that report it as done.
 
     The list has their sequence numbers. One SQL query serves a whole batch of records.
     """
     waiting = iter(records)
-    while some := list(itertools.islice(waiting, OBSERVATION_BATCH)):
-        names = [(at, name) for at, record in enumerate(some) for name in _list_announced_actions(record)]
-        pairs = json.dumps([(name, some[at]["seq"]) for at, name in names])
-        found: dict[int, set[int]] = {at: set() for at, _ in names}
+    while batch := list(itertools.islice(waiting, OBSERVATION_BATCH)):
+        names = [(record, name) for record in batch for name in _list_announced_actions(record)]
+        pairs = json.dumps([(name, record.seq) for record, name in names])
+        found: dict[int, set[int]] = {record.seq: set() for record, _ in names}
         for key, seqs in db.execute(OBSERVED, (*DONE, pairs)) if names else ():
-            found[names[key][0]].update(json.loads(seqs))
-        for at, record in enumerate(some):
-            yield {**record, "observed": sorted(found[at])[:MAX_OBSERVED]} if at in found else record
+            found[names[key][0].seq].update(json.loads(seqs))
+        for record in batch:
+            if record.seq in found:
+                record.observed = sorted(found[record.seq])[:MAX_OBSERVED]
+            yield record
 
 
-def _list_announced_actions(record: dict[str, Any]) -> list[str]:
+def _list_announced_actions(record: Record) -> list[str]:
     """Return the names of the announced actions, without prompts: every action of the turn would count as theirs."""
     return [name for kind, name in list_steps(record) if kind not in DONE and name and not name.startswith(PROMPT)]
 
@@ -329,13 +332,13 @@ def query_steps(db: sqlite3.Connection, which: str, *values: Any) -> Iterator[Ac
         yield ActionStep(seq, id_, (agent, talk), event, kind, name, verdict == "ask")
 
 
-def query_steps_around(db: sqlite3.Connection, record: dict[str, Any]) -> list[ActionStep]:
+def query_steps_around(db: sqlite3.Connection, record: Record) -> list[ActionStep]:
     """Return the steps needed to find alarms about a record.
 
     These are the steps of its conversation, and from other conversations the first call before each kind of action,
     which shows that the agent does call.
     """
-    talk = str(record.get("agent")), str(record.get("conversation"))
+    talk = record.agent, record.conversation
     own = list(query_steps(db, "records.conversation = ? AND +agent = ?", talk[1], talk[0]))
     done = {step.family for step in own if step.kind in DONE}
     asks = [event for event, side in EVENT_SIDES.items() if side.before and side.family in done]

@@ -7,20 +7,8 @@ from collections.abc import Iterator
 from math import isnan
 from typing import Any, NamedTuple
 
-from trotline.audit.record.record_reader import (
-    EDIT_AUTHORS,
-    PERMISSION_DENIED,
-    as_dict,
-    as_list,
-    clean_text,
-    creates_file,
-    get_payload,
-    get_verdict,
-    guess_server,
-    list_edits,
-    list_planned_edits,
-    sends_paired_events,
-)
+from trotline.audit.query.mcp_inventory import guess_server
+from trotline.audit.record.record import EDIT_AUTHORS, PERMISSION_DENIED, Record, clean_text
 from trotline.domain.hooks import split_mcp_name
 
 DENIED_BY, LOST, BROKEN, OPEN = "denied", "lost", "broken", "open"
@@ -76,96 +64,97 @@ class Metric(NamedTuple):
     amount: int
 
 
-def build_metrics(record: dict[str, Any]) -> list[Metric]:
+def build_metrics(record: Record) -> list[Metric]:
     """Return all metrics of a record."""
     found = (*_count_decisions(record), *_count_work(record))
     return [Metric(kind, clean_text(name), _clamp_amount(amount)) for kind, name, amount in found]
 
 
-def _count_decisions(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _count_decisions(record: Record) -> Iterator[tuple[str, str, Any]]:
     """Yield the metrics of verdicts and responses.
 
     Hooks are named by their configured line, which is in the detail; the record itself has only their ids.
     """
-    hooks = as_dict(as_dict(record.get("detail")).get("hooks"))
-    verdict = get_verdict(record)
-    for author in as_list(record.get("deciders")) if verdict in REFUSALS else ():
-        yield REFUSALS[verdict], hooks.get(str(author), author), 1
-    for loss in as_list(record.get("losses")):
-        yield LOST, (as_list(loss) or [loss])[0], 1
-    yield TOOK, EVERY_CALL, record.get("micros")
-    for response in map(as_dict, as_list(record.get("responses"))):
-        who = hooks.get(str(response.get("author")), response.get("author"))
-        if response.get("micros"):  # alarms take no time, and older records have none for guards
-            yield TOOK, who, response["micros"]
-        if response.get("failure"):
-            yield BROKEN, f"{who}: {response['failure']}", 1
-            yield OPEN, f"{who}: {response['failure']}", verdict != "deny"
+    verdict = record.verdict
+    for author in record.decider_names if verdict in REFUSALS else ():
+        yield REFUSALS[verdict], author, 1
+    for loss in record.losses:
+        yield LOST, loss.part, 1
+    yield TOOK, EVERY_CALL, record.micros
+    for response in record.responses:
+        author = record.name_author(response.author)
+        if response.micros:  # alarms take no time
+            yield TOOK, author, response.micros
+        if response.failure:
+            yield BROKEN, f"{author}: {response.failure}", 1
+            yield OPEN, f"{author}: {response.failure}", verdict != "deny"
 
 
-def _count_work(record: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-    event, measures = str(record.get("event")), as_dict(as_dict(record.get("detail")).get("measures"))
-    if event in TEXTS:
-        yield SAID, TEXTS[event], measures.get("characters")
-    elif event == "stop" and measures.get("characters") and not sends_paired_events(record):
+def _count_work(record: Record) -> Iterator[tuple[str, str, Any]]:
+    measures = record.details.measures
+    if record.event in TEXTS:
+        yield SAID, TEXTS[record.event], measures.get("characters")
+    elif record.event == "stop" and measures.get("characters") and not record.sends_paired_events:
         yield SAID, "response", measures["characters"]
-    if _is_command(record, event):
+    if _is_command(record):
         yield COMMAND, SHELL, 1
-    for planned in list_planned_edits(record):
+    for planned in record.planned_edits:
         yield PLANNED, planned.path, planned.added
-    for edited in list_edits(record):
-        by = EDIT_AUTHORS.get(event, "agent")
-        yield EDIT, edited.path, 1
-        if creates_file(record):
-            yield CREATED, edited.path, 1
-        if edited.added or edited.removed:
-            yield f"{by}_{ADDED}", edited.path, edited.added
-            yield f"{by}_{REMOVED}", edited.path, edited.removed
-    yield from _count_tool_calls(record, event, measures)
+    for edit in record.edits:
+        author = EDIT_AUTHORS.get(record.event, "agent")
+        yield EDIT, edit.path, 1
+        if record.creates_file:
+            yield CREATED, edit.path, 1
+        if edit.added or edit.removed:
+            yield f"{author}_{ADDED}", edit.path, edit.added
+            yield f"{author}_{REMOVED}", edit.path, edit.removed
+    yield from _count_tool_calls(record, measures)
 
 
-def _is_command(record: dict[str, Any], event: str) -> bool:
+def _is_command(record: Record) -> bool:
     """Check whether the record is the one to count for a shell command.
 
     With paired events a command has both events, except when it was denied at the first, `preToolUse`.
     """
-    if event == "preToolUse" and record.get("tool") == SHELL:
-        return not sends_paired_events(record) or get_verdict(record) == "deny"
-    return event == "beforeShellExecution"
+    if record.event == "preToolUse" and record.tool == SHELL:
+        return not record.sends_paired_events or record.verdict == "deny"
+    return record.event == "beforeShellExecution"
 
 
-def _count_tool_calls(record: dict[str, Any], event: str, measures: dict[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+def _count_tool_calls(record: Record, measures: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """Yield the metrics of a tool call, counting each call once.
 
     Some agents send two events for commands and MCP calls. The second one has the outcome of a command, the first one
     that of an MCP call.
     """
+    event = record.event
     if event not in SPECIFIC | GENERIC or measures.get("failure_type") == PERMISSION_DENIED:
         return
-    tool = _tool(record, event, measures)
-    server, served = split_mcp_name(tool)
-    is_served = bool(served) or tool.startswith("mcp__")
-    is_told_again = event == "postToolUse" and sends_paired_events(record) and (tool == SHELL or is_served)
+    tool = _get_full_tool_name(record)
+    server, server_tool = split_mcp_name(tool)
+    is_mcp = bool(server_tool) or tool.startswith("mcp__")
+    is_second_event = event == "postToolUse" and record.sends_paired_events and (tool == SHELL or is_mcp)
     failed = event == "postToolUseFailure" or bool(measures.get("exit")) or bool(measures.get("failed"))
-    kinds = ((CALLED, FAILED, LASTED, tool), *([(SERVED, UNSERVED, SERVING, server or NOT_NAMED)] if served else []))
+    kinds = [(CALLED, FAILED, LASTED, tool)]
+    if server_tool:
+        kinds.append((SERVED, UNSERVED, SERVING, server or NOT_NAMED))
     for called, unsuccessful, lasted, name in kinds:
-        if failed and not (is_told_again and is_served):
+        if failed and not (is_second_event and is_mcp):
             yield unsuccessful, name, 1
-        if is_told_again:
+        if is_second_event:
             continue
         yield called, name, measures.get("output_bytes")
         if measures.get("duration_ms"):
             yield lasted, name, measures["duration_ms"]
 
 
-def _tool(record: dict[str, Any], event: str, measures: dict[str, Any]) -> str:
-    tool = str(record.get("tool") or "")
-    if event == "afterShellExecution":
+def _get_full_tool_name(record: Record) -> str:
+    if record.event == "afterShellExecution":
         return SHELL
-    if event == "afterMCPExecution":
-        server = measures.get("mcp_server_name") or guess_server(get_payload(record))
-        return f"MCP:{server}:{tool}" if server else f"MCP:{tool}"
-    return tool or "unnamed"
+    if record.event == "afterMCPExecution":
+        server = record.details.measures.get("mcp_server_name") or guess_server(record.payload)
+        return f"MCP:{server}:{record.tool}" if server else f"MCP:{record.tool}"
+    return record.tool or "unnamed"
 
 
 def _clamp_amount(amount: Any) -> int:

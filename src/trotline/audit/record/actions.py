@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.derived_events import list_file_edits
-from trotline.audit.record.record_reader import as_dict, as_list, get_verdict
+from trotline.audit.record.record import Record
 from trotline.domain.events import (
     AfterAgentResponse,
     AfterFileEdit,
@@ -140,64 +140,55 @@ def _digest(event: Event, key: bytes, family: str, *what: Any) -> str:
     return compute_digest(text.encode(), key)[:32]
 
 
-def find_step(record: dict[str, Any]) -> tuple[str, str] | None:
+def find_step(record: Record) -> tuple[str, str] | None:
     """Return the kind and the action id of a record's own step, or None if it has none.
 
     For an end, the second item is how the turn ended.
     """
-    event, detail = str(record.get("event")), record.get("detail")
-    told: dict[str, Any] = detail if isinstance(detail, dict) else {}
-    if event in END_EVENTS:
-        return _read_end(told)
-    side, action = EVENT_SIDES.get(event), told.get("action")
-    if event == FAILURE_EVENT and isinstance(action, str) and action:
+    action = record.details.action
+    if record.event in END_EVENTS:
+        return _read_end(record)
+    if record.event == FAILURE_EVENT and action:
         return FAILED, action
+    side = EVENT_SIDES.get(record.event)
     if side is None:
         return None
-    if not isinstance(action, str) or not action or (side.before and record.get("edited")):
+    if not action or (side.before and record.edited):
         return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote runs under another id
     if not side.before:
-        return RAN if _is_asked_about(record) else ELSEWHERE, action
-    return REFUSED if _is_refused(record) else PERMITTED, action
+        return RAN if _has_before_call(record) else ELSEWHERE, action
+    return REFUSED if record.verdict == "deny" else PERMITTED, action
 
 
-def list_steps(record: dict[str, Any]) -> list[tuple[str, str]]:
+def list_steps(record: Record) -> list[tuple[str, str]]:
     """Return kind and action id of all steps of a record: its own, and those of related actions."""
     step = find_step(record)
-    names = [name for name in as_list(as_dict(record.get("detail")).get("also")) if isinstance(name, str)]
-    before = str(record.get("event")) in ANNOUNCING_EVENTS
-    if before and record.get("edited"):
-        names = []  # the rewritten input may concern other actions
-    heard = record.get("sent", "deny") == "deny"  # an agent cannot obey a denial that was not sent
-    kind = (REFUSED if heard and _is_refused(record) else PERMITTED) if before else RAN
+    before = record.event in ANNOUNCING_EVENTS
+    names = [] if before and record.edited else record.details.related  # rewritten input may concern other actions
+    is_refused = record.verdict == "deny" and record.sent in ("", "deny")  # an agent cannot obey a denial not sent
+    kind = (REFUSED if is_refused else PERMITTED) if before else RAN
     return [*([step] if step else []), *((kind, name) for name in names)]
 
 
-def _is_refused(record: dict[str, Any]) -> bool:
-    return get_verdict(record) == "deny"
-
-
-def _is_asked_about(record: dict[str, Any]) -> bool:
+def _has_before_call(record: Record) -> bool:
     """Check whether our hook runs before this tool: matchers leave out tools that have specific events."""
-    name, tool = str(record.get("agent")), str(record.get("tool") or "")
-    agent = get_agent(name) if name in AGENTS else None
-    if agent is None or agent.wiring is None or record.get("event") != "postToolUse":
+    agent = get_agent(record.agent) if record.agent in AGENTS else None
+    if agent is None or agent.wiring is None or record.event != "postToolUse":
         return True
     before = [theirs for theirs, ours in agent.events.items() if ours == "preToolUse"]
-    return any(agent.wiring.is_called_for(theirs, tool) for theirs in before)
+    return any(agent.wiring.is_called_for(theirs, record.tool) for theirs in before)
 
 
-def _read_end(told: dict[str, Any]) -> tuple[str, str] | None:
-    measures = told.get("measures")
-    how = (measures.get("status") or measures.get("reason")) if isinstance(measures, dict) else None
-    return (ENDED, str(how)) if how else None
+def _read_end(record: Record) -> tuple[str, str] | None:
+    measures = record.details.measures
+    status = measures.get("status") or measures.get("reason")
+    return (ENDED, str(status)) if status else None
 
 
-def collect_steps(records: Iterable[dict[str, Any]]) -> Iterator[ActionStep]:
+def collect_steps(records: Iterable[Record]) -> Iterator[ActionStep]:
     """Yield the steps of records in their order."""
     for record in records:
-        event = str(record.get("event"))
-        for kind, action in list_steps(record) or ([("", "")] if event in TURN_EVENTS else []):
-            talk = str(record.get("agent")), str(record.get("conversation"))
-            asks = get_verdict(record) == "ask"
-            yield ActionStep(int(record.get("seq", 0)), str(record["id"]), talk, event, kind, action, asks)
+        conversation = record.agent, record.conversation
+        for kind, action in list_steps(record) or ([("", "")] if record.event in TURN_EVENTS else []):
+            asks = record.verdict == "ask"
+            yield ActionStep(record.seq, record.id, conversation, record.event, kind, action, asks)

@@ -16,7 +16,6 @@ from trotline.audit.record.detail_policy import DIGEST_LENGTH, DetailPolicy, hid
 from trotline.audit.record.edit_diffs import EditDiff, TextChange, build_diffs, list_changes
 from trotline.audit.record.measures import collect_measures, list_attachments
 from trotline.audit.record.record_builder import DETAIL_SCHEMA
-from trotline.audit.record.record_reader import encode_effect, outline_effect
 from trotline.audit.record.subjects import extract_subject
 from trotline.config.detail_levels import FULL
 from trotline.domain.effects import Effect
@@ -68,7 +67,7 @@ def build_detail(outcome: Outcome, wording: DetailPolicy) -> dict[str, Any]:
         **({"diffs": [[diff.path, diff.text] for diff in shown]} if shown else {}),
         "redacted": sorted({finding.kind for finding in findings}),
         "action": get_action_id(outcome.event, wording.key),
-        **({"also": also} if (also := get_related_ids(outcome.event, wording.key)) else {}),
+        **({"related": related} if (related := get_related_ids(outcome.event, wording.key)) else {}),
     }
 
 
@@ -82,7 +81,7 @@ def _content(outcome: Outcome, wording: DetailPolicy, diffs: list[EditDiff]) -> 
     responses = outcome.responses
     return {
         "payload": TextLimiter(wording.key).of(_payload(outcome)),
-        "about": TextLimiter(wording.key).of(extract_subject(outcome.event, _payload(outcome))),
+        "subject": TextLimiter(wording.key).of(extract_subject(outcome.event, _payload(outcome))),
         "reasons": [[response.author, response.summary] for response in responses if response.summary != "no opinion"],
         "hooks": {response.author: response.name for response in responses if response.name != response.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
@@ -166,3 +165,26 @@ class TextLimiter:
         if isinstance(value, list):
             return [self.of(inner) for inner in value[: self.left + 1]]
         return value
+
+
+EFFECT_FLAGS = ("writes", "recursive", "certainty")
+"""Fields of an effect that contain no text of the agent and are kept at every level."""
+
+EFFECT_TEXTS = ("host", "target", "package", "source", "why")
+ZERO_VALUES = ("", False, "known")
+"""Values that are not stored."""
+
+
+def encode_effect(effect: Effect) -> list[Any]:
+    """Return an effect as a list with all its fields. Columns are left out: they refer to the text before redaction."""
+    return _build_effect_row(effect, effect.path or effect.host or effect.target, (*EFFECT_TEXTS, *EFFECT_FLAGS))
+
+
+def outline_effect(effect: Effect) -> list[Any]:
+    """Return an effect as a list without the texts about its object."""
+    return _build_effect_row(effect, "", EFFECT_FLAGS)
+
+
+def _build_effect_row(effect: Effect, target: str, names: tuple[str, ...]) -> list[Any]:
+    more = {name: value for name in names if (value := getattr(effect, name)) not in ZERO_VALUES}
+    return [effect.kind, effect.verb, target, *([more] if more else [])]

@@ -11,8 +11,8 @@ from trotline.domain.findings import SHOWN_DIGEST_DIGITS
 from trotline.domain.outcomes import Outcome, Response, Run
 from trotline.formats.lazy_regex import lazy_regex
 
-RECORD_SCHEMA = "trotline.record/1"
-DETAIL_SCHEMA = "trotline.detail/1"
+RECORD_SCHEMA = "trotline.record/2"
+DETAIL_SCHEMA = "trotline.detail/2"
 """Values of the `schema` field of records and details."""
 MAX_FINDINGS = 50
 MAX_NAME = 256
@@ -29,28 +29,30 @@ Most calls have only such names and need no scan. Do not use it if the user has 
 NameFilter = Callable[[str], str]
 """A function that returns the form of a name that records keep."""
 
-HOOK_SIDE, ENGINE_SIDE = "hook", "agent"
-"""Values of the `seat` field: an agent called our hook, or our engine called hooks for an agent."""
+HOOK_SIDE, ENGINE_SIDE = "hook", "engine"
+"""Values of the `side` field: an agent called our hook, or our engine called hooks for an agent."""
 
 
-def build_record(outcome: Outcome, agent: str, micros: int, named: NameFilter, seat: str = HOOK_SIDE) -> dict[str, Any]:
+def build_record(
+    outcome: Outcome, agent: str, micros: int, redact_name: NameFilter, side: str = HOOK_SIDE
+) -> dict[str, Any]:
     """Return the record of an outcome. Hook side and engine side use the same format."""
     event = outcome.event
     decision, sent = outcome.decision, outcome.sent
-    asked = decision.permission.word
+    decided = decision.permission.word
     return {
         "schema": RECORD_SCHEMA,
         "id": outcome.call.id,
         "at_us": outcome.call.received_us,
-        "seat": seat,
+        "side": side,
         "agent": agent,
-        "event": named(event.wire_name),
-        "conversation": named(event.conversation_id),
-        "generation": named(event.generation_id),
-        "tool": named(getattr(event, "tool_name", "")),
+        "event": redact_name(event.wire_name),
+        "conversation": redact_name(event.conversation_id),
+        "generation": redact_name(event.generation_id),
+        "tool": redact_name(getattr(event, "tool_name", "")),
         "payload_bytes": len(outcome.call.payload),
-        "asked": asked,
-        "sent": asked if not sent or sent["permission"] is decision.permission else sent["permission"].word,
+        "decided": decided,
+        "sent": decided if not sent or sent["permission"] is decision.permission else sent["permission"].word,
         "edited": decision.verdict.edited_input is not None,
         "deciders": list(decision.deciders),
         "responses": [_build_response(response) for response in outcome.responses],
@@ -72,8 +74,8 @@ def _build_response(response: Response) -> dict[str, Any]:
     return {
         "author": response.author,
         "layer": response.layer,
-        "said": response.verdict.permission.word,
-        "noted": bool(response.notes),
+        "verdict": response.verdict.permission.word,
+        "has_notes": bool(response.notes),
         "failure": response.failure.kind if response.failure else None,
         "micros": response.micros,
     }
@@ -83,6 +85,7 @@ def add_exit_codes(record: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
     """Return the record with the exit code of each response that came from a process."""
     pairs = zip(record["responses"], outcome.responses, strict=True)
     responses = [
-        {**said, "exit": response.exit_code} if isinstance(response, Run) else said for said, response in pairs
+        {**recorded, "exit": response.exit_code} if isinstance(response, Run) else recorded
+        for recorded, response in pairs
     ]
     return {**record, "responses": responses}

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from trotline.audit.export.export_formats import format_time
-from trotline.audit.export.otlp import get_time
 from trotline.audit.query.query import Query
-from trotline.audit.record.record_repair import repair_record
+from trotline.audit.record.record import Record
+from trotline.audit.record.record_reader import convert_record, explain_unreadable
 from trotline.audit.store.drain import DrainResult, drain
-from trotline.audit.store.spool import Spool, SpoolContents, join_details
+from trotline.audit.store.spool import Spool, join_details
 from trotline.audit.store.sqlite_store import DATABASE_NAME, SqliteStore
 from trotline.audit.store.store import ForgetRequest
 from trotline.audit.verify.anchors import append_head, find_lost_head, format_head, read_anchor, save_known_head
@@ -72,19 +72,27 @@ def maintain(store: SqliteStore, roots: Roots, now_us: int) -> None:
             write_anchors(store.head(), upkeep, format_time(now_us), roots.state)
 
 
-def read_records(state: Path, query: Query = ALL_RECORDS) -> SpoolContents:
+class LogContents(NamedTuple):
+    """Records, oldest first, and the number of lines that are torn or cannot be read."""
+
+    records: list[Record]
+    unread: int
+
+
+def read_records(state: Path, query: Query = ALL_RECORDS) -> LogContents:
     """Return the records of the store that match the query and all records of the spool, oldest first.
 
     Nothing is drained. The spool is read first: a record drained in the meantime is then found in the store, and a
     record found in both is returned once.
     """
     lines = get_spool(state).lines()
-    kept, torn = _read_store(state, query)
-    records = join_details([*kept, *filter(None, lines)])
-    return SpoolContents([repair_record(record) for record in records], torn + lines.count(None))
+    readable = [line for line in lines if line is not None and not explain_unreadable(line)]
+    stored, unread = _read_store(state, query)
+    records = join_details([*(record.to_dict() for record in stored), *readable])
+    return LogContents([convert_record(record) for record in records], unread + len(lines) - len(readable))
 
 
-def _read_store(state: Path, query: Query) -> tuple[list[dict[str, Any]], int]:
+def _read_store(state: Path, query: Query) -> tuple[list[Record], int]:
     if not (state / DATABASE_NAME).exists():
         return [], 0
     with SqliteStore(state / DATABASE_NAME) as store:
@@ -101,8 +109,12 @@ ARRIVAL_BATCH = 500
 class ReadableLog(Protocol):
     """The part of a store that `read_arrived` needs."""
 
-    def search(self, query: Query) -> Iterable[dict[str, Any]]:
+    def search(self, query: Query) -> Iterable[Record]:
         """Return the matching records, newest first."""
+        ...
+
+    def aggregate(self, query: Query) -> Iterable[dict[str, Any]]:
+        """Return the groups of matching records that `query.by` names."""
         ...
 
     def head(self) -> ChainHead:
@@ -112,7 +124,7 @@ class ReadableLog(Protocol):
 
 def read_arrived(
     store: ReadableLog, after_seq: int, now_us: int, *, patience_us: int = DETAIL_WAIT_US, own: bool = False
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Record]:
     """Yield the records after an entry, oldest first.
 
     Stop at the first record that still waits for its detail, unless it is older than `patience_us`.
@@ -121,7 +133,7 @@ def read_arrived(
     for at in range(after_seq, head, ARRIVAL_BATCH):
         asked = Query(after_seq=at, until_seq=min(at + ARRIVAL_BATCH, head) + 1, own=own)
         for record in list(store.search(asked))[::-1]:
-            if "detail" not in record and 0 <= now_us - get_time(record) < patience_us:
+            if not record.has_detail and 0 <= now_us - record.at_us < patience_us:
                 return
             yield record
 

@@ -12,16 +12,18 @@ from pathlib import Path
 from typing import Any
 
 from trotline.audit.query.metrics import build_metrics
-from trotline.audit.record.bodies import join_bodies
+from trotline.audit.record.record import Record
+from trotline.audit.record.record_reader import decode_record
 from trotline.audit.store.record_index import build_columns, build_facts, build_search_text
 from trotline.domain.errors import TrotlineError
 
-VERSION = 9
+VERSION = 10
+
 SCHEMA_FILE = Path(__file__).parent / "schema.sql"
 REINDEX_FILE = Path(__file__).parent / "reindex.sql"
 COMMENT = re.compile(r"^--.*$", re.MULTILINE)
 INDEX_TABLES = ("records", "facts", "figures", "spans", "words")
-INDEX_FUNCTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
+INDEX_FUNCTIONS: dict[str, Callable[[Record], Any]] = {
     "columns_of": build_columns,
     "facts_of": lambda record: sorted(build_facts(record)),
     "figures_of": build_metrics,
@@ -30,6 +32,10 @@ INDEX_FUNCTIONS: dict[str, Callable[[dict[str, Any]], Any]] = {
 """SQL functions for reindex.sql: each takes the bodies of a record and its detail."""
 
 LIST_FUNCTIONS = frozenset({"facts_of", "figures_of"})
+PRE_RELEASE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'versions'"
+PRE_RELEASE_RECORD = """SELECT 1 FROM entries WHERE body LIKE '{"schema":"trotline.record/1"%' LIMIT 1"""
+"""Queries that find something that only development versions before 0.1.0 wrote."""
+
 PRE_RELEASE = "`{}` was written by a development version of Trotline before 0.1.0"
 NEWER = "`{}` was written by a newer Trotline (schema {}, known up to {})"
 MOVE_HINT = "`trotline service stop`, then `mv {0} {0}.old`: the next call starts a new audit log"
@@ -70,7 +76,7 @@ def reindex(connection: sqlite3.Connection) -> None:
 
 
 def _create(connection: sqlite3.Connection, file: Path, *, is_new: bool) -> None:
-    if is_new and connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'versions'").fetchone():
+    if connection.execute(PRE_RELEASE_TABLE if is_new else PRE_RELEASE_RECORD).fetchone():
         raise TrotlineError(PRE_RELEASE.format(file), hint=MOVE_HINT.format(file))
     if is_new:
         _run(connection, SCHEMA_FILE)
@@ -93,7 +99,7 @@ def _make_sql_function(name: str) -> Callable[[str, str | None], str]:
 
     def call(record: str, detail: str | None) -> str:
         try:
-            found = INDEX_FUNCTIONS[name](join_bodies(0, record, detail))
+            found = INDEX_FUNCTIONS[name](decode_record(0, record, detail))
             return found if isinstance(found, str) else json.dumps(found)
         except (ValueError, TypeError, ArithmeticError, RecursionError):
             return "[]" if name in LIST_FUNCTIONS else ""

@@ -10,34 +10,14 @@ latest time in or before them: later records come after the span, earlier record
 
 import sqlite3
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from trotline.audit.record.actions import list_steps
-from trotline.audit.record.record_reader import (
-    BEFORE_MCP,
-    as_dict,
-    as_list,
-    clean_text,
-    get_mcp_call,
-    get_verdict,
-    is_mcp_event,
-    is_self_test,
-    list_effects,
-    list_write_facts,
-)
-from trotline.audit.record.subjects import (
-    DEFAULT_SUBJECT_FIELDS,
-    PATH_FIELDS,
-    SUBJECT_FIELDS,
-    SUBJECT_SEPARATOR,
-    WRITE_TOOL,
-)
-from trotline.config.detail_levels import MINIMAL
+from trotline.audit.record.record import EDIT_AUTHORS, UNKNOWN_FILE, Record, clean_text
+from trotline.audit.record.subjects import PATH_FIELDS
 
 MAX_SEARCH_TEXT = 65_536
 """Maximum number of characters indexed for full-text search per record."""
-
-MAX_INTEGER = 1 << 62
 
 
 class RecordColumns(NamedTuple):
@@ -53,116 +33,47 @@ class RecordColumns(NamedTuple):
     own: int
 
 
-def build_columns(record: dict[str, Any]) -> RecordColumns:
+def build_columns(record: Record) -> RecordColumns:
     """Build the indexed columns of a record."""
-    at = record.get("at_us")
     return RecordColumns(
-        id=clean_text(record.get("id")),
-        at_us=at if isinstance(at, int) and 0 <= at < MAX_INTEGER else 0,
-        agent=clean_text(record.get("agent")),
-        event=clean_text(record.get("event")),
-        conversation=clean_text(record.get("conversation")),
-        verdict=clean_text(get_verdict(record)),
-        command=clean_text(_command(record)),
-        own=int(is_self_test(record)),
+        id=clean_text(record.id),
+        at_us=record.at_us,
+        agent=clean_text(record.agent),
+        event=clean_text(record.event),
+        conversation=clean_text(record.conversation),
+        verdict=clean_text(record.verdict),
+        command=clean_text(record.command),
+        own=int(record.is_self_test),
     )
 
 
-def build_facts(record: dict[str, Any]) -> set[tuple[str, str]]:
+def build_facts(record: Record) -> set[tuple[str, str]]:
     """Build the (kind, name) pairs of a record: guards that decided, effects, paths, writes and action steps.
 
     A record may have several of each, so they are not columns.
     """
-    found = {("guard", clean_text(name)) for name in as_list(record.get("deciders"))}
-    for effect in list_effects(record):
-        found |= {("effect", clean_text(effect["kind"])), ("path", clean_text(effect.get("path")))}
-    found |= {("path", clean_text(_get_field(record, name))) for name in PATH_FIELDS}
-    found |= {("path", clean_text(path)) for path in _paths(record)}
-    found |= list_write_facts(record)
-    found |= {(kind, clean_text(name)) for kind, name in list_steps(record)}
-    return {(kind, name) for kind, name in found if name}
+    effects = record.details.effects
+    paths = [effect.path for effect in effects] + [record.find_text(name) for name in PATH_FIELDS]
+    paths += record.details.subject_paths
+    found = [("guard", author) for author in record.deciders]
+    found += [("effect", effect.kind) for effect in effects]
+    if record.event in EDIT_AUTHORS:  # guards do not evaluate these events, so they have no effects
+        found.append(("effect", "write"))
+        paths += [edit.path for edit in record.edits if edit.path != UNKNOWN_FILE]
+    found += [("path", path) for path in paths]
+    found += list_steps(record)
+    return {(kind, clean_text(name)) for kind, name in found if name}
 
 
-def build_search_text(record: dict[str, Any]) -> str:
+def build_search_text(record: Record) -> str:
     """Build the text for full-text search from the names in a record and the texts of its detail."""
-    detail = _detail(record)
-    told = [record.get(name) for name in ("event", "agent", "tool", "deciders", "losses")]
-    told += [
-        detail.get(name) for name in ("payload", "reasons", "warnings", "effects", "reply", "hooks", "attachments")
-    ]
-    told += [detail.get(name) for name in ("diffs", "measures")]
-    words, left = [], MAX_SEARCH_TEXT
-    for text in _texts(told):
-        words.append(text[:left])
-        left -= len(text) + 1
-        if left <= 0:
+    texts, room = [], MAX_SEARCH_TEXT
+    for text in record.list_search_texts():
+        texts.append(text[:room])
+        room -= len(text) + 1
+        if room <= 0:
             break
-    return clean_text("\n".join(words), MAX_SEARCH_TEXT)
-
-
-def get_subject(record: dict[str, Any]) -> str:
-    """Return what a call was about, for example its MCP tool, command, file, prompt or last message."""
-    for about in (_get_mcp_subject, _get_written_paths):
-        if found := about(record):
-            return clean_text(found)
-    names = SUBJECT_FIELDS.get(str(record.get("event")), DEFAULT_SUBJECT_FIELDS)
-    return clean_text(next((given for name in names if (given := _get_field(record, name))), ""))
-
-
-def _command(record: dict[str, Any]) -> str:
-    """Return the shell command; a patch and the command that starts an MCP server do not count as one."""
-    return "" if record.get("tool") == WRITE_TOOL or is_mcp_event(record) else _get_field(record, "command")
-
-
-def _get_mcp_subject(record: dict[str, Any]) -> str:
-    """Return the MCP tool with its server, as far as the server is known."""
-    server, tool = get_mcp_call(record)
-    if server or not tool:
-        return f"{server}:{tool}" if tool else ""
-    begun = _get_field(record, "command") or _get_field(record, "url") if record.get("event") == BEFORE_MCP else ""
-    return f"{tool} ({begun})" if begun else tool
-
-
-def _get_written_paths(record: dict[str, Any]) -> str:
-    if record.get("tool") != WRITE_TOOL:
-        return ""
-    return next((given for name in PATH_FIELDS if (given := _get_field(record, name))), "") or SUBJECT_SEPARATOR.join(
-        _paths(record)
-    )
-
-
-def _paths(record: dict[str, Any]) -> list[str]:
-    """Return the files of a patch and of edits; their names are not readable at the minimal detail level."""
-    detail = _detail(record)
-    if detail.get("level") == MINIMAL:
-        return []
-    named = as_list(as_dict(detail.get("about")).get("paths"))
-    edited = [row[0] for row in as_list(detail.get("lines")) if isinstance(row, list) and row]
-    return list(dict.fromkeys(path for path in (*named, *edited) if isinstance(path, str)))
-
-
-def _get_field(record: dict[str, Any], name: str) -> str:
-    detail = _detail(record)
-    payload = as_dict(detail.get("payload"))
-    places = (as_dict(detail.get("about")), payload, as_dict(payload.get("tool_input")))
-    found = next((place[name] for place in places if place.get(name)), "")
-    return SUBJECT_SEPARATOR.join(map(str, found)) if isinstance(found, list) else str(found)
-
-
-def _detail(record: dict[str, Any]) -> dict[str, Any]:
-    return as_dict(record.get("detail"))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += reversed(one.values())
-        elif isinstance(one, list):
-            waiting += reversed(one)
+    return clean_text("\n".join(texts), MAX_SEARCH_TEXT)
 
 
 SINCE_CONDITION = "{seq} >= 100 * (SELECT number FROM spans WHERE last_us >= ? ORDER BY last_us, number LIMIT 1)"

@@ -23,8 +23,14 @@ from trotline.audit.query.sql_queries import (
     query_sums,
 )
 from trotline.audit.record.actions import ActionStep
-from trotline.audit.record.bodies import BODY_KINDS, encode_body, explain_unreadable, is_same_body, join_bodies
-from trotline.audit.record.record_repair import decode_record, repair_record
+from trotline.audit.record.record import Record
+from trotline.audit.record.record_reader import (
+    BODY_KINDS,
+    decode_record,
+    encode_body,
+    explain_unreadable,
+    is_same_body,
+)
 from trotline.audit.store import retention
 from trotline.audit.store.log_schema import check_version, prepare_schema
 from trotline.audit.store.record_index import (
@@ -187,32 +193,29 @@ class SqliteStore:
             return text, ""
         return "", "" if is_same_body(found[kind], text) else CONFLICTING_BODY
 
-    def search(self, query: Query) -> Iterator[dict[str, Any]]:
-        """Yield the matching records, newest first, or groups of them if the query has `by`."""
+    def search(self, query: Query) -> Iterator[Record]:
+        """Yield the matching records, newest first."""
         with self._complaints:
-            yield from AGGREGATES.get(query.by, query_counts)(self._db, query) if query.by else self._records(query)
+            statements, values = build_record_query(query)
+            newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
+            enough = newest and len(newest) == query.limit
+            for row in newest if enough else self._db.execute(statements.whole, values):
+                yield decode_record(*row)
 
-    def _records(self, query: Query) -> Iterator[dict[str, Any]]:
-        statements, values = build_record_query(query)
-        newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
-        enough = newest and len(newest) == query.limit
-        for row in newest if enough else self._db.execute(statements.whole, values):
-            yield decode_record(*row)
+    def aggregate(self, query: Query) -> Iterator[dict[str, Any]]:
+        """Yield the groups of matching records that `query.by` names."""
+        with self._complaints:
+            yield from AGGREGATES.get(query.by, query_counts)(self._db, query)
 
-    def fetch(self, id_: str) -> dict[str, Any] | None:
-        """Return the record with an id, repaired and with its detail, or None."""
-        found = self._read_bodies(id_)
-        return None if found is None else repair_record(found)
-
-    def _read_bodies(self, id_: str) -> dict[str, Any] | None:
-        """Return the unrepaired record, because the index is built from what was stored."""
+    def fetch(self, id_: str) -> Record | None:
+        """Return the record with an id, including its detail, or None."""
         with self._complaints:
             bodies = {
                 kind: (seq, body)
                 for seq, kind, body in self._db.execute("SELECT seq, kind, body FROM entries WHERE id = ?", (id_,))
             }
         seq, body = bodies.get("record", (0, None))
-        return None if body is None else join_bodies(seq, body, bodies.get("detail", (0, None))[1])
+        return None if body is None else decode_record(seq, body, bodies.get("detail", (0, None))[1])
 
     def beginning(self, column: Literal["id", "conversation"], with_: str, most: int) -> list[str]:
         """Return at most `most` ids of records or conversations that begin with a prefix."""
@@ -325,13 +328,13 @@ class SqliteStore:
         """Return the action steps that do not fit together, in the newest entries or, if `newest` is 0, in all."""
         return find_alarms(self.steps(newest))
 
-    def alarms_about(self, record: dict[str, Any]) -> list[Alarm]:
+    def alarms_about(self, record: Record) -> list[Alarm]:
         """Return the alarms that a record raised or that are about it."""
         with self._complaints:
             steps = query_steps_around(self._db, record)
-        return [alarm for alarm in find_alarms(steps) if record["seq"] in (alarm.seq, alarm.about_seq)]
+        return [alarm for alarm in find_alarms(steps) if record.seq in (alarm.seq, alarm.about_seq)]
 
-    def with_observed(self, records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def with_observed(self, records: Iterable[Record]) -> Iterator[Record]:
         """Yield the records; those that announce an action list under `observed` the records that report it as done."""
         with self._complaints:
             yield from add_observed(self._db, records)
@@ -371,10 +374,10 @@ class SqliteStore:
         Rows left over after the end of the log was cut off must not cause conflicts, hence OR REPLACE; verification
         reports the cut.
         """
-        record = self._read_bodies(id_)
+        record = self.fetch(id_)
         if record is None:
             return  # a detail that came before its record
-        seq = record["seq"]
+        seq = record.seq
         marks = ", ".join("?" * (len(RecordColumns._fields) + 1))
         if self._db.execute("SELECT 1 FROM records WHERE seq = ?", (seq,)).fetchone():
             self._unlist(seq)

@@ -1,12 +1,13 @@
 """The interface of a store for the audit log.
 
-It has only four methods, so that another database can be added easily.
+It has only five methods, so that another database can be added easily.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from trotline.audit.query.query import Query
+from trotline.audit.record.record import Record
 
 
 class StoredLine(NamedTuple):
@@ -57,13 +58,13 @@ class Store(Protocol):
         else that cannot be stored as an entry.
         """
 
-    def search(self, query: Query) -> Iterator[dict[str, Any]]:
-        """Yield the matching records, newest first, each with its `seq` and `detail`.
+    def search(self, query: Query) -> Iterator[Record]:
+        """Yield the matching records, newest first, each with its `seq` and `detail`."""
 
-        If the query has `by`, yield groups instead, each with at least `what` and `count`.
-        """
+    def aggregate(self, query: Query) -> Iterator[dict[str, Any]]:
+        """Yield the groups of matching records that `query.by` names, each with at least `what` and `count`."""
 
-    def fetch(self, id_: str) -> dict[str, Any] | None:
+    def fetch(self, id_: str) -> Record | None:
         """Return the record with an id, including its detail, or None."""
 
     def forget(self, what: ForgetRequest, *, now_us: int) -> int:

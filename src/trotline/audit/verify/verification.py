@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trotline.audit.query.metrics import build_metrics
-from trotline.audit.record.bodies import join_bodies
+from trotline.audit.record.record import Record
+from trotline.audit.record.record_reader import decode_record
 from trotline.audit.store.log_schema import prepare_schema
 from trotline.audit.store.record_index import (
     RecordColumns,
@@ -143,14 +144,14 @@ def _find_index_faults(db: sqlite3.Connection) -> Iterator[tuple[Any, Any]]:
 
 def _is_found(db: sqlite3.Connection, columns: tuple[Any, ...], id_: str, bodies: tuple[int, str, str | None]) -> bool:
     try:
-        record = join_bodies(*bodies)
-        return record["id"] == id_ and columns == tuple(build_columns(record)) and _has_facts(db, record)
+        record = decode_record(*bodies)
+        return record.id == id_ and columns == tuple(build_columns(record)) and _has_facts(db, record)
     except UNREADABLE:
         return False
 
 
-def _has_facts(db: sqlite3.Connection, record: dict[str, Any]) -> bool:
-    seq = record["seq"]
+def _has_facts(db: sqlite3.Connection, record: Record) -> bool:
+    seq = record.seq
     found = set(db.execute("SELECT kind, name FROM facts WHERE seq = ?", (seq,)))
     figures = set(db.execute("SELECT * FROM figures WHERE seq = ?", (seq,)))
     words = db.execute("SELECT text FROM words WHERE rowid = ?", (seq,)).fetchone()
@@ -161,7 +162,7 @@ def _has_facts(db: sqlite3.Connection, record: dict[str, Any]) -> bool:
     )
 
 
-def build_metric_rows(seq: int, record: dict[str, Any]) -> list[tuple[str, str, int, int, int]]:
+def build_metric_rows(seq: int, record: Record) -> list[tuple[str, str, int, int, int]]:
     """Build the rows of the table `figures` for a record."""
     return [(figure.kind, figure.name, seq, turn, figure.amount) for turn, figure in enumerate(build_metrics(record))]
 
