@@ -319,7 +319,7 @@ def test_webhook_address_can_be_in_a_private_file(workspace: Workspace, server: 
 def test_desktop_notification_gets_its_text_as_arguments(workspace: Workspace, tool: str) -> None:
     workspace.script(f"bin/{tool}", f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{workspace.path}/shown'\n")
     configure_alert(workspace, "desktop = true")
-    keep(workspace, record(1, asked="deny", at_us=NOW * 2, agent='<b>"; do shell script "x'))
+    keep(workspace, record(1, decided="deny", at_us=NOW * 2, agent='<b>"; do shell script "x'))
     path = {"PATH": f"{workspace.path}/bin"}
     sent = workspace.run("log", "send", environment=path)
     assert sent.returncode == 0
