@@ -463,22 +463,16 @@ def _run_constructor(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 METHODS: dict[str, CallAction] = {
     **dict.fromkeys(
-        "trim strip chomp to_s to_str toString each forEach map select filter first freeze call".split(), _return_owner
+        "trim strip chomp to_s to_str toString each forEach map select filter first freeze call body text".split(),
+        _return_owner,
     ),
-    "body": _return_owner,
+    **dict.fromkeys("end write".split(), _write_to_owner),
+    **dict.fromkeys("gsub replace sub".split(), _replace_text),
+    **dict.fromkeys("pack unpack unpack1".split(), _unpack),
     "concat": _concatenate_owner,
     "constructor": _run_constructor,
     "decode": _return_text,
-    "end": _write_to_owner,
-    "gsub": _replace_text,
     "join": _join_items,
-    "pack": _unpack,
-    "replace": _replace_text,
     "reverse": _reverse_owner,
     "split": _split_text,
-    "sub": _replace_text,
-    "text": _return_owner,
-    "unpack": _unpack,
-    "unpack1": _unpack,
-    "write": _write_to_owner,
 }

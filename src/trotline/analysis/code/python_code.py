@@ -365,21 +365,12 @@ def _limit_wildcard(value: CodeValue) -> CodeValue:
 
 
 _SPECIAL_CALLS: dict[str, Callable[[PythonAnalyzer, CodeCall], CodeValue]] = {
-    "__import__": PythonAnalyzer.on_import_call,
-    "builtins.eval": PythonAnalyzer.on_eval,
-    "builtins.exec": PythonAnalyzer.on_eval,
-    "eval": PythonAnalyzer.on_eval,
-    "exec": PythonAnalyzer.on_eval,
-    "getattr": PythonAnalyzer.on_getattr,
-    "globals": PythonAnalyzer.on_vars,
-    "importlib.__import__": PythonAnalyzer.on_import_call,
-    "importlib.import_module": PythonAnalyzer.on_import_call,
+    **dict.fromkeys("eval exec builtins.eval builtins.exec".split(), PythonAnalyzer.on_eval),
+    **dict.fromkeys("getattr operator.attrgetter".split(), PythonAnalyzer.on_getattr),
+    **dict.fromkeys("globals vars".split(), PythonAnalyzer.on_vars),
+    **dict.fromkeys("__import__ importlib.__import__ importlib.import_module".split(), PythonAnalyzer.on_import_call),
+    **dict.fromkeys("multiprocessing.Process threading.Thread threading.Timer".split(), PythonAnalyzer.on_thread),
     "map": PythonAnalyzer.on_map,
-    "multiprocessing.Process": PythonAnalyzer.on_thread,
-    "operator.attrgetter": PythonAnalyzer.on_getattr,
     "setattr": PythonAnalyzer.on_setattr,
     "socket.socket": PythonAnalyzer.on_socket,
-    "threading.Thread": PythonAnalyzer.on_thread,
-    "threading.Timer": PythonAnalyzer.on_thread,
-    "vars": PythonAnalyzer.on_vars,
 }

@@ -102,9 +102,7 @@ class ShellState:
         self.args: tuple[Argument, ...] | None = None  # arguments of the current function or script
         self.script_name = "bash"  # `$0`
         self.name_references: dict[str, str] = {}  # names that refer to other names: `declare -n`
-        self.locals: dict[str, VariableValue | None] | None = (
-            None  # previous values of the local variables of a function
-        )
+        self.locals: dict[str, VariableValue | None] | None = None  # values outside of the current function
         self.written_texts: dict[str, str | None] = {}  # texts of files that the line wrote, None if unknown
         self.descriptors: dict[str, tuple[str, Stream]] = {}  # files and pipes opened by `exec 3<`
         self.sinks: dict[str, ShellScript] = {}  # scripts that read from pipes of the line
@@ -246,17 +244,18 @@ class ShellState:
     def expand_tilde(self, text: str) -> str:
         """Expand `~`, `~user`, `~+` and `~-` at the beginning of a word."""
         name, slash, rest = text[1:].partition("/")
-        homes = {"": self.get_value("HOME"), self.environment.user: VariableValue((self.environment.home,))}
-        homes |= {
-            "+": VariableValue((self.cwd,)),
-            "-": VariableValue((self.previous_cwd,)),
-            "root": VariableValue(("/root",)),
+        home = self.get_value("HOME")
+        homes = {
+            "": home.texts[0] if home is not None else self.environment.home,
+            self.environment.user: self.environment.home,
+            "+": self.cwd,
+            "-": self.previous_cwd,
+            "root": "/root",
         }
-        found = homes.get(name)
-        if found is None:
-            parent = posixpath.dirname(self.environment.home)
-            return f"{parent}/{name}{slash}{rest}" if name.isidentifier() else text
-        return found.texts[0] + slash + rest
+        if name in homes:
+            return homes[name] + slash + rest
+        parent = posixpath.dirname(self.environment.home)
+        return f"{parent}/{name}{slash}{rest}" if name.isidentifier() else text
 
 
 _DEFAULT_VARIABLES: dict[str, Callable[[ShellState], str]] = {

@@ -2,6 +2,7 @@
 
 import re
 
+from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import EMPTY_STREAM, Stream, join_streams
@@ -158,24 +159,17 @@ def _start(call: Invocation, _: str, words: list[Argument]) -> Stream:
     return call.analyze_command(rest) if rest else EMPTY_STREAM
 
 
-_BUILTINS = {
-    "call": _start,
-    "cd": _cd,
-    "chdir": _cd,
-    "copy": _copy,
-    "del": _delete,
-    "echo": _echo,
-    "erase": _delete,
-    "format": _format,
-    "move": _copy,
-    "rd": _delete,
-    "ren": _copy,
-    "rename": _copy,
-    "rmdir": _delete,
-    "start": _start,
-    "type": _type,
-    "xcopy": _copy,
-}
+_BUILTINS = expand_names(
+    {
+        "call start": _start,
+        "cd chdir": _cd,
+        "copy move ren rename xcopy": _copy,
+        "del erase rd rmdir": _delete,
+        "echo": _echo,
+        "format": _format,
+        "type": _type,
+    }
+)
 
 
 def _handle_builtin(call: Invocation) -> None:

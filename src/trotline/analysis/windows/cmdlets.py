@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from trotline.analysis.network_addresses import get_host
 from trotline.analysis.programs.databases import DatabaseAddress, analyze_sql
+from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.service_verbs import VerbKind
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import EMPTY_STREAM, Stream, join_streams
@@ -23,38 +24,31 @@ _SWITCHES = (
 ).split()
 _VALUE_PARAMETERS = frozenset("verb f fi p path name".split())
 
-_Row = TypeVar("_Row")
-
-
-def _index_by_name(rows: Mapping[_Row, str]) -> dict[str, _Row]:
-    """Return the row of each name, from a table that lists names separated by blanks for each row."""
-    return {name: row for row, names in rows.items() for name in names.split()}
-
-
-_ALIASES_BY_CMDLET = {
-    "add-content": "ac",
-    "clear-content": "clc",
-    "copy-item": "copy cp cpi",
-    "foreach-object": "%",
-    "get-childitem": "dir gci ls",
-    "get-content": "cat gc type",
-    "invoke-command": "icm",
-    "invoke-expression": "iex",
-    "invoke-restmethod": "irm",
-    "invoke-webrequest": "curl iwr wget",
-    "move-item": "mi move mv",
-    "new-item": "md mkdir ni",
-    "remove-item": "del erase rd ri rm rmdir",
-    "rename-item": "ren rni",
-    "set-content": "sc",
-    "start-job": "sajb",
-    "start-process": "saps start",
-    "stop-process": "kill spps",
-    "tee-object": "tee",
-    "where-object": "?",
-    "write-output": "echo write",
-}
-ALIASES = _index_by_name(_ALIASES_BY_CMDLET)
+ALIASES = expand_names(
+    {
+        "ac": "add-content",
+        "clc": "clear-content",
+        "copy cp cpi": "copy-item",
+        "%": "foreach-object",
+        "dir gci ls": "get-childitem",
+        "cat gc type": "get-content",
+        "icm": "invoke-command",
+        "iex": "invoke-expression",
+        "irm": "invoke-restmethod",
+        "curl iwr wget": "invoke-webrequest",
+        "mi move mv": "move-item",
+        "md mkdir ni": "new-item",
+        "del erase rd ri rm rmdir": "remove-item",
+        "ren rni": "rename-item",
+        "sc": "set-content",
+        "sajb": "start-job",
+        "saps start": "start-process",
+        "kill spps": "stop-process",
+        "tee": "tee-object",
+        "?": "where-object",
+        "echo write": "write-output",
+    }
+)
 
 
 class CmdletParameters(NamedTuple):
@@ -380,48 +374,48 @@ def _invoke_sql(cmdlet: Cmdlet) -> Stream:
     return Stream()
 
 
-_HANDLERS: dict[CmdletHandler, str] = {
-    _change_property: "new-itemproperty remove-itemproperty set-itemproperty",
-    _clear_content: "clear-content",
-    _clear_recycle_bin: "clear-recyclebin",
-    _copy_item: "copy-item move-item rename-item",
-    _filter: "where-object",
-    _get_children: "get-childitem",
-    _get_content: "get-content",
-    _get_process: "get-process",
-    _invoke_expression: "invoke-expression",
-    _invoke_request: "invoke-restmethod invoke-webrequest start-bitstransfer",
-    _invoke_sql: "invoke-sqlcmd",
-    _new_item: "new-item",
-    _pass_through: "new-object out-null select-object sort-object",
-    _remove_item: "remove-item",
-    _run_blocks: "foreach-object invoke-command measure-command start-job",
-    _set_defender: "add-mppreference set-mppreference",
-    _set_execution_policy: "set-executionpolicy",
-    _start_process: "start-process",
-    _stop_process: "stop-process",
-    _write_content: "add-content export-csv out-file set-content tee-object",
-    _write_output: "write-host write-output",
+_HANDLERS: dict[str, CmdletHandler] = {
+    "add-content export-csv out-file set-content tee-object": _write_content,
+    "add-mppreference set-mppreference": _set_defender,
+    "clear-content": _clear_content,
+    "clear-recyclebin": _clear_recycle_bin,
+    "copy-item move-item rename-item": _copy_item,
+    "foreach-object invoke-command measure-command start-job": _run_blocks,
+    "get-childitem": _get_children,
+    "get-content": _get_content,
+    "get-process": _get_process,
+    "invoke-expression": _invoke_expression,
+    "invoke-restmethod invoke-webrequest start-bitstransfer": _invoke_request,
+    "invoke-sqlcmd": _invoke_sql,
+    "new-item": _new_item,
+    "new-itemproperty remove-itemproperty set-itemproperty": _change_property,
+    "new-object out-null select-object sort-object": _pass_through,
+    "remove-item": _remove_item,
+    "set-executionpolicy": _set_execution_policy,
+    "start-process": _start_process,
+    "stop-process": _stop_process,
+    "where-object": _filter,
+    "write-host write-output": _write_output,
 }
 _EFFECTS = {
-    "disk: clear-disk": "clear-disk",
-    "disk: format": "format-volume",
-    "disk: initialize-disk": "initialize-disk",
-    "disk: remove-partition": "remove-partition",
-    "persist: service": "new-service",
-    "persist: task": "register-scheduledtask",
-    "system: erase log": "clear-eventlog",
-    "system: power": "restart-computer stop-computer",
-    "system: stop service": "stop-service",
+    "clear-disk": "disk: clear-disk",
+    "clear-eventlog": "system: erase log",
+    "format-volume": "disk: format",
+    "initialize-disk": "disk: initialize-disk",
+    "new-service": "persist: service",
+    "register-scheduledtask": "persist: task",
+    "remove-partition": "disk: remove-partition",
+    "restart-computer stop-computer": "system: power",
+    "stop-service": "system: stop service",
 }
 _ADMIN_VERBS = {
-    "firewall": "set-netfirewallprofile set-netfirewallrule new-netfirewallrule remove-netfirewallrule"
-    " disable-netfirewallrule",
-    "network": "disable-netadapter remove-netipaddress set-dnsclientserveraddress remove-netroute set-netipinterface",
-    "users": "new-localuser remove-localuser set-localuser disable-localuser enable-localuser new-localgroup"
+    "set-netfirewallprofile set-netfirewallrule new-netfirewallrule remove-netfirewallrule"
+    " disable-netfirewallrule": "firewall",
+    "disable-netadapter remove-netipaddress set-dnsclientserveraddress remove-netroute set-netipinterface": "network",
+    "new-localuser remove-localuser set-localuser disable-localuser enable-localuser new-localgroup"
     " remove-localgroup add-localgroupmember remove-localgroupmember remove-aduser remove-adgroup remove-adcomputer"
     " remove-adobject remove-adorganizationalunit add-adgroupmember remove-adgroupmember set-adaccountpassword"
-    " disable-adaccount new-aduser",
+    " disable-adaccount new-aduser": "users",
 }
 _AZURE_VERBS = {
     ("remove", VerbKind.DESTROY): "resourcegroup resource vm vmss disk snapshot sqldatabase sqlserver sqlinstance"
@@ -433,9 +427,9 @@ _AZURE_VERBS = {
 }
 
 CMDLETS: dict[str, CmdletHandler] = {
-    **_index_by_name(_HANDLERS),
-    **{name: partial(_add_effect, effect=effect) for name, effect in _index_by_name(_EFFECTS).items()},
-    **{name: partial(_add_admin_effect, verb=verb) for name, verb in _index_by_name(_ADMIN_VERBS).items()},
+    **expand_names(_HANDLERS),
+    **{name: partial(_add_effect, effect=effect) for name, effect in expand_names(_EFFECTS).items()},
+    **{name: partial(_add_admin_effect, verb=verb) for name, verb in expand_names(_ADMIN_VERBS).items()},
     **{
         f"{prefix}-az{resource}": partial(_add_azure_effect, verb=verb)
         for (prefix, verb), resources in _AZURE_VERBS.items()

@@ -137,17 +137,16 @@ class PowerShellScript:
     def _call_method(self, target: str, method: str, values: list[Argument], inner: Stream) -> Stream:
         call = self.call
         first = values[0] if values else self.at._replace(text=UNKNOWN_CHAR, why="the script works it out")
+        host = get_host(first.text)
         if method in {"downloadstring", "downloaddata", "openread", "getstringasync"}:
-            call.add_effect("fetch", method, first, host=get_host(first.text), target=first.text)
+            call.add_effect("fetch", method, first, host=host, target=first.text)
             return Stream(None, frozenset({"network"}))
         if method == "downloadfile":
-            call.add_effect("fetch", method, first, host=get_host(first.text), target=first.text)
+            call.add_effect("fetch", method, first, host=host, target=first.text)
             for file in values[1:2]:
                 call.add_write(self.to_path(file), verb="download", source="network")
         elif method in {"uploadstring", "uploadfile", "uploaddata"}:
-            call.add_effect(
-                "send", method, first, host=get_host(first.text), source=",".join(v.text for v in values[1:])
-            )
+            call.add_effect("send", method, first, host=host, source=",".join(value.text for value in values[1:]))
         elif method == "delete" and ("file" in target or "directory" in target):
             call.add_delete(self.to_path(first), recursive=len(values) > 1, verb="delete")
         elif method.startswith("write") and "file" in target:
@@ -225,9 +224,9 @@ def _run_encoded(call: Invocation, words: list[Argument]) -> None:
 
 
 def _run_file(call: Invocation, at: Argument) -> None:
-    path = call.resolve(to_posix_path(call, at))
-    text = call.state.written_texts.get(path)
-    call.add_effect("execute", "run", at, path=path, source="written" if path in call.state.written_texts else "file")
+    file = to_posix_path(call, at)
+    call.add_run(file)
+    text = call.state.written_texts.get(call.resolve(file))
     if text is not None:
         call.stdout = PowerShellScript(call, at).analyze(text)
 
@@ -249,9 +248,6 @@ def _handle_cmdlet(call: Invocation) -> None:
 
 
 PROGRAMS: dict[str, Handler] = {
-    "powershell": _handle_powershell,
-    "powershell_ise": _handle_powershell,
-    "pwsh": _handle_powershell,
-    "pwsh-preview": _handle_powershell,
+    **dict.fromkeys("powershell powershell_ise pwsh pwsh-preview".split(), _handle_powershell),
     **dict.fromkeys((*CMDLETS, *_DIRECT_ALIASES), _handle_cmdlet),
 }

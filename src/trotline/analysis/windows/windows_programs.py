@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from trotline.analysis.programs.keyrings import add_stolen_passwords
 from trotline.analysis.programs.network_effects import NETWORK_STREAM, add_request, get_download_name, save_download
-from trotline.analysis.programs.phrases import add_object_effects
+from trotline.analysis.programs.phrases import add_object_effects, expand_names
 from trotline.analysis.service_verbs import INDIRECT_DOWNLOAD
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR
@@ -228,38 +228,30 @@ def _handle_ntdsutil(call: Invocation) -> None:
         add_stolen_passwords(call)
 
 
-PROGRAMS: dict[str, Handler] = {
-    "bcdedit": _handle_bcdedit,
-    "bitsadmin": _handle_downloader,
-    "certutil": _handle_downloader,
-    "cipher": _handle_cipher,
-    "cmdkey": _handle_cmdkey,
-    "cscript": _handle_script_host,
-    "diskpart": _handle_diskpart,
-    "forfiles": _handle_forfiles,
-    "fsutil": _handle_fsutil,
-    "icacls": _handle_acl,
-    "manage-bde": _handle_bitlocker,
-    "msbuild": _handle_script_host,
-    "mshta": _handle_script_host,
-    "msiexec": _handle_script_host,
-    "net": _handle_net,
-    "net1": _handle_net,
-    "netsh": _handle_netsh,
-    "ntdsutil": _handle_ntdsutil,
-    "reagentc": _handle_reagentc,
-    "reg": _handle_reg,
-    "regsvr32": _handle_script_host,
-    "robocopy": _handle_robocopy,
-    "rundll32": _handle_script_host,
-    "sc": _handle_sc,
-    "schtasks": _handle_schtasks,
-    "start": _handle_start,
-    "takeown": _handle_acl,
-    "taskkill": _handle_taskkill,
-    "vssadmin": _handle_backups,
-    "wbadmin": _handle_backups,
-    "wevtutil": _handle_wevtutil,
-    "wmic": _handle_wmic,
-    "wscript": _handle_script_host,
-}
+PROGRAMS: dict[str, Handler] = expand_names(
+    {
+        "bcdedit": _handle_bcdedit,
+        "bitsadmin certutil": _handle_downloader,
+        "cipher": _handle_cipher,
+        "cmdkey": _handle_cmdkey,
+        "cscript msbuild mshta msiexec regsvr32 rundll32 wscript": _handle_script_host,
+        "diskpart": _handle_diskpart,
+        "forfiles": _handle_forfiles,
+        "fsutil": _handle_fsutil,
+        "icacls takeown": _handle_acl,
+        "manage-bde": _handle_bitlocker,
+        "net net1": _handle_net,
+        "netsh": _handle_netsh,
+        "ntdsutil": _handle_ntdsutil,
+        "reagentc": _handle_reagentc,
+        "reg": _handle_reg,
+        "robocopy": _handle_robocopy,
+        "sc": _handle_sc,
+        "schtasks": _handle_schtasks,
+        "start": _handle_start,
+        "taskkill": _handle_taskkill,
+        "vssadmin wbadmin": _handle_backups,
+        "wevtutil": _handle_wevtutil,
+        "wmic": _handle_wmic,
+    }
+)
