@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from trotline.analysis.programs.phrases import matches
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import Argument
 
@@ -28,9 +29,9 @@ class GitOptions(NamedTuple):
         """Return all values of these options."""
         return [value for name in names for value in self.flags.get(name, ()) if value is not None]
 
-    def value(self, name: str) -> str:
-        """Return the last value of an option, or an empty string."""
-        values = self.values(name)
+    def value(self, *names: str) -> str:
+        """Return the last value of these options, or an empty string."""
+        values = self.values(*names)
         return values[-1].text if values else ""
 
     @property
@@ -155,6 +156,28 @@ class GitCommand(NamedTuple):
         """Add a change of this repository."""
         path = self.call.state.resolve(".")
         self.call.add_effect("git", verb, at, path=path, source=source, target=target, why=why, writes=True)
+
+
+class GitChange(NamedTuple):
+    """A change of this repository, and the phrases that cause it; programs/phrases.py explains them."""
+
+    verb: str
+    when: str = ""
+    source: str = ""
+    target: str = "{words}"  # `{first}`: the first word; `{rest}`: the others; `{verb}`: the verb of git
+
+
+def make_analyzer(*changes: GitChange) -> Callable[[GitCommand], None]:
+    """Return a function that adds the first change whose phrases fit."""
+
+    def analyze(git: GitCommand) -> None:
+        words = [word.text for word in git.options.rest]
+        change = next((change for change in changes if matches(change.when, words, git.options)), None)
+        if change is not None:
+            parts = {"first": " ".join(words[:1]), "rest": " ".join(words[1:]), "words": " ".join(words)}
+            git.add_effect(change.verb, source=change.source, target=change.target.format(verb=git.verb, **parts))
+
+    return analyze
 
 
 class GitVerb(NamedTuple):

@@ -1,74 +1,25 @@
 """Git verbs that change history, references, stored objects or settings."""
 
-from trotline.analysis.git.git_command import GitCommand, GitVerb
+from trotline.analysis.git.git_command import GitChange, GitCommand, GitVerb, make_analyzer
 from trotline.analysis.git.git_config import add_stored_setting
 from trotline.analysis.shell.shell_state import Argument
 
 _EXPIRE_NOW = frozenset("now all 0".split())
 
 
-def _branch(git: GitCommand) -> None:
-    options = git.options
-    is_forced = options.has("force")
-    names = " ".join(word.text for word in options.rest)
-    if options.has("D") or (options.has("delete") and is_forced):
-        git.add_effect("delete-branch", source="forced", target=names)
-    elif options.has("delete"):
-        git.add_effect("delete-branch", source="merged", target=names)
-    elif options.has("M", "C") or is_forced:
-        git.add_effect("move-branch", source="forced", target=names)
-
-
-def _tag(git: GitCommand) -> None:
-    options = git.options
-    names = " ".join(word.text for word in options.rest)
-    if options.has("delete"):
-        git.add_effect("delete-tag", target=names)
-    elif options.has("force"):
-        git.add_effect("move-tag", source="forced", target=options.rest[0].text if options.rest else "")
-
-
-def _reflog(git: GitCommand) -> None:
-    options = git.options
-    action = options.rest[0].text if options.rest else "show"
-    if options.has("dry-run"):
-        return
-    if action == "expire" and (
-        options.value("expire") in _EXPIRE_NOW or options.value("expire-unreachable") in _EXPIRE_NOW
-    ):
-        git.add_effect("lose-history", source="all", target="the record of where branches have been")
-    elif action in {"expire", "delete"}:
-        git.add_effect("lose-history", source="some", target=" ".join(word.text for word in options.rest[1:]))
-    elif action == "drop":
-        git.add_effect("lose-history", source="all", target="the record of where branches have been")
-
-
 def _gc(git: GitCommand) -> None:
     when = git.options.value("prune") or git.get_setting("gc.pruneexpire") or ""
     if "prune" not in git.options.negated and when in _EXPIRE_NOW:
-        git.add_effect("lose-history", source="all", target="objects that no branch holds")
+        git.add_effect("lose-history", source="all", target=_UNUSED_OBJECTS)
 
 
-def _prune(git: GitCommand) -> None:
-    if git.options.has("dry-run"):
-        return
-    source = "all" if git.options.value("expire") in _EXPIRE_NOW else "old"
-    git.add_effect("lose-history", source=source, target="objects that no branch holds")
-
-
-def _update_ref(git: GitCommand) -> None:
-    target = git.options.rest[0].text if git.options.rest else ""
-    if git.options.has("d"):
-        git.add_effect("delete-branch", source="forced", target=target)
-    elif git.options.has("stdin"):
-        git.add_effect("move-branch", source="forced", target="the branches that it reads")
-    elif len(git.options.rest) > 1:
-        git.add_effect("move-branch", source="update-ref", target=target)
-
-
-def _symbolic_ref(git: GitCommand) -> None:
-    if git.options.has("delete"):
-        git.add_effect("delete-branch", source="forced", target=git.options.rest[0].text if git.options.rest else "")
+_REFLOG = "the record of where branches have been"
+_UNUSED_OBJECTS = "objects that no branch holds"
+_abort = make_analyzer(GitChange("discard", "+abort", "abort", "what was resolved in this {verb}"))
+_rewrite = make_analyzer(  # without force git keeps the old commits or requires a fresh clone
+    GitChange("rewrite", "+force -dry-run -analyze", "filter", "every commit"),
+    GitChange("rewrite", "-dry-run -analyze", "filter with a copy", "every commit"),
+)
 
 
 def _filter_branch(git: GitCommand) -> None:
@@ -76,19 +27,7 @@ def _filter_branch(git: GitCommand) -> None:
         if name.endswith("-filter"):
             for command in git.options.values(name):
                 git.call.analyze_script(command)
-    _add_rewrite(git)
-
-
-def _add_rewrite(git: GitCommand) -> None:
-    """Add a rewrite of all commits. Without force git keeps the old commits or requires a fresh clone."""
-    git.add_effect(
-        "rewrite", source="filter" if git.options.has("force") else "filter with a copy", target="every commit"
-    )
-
-
-def _filter_repo(git: GitCommand) -> None:
-    if not git.options.has("dry-run", "analyze"):
-        _add_rewrite(git)
+    _rewrite(git)
 
 
 def _rebase(git: GitCommand) -> None:
@@ -100,30 +39,10 @@ def _rebase(git: GitCommand) -> None:
         git.add_effect("rewrite", source="rebase", target="the commits of this branch")
 
 
-def _abort(git: GitCommand) -> None:
-    if git.options.has("abort"):
-        git.add_effect("discard", source="abort", target=f"what was resolved in this {git.verb}")
-
-
 def _merge(git: GitCommand) -> None:
     if git.options.has("no-verify"):
         git.add_effect("skip-hooks", target=git.verb)
     _abort(git)
-
-
-def _replace(git: GitCommand) -> None:
-    if not git.options.has("list") and git.options.rest:
-        git.add_effect("rewrite", source="replace", target=git.options.rest[0].text)
-
-
-def _lfs(git: GitCommand) -> None:
-    action = git.options.rest[0].text if git.options.rest else ""
-    if git.options.has("dry-run"):
-        return
-    if action == "prune":
-        git.add_effect("lose-history", source="old", target="local copies of large files")
-    elif action == "migrate" and [w for w in git.options.rest[1:] if w.text in {"import", "export"}]:
-        git.add_effect("rewrite", source="filter", target="every commit")
 
 
 def _bisect(git: GitCommand) -> None:
@@ -182,7 +101,11 @@ VERBS = {
     "branch": GitVerb(
         "d|delete D m|move M c|copy C f|force a|all r|remotes u|set-upstream-to= t|track? contains? no-contains?"
         " merged? no-merged? points-at? format= sort= l|list show-current edit-description unset-upstream q|quiet",
-        _branch,
+        make_analyzer(
+            GitChange("delete-branch", "+D; +delete +force", "forced"),
+            GitChange("delete-branch", "+delete", "merged"),
+            GitChange("move-branch", "+M|C|force", "forced"),
+        ),
     ),
     "cherry-pick": GitVerb("abort continue skip quit n|no-commit e|edit x m|mainline= s|signoff", _abort),
     "config": GitVerb(
@@ -200,29 +123,61 @@ VERBS = {
     "filter-repo": GitVerb(
         "f|force dry-run analyze path= path-glob= path-regex= replace-text= replace-message= invert-paths mailmap="
         " subdirectory-filter= to-subdirectory-filter= blob-callback= commit-callback= refs= source= target=",
-        _filter_repo,
+        _rewrite,
     ),
     "gc": GitVerb("prune? aggressive auto q|quiet force keep-largest-pack cruft", _gc),
     "hook": GitVerb("ignore-missing to-stdin=", _hook),
-    "lfs": GitVerb("d|dry-run force", _lfs),
+    "lfs": GitVerb(
+        "d|dry-run force",
+        make_analyzer(
+            GitChange("lose-history", "prune -dry-run", "old", "local copies of large files"),
+            GitChange("rewrite", "migrate import|export -dry-run", "filter", "every commit"),
+        ),
+    ),
     "maintenance": GitVerb("task= schedule? auto", _maintenance),
     "merge": GitVerb(_MERGE_OPTIONS + " ff no-ff ff-only squash no-commit", _merge),
-    "prune": GitVerb("n|dry-run v|verbose progress expire=", _prune),
+    "prune": GitVerb(
+        "n|dry-run v|verbose progress expire=",
+        make_analyzer(
+            GitChange("lose-history", "-dry-run +expire=now|all|0", "all", _UNUSED_OBJECTS),
+            GitChange("lose-history", "-dry-run", "old", _UNUSED_OBJECTS),
+        ),
+    ),
     "rebase": GitVerb(
         "x|exec= onto= i|interactive abort continue skip quit edit-todo show-current-patch autostash autosquash root"
         " s|strategy= X|strategy-option= C= whitespace= no-verify f|force-rebase r|rebase-merges? keep-base",
         _rebase,
     ),
     "reflog": GitVerb(
-        "expire= expire-unreachable= all n|dry-run rewrite updateref stale-fix verbose single-worktree", _reflog
+        "expire= expire-unreachable= all n|dry-run rewrite updateref stale-fix verbose single-worktree",
+        make_analyzer(
+            GitChange(
+                "lose-history",
+                "drop -dry-run; expire -dry-run +expire=now|all|0; expire -dry-run +expire-unreachable=now|all|0",
+                "all",
+                _REFLOG,
+            ),
+            GitChange("lose-history", "expire|delete -dry-run", "some", "{rest}"),
+        ),
     ),
-    "replace": GitVerb("d|delete e|edit f|force l|list g|graft", _replace),
+    "replace": GitVerb(
+        "d|delete e|edit f|force l|list g|graft", make_analyzer(GitChange("rewrite", "* -list", "replace", "{first}"))
+    ),
     "revert": GitVerb("abort continue skip quit n|no-commit e|edit m|mainline=", _abort),
-    "symbolic-ref": GitVerb("d|delete q|quiet short m=", _symbolic_ref),
+    "symbolic-ref": GitVerb(
+        "d|delete q|quiet short m=", make_analyzer(GitChange("delete-branch", "+delete", "forced", "{first}"))
+    ),
     "tag": GitVerb(
         "d|delete f|force a|annotate s|sign u|local-user= m|message= F|file= n? l|list contains? no-contains? merged?"
         " no-merged? points-at= sort= format= v|verify cleanup= column?",
-        _tag,
+        make_analyzer(GitChange("delete-tag", "+delete"), GitChange("move-tag", "+force", "forced", "{first}")),
     ),
-    "update-ref": GitVerb("d m= stdin z no-deref create-reflog", _update_ref),
+    "update-ref": GitVerb(
+        "d m= stdin z no-deref create-reflog",
+        make_analyzer(
+            GitChange("delete-branch", "+d", "forced", "{first}"),
+            GitChange("move-branch", "+stdin", "forced", "the branches that it reads"),
+            GitChange("move-branch", "* *", "update-ref", "{first}"),
+        ),
+    ),
 }

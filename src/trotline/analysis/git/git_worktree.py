@@ -2,7 +2,7 @@
 
 import posixpath
 
-from trotline.analysis.git.git_command import GitCommand, GitVerb
+from trotline.analysis.git.git_command import GitChange, GitCommand, GitVerb, make_analyzer
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import Stream
@@ -250,10 +250,9 @@ def _rev_parse(git: GitCommand) -> None:
         git.call.print(root + "/.git\n")
 
 
-def _overwrite_files(git: GitCommand) -> None:
-    """`checkout-index -f`, `read-tree --reset -u`: the plumbing of `reset --hard`."""
-    if git.options.has("force") or (git.options.has("reset") and git.options.has("update")):
-        git.add_effect("discard", source="all", target="changes that are not committed")
+_overwrite_files = make_analyzer(  # the plumbing of `reset --hard`
+    GitChange("discard", "+force; +reset +update", "all", "changes that are not committed")
+)
 
 
 def _stash(git: GitCommand) -> None:

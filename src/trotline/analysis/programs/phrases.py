@@ -17,9 +17,8 @@ Programs of remote services (`service_table.py`), migrations, forges and others 
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from trotline.analysis.options import ParsedOptions
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import SECRET_STREAM
@@ -31,13 +30,27 @@ Row = TypeVar("Row")
 _REMOTE_KINDS = frozenset({"container", "data"})
 
 
+class Options(Protocol):
+    """The options of a command line, as a program or git parses them."""
+
+    @property
+    def flags(self) -> Mapping[str, object]:
+        """The options by name without dashes."""
+
+    def has(self, *names: str) -> bool:
+        """Return whether one of the options is given."""
+
+    def value(self, *names: str) -> str:
+        """Return the last value of an option, or an empty text."""
+
+
 class OptionTest(NamedTuple):
     """An option that a phrase requires: one of these names and, if there are any, one of these values."""
 
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
 
-    def matches(self, options: ParsedOptions) -> bool:
+    def matches(self, options: Options) -> bool:
         """Return whether the option is given; long options may be abbreviated."""
         if not self.values:
             return options.has(*self.names)
@@ -52,7 +65,7 @@ class Phrase(NamedTuple):
     without: tuple[str, ...]
     anywhere: bool  # the words need not be the first
 
-    def find(self, head: Sequence[str], options: ParsedOptions) -> int:
+    def find(self, head: Sequence[str], options: Options) -> int:
         """Return the number of words up to the end of the phrase, or -1 if the phrase does not fit."""
         if not all(option.matches(options) for option in self.options) or options.flags.keys() & set(self.without):
             return -1
@@ -63,7 +76,7 @@ class Phrase(NamedTuple):
     def _is_at(self, words: Sequence[str]) -> bool:
         return all(word in wanted or wanted == ("*",) for wanted, word in zip(self.words, words, strict=True))
 
-    def fits(self, head: Sequence[str], options: ParsedOptions) -> bool:
+    def fits(self, head: Sequence[str], options: Options) -> bool:
         """Return whether the phrase is on the command line."""
         return self.find(head, options) >= 0
 
@@ -91,7 +104,7 @@ def _parse_phrase(parts: Sequence[str]) -> Phrase:
     )
 
 
-def matches(text: str, head: Sequence[str], options: ParsedOptions) -> bool:
+def matches(text: str, head: Sequence[str], options: Options) -> bool:
     """Return whether one of the phrases of a text fits."""
     return any(phrase.fits(head, options) for phrase in parse_phrases(text))
 
