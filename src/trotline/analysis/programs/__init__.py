@@ -13,6 +13,7 @@ import msgspec
 
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
+from trotline.analysis.shell.streams import Stream
 from trotline.analysis.windows import windows_words
 
 FAMILIES_FILE = Path(__file__).with_name("families.json")
@@ -82,3 +83,11 @@ def join_words(words: Sequence[Argument]) -> Argument:
 
 STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 """Paths of the standard input."""
+
+
+def find_stream(call: Invocation, arg: Argument) -> Stream | None:
+    """Return the stream that an argument names: a pipe, the standard input or a descriptor. None for a file."""
+    if arg.pipe is not None:
+        return arg.pipe
+    path = call.resolve(arg)
+    return call.stdin if arg.text == "-" or path in STANDARD_INPUT else call.state.get_descriptor(path)

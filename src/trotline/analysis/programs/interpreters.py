@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from trotline.analysis.network_addresses import get_host
 from trotline.analysis.options import ParsedOptions, parse_options
-from trotline.analysis.programs import STANDARD_INPUT, is_known_program
+from trotline.analysis.programs import find_stream, is_known_program
 from trotline.analysis.shell.invocation import Handler, Invocation, get_program_name
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import EMPTY_STREAM, Stream
@@ -104,26 +104,19 @@ def _analyze_code_stream(
 def analyze_code_file(call: Invocation, words: tuple[Argument, ...], language: str) -> None:
     """Analyze a file of code; the first word is the file, the others are its arguments."""
     arg = words[0]
-    if arg.pipe is not None:
-        _analyze_code_stream(call, arg, arg.pipe, language, words[1:])
-        return
-    if arg.text == "-" or call.resolve(arg) in STANDARD_INPUT:
-        _analyze_code_stream(call, arg, call.stdin, language, words[1:])
+    stream = find_stream(call, arg)
+    if stream is not None:
+        _analyze_code_stream(call, arg, stream, language, words[1:])
         return
     if "://" in arg.text:
         host = get_host(arg.text)
         call.add_effect("fetch", "load", arg, host=host, target=arg.text)
         call.add_effect("execute", "run", arg, source="network", target=arg.text, host=host)
         return
-    path = call.resolve(arg)
-    descriptor = call.state.get_descriptor(path)
-    if descriptor is not None:
-        _analyze_code_stream(call, arg, descriptor, language, words[1:])
-        return
     is_written = call.add_run(arg)
     call.stdout = Stream()
     if is_written:
-        _analyze_code_stream(call, arg, call.state.get_content(path), language, words[1:])
+        _analyze_code_stream(call, arg, call.state.get_content(call.resolve(arg)), language, words[1:])
     elif is_known_program(get_program_name(arg.text)):
         call.stdout = call.analyze_wrapped(words)
 

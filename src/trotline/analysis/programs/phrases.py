@@ -30,7 +30,7 @@ Row = TypeVar("Row")
 _REMOTE_KINDS = frozenset({"container", "data"})
 
 
-class Options(Protocol):
+class CommandOptions(Protocol):
     """The options of a command line, as a program or git parses them."""
 
     @property
@@ -50,7 +50,7 @@ class OptionTest(NamedTuple):
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
 
-    def matches(self, options: Options) -> bool:
+    def matches(self, options: CommandOptions) -> bool:
         """Return whether the option is given; long options may be abbreviated."""
         if not self.values:
             return options.has(*self.names)
@@ -65,7 +65,7 @@ class Phrase(NamedTuple):
     without: tuple[str, ...]
     anywhere: bool  # the words need not be the first
 
-    def find(self, head: Sequence[str], options: Options) -> int:
+    def find(self, head: Sequence[str], options: CommandOptions) -> int:
         """Return the number of words up to the end of the phrase, or -1 if the phrase does not fit."""
         if not all(option.matches(options) for option in self.options) or options.flags.keys() & set(self.without):
             return -1
@@ -76,7 +76,7 @@ class Phrase(NamedTuple):
     def _is_at(self, words: Sequence[str]) -> bool:
         return all(word in wanted or wanted == ("*",) for wanted, word in zip(self.words, words, strict=True))
 
-    def fits(self, head: Sequence[str], options: Options) -> bool:
+    def fits(self, head: Sequence[str], options: CommandOptions) -> bool:
         """Return whether the phrase is on the command line."""
         return self.find(head, options) >= 0
 
@@ -104,7 +104,7 @@ def _parse_phrase(parts: Sequence[str]) -> Phrase:
     )
 
 
-def matches(text: str, head: Sequence[str], options: Options) -> bool:
+def matches(text: str, head: Sequence[str], options: CommandOptions) -> bool:
     """Return whether one of the phrases of a text fits."""
     return any(phrase.fits(head, options) for phrase in parse_phrases(text))
 

@@ -1,6 +1,6 @@
 """Shells: the script comes from `-c`, a file or a pipe."""
 
-from trotline.analysis.programs import STANDARD_INPUT
+from trotline.analysis.programs import find_stream
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import Stream
@@ -30,16 +30,9 @@ def _handle_shell(call: Invocation) -> None:
 
 def _analyze_script_file(call: Invocation, words: tuple[Argument, ...]) -> None:
     arg = words[0]
-    if arg.pipe is not None:
-        _analyze_script_stream(call, arg, arg.pipe)
-        return
-    path = call.resolve(arg)
-    if path in STANDARD_INPUT:
-        _analyze_script_stream(call, arg, call.stdin)
-        return
-    descriptor = call.state.get_descriptor(path)
-    if descriptor is not None:
-        _analyze_script_stream(call, arg, descriptor)
+    stream, path = find_stream(call, arg), call.resolve(arg)
+    if stream is not None:
+        _analyze_script_stream(call, arg, stream)
     elif path not in call.state.written_texts:
         source = "unpacked" if call.state.is_unpacked(path) else "file"
         call.add_effect("execute", "run", arg, path=path, source=source)
