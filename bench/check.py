@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def build(world: Path) -> None:
-    """Fifty entries in four layers, every script in its place, matchers on every fifth."""
+    """Write fifty entries in four layers, with all scripts, and a matcher at every fifth."""
     project, home, system = world / "project", world / "home", world / "system"
     shares = {
         system / "etc" / "cursor": 10,

@@ -1,4 +1,4 @@
-"""What the awaitable twin costs over the sync call, and a hundred conversations together over one after the other."""
+"""Compare async calls with sync calls, and a hundred parallel conversations with the same ones in turn."""
 
 import asyncio
 import json
@@ -29,46 +29,46 @@ def main() -> None:
             content = {"version": 1, "hooks": {"beforeShellExecution": hooks}}
             (world / "home/.cursor/hooks.json").write_text(json.dumps(content))
             engine = Engine.load(project=world / "project", home=world / "home", system=world / "system")
-            asyncio.run(_calls(engine, title))
-        asyncio.run(_conversations(engine))
+            asyncio.run(_compare_calls(engine, title))
+        asyncio.run(_compare_conversations(engine))
 
 
-async def _calls(engine: Engine, title: str) -> None:
-    """One call at a time, sync and awaited in turn."""
+async def _compare_calls(engine: Engine, title: str) -> None:
+    """Compare single calls, sync and async in turn."""
     with engine.session() as session:
-        twin = AsyncSession(session)
-        rounds = [(_sync(session), await _awaited(twin.fire)) for _ in range(ROUNDS)]
-    sync = statistics.median(one for one, _ in rounds)
+        async_session = AsyncSession(session)
+        rounds = [(_time_sync(session), await _time_async(async_session.fire)) for _ in range(ROUNDS)]
+    sync = statistics.median(plain for plain, _ in rounds)
     ratio = statistics.median(awaited / plain for plain, awaited in rounds)
     more = statistics.median(awaited - plain for plain, awaited in rounds)
     print(f"| {title} | {sync * 1e6:.0f} us (1.00x) | {ratio:.2f}x, {more * 1e6:+.0f} us |")
 
 
-def _sync(session: Session) -> float:
-    begun = time.perf_counter()
+def _time_sync(session: Session) -> float:
+    start = time.perf_counter()
     for _ in range(CALLS):
         session.fire(BeforeShell(command="ls"))
-    return (time.perf_counter() - begun) / CALLS
+    return (time.perf_counter() - start) / CALLS
 
 
-async def _awaited(call: Callable[[Event], Awaitable[Outcome]]) -> float:
-    begun = time.perf_counter()
+async def _time_async(call: Callable[[Event], Awaitable[Outcome]]) -> float:
+    start = time.perf_counter()
     for _ in range(CALLS):
         await call(BeforeShell(command="ls"))
-    return (time.perf_counter() - begun) / CALLS
+    return (time.perf_counter() - start) / CALLS
 
 
-async def _conversations(engine: Engine) -> None:
-    """The same hundred conversations, in turn and together."""
+async def _compare_conversations(engine: Engine) -> None:
+    """Compare the same hundred conversations, in turn and together."""
     ratios = []
     for _ in range(5):
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for number in range(CONVERSATIONS):
             with engine.session(conversation_id=f"s{number}") as session:
                 session.fire(BeforeShell(command="ls"))
         between = time.perf_counter()
         await asyncio.gather(*(_converse(engine, number) for number in range(CONVERSATIONS)))
-        ratios.append((time.perf_counter() - between) / (between - begun))
+        ratios.append((time.perf_counter() - between) / (between - start))
     together = statistics.median(ratios)
     print(f"| {CONVERSATIONS} conversations with one hook each | 1.00x in turn | {together:.2f}x together |")
 

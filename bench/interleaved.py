@@ -1,14 +1,53 @@
-"""Times several commands in one interleaved run, so that their ratios mean something on a busy machine.
+"""Time several contenders in one interleaved run, so that their ratios are meaningful on a busy machine.
 
-Each round runs every command once, in rotating order. CPU time of the child is steadier than wall time; both are kept.
+Each round runs every contender once, in rotating order. For commands, CPU time of the child is steadier than wall time;
+both are measured.
 """
 
 import os
+import shutil
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+
+class Goal(NamedTuple):
+    """A goal: the median ratio of a contender to another one is at most this."""
+
+    name: str
+    other: str
+    max_ratio: float
+
+
+def rotate(names: Iterable[str], rounds: int, warm_up: int = 1) -> Iterator[tuple[str, bool]]:
+    """Yield the names of all rounds in rotating order, and whether the round counts; the first ones warm up."""
+    order = list(names)
+    for turn in range(rounds + warm_up):
+        start = turn % len(order)
+        for name in order[start:] + order[:start]:
+            yield name, turn >= warm_up
+
+
+def compute_ratio(times: Mapping[str, Sequence[float]], name: str, other: str) -> float:
+    """Return the median of the ratios of all rounds."""
+    return statistics.median(a / b for a, b in zip(times[name], times[other], strict=True))
+
+
+def check_goal(goal: Goal, ratio: float) -> bool:
+    """Print whether a goal is met, and return it."""
+    is_met = ratio <= goal.max_ratio
+    print(f"{'met' if is_met else 'MISSED'}: {goal.name}: {ratio:.2f}x of {goal.other}, goal {goal.max_ratio}x")
+    return is_met
+
+
+def find_compiler() -> str:
+    """Return a C compiler, or exit: without one there is no floor to compare with."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        raise SystemExit("no C compiler here (cc, gcc or clang): the floor cannot be built")
+    return compiler
 
 
 class Timing(NamedTuple):
@@ -21,18 +60,16 @@ class Timing(NamedTuple):
 
 
 def measure(commands: Mapping[str, Sequence[str]], *, rounds: int, cwd: Path) -> list[Timing]:
-    """The medians of every command; a command that fails to start ends the bench."""
+    """Return the medians of every command; a command that fails ends the bench."""
     cpu: dict[str, list[float]] = {name: [] for name in commands}
     wall: dict[str, list[float]] = {name: [] for name in commands}
-    names = list(commands)
-    for turn in range(rounds + 1):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            spent, took = _run(commands[name], cwd)
-            if turn:  # the first round warms the page cache
-                cpu[name].append(spent)
-                wall[name].append(took)
+    for name, counts in rotate(commands, rounds):
+        cpu_ms, wall_ms = _run(commands[name], cwd)
+        if counts:
+            cpu[name].append(cpu_ms)
+            wall[name].append(wall_ms)
     return [
-        Timing(name, statistics.median(cpu[name]), statistics.median(wall[name]), min(wall[name])) for name in names
+        Timing(name, statistics.median(cpu[name]), statistics.median(wall[name]), min(wall[name])) for name in commands
     ]
 
 
@@ -57,7 +94,7 @@ def _run(argv: Sequence[str], cwd: Path) -> tuple[float, float]:
 
 
 def report(title: str, timings: list[Timing], *, against: str) -> dict[str, float]:
-    """Print a table and give each command's ratio (by CPU time) to the floor."""
+    """Print a table, and return each command's ratio (by CPU time) to the floor."""
     floor = next(timing for timing in timings if timing.name == against)
     ratios = {timing.name: timing.cpu / floor.cpu for timing in timings}
     print(f"{title}\n\n| what | cpu ms | wall ms | best ms | ratio |\n|---|---|---|---|---|")

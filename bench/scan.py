@@ -1,7 +1,7 @@
-"""The scanners over our own sources and documents, against one plain pass of RE2 over the same bytes.
+"""Compare the scanners with one plain pass of RE2, over our own sources and documents.
 
-The floor is a single pattern with alternatives, without keywords, entropy, allowlists or places: what any scanner that
-looks at every byte with RE2 must at least cost. CPU time of this process, interleaved.
+The floor is a single pattern with alternatives, without keywords, entropy, allowlists or positions: the minimum cost of
+any scanner that reads every byte with RE2. CPU time of this process, interleaved.
 """
 
 import statistics
@@ -13,11 +13,13 @@ from pathlib import Path
 
 import re2
 
+from interleaved import compute_ratio, rotate
 from trotline.scanners.redaction import redact
 from trotline.scanners.scan import get_scanners, scan
 
+FLOOR = "plain RE2, one pattern"
 GOAL = 10.0
-"""Megabytes a second and core."""
+"""Megabytes per second and core."""
 
 ROOT = Path(__file__).parent.parent
 SIZE = 4_000_000
@@ -27,45 +29,43 @@ KEY = b"a key of the bench"
 
 def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 15
-    data = corpus()
+    data = build_corpus()
     floor = re2.compile(PLAIN)
-    every = get_scanners()
+    scanners = get_scanners()
     contenders: dict[str, Callable[[], object]] = {
-        "plain RE2, one pattern": lambda: list(floor.finditer(data)),
-        **{name: partial(scan, data, KEY, [one]) for name, one in every.items()},
-        "all four": lambda: scan(data, KEY, list(every.values())),
+        FLOOR: lambda: list(floor.finditer(data)),
+        **{name: partial(scan, data, KEY, [scanner]) for name, scanner in scanners.items()},
+        "all four": lambda: scan(data, KEY, list(scanners.values())),
         "redaction": lambda: redact(data.decode(), KEY),
     }
-    times = timed(contenders, rounds)
-    base = times["plain RE2, one pattern"]
+    times = measure_times(contenders, rounds)
     print(f"Python {sys.version.split()[0]}, {len(data) / 1e6:.1f} MB, {rounds} rounds, one interleaved run\n")
     print("| what | MB/s of one core | against the plain pass |\n|---|---|---|")
     speeds = {}
-    for name, spent in times.items():
-        speeds[name] = len(data) / 1e6 / statistics.median(spent)
-        ratio = statistics.median(own / floor for own, floor in zip(spent, base, strict=True))
+    for name, seconds in times.items():
+        speeds[name] = len(data) / 1e6 / statistics.median(seconds)
+        ratio = compute_ratio(times, name, FLOOR)
         print(f"| {name} | {speeds[name]:.0f} | {ratio:.1f}x |")
     print(f"\ngoal: all four at {GOAL:.0f} MB/s; measured {speeds['all four']:.1f}")
     return 0 if speeds["all four"] >= GOAL else 1
 
 
-def corpus() -> bytes:
-    """Sources, tests and documents, as often as it takes."""
+def build_corpus() -> bytes:
+    """Return sources, tests and documents, repeated up to the size."""
     files = [path for part in ("src", "tests", "docs") for path in sorted((ROOT / part).rglob("*")) if path.is_file()]
     text = b"".join(path.read_bytes() for path in files if path.suffix in {".py", ".md", ".json", ".toml", ".txt"})
     return (text * (SIZE // len(text) + 1))[:SIZE].decode("utf-8", "ignore").encode()
 
 
-def timed(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    spent: dict[str, list[float]] = {name: [] for name in contenders}
-    names = list(contenders)
-    for turn in range(rounds + 1):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            started = time.process_time()
-            contenders[name]()
-            if turn:  # the first round compiles patterns
-                spent[name].append(time.process_time() - started)
-    return spent
+def measure_times(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Return the CPU seconds of every contender, round by round."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for name, counts in rotate(contenders, rounds):
+        start = time.process_time()
+        contenders[name]()
+        if counts:
+            times[name].append(time.process_time() - start)
+    return times
 
 
 if __name__ == "__main__":

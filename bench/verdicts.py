@@ -1,8 +1,8 @@
-"""How long a verdict takes, line by line: the whole judgement beside `shlex.split` of the same line.
+"""Measure how long a verdict takes per line, compared with `shlex.split` of the same line.
 
     python bench/verdicts.py
 
-Lines are those of ../shared/corpora where they are here, and the guards' own cases otherwise.
+The lines are those of ../shared/corpora, or the cases of the guards if there is no such directory.
 """
 
 import json
@@ -33,7 +33,7 @@ LONG = {
 }
 
 
-def lines() -> list[str]:
+def read_lines() -> list[str]:
     if CORPUS.exists():
         return [json.loads(line)["command"] for line in CORPUS.read_text("utf-8").splitlines()]
     print("../shared/corpora is not here: the guards' own cases")
@@ -41,7 +41,7 @@ def lines() -> list[str]:
     return [line for guard in cases for line in (*guard.commands, *guard.passes)]
 
 
-def verdict(line: str) -> Permission:
+def evaluate_line(line: str) -> Permission:
     return evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, DEFAULT_POLICY).permission
 
 
@@ -52,28 +52,28 @@ def split(line: str) -> None:
         return
 
 
-def shortest(work: Callable[[str], object], line: str) -> float:
-    """Milliseconds of the quickest of some rounds; no line is read twice from memory."""
+def measure_shortest(work: Callable[[str], object], line: str) -> float:
+    """Return the milliseconds of the fastest round; every round gets a different line, so that no cache answers."""
     times = []
     for number in range(ROUNDS):
         fresh = line + " " * number
-        begun = time.perf_counter_ns()
+        start = time.perf_counter_ns()
         work(fresh)
-        times.append(time.perf_counter_ns() - begun)
+        times.append(time.perf_counter_ns() - start)
     return min(times) / 1e6
 
 
 def main() -> None:
-    all_lines = lines()
+    all_lines = read_lines()
     for line in all_lines:
-        verdict(line)  # every family of tools is read once
-    for name, work in (("shlex.split", split), ("verdict", verdict)):
-        times = sorted(shortest(work, line) for line in all_lines)
+        evaluate_line(line)  # imports every family of programs
+    for name, work in (("shlex.split", split), ("verdict", evaluate_line)):
+        times = sorted(measure_shortest(work, line) for line in all_lines)
         last = times[int(len(times) * 0.99)]
-        median, most = statistics.median(times), times[-1]
-        print(f"{name:12} median {median:.3f} ms, 99th percentile {last:.2f} ms, most {most:.2f} ms")
+        median, slowest = statistics.median(times), times[-1]
+        print(f"{name:12} median {median:.3f} ms, 99th percentile {last:.2f} ms, most {slowest:.2f} ms")
     for name, line in LONG.items():
-        print(f"{name:20} {shortest(verdict, line):8.2f} ms  {verdict(line).word}")
+        print(f"{name:20} {measure_shortest(evaluate_line, line):8.2f} ms  {evaluate_line(line).word}")
 
 
 if __name__ == "__main__":
