@@ -69,7 +69,7 @@ class PowerShellScript:
     def analyze_command(self, words: list[PowerShellToken], stdin: Stream) -> Stream:
         """Analyze one command of a pipe and return its output."""
         if words[0].kind == "&":
-            words = words[1:]
+            words = self._resolve_called_name(words[1:])
         if not words:
             return stdin
         first = words[0]
@@ -87,6 +87,11 @@ class PowerShellScript:
         ):
             return self._get_value(first)
         return self.call.analyze_command([self.build_argument(word) for word in words], stdin)
+
+    def _resolve_called_name(self, words: list[PowerShellToken]) -> list[PowerShellToken]:
+        """Replace an expression that computes the name of a command: `& ('ri') path`."""
+        name = self._evaluate_expression(words[0]).text if len(words) > 1 and words[0].kind == "(" else None
+        return [PowerShellToken(name.strip()), *words[1:]] if name else words
 
     def _get_value(self, token: PowerShellToken) -> Stream:
         if UNKNOWN_CHAR not in token.text:

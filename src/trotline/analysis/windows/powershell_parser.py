@@ -79,8 +79,11 @@ class PowerShellParser:
 
     def _skip_blank(self) -> bool:
         text = self.text
-        if text[self.at] in " \t\r," or text.startswith("`\n", self.at):
+        if text[self.at] in " \t\r,":
             self.at += 1
+            return True
+        if text.startswith("`\n", self.at):
+            self.at += 2
             return True
         if text.startswith("<#", self.at):
             end = text.find("#>", self.at)
