@@ -1,4 +1,4 @@
-"""What is written and read without Python's own JSON and OpenSSL, which a cold call has no time to load."""
+"""Fast JSON and hashing for cold calls, which have no time to import json and OpenSSL."""
 
 import hashlib
 import json
@@ -19,12 +19,12 @@ BODIES = st.dictionaries(TEXTS, VALUES, max_size=4)
 
 
 @given(BODIES)
-def test_an_answer_has_the_characters_that_python_would_give_it(body: dict[str, Any]) -> None:
+def test_output_equals_that_of_python(body: dict[str, Any]) -> None:
     assert dump_json(body) == json.dumps(body)
 
 
 def read(reader: Any, payload: bytes | str) -> str:
-    """What came of it, to the type and the sign of every number; or the sentence."""
+    """Return the value with the type and sign of every number, or the error message."""
     try:
         return repr(reader(payload))
     except TrotlineError as error:
@@ -32,7 +32,7 @@ def read(reader: Any, payload: bytes | str) -> str:
 
 
 @given(BODIES, st.booleans())
-def test_a_payload_is_to_the_quick_reader_what_it_is_to_the_slow_one(body: dict[str, Any], escaped: bool) -> None:
+def test_both_readers_read_valid_payloads_alike(body: dict[str, Any], escaped: bool) -> None:
     text = json.dumps(body, ensure_ascii=escaped)
     assert read(parse_payload, text) == read(_parse_slowly, text)
     payload = text.encode("utf-8", "surrogatepass")
@@ -40,7 +40,7 @@ def test_a_payload_is_to_the_quick_reader_what_it_is_to_the_slow_one(body: dict[
 
 
 @given(st.binary(max_size=40) | st.text(alphabet='{}[]":,\\ud80e01.-+ \x00\tntrufalsé', max_size=40).map(str.encode))
-def test_whatever_a_payload_is_both_readers_agree(payload: bytes) -> None:
+def test_both_readers_agree_on_any_bytes(payload: bytes) -> None:
     assert read(parse_payload, payload) == read(_parse_slowly, payload)
     inside = b'{"a":' + payload + b"}"
     assert read(parse_payload, inside) == read(_parse_slowly, inside)
@@ -67,11 +67,11 @@ def test_whatever_a_payload_is_both_readers_agree(payload: bytes) -> None:
     ],
     ids=ascii,
 )
-def test_odd_payloads_are_read_as_before(payload: bytes) -> None:
+def test_both_readers_agree_on_odd_payloads(payload: bytes) -> None:
     assert read(parse_payload, payload) == read(_parse_slowly, payload)
 
 
 @given(TEXTS)
-def test_a_name_of_a_text_is_its_digest(text: str) -> None:
+def test_name_of_a_text_is_its_digest(text: str) -> None:
     assert hash_name(text, 64) == hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     assert hash_name(text, 16) == hash_name(text, 64)[:16]

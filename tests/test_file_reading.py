@@ -1,4 +1,4 @@
-"""Files that anybody may have put there: what is too large, or no file, is a refusal that nobody can overlook."""
+"""Reading of untrusted files: oversized files and files that are not regular are reported."""
 
 import errno
 import os
@@ -29,13 +29,13 @@ def roots(tmp_path: Path) -> Roots:
     return Roots(home=tmp_path / "home", system=tmp_path / "system", projects=(project,))
 
 
-def large(file: Path, text: str = "") -> Path:
+def write_large(file: Path, text: str = "") -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text.ljust(MAX_FILE_BYTES + 1), "utf-8")
     return file
 
 
-def test_a_file_is_given_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_file_is_read_completely_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"0123456789")
     assert read_file(file, 10) == b"0123456789"
@@ -44,39 +44,39 @@ def test_a_file_is_given_whole_or_not_at_all(tmp_path: Path) -> None:
     assert (caught.value.errno, caught.value.filename) == (errno.EFBIG, str(file))
 
 
-def test_settings_over_the_size_are_a_problem_and_the_strictest(roots: Roots) -> None:
-    file = large(roots.config / "trotline.toml", '{"level": "full"}')
+def test_oversized_settings_are_a_problem(roots: Roots) -> None:
+    file = write_large(roots.config / "trotline.toml", '{"level": "full"}')
     (problem,) = read_settings(roots).problems
     assert (problem.code, problem.place.file) == ("TL108", str(file))
 
 
-def test_servers_in_a_file_over_the_size_are_a_problem(roots: Roots) -> None:
-    file = large(roots.home / ".cursor" / "mcp.json", '{"mcpServers": {"a": {"url": "https://example.com"}}}')
+def test_oversized_mcp_file_is_a_problem(roots: Roots) -> None:
+    file = write_large(roots.home / ".cursor" / "mcp.json", '{"mcpServers": {"a": {"url": "https://example.com"}}}')
     servers = read_servers(roots)
     assert servers.configured == ()
     assert [(problem.code, problem.place.file) for problem in servers.problems] == [("TL108", str(file))]
 
 
 @pytest.mark.parametrize("name", ["claude-code", "gemini-cli", "cline"])
-def test_an_agents_file_over_the_size_has_no_lines_and_is_a_problem(name: str, roots: Roots) -> None:
+def test_oversized_agent_file_has_no_lines_and_is_a_problem(name: str, roots: Roots) -> None:
     wire = build_entries(get_agent(name), "user", roots)[0]
-    large(wire.file, '{"hooks": {}}')
+    write_large(wire.file, '{"hooks": {}}')
     assert [*read_hook_lines(wire)] == []
     assert [problem.code for problem in find_problems(wire, roots)] == ["TL108"]
 
 
-def test_a_candidate_over_the_size_is_refused(roots: Roots, tmp_path: Path) -> None:
-    file = large(tmp_path / "candidate.toml")
+def test_oversized_candidate_policy_is_an_error(roots: Roots, tmp_path: Path) -> None:
+    file = write_large(tmp_path / "candidate.toml")
     with pytest.raises(TrotlineError, match="it is larger than 1,000,000 bytes"):
         read_candidate_policy(file, None, roots)
 
 
-def test_a_test_from_the_trail_takes_for_a_policy_that_cannot_be_read_what_is_in_force_then(roots: Roots) -> None:
-    large(roots.config / "trotline.toml", "preset = 'standard'")
+def test_new_test_replaces_an_unreadable_policy_by_the_fallback(roots: Roots) -> None:
+    write_large(roots.config / "trotline.toml", "preset = 'standard'")
     assert read_policy_texts(roots) == {"user": f'preset = "{FALLBACK_PRESET}"\n'}
 
 
-def test_a_pipe_in_a_workspace_holds_no_ready_hook_up(tmp_path: Path) -> None:
+def test_named_pipe_does_not_block_a_builtin_hook(tmp_path: Path) -> None:
     inner = tmp_path / "elsewhere"
     inner.mkdir()
     os.mkfifo(inner / "gitdir")
