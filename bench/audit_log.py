@@ -152,12 +152,12 @@ BY_CONVERSATION = (
 OF_CURSOR = "AND seq IN (SELECT seq FROM records WHERE agent = 'cursor')"
 VERDICTS = "SELECT verdict, count(*) FROM records WHERE own = 0 {} GROUP BY 1 ORDER BY 2 DESC"
 SUMS = (
-    "SELECT kind, name, count(*), sum(amount) FROM figures"
+    "SELECT kind, name, count(*), sum(amount) FROM metrics"
     " WHERE kind NOT IN ('took', 'lasted', 'server_lasted', 'said', 'command', 'edit') {} GROUP BY 1, 2"
 )
 SHARES = (
     "WITH ranked AS (SELECT kind, name, amount, row_number() OVER (PARTITION BY kind, name ORDER BY amount) AS at,"
-    " count(*) OVER (PARTITION BY kind, name) AS calls FROM figures"
+    " count(*) OVER (PARTITION BY kind, name) AS calls FROM metrics"
     " WHERE kind IN ('took', 'lasted', 'server_lasted', 'said') {})"
     " SELECT kind, name, calls, min(CASE WHEN at * 100 >= calls * 50 THEN amount END),"
     " min(CASE WHEN at * 100 >= calls * 95 THEN amount END), min(CASE WHEN at * 100 >= calls * 99 THEN amount END)"
@@ -264,7 +264,7 @@ def run_sql(db: sqlite3.Connection, statements: tuple[str, ...]) -> list[Any]:
 
 
 def run_query(store: SqliteStore, query: Query) -> list[Any]:
-    return [row["what"] for row in store.aggregate(query)] if query.by else [row.seq for row in store.search(query)]
+    return [row["name"] for row in store.aggregate(query)] if query.by else [row.seq for row in store.search(query)]
 
 
 def run_statistics(store: SqliteStore, query: Query) -> list[Any]:

@@ -149,7 +149,7 @@ def test_counts_are_grouped(store: Store, by: Any, counts: dict[str, int]) -> No
         record(2, deciders=["deletion", "remotes"]),
         record(3, at_us=2 * HOUR + 1, agent="another", conversation="c2"),
     )
-    assert {row["what"]: row["count"] for row in store.aggregate(Query(by=by))} == counts
+    assert {row["name"]: row["count"] for row in store.aggregate(Query(by=by))} == counts
 
 
 def test_conversations_come_newest_first_with_their_totals(store: Store) -> None:
@@ -167,11 +167,11 @@ def test_conversations_come_newest_first_with_their_totals(store: Store) -> None
         record(8, conversation="trotline-prove"),
     )
     common = {"agent": "somebody", "denied": 0, "commands": 0, "edits": 0, "status": "", "reason": ""}
-    unnamed = {**common, "what": "", "count": 1, "first_us": 7 * HOUR, "last_us": 7 * HOUR, "status": "not told"}
-    another = {**common, "what": "c1", "count": 1, "first_us": 6 * HOUR, "last_us": 6 * HOUR, "commands": 1}
-    first = {**common, "what": "c1", "count": 2, "first_us": HOUR, "last_us": 5 * HOUR, "denied": 1, "commands": 2}
+    unnamed = {**common, "name": "", "count": 1, "first_us": 7 * HOUR, "last_us": 7 * HOUR, "status": "not told"}
+    another = {**common, "name": "c1", "count": 1, "first_us": 6 * HOUR, "last_us": 6 * HOUR, "commands": 1}
+    first = {**common, "name": "c1", "count": 2, "first_us": HOUR, "last_us": 5 * HOUR, "denied": 1, "commands": 2}
     times = {"first_us": 2 * HOUR, "last_us": 4 * HOUR}
-    whole = {**common, **times, "what": "c2", "count": 3, "edits": 1, "status": "aborted", "reason": "window_close"}
+    whole = {**common, **times, "name": "c2", "count": 3, "edits": 1, "status": "aborted", "reason": "window_close"}
     conversations = list(store.aggregate(Query(by="conversation")))
     assert conversations == [unnamed, {**another, "agent": "another"}, first, whole]
     assert list(store.aggregate(Query(by="conversation", limit=1))) == [unnamed]
@@ -191,7 +191,7 @@ def test_metrics_are_summed(store: Store) -> None:
         {**detail(3), "hooks": {"h1": "./check.sh"}},
         record(4, decided="deny", deciders=["deletion"], conversation="trotline-prove"),
     )
-    sums = {(row["kind"], row["what"]): row["sum"] for row in store.aggregate(Query(by="figure"))}
+    sums = {(row["kind"], row["name"]): row["sum"] for row in store.aggregate(Query(by="metric"))}
     assert sums == {
         ("denied", "./check.sh"): 1,
         ("denied", "deletion"): 2,
@@ -199,24 +199,24 @@ def test_metrics_are_summed(store: Store) -> None:
         ("broken", "./check.sh: timeout"): 2,
         ("open", "./check.sh: timeout"): 1,
     }
-    (row,) = store.aggregate(Query(by="figure", agent="another"))
-    assert row == {"kind": "denied", "what": "deletion", "count": 1, "sum": 1}
+    (row,) = store.aggregate(Query(by="metric", agent="another"))
+    assert row == {"kind": "denied", "name": "deletion", "count": 1, "sum": 1}
 
 
 def test_percentiles_of_durations_are_computed(store: Store) -> None:
     keep(store, *(record(number, micros=number) for number in range(1, 101)), record(101, micros=9999, event="stop"))
-    (row,) = store.aggregate(Query(by="spread", event="beforeShellExecution"))
-    assert row == {"kind": "took", "what": "every call", "count": 100, "p50": 50, "p95": 95, "p99": 99}
-    (row,) = store.aggregate(Query(by="spread"))
+    (row,) = store.aggregate(Query(by="percentile", event="beforeShellExecution"))
+    assert row == {"kind": "took", "name": "every call", "count": 100, "p50": 50, "p95": 95, "p99": 99}
+    (row,) = store.aggregate(Query(by="percentile"))
     assert (row["count"], row["p50"], row["p99"]) == (101, 51, 100)
 
 
-@pytest.mark.parametrize("by", ["all", "figure", "spread", "conversation"])
+@pytest.mark.parametrize("by", ["all", "metric", "percentile", "conversation"])
 def test_forgotten_records_are_not_counted(store: Store, by: Any) -> None:
     keep(store, record(1, deciders=["deletion"], decided="deny"), record(2, conversation="c2", agent="another"))
     store.forget(ForgetRequest(conversation="c1"), now_us=9)
     counts = [row["count"] for row in store.aggregate(Query(by=by))]
-    assert sum(counts) == (0 if by == "figure" else 1)
+    assert sum(counts) == (0 if by == "metric" else 1)
 
 
 def test_forgotten_records_are_not_found(store: Store) -> None:
@@ -290,7 +290,7 @@ def test_malformed_record_is_stored(store: Store, odd: dict[str, Any]) -> None:
     assert keep(store, record(1, **odd)) == 1
     assert ids(store) == ["id-1"]
     assert len(list(store.aggregate(Query(by="conversation")))) == 1
-    assert all(isinstance(row["sum"], int) for row in store.aggregate(Query(by="figure")))
+    assert all(isinstance(row["sum"], int) for row in store.aggregate(Query(by="metric")))
 
 
 def test_unreadable_line_does_not_stop_other_records(store: Store) -> None:

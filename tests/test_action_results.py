@@ -56,9 +56,9 @@ def test_many_records_are_joined_with_few_queries(workspace: Workspace) -> None:
 
 
 def show_alarms(workspace: Workspace, number: int) -> tuple[list[Any], list[str]]:
-    alarms = json.loads(run_log(workspace, "show", str(number), "--json"))["data"]["alarms_about"]
+    alarms = json.loads(run_log(workspace, "show", str(number), "--json"))["data"]["related_alarms"]
     plain = [line for line in run_log(workspace, "show", str(number)).splitlines() if line.startswith("alarm: ")]
-    return [(alarm["kind"], alarm["about_seq"], alarm["seq"]) for alarm in alarms], plain
+    return [(alarm["kind"], alarm["decision_seq"], alarm["seq"]) for alarm in alarms], plain
 
 
 def test_record_shows_the_alarms_about_it(workspace: Workspace) -> None:

@@ -71,7 +71,7 @@ def build_step(seq: int, kind: str, named: str = "", *, action: str, conversatio
 
 
 def select_alarms(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
-    return [(alarm.seq, alarm.about_seq) for alarm in alarms if alarm.kind == kind]
+    return [(alarm.seq, alarm.decision_seq) for alarm in alarms if alarm.kind == kind]
 
 
 @pytest.mark.parametrize(
@@ -262,7 +262,7 @@ def find_alarm_positions(
         for at, event in enumerate(events)
     ]
     alarms = find_alarms(collect_steps(map(convert_record, records)))
-    return [(alarm.kind, alarm.about_seq or alarm.seq) for alarm in alarms]
+    return [(alarm.kind, alarm.decision_seq or alarm.seq) for alarm in alarms]
 
 
 def test_denied_edit_that_was_done_raises_an_alarm() -> None:

@@ -138,7 +138,7 @@ def test_failed_call_of_every_agent_is_counted(workspace: Workspace, case: str) 
     agent, payload, failed = FAILURES[case]
     call_in_process(workspace, payload, 1, agent, "postToolUse" if agent == "copilot" else "")
     with audit_log.open_audit_log(workspace.roots().state) as store:
-        rows = [row["sum"] for row in store.aggregate(Query(by="figure")) if row["kind"] == "failed"]
+        rows = [row["sum"] for row in store.aggregate(Query(by="metric")) if row["kind"] == "failed"]
     assert rows == [1] * failed
 
 

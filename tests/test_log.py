@@ -318,7 +318,7 @@ def test_an_anchor_reveals_a_truncated_log(workspace: Workspace, spool: Spool, t
     edit(
         workspace,
         "DELETE FROM entries WHERE seq > 4; DELETE FROM checkpoints; DELETE FROM records WHERE seq > 4;"
-        "DELETE FROM facts WHERE seq > 4; DELETE FROM figures WHERE seq > 4; DELETE FROM words WHERE rowid > 4;"
+        "DELETE FROM facts WHERE seq > 4; DELETE FROM metrics WHERE seq > 4; DELETE FROM words WHERE rowid > 4;"
         "UPDATE spans SET last_us = (SELECT max(at_us) FROM records)",
     )
     assert log(workspace, "verify").returncode == 0
@@ -476,9 +476,9 @@ def test_an_action_executed_despite_a_denial_is_an_alarm(workspace: Workspace) -
     call(workspace, "echo trotline-canary", event="afterShellExecution")
     assert "alarm: what 5 says was refused was done all the same, says 7" in log(workspace).stderr
     (alarm,) = data(workspace)["alarms"]
-    assert (alarm["about_seq"], alarm["seq"]) == (5, 7)
+    assert (alarm["decision_seq"], alarm["seq"]) == (5, 7)
     told = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
-    assert f"what {alarm['about_id']} says was refused was done all the same, says {alarm['id']}" in told
+    assert f"what {alarm['decision_id']} says was refused was done all the same, says {alarm['id']}" in told
     listed = log(workspace, "alarms")
     assert (listed.returncode, listed.stdout.count("alarm: ")) == (1, 1)
     assert data(workspace, "stats")["alarms"] == {"done all the same": 1}

@@ -18,7 +18,7 @@ OTHERWISE = """
     UPDATE records SET verdict = 'ask', command = 'another', own = 1, at_us = at_us + 5;
     DELETE FROM facts;
     INSERT INTO facts VALUES ('path', '/somewhere', 1);
-    UPDATE figures SET amount = 77;
+    UPDATE metrics SET amount = 77;
     UPDATE words SET text = 'of old';
     UPDATE spans SET first_us = 1, last_us = 2
 """
@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def count_all(store: SqliteStore) -> list[list[object]]:
-    return [list(store.aggregate(Query(by=by))) for by in ("verdict", "conversation", "figure", "spread")]
+    return [list(store.aggregate(Query(by=by))) for by in ("verdict", "conversation", "metric", "percentile")]
 
 
 def test_an_older_audit_log_gets_its_indexes_rebuilt_from_the_entries(file: Path) -> None:
@@ -69,7 +69,7 @@ def test_a_rebuild_that_fails_changes_nothing(file: Path, monkeypatch: pytest.Mo
     def broken(_record: object) -> str:
         raise ValueError
 
-    monkeypatch.setattr("trotline.audit.store.log_schema.INDEX_FUNCTIONS", {"columns_of": broken})
+    monkeypatch.setattr("trotline.audit.store.log_schema.INDEX_FUNCTIONS", {"build_columns": broken})
     with pytest.raises(TrotlineError):
         SqliteStore(file)
     db = sqlite3.connect(file)

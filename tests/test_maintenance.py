@@ -63,7 +63,7 @@ def verified_elsewhere(workspace: Workspace, *words: str) -> "subprocess.Complet
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def cut(workspace: Workspace, after: int, tables: tuple[str, ...] = ("facts", "figures", "words")) -> None:
+def cut(workspace: Workspace, after: int, tables: tuple[str, ...] = ("facts", "metrics", "words")) -> None:
     db = sqlite3.connect(workspace.roots().state / "trail.db")
     for table in ("entries", "records", *tables):
         db.execute(f"DELETE FROM {table} WHERE {'rowid' if table == 'words' else 'seq'} > ?", (after,))
@@ -223,7 +223,7 @@ def test_a_cut_end_that_was_written_over_is_found_as_well(workspace: Workspace, 
     say(workspace, anchor_file=str(heads))
     fill(workspace, 1, 5)
     assert log(workspace).returncode == 0
-    cut(workspace, 3, ("facts", "figures", "words") if thorough else ())
+    cut(workspace, 3, ("facts", "metrics", "words") if thorough else ())
     fill(workspace, 6, 9)
     assert log(workspace, "--count").stdout == "7\n"
     done = log(workspace, "verify")

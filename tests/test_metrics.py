@@ -131,12 +131,13 @@ def test_what_the_database_counts_is_what_reading_every_record_would(
         everything = Counter((one.agent, one.conversation) for one in store.search(Query()))
         talks = list(dict.fromkeys((one.agent, one.conversation) for one in read))[: limit or None]
         told = list(store.aggregate(Query(**asked, by="conversation", limit=limit)))
-        assert [((one["agent"], one["what"]), one["count"]) for one in told] == [
+        assert [((one["agent"], one["name"]), one["count"]) for one in told] == [
             (one, everything[one]) for one in talks
         ]
         times = sorted(one.micros for one in read)
         spread = [
-            (one["count"], one["p50"], one["p95"], one["p99"]) for one in store.aggregate(Query(**asked, by="spread"))
+            (one["count"], one["p50"], one["p95"], one["p99"])
+            for one in store.aggregate(Query(**asked, by="percentile"))
         ]
         shares = (_least(times, share) for share in (50, 95, 99) if times)
         assert spread == ([(len(times), *shares)] if times else [])
@@ -153,17 +154,17 @@ def test_an_older_audit_log_gets_metrics(store: SqliteStore) -> None:
         store, record(1, responses=responses, losses=[["ask", ""]]), {**detail(1), "hooks": {"h1": "\ud83d ./check.sh"}}
     )
     keep(store, record(2), record(3, conversation="trotline-prove"))
-    before = [list(store.aggregate(Query(by=by))) for by in ("figure", "spread")]
+    before = [list(store.aggregate(Query(by=by))) for by in ("metric", "percentile")]
     store.close()
     age_audit_log(store.file)
     with SqliteStore(store.file) as again:
-        assert [list(again.aggregate(Query(by=by))) for by in ("figure", "spread")] == before
+        assert [list(again.aggregate(Query(by=by))) for by in ("metric", "percentile")] == before
         assert list(again.find_index_faults()) == []
 
 
 @pytest.mark.parametrize(
     "change",
-    ["UPDATE figures SET amount = 1", "DELETE FROM figures", "INSERT INTO figures VALUES ('denied', 'x', 1, 9, 1)"],
+    ["UPDATE metrics SET amount = 1", "DELETE FROM metrics", "INSERT INTO metrics VALUES ('denied', 'x', 1, 9, 1)"],
 )
 def test_a_figure_that_was_edited_is_found(store: SqliteStore, change: str) -> None:
     keep(store, record(1))

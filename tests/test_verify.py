@@ -60,7 +60,7 @@ SCHEMA = {
     "a trigger": ("CREATE TRIGGER records_verdict_t AFTER INSERT ON records BEGIN DELETE FROM records; END",),
     "a view": ("CREATE VIEW refusals AS SELECT 1",),
     "a table of theirs": ("CREATE TABLE words_more (x)",),
-    "no table": ("DROP TABLE figures",),
+    "no table": ("DROP TABLE metrics",),
 }
 
 
@@ -122,7 +122,7 @@ def test_an_id_with_a_space_is_set_aside(file: Path) -> None:
 
 @pytest.mark.parametrize("more", [1, 3, 12])
 def test_an_end_that_was_cut_stays_cut_however_much_is_written_afterwards(file: Path, more: int) -> None:
-    edit(file, "DELETE FROM entries WHERE seq > 2", *(f"DELETE FROM {name}" for name in ("facts", "figures", "words")))
+    edit(file, "DELETE FROM entries WHERE seq > 2", *(f"DELETE FROM {name}" for name in ("facts", "metrics", "words")))
     with SqliteStore(file) as store:
         for number in range(20, 20 + more):
             keep(store, record(number))
@@ -141,7 +141,7 @@ def test_a_remaining_checkpoint_is_not_replaced_by_a_rebuilt_chain(tmp_path: Pat
         keep(store, record(CHECKPOINT_INTERVAL))
     edit(
         file,
-        *(f"DELETE FROM {name} WHERE seq > 990" for name in ("entries", "records", "facts", "figures")),
+        *(f"DELETE FROM {name} WHERE seq > 990" for name in ("entries", "records", "facts", "metrics")),
         "DELETE FROM words WHERE rowid > 990",
         f"DELETE FROM checkpoints WHERE seq > {CHECKPOINT_INTERVAL}",
     )

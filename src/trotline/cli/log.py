@@ -134,7 +134,7 @@ class CallCount(msgspec.Struct):
 
 
 def _count(counts: list[dict[str, Any]], *, total: bool) -> Result:
-    shown = CallCount(counts[0]["count"]) if total else Table("", [(row["count"], row["what"]) for row in counts])
+    shown = CallCount(counts[0]["count"]) if total else Table("", [(row["count"], row["name"]) for row in counts])
     lines = [shown] if total or counts else []
     return Result({"counts": counts}, lines, schema="trotline.log.count/1")
 
@@ -207,9 +207,9 @@ def show_record(name: str, roots: Roots) -> Result:
     """Everything about one call, by its number or its id; what an edit changes is shown if it was kept."""
     with open_log(roots.state) as store:
         (record,) = store.with_observed([find_record(store, name)])
-        about = store.alarms_about(record)
+        about = store.related_alarms(record)
     alarms = [{**alarm._asdict(), "sentence": alarm.sentence} for alarm in about]
-    return Result({**record.to_dict(), "alarms_about": alarms}, [RecordSheet(record, about)])
+    return Result({**record.to_dict(), "related_alarms": alarms}, [RecordSheet(record, about)])
 
 
 @declare("alarms", "trotline.log.alarms/1", parent=command)

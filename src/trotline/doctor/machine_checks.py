@@ -124,7 +124,7 @@ def check_alarms(machine: MachineState) -> Iterator[CheckResult]:
     alarms = find_alarms(collect_steps(machine.records.records))
     for alarm in select_alarms(alarms, MAX_ALARMS):
         report = fail if alarm.kind in UNEXPECTED_KINDS else warn
-        yield report(alarm.describe(alarm.id, alarm.about_id), f"trotline log show {alarm.about_id or alarm.id}")
+        yield report(alarm.describe(alarm.id, alarm.decision_id), f"trotline log show {alarm.decision_id or alarm.id}")
     if len(alarms) > MAX_ALARMS:
         yield warn(f"and {len(alarms) - MAX_ALARMS} more", "trotline log alarms")
 

@@ -64,12 +64,12 @@ class Alarm(NamedTuple):
     agent: str
     seq: int
     id: str
-    about_seq: int = 0
-    about_id: str = ""
+    decision_seq: int = 0
+    decision_id: str = ""
 
     @property
     def sentence(self) -> str:
-        return self.describe(str(self.seq), str(self.about_seq))
+        return self.describe(str(self.seq), str(self.decision_seq))
 
     def describe(self, by: str, about: str) -> str:
         """Return the text of the alarm, with the given names for the two records."""

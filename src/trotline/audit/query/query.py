@@ -21,7 +21,7 @@ The `would-be-` ones are from monitor mode: decided but not sent to the agent, s
 VERDICT_LABELS = {word: said.replace("-", " ") for said, word in VERDICT_OPTIONS.items()}
 """Readable labels by stored verdict."""
 
-By = Literal["", "all", "hour", "agent", "guard", "verdict", "conversation", "figure", "spread"]
+By = Literal["", "all", "hour", "agent", "guard", "verdict", "conversation", "metric", "percentile"]
 """Result to return instead of records.
 
 Counts (of all records or per value), conversations (newest first), or sums (`figure`) and percentiles (`spread`) of the

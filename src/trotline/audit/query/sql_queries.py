@@ -218,7 +218,7 @@ def query_counts(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any
     """Yield the number of matching records for each value of `query.by`."""
     where, values = build_where(query)
     for what, count in db.execute(COUNTS[query.by].format(where=where), values):
-        yield {"what": what, "count": count}
+        yield {"name": what, "count": count}
 
 
 def build_where(query: Query, *more: str) -> tuple[str, list[Any]]:
@@ -239,18 +239,18 @@ def compute_percentiles(amounts: list[int]) -> dict[str, int]:
     return {"count": len(listed), **shares}
 
 
-SELECT_SUMS = "SELECT figures.kind, figures.name, count(*), sum(amount) FROM {table} {where} GROUP BY 1, 2"
-SELECT_AMOUNTS = "SELECT figures.kind, figures.name, json_group_array(amount) FROM {table} {where} GROUP BY 1, 2"
+SELECT_SUMS = "SELECT metrics.kind, metrics.name, count(*), sum(amount) FROM {table} {where} GROUP BY 1, 2"
+SELECT_AMOUNTS = "SELECT metrics.kind, metrics.name, json_group_array(amount) FROM {table} {where} GROUP BY 1, 2"
 
 SELECT_NEW_FILE_SUMS = (
-    "SELECT 'agent_added', figures.name, count(*), sum((SELECT planned.amount FROM figures AS planned"
-    " WHERE planned.kind = 'planned' AND planned.name = figures.name AND planned.seq < figures.seq"
+    "SELECT 'agent_added', metrics.name, count(*), sum((SELECT planned.amount FROM metrics AS planned"
+    " WHERE planned.kind = 'planned' AND planned.name = metrics.name AND planned.seq < metrics.seq"
     " ORDER BY planned.seq DESC LIMIT 1)) AS total FROM {table} {where} GROUP BY 2 HAVING total"
 )
 """Lines of new files, taken from the last plan for each file before it was created."""
 
-RECORDS_WITH_METRICS = "records CROSS JOIN figures ON figures.seq = records.seq"
-METRIC_NOT_SELF_TEST = "figures.seq NOT IN (SELECT seq FROM records WHERE own = 1)"
+RECORDS_WITH_METRICS = "records CROSS JOIN metrics ON metrics.seq = records.seq"
+METRIC_NOT_SELF_TEST = "metrics.seq NOT IN (SELECT seq FROM records WHERE own = 1)"
 
 COUNT_MANY = "SELECT count(*) >= {most} FROM (SELECT 1 FROM records {where} LIMIT {most})"
 MANY_THRESHOLD = "(SELECT 1 + max(seq) / 30 FROM entries)"
@@ -261,25 +261,25 @@ def query_sums(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]
     """Yield the count and sum of the metrics of each kind and name."""
     for sql, kinds in ((SELECT_SUMS, SUM_KINDS), (SELECT_NEW_FILE_SUMS, (CREATED,))):
         for kind, name, count, total in _select_metrics(db, query, sql, kinds):
-            yield {"kind": kind, "what": name, "count": count, "sum": total}
+            yield {"kind": kind, "name": name, "count": count, "sum": total}
 
 
 def query_percentiles(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
     """Yield the count and percentiles of the metrics of each kind and name."""
     for kind, name, amounts in _select_metrics(db, query, SELECT_AMOUNTS, PERCENTILE_KINDS):
-        yield {"kind": kind, "what": name, **compute_percentiles(json.loads(amounts))}
+        yield {"kind": kind, "name": name, **compute_percentiles(json.loads(amounts))}
 
 
 def _select_metrics(db: sqlite3.Connection, query: Query, sql: str, kinds: tuple[str, ...]) -> sqlite3.Cursor:
     """Run the statement over the metrics of all, many or a few records, each with the fastest plan."""
-    of_kinds = f"figures.kind IN ({', '.join(map(repr, kinds))})"
+    of_kinds = f"metrics.kind IN ({', '.join(map(repr, kinds))})"
     where, values = build_where(query)
     if not values:
         others = "" if query.own else f" AND {METRIC_NOT_SELF_TEST}"
-        return db.execute(sql.format(table="figures", where=f"WHERE {of_kinds}{others}"))
+        return db.execute(sql.format(table="metrics", where=f"WHERE {of_kinds}{others}"))
     if _are_many(db, where, values):
-        among = f"WHERE {of_kinds} AND figures.seq IN (SELECT records.seq FROM records {where})"  # noqa: S608 - constants
-        return db.execute(sql.format(table="figures", where=among), values)
+        among = f"WHERE {of_kinds} AND metrics.seq IN (SELECT records.seq FROM records {where})"  # noqa: S608 - constants
+        return db.execute(sql.format(table="metrics", where=among), values)
     return db.execute(sql.format(table=RECORDS_WITH_METRICS, where=f"{where} AND {of_kinds}"), values)
 
 
@@ -288,7 +288,7 @@ def _are_many(db: sqlite3.Connection, where: str, values: list[Any]) -> bool:
 
 
 CONVERSATION_FIELDS = (
-    "what",
+    "name",
     "count",
     "agent",
     "first_us",
@@ -302,7 +302,7 @@ CONVERSATION_FIELDS = (
 CONVERSATION_BATCH = 500
 METRIC_SUM = (
     "CASE WHEN event IN ({events})"
-    " THEN (SELECT sum(amount) FROM figures WHERE figures.seq = records.seq AND +kind = '{kind}') END"
+    " THEN (SELECT sum(amount) FROM metrics WHERE metrics.seq = records.seq AND +kind = '{kind}') END"
 )
 """Sum of a metric over one record.
 

@@ -57,16 +57,16 @@ class ConversationSummary(msgspec.Struct, kw_only=True):
 def list_conversations(store: Store, query: Query) -> list[ConversationSummary]:
     """Return the conversations that match the query, newest first, up to its limit."""
     found = store.aggregate(replace(query, by="conversation"))
-    return [ConversationSummary(id=one.pop("what"), calls=one.pop("count"), **one) for one in found]
+    return [ConversationSummary(id=one.pop("name"), calls=one.pop("count"), **one) for one in found]
 
 
 def compute_statistics(store: Store, query: Query, costs: Mapping[str, float]) -> dict[str, Any]:
     """Return statistics of the matching records: verdicts, denials, losses, failures, durations, and work done."""
-    verdicts = {one["what"]: one["count"] for one in store.aggregate(replace(query, by="verdict"))}
+    verdicts = {one["name"]: one["count"] for one in store.aggregate(replace(query, by="verdict"))}
     sums, counts = _sums(store, query)
     spread: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(dict)
-    for one in store.aggregate(replace(query, by="spread")):
-        spread[one["kind"]][one["what"]] = {"calls": one["count"], **{share: one[share] for share in SHARES}}
+    for one in store.aggregate(replace(query, by="percentile")):
+        spread[one["kind"]][one["name"]] = {"calls": one["count"], **{share: one[share] for share in SHARES}}
     tools = [_work(UsageKind("tool", CALLED, FAILED, LASTED), name, sums, counts, spread) for name in counts[CALLED]]
     servers = [
         _work(UsageKind("server", SERVED, UNSERVED, SERVING), name, sums, counts, spread) for name in counts[SERVED]
@@ -97,9 +97,9 @@ def _sums(store: Store, query: Query) -> tuple[Sums, Sums]:
     """Return the sum and the number of metrics of each kind and name."""
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for one in store.aggregate(replace(query, by="figure")):
-        sums[one["kind"]][one["what"]] += one["sum"]
-        counts[one["kind"]][one["what"]] += one["count"]
+    for one in store.aggregate(replace(query, by="metric")):
+        sums[one["kind"]][one["name"]] += one["sum"]
+        counts[one["kind"]][one["name"]] += one["count"]
     return sums, counts
 
 

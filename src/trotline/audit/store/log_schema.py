@@ -22,16 +22,16 @@ VERSION = 10
 SCHEMA_FILE = Path(__file__).parent / "schema.sql"
 REINDEX_FILE = Path(__file__).parent / "reindex.sql"
 COMMENT = re.compile(r"^--.*$", re.MULTILINE)
-INDEX_TABLES = ("records", "facts", "figures", "spans", "words")
+INDEX_TABLES = ("records", "facts", "metrics", "spans", "words")
 INDEX_FUNCTIONS: dict[str, Callable[[Record], Any]] = {
-    "columns_of": build_columns,
-    "facts_of": lambda record: sorted(build_facts(record)),
-    "figures_of": build_metrics,
-    "words_of": build_search_text,
+    "build_columns": build_columns,
+    "build_facts": lambda record: sorted(build_facts(record)),
+    "build_metrics": build_metrics,
+    "build_search_text": build_search_text,
 }
 """SQL functions for reindex.sql: each takes the bodies of a record and its detail."""
 
-LIST_FUNCTIONS = frozenset({"facts_of", "figures_of"})
+LIST_FUNCTIONS = frozenset({"build_facts", "build_metrics"})
 PRE_RELEASE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'versions'"
 PRE_RELEASE_RECORD = """SELECT 1 FROM entries WHERE body LIKE '{"schema":"trotline.record/1"%' LIMIT 1"""
 """Queries that find something that only development versions before 0.1.0 wrote."""

@@ -1,5 +1,5 @@
 -- Fill the index tables from the entries, one record after the other, so that memory use does not grow with the log.
--- `columns_of`, `facts_of`, `figures_of` and `words_of` are Python functions.
+-- `build_columns`, `build_facts`, `build_metrics` and `build_search_text` are Python functions.
 CREATE TEMP VIEW kept AS
 SELECT record.seq AS seq, record.body AS record, detail.body AS detail
 FROM main.entries AS record
@@ -18,19 +18,19 @@ SELECT
   json_extract(value, '$[6]'),
   json_extract(value, '$[7]')
 FROM kept
-CROSS JOIN json_each('[' || columns_of(record, detail) || ']');
+CROSS JOIN json_each('[' || build_columns(record, detail) || ']');
 
 INSERT INTO facts
 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), seq
 FROM kept
-CROSS JOIN json_each(facts_of(record, detail));
+CROSS JOIN json_each(build_facts(record, detail));
 
-INSERT INTO figures
+INSERT INTO metrics
 SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), seq, key, json_extract(value, '$[2]')
 FROM kept
-CROSS JOIN json_each(figures_of(record, detail));
+CROSS JOIN json_each(build_metrics(record, detail));
 
-INSERT INTO words (rowid, text) SELECT seq, words_of(record, detail) FROM kept;
+INSERT INTO words (rowid, text) SELECT seq, build_search_text(record, detail) FROM kept;
 
 INSERT INTO spans
 SELECT number, min(earliest) OVER (ORDER BY number DESC), max(latest) OVER (ORDER BY number)

@@ -73,7 +73,7 @@ CREATE INDEX spans_first ON spans (first_us);
 CREATE INDEX spans_last ON spans (last_us);
 
 -- The metrics of a record: durations, sizes, changed lines. New rows go to the end of their kind and name.
-CREATE TABLE figures (
+CREATE TABLE metrics (
   kind TEXT NOT NULL,
   name TEXT NOT NULL,
   seq INTEGER NOT NULL,
@@ -82,4 +82,4 @@ CREATE TABLE figures (
   PRIMARY KEY (kind, name, seq, turn)
 ) WITHOUT ROWID;
 
-CREATE INDEX figures_seq ON figures (seq, kind)
+CREATE INDEX metrics_seq ON metrics (seq, kind)

@@ -89,7 +89,7 @@ OLDEST_TIME = (
 
 LAST_CHARACTER = chr(0x10FFFF)
 RECENT_FOR_ALARMS = 10_000
-AGGREGATES = {"conversation": query_conversations, "figure": query_sums, "spread": query_percentiles}
+AGGREGATES = {"conversation": query_conversations, "metric": query_sums, "percentile": query_percentiles}
 
 
 class SqliteStore:
@@ -328,11 +328,11 @@ class SqliteStore:
         """Return the action steps that do not fit together, in the newest entries or, if `newest` is 0, in all."""
         return find_alarms(self.steps(newest))
 
-    def alarms_about(self, record: Record) -> list[Alarm]:
+    def related_alarms(self, record: Record) -> list[Alarm]:
         """Return the alarms that a record raised or that are about it."""
         with self._complaints:
             steps = query_steps_around(self._db, record)
-        return [alarm for alarm in find_alarms(steps) if record.seq in (alarm.seq, alarm.about_seq)]
+        return [alarm for alarm in find_alarms(steps) if record.seq in (alarm.seq, alarm.decision_seq)]
 
     def with_observed(self, records: Iterable[Record]) -> Iterator[Record]:
         """Yield the records; those that announce an action list under `observed` the records that report it as done."""
@@ -386,14 +386,14 @@ class SqliteStore:
         self._db.executemany(
             "INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", [(*fact, seq) for fact in build_facts(record)]
         )
-        self._db.executemany("INSERT OR REPLACE INTO figures VALUES (?, ?, ?, ?, ?)", build_metric_rows(seq, record))
+        self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?)", build_metric_rows(seq, record))
         self._db.execute("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)", (seq, build_search_text(record)))
 
     def _unlist(self, seq: int) -> None:
         for statement in (
             "DELETE FROM records WHERE seq = ?",
             "DELETE FROM facts WHERE seq = ?",
-            "DELETE FROM figures WHERE seq = ?",
+            "DELETE FROM metrics WHERE seq = ?",
             "DELETE FROM words WHERE rowid = ?",
         ):
             self._db.execute(statement, (seq,))

@@ -46,7 +46,7 @@ SELECT_BODIES = (
 
 SELECT_STRAYS = (
     "SELECT seq FROM facts WHERE seq NOT IN (SELECT seq FROM records)"
-    " UNION SELECT seq FROM figures WHERE seq NOT IN (SELECT seq FROM records)"
+    " UNION SELECT seq FROM metrics WHERE seq NOT IN (SELECT seq FROM records)"
     " UNION SELECT rowid FROM words WHERE rowid NOT IN (SELECT seq FROM records)"
 )
 
@@ -153,17 +153,17 @@ def _is_found(db: sqlite3.Connection, columns: tuple[Any, ...], id_: str, bodies
 def _has_facts(db: sqlite3.Connection, record: Record) -> bool:
     seq = record.seq
     found = set(db.execute("SELECT kind, name FROM facts WHERE seq = ?", (seq,)))
-    figures = set(db.execute("SELECT * FROM figures WHERE seq = ?", (seq,)))
+    metrics = set(db.execute("SELECT * FROM metrics WHERE seq = ?", (seq,)))
     words = db.execute("SELECT text FROM words WHERE rowid = ?", (seq,)).fetchone()
     return (
-        figures == set(build_metric_rows(seq, record))
+        metrics == set(build_metric_rows(seq, record))
         and found == build_facts(record)
         and words == (build_search_text(record),)
     )
 
 
 def build_metric_rows(seq: int, record: Record) -> list[tuple[str, str, int, int, int]]:
-    """Build the rows of the table `figures` for a record."""
+    """Build the rows of the table `metrics` for a record."""
     return [(figure.kind, figure.name, seq, turn, figure.amount) for turn, figure in enumerate(build_metrics(record))]
 
 
