@@ -3,6 +3,8 @@
 from functools import cache
 from typing import NamedTuple
 
+from trotline.analysis.programs.phrases import expand_names
+
 
 class PackageManager(NamedTuple):
     """A package manager. `actions` lists verbs by action: `install: add i; remove: rm`. `config.set` is two words.
@@ -14,11 +16,16 @@ class PackageManager(NamedTuple):
 
     kind: str
     actions: str
-    valued: str = ""  # options that take a value
+    valued: str = ""  # further options that take a value
     indexes: str = ""  # options that name another package source
     default: str = ""  # the action without a verb
     scope: str = "project"  # what an install affects: project, user, system
     long_dash: bool = False  # `-name` is one option
+
+    @property
+    def all_valued(self) -> str:
+        """Return all options that take a value."""
+        return f"{self.valued} {self.indexes}"
 
     def find_action(self, first: str, second: str) -> tuple[str, int]:
         """Return the action of the first words, and how many of them are the verb."""
@@ -42,32 +49,25 @@ class LetterManager(NamedTuple):
     valued: str = ""
 
 
-LETTER_MANAGERS = {
-    "dpkg": LetterManager("deb", "i unpack install", "r P remove purge"),
-    "pacman": LetterManager("alpm", "S U sync upgrade", "R remove"),
-    "paru": LetterManager("alpm", "S U sync upgrade", "R remove"),
-    "rpm": LetterManager("rpm", "i U F install upgrade freshen", "e erase", "root dbpath"),
-    "yay": LetterManager("alpm", "S U sync upgrade", "R remove"),
-}
+LETTER_MANAGERS = expand_names(
+    {
+        "dpkg": LetterManager("deb", "i unpack install", "r P remove purge"),
+        "pacman paru yay": LetterManager("alpm", "S U sync upgrade", "R remove"),
+        "rpm": LetterManager("rpm", "i U F install upgrade freshen", "e erase", "root dbpath"),
+    }
+)
 
 _PIP_VALUED = (
-    "r requirement c constraint e editable i index-url extra-index-url f find-links t target prefix root src log"
-    " proxy timeout cache-dir trusted-host platform python-version abi python no-binary only-binary progress-bar"
-    " global-option upgrade-strategy config-settings report d dest w wheel-dir cert client-cert exists-action retries"
+    "r requirement c constraint e editable t target prefix root src log proxy timeout cache-dir trusted-host"
+    " platform python-version abi python no-binary only-binary progress-bar global-option upgrade-strategy"
+    " config-settings report d dest w wheel-dir cert client-cert exists-action retries"
 )
 _PIP_INDEXES = "i index-url extra-index-url f find-links"
 _NPM_VALUED = (
-    "registry prefix C dir cwd w workspace filter F tag access otp loglevel cache userconfig p package c call omit"
+    "prefix C dir cwd w workspace filter F tag access otp loglevel cache userconfig p package c call omit"
     " include before modules-folder install-strategy script-shell node-options"
 )
 _NPM_SHARED = "publish: publish stage; setting: config.set set set-script pkg.set; "
-_CONDA = PackageManager(
-    "conda",
-    "install: install create update upgrade env.create env.update; "
-    "remove: remove uninstall env.remove; run: run; source: config; clean: clean",
-    "c channel n name p prefix f file solver",
-    "c channel",
-)
 
 _LANGUAGE_MANAGERS = {
     "bun": PackageManager(
@@ -78,17 +78,17 @@ _LANGUAGE_MANAGERS = {
         "registry",
     ),
     "bunx": PackageManager("npm", "", "p package", default="fetch"),
-    "bundle": PackageManager(
+    "bundle bundler": PackageManager(
         "gem",
         "install: install add update; remove: remove; run: exec; setting: config.set config; clean: clean",
-        "gemfile path source v version group with without j jobs",
+        "gemfile path v version group with without j jobs",
         "source",
     ),
     "cargo": PackageManager(
         "cargo",
         "install: install add update binstall; remove: uninstall remove rm; publish: publish owner; "
         "unpublish: yank; script: run r test t build b bench check clippy",
-        "git path version vers root registry index branch tag rev features F target p package manifest-path j jobs bin"
+        "git path version vers root branch tag rev features F target p package manifest-path j jobs bin"
         " example profile target-dir color Z config",
         "index registry",
     ),
@@ -96,10 +96,16 @@ _LANGUAGE_MANAGERS = {
         "composer",
         "install: require install update global.require create-project; remove: remove global.remove; "
         "run: exec; script: run-script run; setting: config global.config; clean: clear-cache",
-        "d working-dir repository repository-url stability s",
+        "d working-dir stability s",
         "repository repository-url",
     ),
-    "conda": _CONDA,
+    "conda mamba micromamba": PackageManager(
+        "conda",
+        "install: install create update upgrade env.create env.update; "
+        "remove: remove uninstall env.remove; run: run; source: config; clean: clean",
+        "n name p prefix f file solver",
+        "c channel",
+    ),
     "deno": PackageManager(
         "npm",
         "install: install add i; remove: uninstall remove; publish: publish; script: task; "
@@ -112,14 +118,15 @@ _LANGUAGE_MANAGERS = {
         "remove: remove.package tool.uninstall package.remove; publish: nuget.push; "
         "unpublish: nuget.delete; source: nuget.add nuget.update; clean: nuget.locals; "
         "script: run test build",
-        "v version s source k api-key f framework p project configfile add-source tool-path n name u username",
+        "v version k api-key f framework p project configfile tool-path n name u username",
         "s source add-source",
     ),
     "flit": PackageManager("pypi", "publish: publish; install: install", "repository f"),
+    "changeset": PackageManager("npm", "publish: publish"),
     "gem": PackageManager(
         "gem",
         "install: install i update; remove: uninstall cleanup; publish: push owner; unpublish: yank; source: sources",
-        "v version s source i install-dir n bindir k key host a add r remove P trust-policy platform g file",
+        "v version i install-dir n bindir k key host a add r remove P trust-policy platform g file",
         "s source",
     ),
     "go": PackageManager(
@@ -131,8 +138,8 @@ _LANGUAGE_MANAGERS = {
     "hatch": PackageManager(
         "pypi", "publish: publish; run: run; remove: env.remove env.prune", "e env r repo u user a auth"
     ),
-    "mamba": _CONDA,
-    "micromamba": _CONDA,
+    "lerna": PackageManager("npm", "publish: publish; fetch: exec; script: run"),
+    "np semantic-release": PackageManager("npm", "", default="publish"),
     "npm": PackageManager(
         "npm",
         _NPM_SHARED + "install: install i in ins add ci isntall install-test it update up upgrade link ln rebuild; "
@@ -143,12 +150,12 @@ _LANGUAGE_MANAGERS = {
         _NPM_VALUED,
         "registry",
     ),
-    "npx": PackageManager("npm", "", "p package c call w workspace registry cache", "registry", default="fetch"),
+    "npx pnpx": PackageManager("npm", "", "p package c call w workspace cache", "registry", default="fetch"),
     "nuget": PackageManager(
         "nuget",
         "install: install restore update; publish: push; unpublish: delete; source: sources.add; "
         "setting: config setapikey",
-        "Source source Version version OutputDirectory ConfigFile ApiKey Name set",
+        "Version version OutputDirectory ConfigFile ApiKey Name set",
         "Source source",
         long_dash=True,
     ),
@@ -159,7 +166,7 @@ _LANGUAGE_MANAGERS = {
         "p project G group e editable r repository",
         "",
     ),
-    "pip": PackageManager(
+    "pip pip3": PackageManager(
         "pypi",
         "install: install download wheel; remove: uninstall; setting: config.set; clean: cache.purge cache.remove",
         _PIP_VALUED,
@@ -168,13 +175,13 @@ _LANGUAGE_MANAGERS = {
     "pipenv": PackageManager(
         "pypi",
         "install: install sync update upgrade; remove: uninstall clean; run: run",
-        "r requirements i index pypi-mirror e editable python extra-index-url categories",
+        "r requirements e editable python categories",
         "i index pypi-mirror extra-index-url",
     ),
     "pipx": PackageManager(
         "pypi",
         "install: install inject upgrade reinstall install-all; remove: uninstall uninstall-all uninject; fetch: run",
-        "spec i index-url pip-args python suffix",
+        "spec pip-args python suffix",
         "i index-url",
         scope="user",
     ),
@@ -190,7 +197,7 @@ _LANGUAGE_MANAGERS = {
         "pypi",
         "install: add install update sync self.add; remove: remove env.remove self.remove; "
         "publish: publish; run: run; setting: config; source: source.add; clean: cache.clear",
-        "G group E extras source C directory P project r repository u username p password python priority",
+        "G group E extras C directory P project r repository u username p password python priority",
         "source",
     ),
     "twine": PackageManager(
@@ -201,14 +208,14 @@ _LANGUAGE_MANAGERS = {
         "install: pip.install add sync pip.sync tool.install tool.upgrade pip.compile lock; "
         "remove: remove pip.uninstall tool.uninstall; publish: publish; run: run; fetch: tool.run; "
         "clean: cache.clean cache.prune cache",
-        _PIP_VALUED + " with with-requirements with-editable from index default-index group extra package directory"
-        " project env-file p m module optional branch tag rev token publish-url",
+        _PIP_VALUED + " with with-requirements with-editable from group extra package directory project env-file p m"
+        " module optional branch tag rev token publish-url",
         _PIP_INDEXES + " index default-index",
     ),
     "uvx": PackageManager(
         "pypi",
         "",
-        "from with with-requirements with-editable p python index-url extra-index-url index default-index",
+        "from with with-requirements with-editable p python",
         "index-url extra-index-url index default-index",
         default="fetch",
     ),
@@ -234,18 +241,15 @@ _OTHER_MANAGERS = {
     "asdf": _manage_versions("asdf", "uninstall plugin.remove"),
     "cabal": PackageManager("hackage", "install: install; publish: upload; script: run test build"),
     "conan": PackageManager("conan", "install: install; remove: remove; publish: upload; source: remote.add", "r"),
-    "cpanm": PackageManager("cpan", "", "l mirror", "mirror", default="install", scope="user"),
+    "cpanm": PackageManager("cpan", "", "l", "mirror", default="install", scope="user"),
     "dart": PackageManager("pub", "install: pub.add pub.get; remove: pub.remove; publish: pub.publish; script: run"),
     "flutter": PackageManager("pub", "install: pub.add pub.get; remove: pub.remove; publish: pub.publish"),
-    "fnm": _manage_versions("node"),
+    "fnm nvm": _manage_versions("node"),
     "jsr": PackageManager("npm", "install: add; remove: remove; publish: publish"),
-    "luarocks": PackageManager(
-        "luarocks", "install: install; remove: remove purge; publish: upload", "server", "server"
-    ),
+    "luarocks": PackageManager("luarocks", "install: install; remove: remove purge; publish: upload", "", "server"),
     "mise": _manage_versions("mise", "uninstall prune"),
     "mix": PackageManager("hex", "install: deps.get; publish: hex.publish; unpublish: hex.retire; script: run test"),
     "nix-collect-garbage": PackageManager("nix", "", default="clean", scope="system"),
-    "nvm": _manage_versions("node"),
     "opam": PackageManager("opam", "install: install; remove: remove uninstall; publish: publish; run: exec"),
     "ovsx": PackageManager("vscode", "publish: publish", "p pat"),
     "pkg": PackageManager("pkg", "install: install; remove: delete remove autoremove; clean: clean", scope="system"),
@@ -264,35 +268,23 @@ _OTHER_MANAGERS = {
     "scoop": PackageManager("scoop", "install: install; remove: uninstall; source: bucket.add", scope="user"),
     "volta": _manage_versions("volta"),
 }
-_DNF = PackageManager(
-    "rpm",
-    "install: install localinstall reinstall upgrade update groupinstall; "
-    "remove: remove erase autoremove groupremove; source: config-manager.--add-repo; clean: clean",
-    "c config x exclude enablerepo disablerepo repofrompath installroot releasever setopt",
-    "repofrompath",
-    scope="system",
-)
-_APT = PackageManager(
-    "deb",
-    "install: install reinstall build-dep; remove: remove purge autoremove autopurge dselect-upgrade; "
-    "clean: clean autoclean",
-    "t target-release o option c config-file a host-architecture",
-    scope="system",
-)
 
 _SYSTEM_MANAGERS = {
-    "add-apt-repository": PackageManager("deb", "", "s", default="source", scope="system"),
-    "apt-add-repository": PackageManager("deb", "", "s", default="source", scope="system"),
+    "add-apt-repository apt-add-repository": PackageManager("deb", "", "s", default="source", scope="system"),
     "apk": PackageManager(
         "apk",
         "install: add fix upgrade; remove: del; clean: cache.clean",
-        "X repository p root t virtual repositories-file keys-dir",
+        "p root t virtual repositories-file keys-dir",
         "X repository",
         scope="system",
     ),
-    "apt": _APT,
-    "apt-get": _APT,
-    "aptitude": _APT,
+    "apt apt-get aptitude": PackageManager(
+        "deb",
+        "install: install reinstall build-dep; remove: remove purge autoremove autopurge dselect-upgrade; "
+        "clean: clean autoclean",
+        "t target-release o option c config-file a host-architecture",
+        scope="system",
+    ),
     "brew": PackageManager(
         "brew",
         "install: install reinstall upgrade bundle; remove: uninstall remove rm untap autoremove; "
@@ -301,13 +293,16 @@ _SYSTEM_MANAGERS = {
         scope="user",
     ),
     "choco": PackageManager(
-        "choco",
-        "install: install upgrade; remove: uninstall; source: source",
-        "s source version",
-        "s source",
+        "choco", "install: install upgrade; remove: uninstall; source: source", "version", "s source", scope="system"
+    ),
+    "dnf microdnf yum": PackageManager(
+        "rpm",
+        "install: install localinstall reinstall upgrade update groupinstall; "
+        "remove: remove erase autoremove groupremove; source: config-manager.--add-repo; clean: clean",
+        "c config x exclude enablerepo disablerepo installroot releasever setopt",
+        "repofrompath",
         scope="system",
     ),
-    "dnf": _DNF,
     "flatpak": PackageManager(
         "flatpak", "install: install update; remove: uninstall remove; source: remote-add", "arch", scope="system"
     ),
@@ -321,23 +316,12 @@ _SYSTEM_MANAGERS = {
         "",
         scope="system",
     ),
-    "yum": _DNF,
     "zypper": PackageManager(
         "rpm",
         "install: install in update up; remove: remove rm; source: addrepo ar; clean: clean cc",
         "root R repo r from",
         scope="system",
     ),
-    "microdnf": _DNF,
 }
 
-MANAGERS = {**_OTHER_MANAGERS, **_SYSTEM_MANAGERS, **_LANGUAGE_MANAGERS}
-MANAGERS |= {
-    "bundler": MANAGERS["bundle"],
-    "changeset": PackageManager("npm", "publish: publish"),
-    "lerna": PackageManager("npm", "publish: publish; fetch: exec; script: run"),
-    "np": PackageManager("npm", "", default="publish"),
-    "pip3": MANAGERS["pip"],
-    "pnpx": MANAGERS["npx"],
-    "semantic-release": PackageManager("npm", "", default="publish"),
-}
+MANAGERS = expand_names({**_OTHER_MANAGERS, **_SYSTEM_MANAGERS, **_LANGUAGE_MANAGERS})

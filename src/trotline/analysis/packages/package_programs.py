@@ -49,7 +49,7 @@ _COMMAND_OPTIONS = {"apt": "", "apt-get": "", "go": "exec toolexec", "npm": "scr
 
 def _handle_manager(call: Invocation) -> None:
     manager = MANAGERS.get(call.name.lower()) or MANAGERS[call.name.lower().rstrip("0123456789.-")]
-    before = call.parse_options(manager.valued, stops=True, long_dash=manager.long_dash)
+    before = call.parse_options(manager.all_valued, stops=True, long_dash=manager.long_dash)
     call.stdout = Stream()
     _run_command_options(call, manager)
     words = _remove_project(call.name, list(before.rest))
@@ -63,7 +63,7 @@ def _handle_manager(call: Invocation) -> None:
             _interpret(call)
         return
     runs_words = action in {"run", "code", "fetch"}
-    after = parse_options(words[count:], manager.valued, stops=runs_words, long_dash=manager.long_dash)
+    after = parse_options(words[count:], manager.all_valued, stops=runs_words, long_dash=manager.long_dash)
     options = ParsedOptions({**before.flags, **after.flags}, after.rest)
     if options.has("help", "version") and not (runs_words or options.values("version")):
         return
@@ -92,7 +92,7 @@ def _is_dry_run(manager: PackageManager, options: ParsedOptions) -> bool:
 def _run_command_options(call: Invocation, manager: PackageManager) -> None:
     if call.name not in _COMMAND_OPTIONS:
         return
-    options = call.parse_options(manager.valued, scripts=_COMMAND_OPTIONS[call.name], long_dash=manager.long_dash)
+    options = call.parse_options(manager.all_valued, scripts=_COMMAND_OPTIONS[call.name], long_dash=manager.long_dash)
     for option in options.values("o", "option") if manager.kind == "deb" else ():
         key, _, value = option.text.partition("=")
         if "invoke" in key.lower() and value:
