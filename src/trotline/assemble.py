@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Self
 
-import msgspec
-
 from trotline.analysis.analyze import EVENT_ANALYZERS
 from trotline.audit.record.detail_policy import NameRedactor
 from trotline.audit.record.sink import build_sink
@@ -17,7 +15,6 @@ from trotline.domain.errors import UsageError
 from trotline.domain.event_texts import TEXTS
 from trotline.domain.events import Event, get_event_class
 from trotline.domain.hooks import Matcher
-from trotline.domain.outcomes import NO_GUARD_RESULT, Call, GuardResult
 from trotline.engine.dispatch import Dispatcher, Options
 from trotline.engine.session import OpenSession, Session
 from trotline.evaluation.machine_panel import build_effect_finder, build_panel
@@ -66,15 +63,8 @@ class Engine(Dispatcher):
 
     def guard(self) -> None:
         """Let Trotline's guards evaluate events from now on."""
-        panel = build_panel(self.roots, self.sessions)
-        directory = str(self.roots.projects[0])
-
-        def evaluate(event: Event, call: Call) -> GuardResult:
-            if type(event) not in GUARDED_EVENTS:
-                return NO_GUARD_RESULT
-            return panel(event, msgspec.structs.replace(call, cwd=directory))
-
-        self.guards = evaluate
+        self.guards = build_panel(self.roots, self.sessions)
+        self.guarded_events = GUARDED_EVENTS
 
     def session(
         self,

@@ -120,7 +120,7 @@ def build_coverage(root: Path, reads: Iterable[LayerRead], roots: Roots, digests
 
     Configuration files count with the bytes that were read before, not with their current content.
     """
-    reads = [read for read in reads if read.layer.kind.needs_trust and read.layer.root == str(root)]
+    reads = [read for read in reads if read.layer.root == str(root) and read.layer.kind.needs_trust]
     hooks = [hook for read in reads for hook in read.hooks]
     not_covered: list[str] = []
     crowded = next((hook for hook in hooks if len(_split_command(hook)) > MAX_WORDS), None)

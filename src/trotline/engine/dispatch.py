@@ -1,6 +1,7 @@
 """The dispatcher, which acts as the agent: it runs everything that is configured for an event."""
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -11,8 +12,10 @@ import msgspec
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
 from trotline.agents.cursor.payloads import write_event
 from trotline.config.hooks_json import lookaround
-from trotline.config.hooks_json.configuration import Configuration
-from trotline.config.paths import Roots
+from trotline.config.hooks_json.configuration import Configuration, LayerRead, read_layers
+from trotline.config.hooks_json.layers import find_layers
+from trotline.config.models import Models
+from trotline.config.paths import CONFIG_FILE, Roots
 from trotline.config.trust import Digests, Trust, TrustState, TrustStore, build_coverage
 from trotline.conversation import follow_ups
 from trotline.conversation.functions import EventHandler
@@ -20,7 +23,7 @@ from trotline.conversation.sessions import Sessions, SessionState, StoredSession
 from trotline.domain.editions import Edition
 from trotline.domain.effects import Effect
 from trotline.domain.errors import UsageError, describe_error
-from trotline.domain.events import Event, PreToolUse
+from trotline.domain.events import Event, PreToolUse, SessionStart, Stop, SubagentStop
 from trotline.domain.findings import Finding
 from trotline.domain.hooks import Hook, Search, decide_nothing
 from trotline.domain.ids import uuid7
@@ -50,7 +53,6 @@ from trotline.engine.hook_command import (
 from trotline.engine.hook_output import build_run
 from trotline.engine.model_output import build_prompt_run
 from trotline.engine.prompts import PendingAnswer, PromptRunner
-from trotline.engine.reload import LiveConfiguration
 from trotline.system.processes import Job, ProcessResult, run_all
 
 
@@ -98,11 +100,98 @@ class Collected(NamedTuple):
 Clock = Callable[[], int]
 """Returns microseconds since the epoch."""
 
+Signature = tuple[int, ...] | None
+"""What changes when a file is written; None if there is no file."""
+
+
+class LiveConfiguration:
+    """The configuration in force, and the files it was read from. Changed files are read again before the next event.
+
+    A broken file raises an alarm, and its last valid version stays in force, so that a typing error disables no guard.
+    """
+
+    def __init__(self, roots: Roots, edition: Edition, *, claude: bool) -> None:
+        self.roots = roots
+        self.edition = edition
+        self.claude = claude
+        self._model_files = {str(directory / CONFIG_FILE) for directory in (roots.managed_config, roots.config)}
+        self._signatures: dict[str, Signature] = {}
+        self._valid: dict[str, LayerRead] = {}  # the last valid version of each file
+        self._valid_models: Models | None = None
+        self._alarms: dict[str, str] = {}
+        self._lock = threading.Lock()
+        self.unused: list[LayerRead] = []  # files that are not used but that trust covers
+        self.configuration = self._read()
+
+    def refresh(self) -> tuple[Configuration, list[str]]:
+        """Reload changed files. Return the configuration, and alarms about files that are not in force."""
+        with self._lock:  # events may be raised from many threads
+            if self._compute_signatures() != self._signatures:
+                self.configuration = self._read()
+            return self.configuration, list(self._alarms.values())
+
+    def _compute_signatures(self) -> dict[str, Signature]:
+        files = {layer.file for layer in find_layers(self.roots, self.edition)}
+        files |= {read.layer.file for read in [*self.configuration.layers, *self.unused]}  # manifests name others
+        return {file: _compute_signature(file) for file in files | self._model_files}
+
+    def _read(self) -> Configuration:
+        layers = find_layers(self.roots, self.edition, claude=self.claude)
+        used = {layer.file for layer in layers}
+        others = [layer for layer in find_layers(self.roots, self.edition) if layer.file not in used]
+        files = {*(layer.file for layer in [*layers, *others]), *self._model_files}
+        before = {
+            file: _compute_signature(file) for file in files
+        }  # a file that changes while it is read is read again
+        configuration = read_layers(layers, self.roots, self.edition)
+        configuration.layers = [self._replace_broken(read) for read in configuration.layers]
+        configuration.models = self._replace_broken_models(configuration.models)
+        self.unused = read_layers(others, self.roots, self.edition).layers
+        named = [read.layer.file for read in [*configuration.layers, *self.unused]]
+        self._signatures = {**{file: _compute_signature(file) for file in named}, **before}
+        return configuration
+
+    def _replace_broken(self, read: LayerRead) -> LayerRead:
+        """Return what was read, or the last valid version if the file is broken."""
+        file = read.layer.file
+        self._alarms.pop(file, None)
+        if not read.fatal_reason:
+            self._valid[file] = read
+            return read
+        valid = self._valid.get(file)
+        if valid is None or not valid.exists:
+            self._alarms[file] = f"nothing of {file} is in force: {read.fatal_reason}"
+            return read
+        self._alarms[file] = (
+            f"{file} is broken and was not taken over ({read.fatal_reason}); the last good one is in force"
+        )
+        return msgspec.structs.replace(valid, problems=read.problems)
+
+    def _replace_broken_models(self, models: Models) -> Models:
+        """Return the models, or the last valid ones if a file is broken. Without models, prompt hooks fail."""
+        for file in self._model_files:
+            self._alarms.pop(file, None)
+        if not models.broken:
+            self._valid_models = models
+            return models
+        for file, why in models.broken.items():
+            self._alarms[file] = f"{file} is broken and was not taken over ({why})"
+        return self._valid_models or models
+
+
+def _compute_signature(file: str) -> Signature:
+    try:
+        status = Path(file).stat()
+    except OSError:
+        return None
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
 
 class Dispatcher:
     """Dispatches events to all hook layers of some roots. Guards and a sink for records are optional."""
 
     guards: GuardPort | None = None
+    guarded_events: frozenset[type[Event]] = frozenset()
     sink: Sink | None = None
 
     def __init__(self, roots: Roots, environ: Mapping[str, str], clock: Clock, options: Options | None = None) -> None:
@@ -130,25 +219,31 @@ class Dispatcher:
         except (TypeError, UsageError):
             raise  # a mistake of the caller, such as input that is not JSON
         except Exception as error:  # noqa: BLE001 - a failure of Trotline must not end the loop of the agent
-            failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {describe_error(error)}")
-            response = Response(author="trotline", failure=failure, fail_closed=True)
-            decision = decide(event.contract, [response], self.edition)
-            outcome = Outcome(
-                call=call, event=event, decision=decision, responses=(response,), alarms=(failure.detail,)
-            )
+            outcome = self._handle_failure(event, call, error)
+        return self._write_record(outcome, (time.monotonic_ns() - begun) // 1000)
+
+    def _handle_failure(self, event: Event, call: Call, error: Exception) -> Outcome:
+        failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {describe_error(error)}")
+        response = Response(author="trotline", failure=failure, fail_closed=True)
+        decision = decide(event.contract, [response], self.edition)
+        return Outcome(call=call, event=event, decision=decision, responses=(response,), alarms=(failure.detail,))
+
+    def _write_record(self, outcome: Outcome, micros: int) -> Outcome:
         if self.sink is None:
             return outcome
         try:
-            alarm = self.sink(outcome, (time.monotonic_ns() - begun) // 1000)
+            alarm = self.sink(outcome, micros)
         except Exception as error:  # noqa: BLE001 - the decision stands without its record
             alarm = f"the record of this call could not be kept: {describe_error(error)}"
         return msgspec.structs.replace(outcome, alarms=(*outcome.alarms, alarm)) if alarm else outcome
 
     def _evaluate(self, event: Event, call: Call) -> Outcome:
+        """Run hooks, guards and functions, decide, and store what later events need: the whole story of one event."""
         snapshot = self.take_snapshot(event)
         stored = self.sessions.read(event.conversation_id)
         stored.session.take_back(call.id)
-        event = follow_ups.add_loop_count(event, stored.session)
+        if isinstance(event, Stop | SubagentStop):
+            event = follow_ups.add_loop_count(event, stored.session)
         collected = self._collect(event, call, stored.session, snapshot)
         responses = [follow_ups.apply_limit(response, event, stored) for response in collected.responses]
         decision = decide(event.contract, responses, self.edition)
@@ -186,7 +281,7 @@ class Dispatcher:
         return self._get_trust(root, self.current.configuration)
 
     def _get_trust(self, root: Path, configuration: Configuration) -> Trust:
-        reads = [*configuration.layers, *self.current.beside]
+        reads = [*configuration.layers, *self.current.unused]
         return self.trust_store.judge(build_coverage(root, reads, self.roots, self._digests))
 
     def _collect(
@@ -195,7 +290,9 @@ class Dispatcher:
         """Run the hooks of this event, then guards and functions, whose responses come first."""
         hooks, not_run = select_hooks(snapshot, event, lookaround.search)
         runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session, snapshot.configuration)
-        guarded = self.guards(event, call) if self.guards is not None else NO_GUARD_RESULT
+        guarded = NO_GUARD_RESULT
+        if self.guards is not None and type(event) in self.guarded_events:
+            guarded = self.guards(event, call)
         responses = [
             function.respond(event)
             for function in self.functions
@@ -267,7 +364,7 @@ class Dispatcher:
 
     def _store_variables(self, event: Event, responses: list[Response], call: Call) -> str:
         """Store the variables that sessionStart sets for later hooks. Return why they could not be stored, or ""."""
-        if event.wire_name != "sessionStart" or not any(response.verdict.env for response in responses):
+        if not isinstance(event, SessionStart) or not any(response.verdict.env for response in responses):
             return ""
 
         def change(session: SessionState) -> None:
@@ -281,10 +378,10 @@ class Dispatcher:
         self, event: Event, responses: list[Response], decision: Decision, call: Call
     ) -> tuple[list[Response], Decision, str]:
         """Keep a follow-up only if it could be counted: another process may have used the last one."""
-        while True:
+        while decision.verdict.follow_up:
             winner = follow_ups.find_winner(responses, decision.verdict.follow_up)
             if winner is None:
-                return responses, decision, ""
+                break
             claim = follow_ups.Claim(winner, event, call.id)
             alarm = self.sessions.update(event.conversation_id, claim.make, call.received_us)
             if claim.granted and not alarm:
@@ -292,6 +389,7 @@ class Dispatcher:
             without = follow_ups.remove_follow_up(winner, alarm or claim.why)
             responses = [without if response is winner else response for response in responses]
             decision = decide(event.contract, responses, self.edition)
+        return responses, decision, ""
 
     def _find_changed_files(self, before: Snapshot, responses: list[Response]) -> list[str]:
         """Return alarms about hooks that changed files which trust covers. The change does not stop them."""
@@ -305,7 +403,8 @@ class Dispatcher:
 
     def _build_call(self) -> Call:
         now = self.clock()
-        return Call(id=uuid7(now, os.urandom(10)), received_us=now)
+        directory = str(self.roots.projects[0]) if self.roots.projects else ""
+        return Call(id=uuid7(now, os.urandom(10)), received_us=now, cwd=directory)
 
 
 def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list[Hook], list[NotRun]]:
@@ -318,12 +417,12 @@ def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list
             if hook.event != event.wire_name:
                 continue
             trust = snapshot.trusted[hook.layer.root] if hook.layer.kind.needs_trust else None
-            trusted = trust is None or trust.state is TrustState.TRUSTED
+            is_trusted = trust is None or trust.state is TrustState.TRUSTED
             if off := configuration.find_inactive_reason(read, hook):
                 kept_out.append(NotRun(hook, off))
-            elif not hook.fit(event, search if trusted else decide_nothing).applies:
+            elif not hook.fit(event, search if is_trusted else decide_nothing).applies:
                 continue  # an untrusted pattern gets no backtracking search
-            elif trust is None or trusted:
+            elif trust is None or is_trusted:
                 running.append(hook)
             else:
                 kept_out.append(NotRun(hook, trust.reason))

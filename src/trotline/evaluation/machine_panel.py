@@ -18,7 +18,7 @@ from trotline.conversation.sessions import Sessions
 from trotline.domain.effects import Effect
 from trotline.domain.events import Event
 from trotline.domain.outcomes import Call
-from trotline.evaluation.panel import GuardPanel, HistoryStore, Identity, PolicyReader, resolve_path
+from trotline.evaluation.panel import GuardPanel, HistoryStore, Identity, PolicyReader
 from trotline.evaluation.text_findings import FilePieces, Scanning
 from trotline.machine import get_today
 from trotline.policy.policy import DEFAULT_POLICY, Policy
@@ -253,6 +253,14 @@ def _normalize(text: str) -> str:
     """Return a directory without `file://`, normalized if it is absolute."""
     text = text.removeprefix("file://")
     return posixpath.normpath(text) if text.startswith("/") else text
+
+
+def resolve_path(path: str) -> str:
+    """Return the real path on this disk, or the path itself where it cannot be resolved."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return path
 
 
 def _is_workspace(root: str, home: str) -> bool:

@@ -1,7 +1,6 @@
 """Guards: find what an event would do, evaluate it, and return a response for each guard that matched."""
 
 import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -420,11 +419,3 @@ def redact_evaluation(evaluation: Evaluation, found: TextFindings, scanning: Sca
         return match._replace(rule=rule, effect=replace_texts(match.effect, redact))
 
     return Evaluation(tuple(map(redact_match, evaluation.matches)))
-
-
-def resolve_path(path: str) -> str:
-    """Return the real path on this disk, or the path itself where it cannot be resolved."""
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):
-        return path

@@ -80,6 +80,7 @@ def answer(call: Call, context: AnswerContext) -> tuple[AgentReply, Outcome]:
     fitting, unsupported = fit_verdict(agent, event.contract, verdict)
     reply = _build_reply(agent, decoded, fitting)
     losses = (*unshown, *unsupported, *reply.losses)
+    unknown = _describe_unknown_event(event, context) if isinstance(event, OtherEvent) else ""
     outcome = Outcome(
         call=call,
         event=event,
@@ -88,7 +89,7 @@ def answer(call: Call, context: AnswerContext) -> tuple[AgentReply, Outcome]:
         effects=guarded.effects,
         findings=guarded.findings,
         losses=losses,
-        alarms=tuple(filter(None, [context.alarm, alarm, _describe_unknown_event(event, context)])),
+        alarms=tuple(filter(None, [context.alarm, alarm, unknown])),
         monitored=context.is_monitoring,
         withheld=_list_withheld(decision.verdict, verdict) if context.is_monitoring else (),
         sent=_describe_reply(reply, fitting),
@@ -223,10 +224,8 @@ def _list_withheld(decided: Verdict, sent: Verdict) -> tuple[str, ...]:
     return (*permission, *(name for name in fields if getattr(decided, name) != getattr(sent, name)))
 
 
-def _describe_unknown_event(event: Event, context: AnswerContext) -> str:
+def _describe_unknown_event(event: OtherEvent, context: AnswerContext) -> str:
     """Return an alarm: our line is wired to more events than we know, or another product calls it."""
-    if not isinstance(event, OtherEvent):
-        return ""
     name = context.redact(event.wire_name)[:MAX_SHOWN_NAME]  # cut after redaction: half a secret is not recognised
     return f"{context.agent.name} has no event that Trotline knows as {name!r}: nothing was judged"
 

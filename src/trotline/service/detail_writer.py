@@ -136,11 +136,13 @@ class DetailWriter:
         return bool(self._outgoing)
 
     def has_capacity(self) -> bool:
-        """Return whether the writer keeps up with calls; if not, give it a moment."""
-        if not self._is_full:
-            return True
-        self._wait_while(lambda: self._is_full)
-        return not self._is_full
+        """Return whether the writer keeps up with calls."""
+        return len(self._waiting) <= MAX_WAITING_CALLS and self._bytes <= MAX_WAITING_BYTES
+
+    def wait_for_capacity(self) -> bool:
+        """Give the writer a moment. Return whether it keeps up with calls again."""
+        self._wait_while(lambda: not self.has_capacity())
+        return self.has_capacity()
 
     def end(self) -> None:
         """Wait a little until everything is written. If that takes longer, the writer goes on without the service."""
@@ -150,10 +152,6 @@ class DetailWriter:
             self._link = None
             if not self._waiting:
                 _kill(self._pid)
-
-    @property
-    def _is_full(self) -> bool:
-        return len(self._waiting) > MAX_WAITING_CALLS or self._bytes > MAX_WAITING_BYTES
 
     def _wait_while(self, condition: Callable[[], bool], seconds: float = SEND_SECONDS) -> None:
         """Exchange with the writer while a condition holds, for at most so many seconds."""

@@ -224,7 +224,7 @@ class Service:
         elif self._watch.has_changed() if outdated is None else outdated:
             self._send_away(connection, COLD)
             raise ServiceEnded("code or configuration has changed")
-        elif not self.detail_writer.has_capacity():
+        elif not (self.detail_writer.has_capacity() or self.detail_writer.wait_for_capacity()):
             self._send_away(connection, BUSY)
         elif self._serves(header):
             self.counts["answered"] += 1

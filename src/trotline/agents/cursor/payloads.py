@@ -52,8 +52,8 @@ def write_event(event: Event) -> bytes:
     """Return an event as Cursor sends it: UTF-8, no final newline, no empty optional fields."""
     body: dict[str, Any] = {**event.raw, **msgspec.to_builtins(event)}
     del body["raw"]
-    body["hook_event_name"] = event.wire_name
-    if event.wire_name in MCP_EVENTS and not isinstance(body["tool_input"], str):
+    name = body["hook_event_name"] = event.wire_name
+    if name in MCP_EVENTS and not isinstance(body["tool_input"], str):
         body["tool_input"] = _dump_text(body["tool_input"])
     return _encode_bytes(
         {key: value for key, value in body.items() if value is not None or key in NULLABLE or key in event.raw}

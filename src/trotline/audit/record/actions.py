@@ -109,7 +109,8 @@ def get_action_id(event: Event, key: bytes) -> str:
 
     The id is a keyed digest, so it does not reveal the action.
     """
-    side = FAILURE_SIDE if event.wire_name == FAILURE_EVENT else EVENT_SIDES.get(event.wire_name)
+    name = event.wire_name
+    side = FAILURE_SIDE if name == FAILURE_EVENT else EVENT_SIDES.get(name)
     if side is None or isinstance(event, OtherEvent):  # an unreadable event has only a name
         return ""
     named = getattr(event, "tool_use_id", "")

@@ -19,12 +19,13 @@ def find_layers(roots: Roots, edition: Edition, *, claude: bool = True) -> list[
 
 
 def _list_cursor_layers(roots: Roots) -> Iterator[Layer]:
-    yield _build_layer(LayerKind.ENTERPRISE, roots.enterprise_file, roots.enterprise_file.parent)
-    yield _build_layer(LayerKind.TEAM, roots.team_file, roots.team_file.parent)
+    enterprise, team, user = roots.enterprise_file, roots.team_file, roots.user_file
+    yield _build_layer(LayerKind.ENTERPRISE, enterprise, enterprise.parent)
+    yield _build_layer(LayerKind.TEAM, team, team.parent)
     for project in roots.projects:
         if project != roots.home:  # the file of a project in the home directory is the user's
             yield _build_layer(LayerKind.PROJECT, project / ".cursor" / "hooks.json", project)
-    yield _build_layer(LayerKind.USER, roots.user_file, roots.user_file.parent)
+    yield _build_layer(LayerKind.USER, user, user.parent)
 
 
 def _list_claude_layers(roots: Roots) -> Iterator[Layer]:
