@@ -16,7 +16,7 @@ from kit import read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template, list_secret_values
 from trotline.agents import AGENTS, get_agent
 from trotline.cli import run
-from trotline.config.control_files import hook_files, hook_lines, is_control_file
+from trotline.config.control_files import is_control_file, list_hook_files, list_hook_lines
 from trotline.config.file_tree import Tree
 from trotline.config.install.install_key import install_key
 from trotline.domain.errors import TrotlineError
@@ -251,7 +251,7 @@ def test_a_hooks_file_too_large_to_be_read_is_a_problem_and_its_text_is_scanned(
 
 
 def test_which_files_are_obeyed() -> None:
-    assert all(is_control_file(file) for file in hook_files() if file.startswith("."))
+    assert all(is_control_file(file) for file in list_hook_files() if file.startswith("."))
     for path in ("AGENTS.md", "deep/down/CLAUDE.md", ".cursor/rules/a/b.mdc", ".github/hooks/x.json", "a/.mcp.json"):
         assert is_control_file(path), path
     for path in ("README.md", "src/cursor/hooks.json", ".github/workflows/ci.yml", "vscode/tasks.json"):
@@ -260,7 +260,7 @@ def test_which_files_are_obeyed() -> None:
 
 def test_an_invalid_hooks_file_has_no_hooks() -> None:
     for data in (b"", b"{", b"[]", b'{"hooks": 5}', b'{"hooks": {"stop": [5, {"command": 5}]}}', b"\xff"):
-        assert list(hook_lines(".cursor/hooks.json", data)) == []
+        assert list(list_hook_lines(".cursor/hooks.json", data)) == []
 
 
 # Baselines

@@ -19,7 +19,7 @@ from soak_service import CLIENT, Site, call, payload, pid_of, wait_for_service
 from trotline.analysis.packages.malware_reports import MalwareReport, describe_reports, get_version_key
 from trotline.analysis.packages.package_files import list_locked_packages
 from trotline.config.malicious import MaliciousList, MalwareRow, write_list
-from trotline.config.osv import Osv
+from trotline.config.osv import OsvReader
 from trotline.config.paths import Roots, malicious_files
 from trotline.domain.errors import TrotlineError
 from uses import EXAMPLES, Use
@@ -159,12 +159,12 @@ def make_entry(name: str = "MAL-2026-1", **fields: Any) -> dict[str, Any]:
     return {"id": name, "affected": [{**package, **fields.pop("affected", {})}], **fields}
 
 
-def load_entries(tmp_path: Path, *entries: Any) -> tuple[Osv, list[MalwareRow]]:
+def load_entries(tmp_path: Path, *entries: Any) -> tuple[OsvReader, list[MalwareRow]]:
     for number, body in enumerate(entries):
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         (tmp_path / f"{number}.json").write_bytes(data)
-    osv = Osv()
-    return osv, list(osv.rows([tmp_path]))
+    osv = OsvReader()
+    return osv, list(osv.read_rows([tmp_path]))
 
 
 @pytest.mark.parametrize("affected,versions", read_rows("uses_packages", "entry_versions", as_tuples=True))
@@ -199,11 +199,11 @@ def test_an_archive_is_read_without_being_unpacked(tmp_path: Path) -> None:
         file.writestr("../../npm/MAL-2026-1.json", json.dumps(make_entry()))
         file.writestr("readme.txt", "no entry")
         file.writestr("bomb.json", b" " * 20_000_000)
-    osv = Osv()
-    assert len(list(osv.rows([archive]))) == 1
+    osv = OsvReader()
+    assert len(list(osv.read_rows([archive]))) == 1
     assert [problem.message for problem in osv.problems] == ["the entry is too large"]
     (tmp_path / "broken.zip").write_bytes(archive.read_bytes()[:200])
-    assert list(osv.rows([tmp_path / "broken.zip"])) == []
+    assert list(osv.read_rows([tmp_path / "broken.zip"])) == []
     assert "the archive cannot be read" in osv.problems[-1].message
 
 

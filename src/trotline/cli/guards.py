@@ -142,10 +142,10 @@ def _format_list(file: str, head: Mapping[str, Any]) -> str:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
 def load(paths: tuple[Path, ...], roots: Roots) -> Result:
     """Make a list of all entries below these paths; it takes the place of the one that was loaded before."""
-    from trotline.config.osv import Osv
+    from trotline.config.osv import OsvReader
 
-    osv = Osv()
-    rows = list(osv.rows(paths))
+    osv = OsvReader()
+    rows = list(osv.read_rows(paths))
     if not rows:
         why = printable(osv.problems[0].message) if osv.problems else "no entry has an id that begins with MAL-"
         raise TrotlineError(f"nothing was loaded, and what was there before stays: {why}", hint="give files of OSV")

@@ -10,11 +10,12 @@ from trotline.agents import AGENTS, get_agent
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
 from trotline.agents.generated_tables import CONTROL_DIRECTORIES, CONTROL_FILES, INSTRUCTIONS
 from trotline.config.hooks_json.configuration import read_layer
+from trotline.config.hooks_json.hooks_file import iterate_entries
 from trotline.config.hooks_json.layers import get_layer
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem, Severity, build_problem
 from trotline.domain.hooks import Place
-from trotline.formats.jsonc import JsonDocument, JsonNode, parse_jsonc
+from trotline.formats.jsonc import parse_jsonc
 
 OTHER_CONTROL_FILES = (
     "*/skill.md",
@@ -29,8 +30,8 @@ OTHER_CONTROL_FILES = (
 )
 """Control files of editors, and files that several agents read."""
 
-OF_THE_MACHINE = frozenset({"TL403", "TL406", "TL408", "TL504", "TL411"})
-"""Problems that depend on the machine and not on the file."""
+MACHINE_CODES = frozenset({"TL403", "TL406", "TL408", "TL504", "TL411"})
+"""Codes of problems that depend on the machine and not on the file."""
 
 
 class HookLine(NamedTuple):
@@ -45,7 +46,7 @@ class HookLine(NamedTuple):
 
 
 @cache
-def hook_files() -> dict[str, list[tuple[str, str]]]:
+def list_hook_files() -> dict[str, list[tuple[str, str]]]:
     """Return the hook files of users and projects, each with its agents and their keys for a command."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in AGENTS:
@@ -63,28 +64,22 @@ def is_control_file(path: str) -> bool:
     return any(fnmatchcase("/" + path.lower().lstrip("/"), pattern) for pattern in patterns)
 
 
-def holds_hooks(path: str) -> bool:
+def is_hook_file(path: str) -> bool:
     """Return whether a path is a file in which an agent keeps hooks."""
-    return any(_is(path, file) for file in (*hook_files(), ".claude/settings.local.json", ".github/hooks/*.json"))
+    return any(
+        _matches(path, file) for file in (*list_hook_files(), ".claude/settings.local.json", ".github/hooks/*.json")
+    )
 
 
-def hook_lines(path: str, data: bytes) -> Iterator[HookLine]:
+def list_hook_lines(path: str, data: bytes) -> Iterator[HookLine]:
     """Yield every command in a hook file, for all agents that read it."""
-    if not holds_hooks(path):
+    if not is_hook_file(path):
         return
-    agents = next((agents for file, agents in hook_files().items() if _is(path, file)), [])
+    agents = next((agents for file, agents in list_hook_files().items() if _matches(path, file)), [])
     keys = {key for _, key in agents} | {"command", "bash", "powershell"}
     agent = ", ".join(name for name, _ in agents)
     document = parse_jsonc(data)
-    hooks = document.root.get("hooks") if document.root is not None else None
-    for event, member in hooks.members.items() if hooks is not None else ():
-        for item in member.value.items:
-            yield from _lines(document, agent, event, item, keys)
-
-
-def _lines(document: JsonDocument, agent: str, event: str, item: JsonNode, keys: set[str]) -> Iterator[HookLine]:
-    group = item.get("hooks")
-    for entry in group.items if group is not None else [item]:
+    for event, entry in iterate_entries(document):
         for key in sorted(keys & entry.members.keys()):
             node = entry.members[key].value
             if isinstance(node.value, str):
@@ -92,7 +87,7 @@ def _lines(document: JsonDocument, agent: str, event: str, item: JsonNode, keys:
                 yield HookLine(agent, event, node.value, *document.position(node.start), offset)
 
 
-def _is(path: str, file: str) -> bool:
+def _matches(path: str, file: str) -> bool:
     return fnmatchcase(f"/{path}", f"*/{file}")
 
 
@@ -101,15 +96,13 @@ def find_file_problems(path: Path, roots: Roots, *, too_large: bool = False) -> 
 
     For other hook files that are too large to be read, return a Problem: padding must not hide a hook.
     """
-    if not any(_is(path.as_posix(), file) for file in READ_WHOLE):
-        large = too_large and holds_hooks(path.as_posix())
+    if not any(_matches(path.as_posix(), file) for file in READ_WHOLE):
+        large = too_large and is_hook_file(path.as_posix())
         why = "the file is over a megabyte; its text was scanned, the hooks in it were not listed"
         return [build_problem("TL108", why, place=Place(str(path)))] if large else []
     newest = get_edition(NEWEST_EDITION)
     found = read_layer(get_layer(path, roots, newest), roots, newest).problems
-    return [
-        problem for problem in found if problem.severity is not Severity.NOTE and problem.code not in OF_THE_MACHINE
-    ]
+    return [problem for problem in found if problem.severity is not Severity.NOTE and problem.code not in MACHINE_CODES]
 
 
 READ_WHOLE = (".cursor/hooks.json", ".claude/settings.json", ".claude/settings.local.json")

@@ -1,5 +1,6 @@
 """The state of a hooks file while it is read."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from trotline.config.problems import Severity, get_severity
@@ -76,3 +77,12 @@ class HooksFile(TextReport):
         """Return whether a fault matters here: Cursor strips comments inside strings of hooks.json, not of others."""
         is_foreign = self.layer.kind.from_claude or Path(self.layer.file).name == "plugin.json"
         return not (fault.code == "TL107" and is_foreign)
+
+
+def iterate_entries(document: JsonDocument) -> Iterator[tuple[str, JsonNode]]:
+    """Yield the event and the node of every entry in a hooks file of any agent, inside or outside of a group."""
+    hooks = document.root.get("hooks") if document.root is not None else None
+    for event, member in hooks.members.items() if hooks is not None else ():
+        for item in member.value.items:
+            group = item.get("hooks")
+            yield from ((event, entry) for entry in (group.items if group is not None else [item]))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent, Wiring
+from trotline.config.hooks_json.hooks_file import iterate_entries
 from trotline.config.install.edit import EditTerms, EntryEdit, Shape
 from trotline.config.install.installation import Installation
 from trotline.config.install.plugin_file import OwnFile, build_own_text, read_own_lines
@@ -76,10 +77,7 @@ def entries(wire: Wired, line: Line, *, fail_closed: bool) -> list[EntryEdit]:
 
 def _entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> EntryEdit:
     wiring, contract = wire.wiring, EVENTS[wire.agent.events[event]].contract
-    body: dict[str, Any] = {
-        **wiring.entry,
-        wiring.command_key: command,
-    }
+    body: dict[str, Any] = {**wiring.entry, wiring.command_key: command}
     if wiring.timeout_key:
         body[wiring.timeout_key] = wiring.seconds * wiring.timeouts_per_second
     if fail_closed and contract.refusable:
@@ -93,29 +91,21 @@ def get_location(wires: Sequence[Wired]) -> Path:
 
 
 def read_hook_lines(wire: Wired) -> Iterator[tuple[str, str]]:
-    """Return every command line that the agent runs because of this file, with its event.
+    """Yield the event and command line of every hook in this file.
 
-    Returns none if the file cannot be read, or if Trotline should own the file but did not write it.
+    Yields none if the file cannot be read, or if Trotline should own the file but did not write it.
     """
     try:
         data = read_file(wire.file)
     except OSError:
-        return iter(())
+        return
     if wire.wiring.own:
-        return iter(read_own_lines(data, wire.file, wire.events[0]).items())
-    return _list_entries(wire, data)
-
-
-def _list_entries(wire: Wired, data: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the event and command line of every entry, inside or outside of a group."""
-    root = parse_jsonc(data).root
-    hooks = root.get("hooks") if root is not None else None
-    members = hooks.members.items() if hooks is not None else ()
-    listed = [(event, item) for event, member in members for item in member.value.items]
-    for event, item in listed:
-        group = item.get("hooks")
-        found = [entry.get(wire.wiring.command_key) for entry in (group.items if group is not None else [item])]
-        yield from ((event, line.value) for line in found if line is not None and isinstance(line.value, str))
+        yield from read_own_lines(data, wire.file, wire.events[0]).items()
+        return
+    for event, entry in iterate_entries(parse_jsonc(data)):
+        line = entry.get(wire.wiring.command_key)
+        if line is not None and isinstance(line.value, str):
+            yield event, line.value
 
 
 def find_agents(roots: Roots) -> Iterator[Agent]:
