@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import msgspec
 
@@ -91,15 +91,19 @@ class OsvReader:
     def read_rows(self, paths: Iterable[Path]) -> Iterator[MalwareRow]:
         """Yield a row for each malicious package in these files, directories and archives."""
         for text in (text for path in paths for text in _read_texts(path)):
-            body, fault = [], text.fault
-            try:
-                body = body if fault else json.loads(text.data)
-            except (ValueError, RecursionError) as error:
-                fault = f"this is no JSON: {error}"
-            if fault:
-                self._report(text, fault)
-            for entry in body if isinstance(body, list) else [body]:
+            for entry in self._parse(text):
                 yield from self._read_entry(entry, text)
+
+    def _parse(self, text: OsvText) -> list[Any]:
+        if text.fault:
+            self._report(text, text.fault)
+            return []
+        try:
+            body = json.loads(text.data)
+        except (ValueError, RecursionError) as error:
+            self._report(text, f"this is no JSON: {error}")
+            return []
+        return body if isinstance(body, list) else [body]
 
     def _read_entry(self, body: object, text: OsvText) -> Iterator[MalwareRow]:
         try:
@@ -202,10 +206,13 @@ def _read_archive(path: Path) -> Iterator[OsvText]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = [member for member in archive.infolist() if member.filename.endswith(".json")]
-            for member in members[:MAX_TEXTS]:
-                with archive.open(member) as file:
-                    yield _read_text(f"{path}/{member.filename}", file)
+            yield from (_read_member(archive, member) for member in members[:MAX_TEXTS])
             if len(members) > MAX_TEXTS:
                 yield OsvText(str(path), fault="there are more entries than are read")
     except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
         yield OsvText(str(path), fault=f"the archive cannot be read: {error}")
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> OsvText:
+    with archive.open(member) as file:
+        return _read_text(f"{archive.filename}/{member.filename}", file)
