@@ -66,9 +66,9 @@ class Use:
     def by_hand(self, event: str, line: str = "", **fields: Any) -> Said:
         """What the example's own line, or another one, answers when it is given a payload of Cursor."""
         entries = json.loads((EXAMPLES / self.name / "hooks.json").read_text())["hooks"].get(event, [])
-        return self.told(line or entries[0]["command"], self.payload(event, **fields))
+        return self.run_payload(line or entries[0]["command"], self.payload(event, **fields))
 
-    def told(self, line: str, body: dict[str, Any]) -> Said:
+    def run_payload(self, line: str, body: dict[str, Any]) -> Said:
         done = subprocess.run(
             ["/bin/sh", "-c", line],
             cwd=self.project,

@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from soak_service import Site, call, end, payload, pid_of, records, state_of, wait_for_service
-from test_service import words
+from test_service import build_argv
 from trotline.audit.query.query import Query
 from trotline.audit.store import audit_log
 from trotline.audit.verify.chain import find_breaks
@@ -74,31 +74,31 @@ def writer(home: Path) -> Iterator[DetailWriter]:
 
 
 def test_service_killed_after_its_answer_loses_no_detail(site: Site, home: Path) -> None:
-    call(words(site, home), payload("c", "echo cold"))
+    call(build_argv(site, home), payload("c", "echo cold"))
     for number in range(5):
         service = wait_for_service(home)
-        call(words(site, home), payload("c", f"echo {number}"))
+        call(build_argv(site, home), payload("c", f"echo {number}"))
         os.kill(service, signal.SIGKILL)
         wait_until(lambda: pid_of(home) is None)
         (state_of(home) / "run" / "lock").write_text("{}")  # no pause before the next
-        call(words(site, home), payload("c", "echo next"))
+        call(build_argv(site, home), payload("c", "echo next"))
     expected = {"echo cold", "echo next", *(f"echo {number}" for number in range(5))}
     wait_until(lambda: set(list_detailed_commands(home)) == expected)
 
 
 def test_terminated_service_leaves_its_detail_to_be_written(site: Site, home: Path) -> None:
-    call(words(site, home), payload("c", "echo cold"))
+    call(build_argv(site, home), payload("c", "echo cold"))
     service = wait_for_service(home)
-    call(words(site, home), payload("c", "echo warm"))
+    call(build_argv(site, home), payload("c", "echo warm"))
     os.kill(service, signal.SIGTERM)
     wait_until(lambda: "echo warm" in list_detailed_commands(home))
 
 
 def test_killed_detail_writer_is_replaced_and_no_detail_is_lost(site: Site, home: Path) -> None:
-    call(words(site, home), payload("c", "echo cold"))
+    call(build_argv(site, home), payload("c", "echo cold"))
     service = wait_for_service(home)
     for number in range(4):
-        call(words(site, home), payload("c", f"echo {number}"))
+        call(build_argv(site, home), payload("c", f"echo {number}"))
         for child in list_children(service):
             os.kill(child, signal.SIGKILL)
     wait_until(lambda: len(set(list_detailed_commands(home))) == 5)
@@ -107,7 +107,7 @@ def test_killed_detail_writer_is_replaced_and_no_detail_is_lost(site: Site, home
 
 
 def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) -> None:
-    call(words(site, home), payload("c"))
+    call(build_argv(site, home), payload("c"))
     service = wait_for_service(home)
     (child,) = wait_until(lambda: list_children(service))
     wait_until(lambda: not [name for name in list_descriptors(child) if name.endswith("/lock")])
@@ -238,10 +238,10 @@ def test_service_ends_despite_a_stopped_detail_writer(writer: DetailWriter) -> N
 
 
 def test_detail_written_before_a_kill_is_not_recorded_as_missing(site: Site, home: Path) -> None:
-    call(words(site, home), payload("c", "echo cold"))
+    call(build_argv(site, home), payload("c", "echo cold"))
     service = wait_for_service(home)
     for number in range(8):
-        call(words(site, home), payload("c", f"echo {number}"))
+        call(build_argv(site, home), payload("c", f"echo {number}"))
         wait_until(lambda: f"echo {number}" in list_detailed_commands(home))  # noqa: B023 - at once
         for child in list_children(service):
             os.kill(child, signal.SIGKILL)

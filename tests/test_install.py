@@ -18,8 +18,8 @@ from trotline.config.install.hook_entries import build_entries
 from trotline.config.paths import Roots
 from trotline.service.line import is_hook_line
 
-WIRED = [name for name in AGENTS if get_agent(name).wiring is not None]
-LISTED = [name for name in WIRED if (wiring := get_agent(name).wiring) is not None and not wiring.own]
+WIRED_AGENTS = [name for name in AGENTS if get_agent(name).wiring is not None]
+FILE_AGENTS = [name for name in WIRED_AGENTS if (wiring := get_agent(name).wiring) is not None and not wiring.own]
 """Those with entries in a file that others use as well; tests/test_agent_plugins.py has the rest."""
 MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n'
 
@@ -38,20 +38,20 @@ def run(workspace: Workspace, *words: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def file_of(workspace: Workspace, name: str) -> Path:
+def get_hooks_file(workspace: Workspace, name: str) -> Path:
     wiring = get_agent(name).wiring
     assert wiring is not None
     return workspace.home / wiring.files["user"].format(event=wiring.events[0])
 
 
-def commands(body: Any) -> list[str]:
+def list_commands(body: Any) -> list[str]:
     """Every command line in a file, whatever its shape."""
     if isinstance(body, list):
-        return [line for one in body for line in commands(one)]
+        return [line for one in body for line in list_commands(one)]
     if not isinstance(body, dict):
         return []
     own = [body[key] for key in ("command", "bash") if isinstance(body.get(key), str)]
-    return own + [line for value in body.values() for line in commands(value)]
+    return own + [line for value in body.values() for line in list_commands(value)]
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_only_events_that_the_version_knows_are_written(tmp_path: Path, version:
     assert "beforeShellExecution" in wire.events
 
 
-@pytest.mark.parametrize("name", LISTED)
+@pytest.mark.parametrize("name", FILE_AGENTS)
 def test_installing_writes_every_event_once_and_uninstalling_leaves_nothing(workspace: Workspace, name: str) -> None:
     code, out = run(workspace, "install", name, "--yes")
     assert code == 0, out
-    file = file_of(workspace, name)
-    lines = commands(json.loads(file.read_text()))
+    file = get_hooks_file(workspace, name)
+    lines = list_commands(json.loads(file.read_text()))
     wiring = get_agent(name).wiring
     assert wiring is not None
     assert len(lines) == len(wiring.events)
@@ -99,7 +99,7 @@ def test_an_edited_file_loses_only_trotline_entries(workspace: Workspace) -> Non
     run(workspace, "install", "cursor", "--yes")
     file.write_text(file.read_text().replace("./mine.sh", "./other.sh"))
     run(workspace, "uninstall", "cursor")
-    assert commands(json.loads(file.read_text().replace("// mine", ""))) == ["./other.sh"]
+    assert list_commands(json.loads(file.read_text().replace("// mine", ""))) == ["./other.sh"]
 
 
 def test_a_dry_run_shows_a_diff_and_changes_nothing(workspace: Workspace) -> None:
@@ -128,8 +128,8 @@ def test_uninstall_reports_removed_entries_as_json(workspace: Workspace) -> None
     file = workspace.write("user", MINE)
     run(workspace, "install", "cursor", "--yes")
     done = run_trotline("uninstall", "cursor", "--yes", "--json", *workspace.options, cwd=workspace.project)
-    said = json.loads(done.stdout)
-    assert (said["schema"], said["data"][0]["done"], file.read_text()) == ("trotline.uninstall/1", "restored", MINE)
+    report = json.loads(done.stdout)
+    assert (report["schema"], report["data"][0]["done"], file.read_text()) == ("trotline.uninstall/1", "restored", MINE)
 
 
 def test_a_deleted_working_directory_is_reported(workspace: Workspace, tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_without_a_name_install_uses_the_agents_on_this_machine(workspace: Works
     (workspace.home / ".qwen").mkdir()
     code, out = run(workspace, "install", "--yes")
     assert code == 0
-    assert {name for name in WIRED if file_of(workspace, name).exists()} == {"codex", "qwen-code"}
+    assert {name for name in WIRED_AGENTS if get_hooks_file(workspace, name).exists()} == {"codex", "qwen-code"}
     assert "Codex skips hooks that were not reviewed" in out
 
 
@@ -173,7 +173,7 @@ def test_a_layer_that_the_agent_lacks_is_an_error(workspace: Workspace) -> None:
 @pytest.mark.parametrize("name", ["cursor", "claude-code", "codex", "gemini-cli"])
 def test_the_installed_line_refuses_only_the_canary(workspace: Workspace, name: str) -> None:
     run(workspace, "install", name, "--yes")
-    lines = commands(json.loads(file_of(workspace, name).read_text()))
+    lines = list_commands(json.loads(get_hooks_file(workspace, name).read_text()))
     gate = next(
         line
         for line in lines
@@ -241,9 +241,9 @@ def test_a_probe_names_the_agents_that_are_here(workspace: Workspace) -> None:
 
 
 def test_a_canary_goes_through_every_installed_line(workspace: Workspace) -> None:
-    code, out = run(workspace, "install", *WIRED, "--yes")
+    code, out = run(workspace, "install", *WIRED_AGENTS, "--yes")
     assert code == 0, out
-    assert out.count("valid / executed / refused") == len(WIRED)
+    assert out.count("valid / executed / refused") == len(WIRED_AGENTS)
 
 
 def test_a_hook_line_in_an_ignored_file_is_no_proof(workspace: Workspace) -> None:
@@ -258,7 +258,7 @@ def test_a_hook_line_in_an_ignored_file_is_no_proof(workspace: Workspace) -> Non
 
 def test_doctor_reports_a_hook_line_that_does_not_refuse(workspace: Workspace) -> None:
     run(workspace, "install", "cursor", "--yes")
-    file = file_of(workspace, "cursor")
+    file = get_hooks_file(workspace, "cursor")
     file.write_text(file.read_text().replace("--event beforeShellExecution", "--event afterShellExecution"))
     code, out = run(workspace, "doctor", "--agent", "cursor")
     assert code == 1

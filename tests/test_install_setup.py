@@ -33,12 +33,12 @@ def run(workspace: Workspace, *words: str, **environment: str) -> tuple[int, str
     return done.returncode, done.stdout + done.stderr
 
 
-def answered(workspace: Workspace, *words: str, **environment: str) -> tuple[int, dict[str, Any]]:
+def run_json(workspace: Workspace, *words: str, **environment: str) -> tuple[int, dict[str, Any]]:
     done = run_trotline(*words, "--json", *workspace.options, cwd=workspace.project, environment=environment)
     return done.returncode, json.loads(done.stdout)
 
 
-def at_a_terminal(workspace: Workspace, answers: str, *words: str) -> tuple[int, str]:
+def run_at_terminal(workspace: Workspace, answers: str, *words: str) -> tuple[int, str]:
     """The command with a person who types these answers."""
     ours, theirs = pty.openpty()
     os.write(ours, answers.encode())
@@ -57,13 +57,13 @@ def at_a_terminal(workspace: Workspace, answers: str, *words: str) -> tuple[int,
     return process.returncode, out
 
 
-def hooks(workspace: Workspace) -> dict[str, Any]:
+def read_hooks(workspace: Workspace) -> dict[str, Any]:
     body: dict[str, Any] = json.loads((workspace.home / ".cursor" / "hooks.json").read_text())["hooks"]
     return body
 
 
-def closes(workspace: Workspace) -> bool:
-    entries = hooks(workspace)
+def is_fail_closed(workspace: Workspace) -> bool:
+    entries = read_hooks(workspace)
     assert "failClosed" not in entries["afterFileEdit"][0]
     return bool(entries["beforeShellExecution"][0].get("failClosed"))
 
@@ -77,7 +77,7 @@ def test_install_finds_writes_and_verifies_agents(workspace: Workspace) -> None:
     assert "Mode                 enforce" in out
     assert "valid / executed / refused" in out
     assert "next: start Cursor anew and ask for `echo trotline-canary`: it must be refused" in out
-    assert closes(workspace)
+    assert is_fail_closed(workspace)
     assert not (workspace.home / ".config").exists()
 
 
@@ -99,7 +99,7 @@ def test_without_a_terminal_install_only_reports_its_plan(workspace: Workspace) 
     assert "our line at 21 events" in out
     assert "nobody can be asked here, so nothing was written" in out
     assert "--yes does it" in out
-    code, body = answered(workspace, "install")
+    code, body = run_json(workspace, "install")
     assert (code, body["ok"], body["schema"]) == (64, False, "trotline.error/1")
     assert not (workspace.home / ".cursor" / "hooks.json").exists()
     assert not (workspace.home / ".local").exists()
@@ -117,9 +117,9 @@ def test_two_homes_require_the_home_option(
     file = workspace.write("user", MINE)
     before = sorted(workspace.path.rglob("*"))
     assert command_line([*words, "--system", str(workspace.system)]) == 64
-    told = capsys.readouterr().err
-    assert f"HOME is {other}, and the password database says {workspace.home}: nothing was written" in told
-    assert f"--home {other} or --home {workspace.home}" in told
+    error_output = capsys.readouterr().err
+    assert f"HOME is {other}, and the password database says {workspace.home}: nothing was written" in error_output
+    assert f"--home {other} or --home {workspace.home}" in error_output
     assert (file.read_text(), sorted(workspace.path.rglob("*"))) == (MINE, before)
     assert command_line([words[0], "cursor", "--dry-run", "--system", str(workspace.system)]) == 0
 
@@ -136,16 +136,16 @@ def test_a_user_is_warned_about_two_homes_before_the_first_question(
     monkeypatch.setattr(machine, "find_home", lambda: workspace.home)
     monkeypatch.setenv("HOME", str(workspace.path))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
-    asked: list[str] = []
+    questions: list[str] = []
 
-    def no(question: str, **_: Any) -> bool:
-        asked.append(capsys.readouterr().err + question)
+    def decline(question: str, **_: Any) -> bool:
+        questions.append(capsys.readouterr().err + question)
         return False
 
-    monkeypatch.setattr("click.confirm", no)
+    monkeypatch.setattr("click.confirm", decline)
     monkeypatch.chdir(workspace.project)
     assert command_line(["install", "cursor", "--system", str(workspace.system)]) == 1
-    assert f"it is written into {workspace.home}, unless --home says otherwise" in asked[0]
+    assert f"it is written into {workspace.home}, unless --home says otherwise" in questions[0]
     assert not (workspace.home / ".cursor" / "hooks.json").exists()
 
 
@@ -155,7 +155,7 @@ def test_a_dry_run_shows_both_diffs_and_writes_nothing(workspace: Workspace) -> 
     assert '+mode = "monitor"' in out
     assert '"beforeShellExecution": [' in out
     assert sorted(path.name for path in workspace.home.rglob("*")) == [".cursor"]
-    code, body = answered(workspace, "install", "--dry-run")
+    code, body = run_json(workspace, "install", "--dry-run")
     assert (code, body["data"]["agents"][0]["done"], body["data"]["agents"][0]["canary"]) == (0, "written", None)
 
 
@@ -175,7 +175,7 @@ def test_agents_with_plugin_files_are_installed_too(workspace: Workspace) -> Non
     assert code == 0, out
     assert "OpenCode             1 file of our own for 7 events, failing closed" in out
     assert "OpenCode  valid / executed / refused" in out
-    code, body = answered(workspace, "install", "cline", "--yes")
+    code, body = run_json(workspace, "install", "cline", "--yes")
     assert (code, body["ok"]) == (0, True)
     (agent,) = body["data"]["agents"]
     assert (agent["agent"], agent["done"], agent["canary"]["refused"]) == ("cline", "written", True)
@@ -202,35 +202,35 @@ def test_generic_agent_gets_instructions(workspace: Workspace) -> None:
 
 def test_a_user_confirms_every_agent(workspace: Workspace) -> None:
     (workspace.home / ".codex").mkdir()
-    code, out = at_a_terminal(workspace, "\nn\ny\n", "install")
+    code, out = run_at_terminal(workspace, "\nn\ny\n", "install")
     assert code == 0, out
     assert "shall the agent's action be blocked (fail closed)? [Y/n]" in out
     assert not (workspace.home / ".cursor" / "hooks.json").exists()
     assert (workspace.home / ".codex" / "hooks.json").exists()
     assert "Codex skips hooks that were not reviewed" in out
-    assert "fail closed" not in at_a_terminal(workspace, "y\n", "install", "codex")[1]
+    assert "fail closed" not in run_at_terminal(workspace, "y\n", "install", "codex")[1]
 
 
 def test_the_fail_mode_answer_counts_and_no_to_all_writes_nothing(workspace: Workspace) -> None:
-    code, out = at_a_terminal(workspace, "n\nn\n", "install")
+    code, out = run_at_terminal(workspace, "n\nn\n", "install")
     assert code == 1
     assert not (workspace.home / ".cursor" / "hooks.json").exists()
     assert "next: trotline install, and say yes to one of them" in out
-    assert at_a_terminal(workspace, "n\ny\n", "install")[0] == 0
-    assert not closes(workspace)
-    assert at_a_terminal(workspace, "y\ny\n", "install")[0] == 0
-    assert closes(workspace)
+    assert run_at_terminal(workspace, "n\ny\n", "install")[0] == 0
+    assert not is_fail_closed(workspace)
+    assert run_at_terminal(workspace, "y\ny\n", "install")[0] == 0
+    assert is_fail_closed(workspace)
 
 
 def test_install_offers_to_leave_monitor_mode(workspace: Workspace) -> None:
     assert run(workspace, "install", "--yes", "--monitor")[0] == 0
-    code, out = at_a_terminal(workspace, "n\n", "install")
+    code, out = run_at_terminal(workspace, "n\n", "install")
     assert code == 0
     assert "Monitor mode is on: nothing is refused. Refuse from now on?" in out
     assert read_settings(workspace.roots()).monitors
-    assert at_a_terminal(workspace, "y\ny\ny\n", "install")[0] == 0
+    assert run_at_terminal(workspace, "y\ny\ny\n", "install")[0] == 0
     assert not read_settings(workspace.roots()).monitors
-    assert closes(workspace)
+    assert is_fail_closed(workspace)
 
 
 def test_monitor_mode_is_set_reported_and_ended(workspace: Workspace) -> None:
@@ -239,19 +239,19 @@ def test_monitor_mode_is_set_reported_and_ended(workspace: Workspace) -> None:
     assert "Mode                 monitor: what would be refused is written down, and nothing is refused" in out
     assert "next: work as usual; `trotline doctor` then says what enforcing would have stopped" in out
     assert read_settings(workspace.roots()).monitors
-    assert not closes(workspace)
+    assert not is_fail_closed(workspace)
     assert "monitor mode: nothing is refused but the canary" in run(workspace, "install", "--yes")[1]
     code, out = run(workspace, "install", "--yes", "--enforce")
     assert (code, "Mode                 enforce" in out) == (0, True)
     assert not read_settings(workspace.roots()).monitors
-    assert closes(workspace)
+    assert is_fail_closed(workspace)
 
 
 def test_in_ci_install_fails_closed(workspace: Workspace) -> None:
     assert run(workspace, "install", "--yes", CI="true")[0] == 0
-    assert closes(workspace)
+    assert is_fail_closed(workspace)
     assert run(workspace, "install", "--yes", "--fail-open", CI="true")[0] == 0
-    assert not closes(workspace)
+    assert not is_fail_closed(workspace)
     code, out = run(workspace, "install", "--yes", "--monitor", CI="true")
     assert code == 64
     assert "CI=true insists on failing closed" in out
@@ -288,13 +288,13 @@ def test_an_unwritable_agent_does_not_block_the_others(workspace: Workspace) -> 
     assert code == 1
     assert "cannot be done" in out
     assert "Codex CLI  valid / executed / refused" in out
-    code, body = answered(workspace, "install", "--yes")
+    code, body = run_json(workspace, "install", "--yes")
     assert (code, body["ok"], [one["agent"] for one in body["data"]["blocked"]]) == (1, False, ["cursor"])
     assert outside.read_text() == "{}"
 
 
 def test_json_output_is_an_envelope(workspace: Workspace) -> None:
-    code, body = answered(workspace, "install", "--yes")
+    code, body = run_json(workspace, "install", "--yes")
     assert (code, body["ok"], body["schema"]) == (0, True, "trotline.install/1")
     (agent,) = body["data"]["agents"]
     assert (agent["agent"], agent["done"], agent["canary"]["refused"]) == ("cursor", "written", True)

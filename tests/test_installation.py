@@ -26,13 +26,13 @@ from trotline.config.problems import Severity
 from trotline.domain.errors import TrotlineError, TryAgain
 from trotline.formats.jsonc import MAX_FILE_BYTES
 
-NOBODY = 65534
+UNPRIVILEGED = 65534
 MINE = b'{\n  // mine\n  "version": 1,\n  "hooks": {\n    "stop": [{"command": "./mine.sh"}]\n  }\n}\n'
 STOP = [EntryEdit("stop", {"command": LINE})]
 GENERATED = settings(MANY, suppress_health_check=[*MANY.suppress_health_check, HealthCheck.function_scoped_fixture])
 
 
-def installation_in(directory: Path, name: str = "home/.cursor/hooks.json", terms: EditTerms = FLAT) -> Installation:
+def build_installation(directory: Path, name: str = "home/.cursor/hooks.json", terms: EditTerms = FLAT) -> Installation:
     """Problems name the file by its path."""
     home = directory / "home"
     home.mkdir(exist_ok=True)
@@ -44,7 +44,7 @@ def installation_in(directory: Path, name: str = "home/.cursor/hooks.json", term
 @pytest.fixture
 def target(tmp_path: Path) -> Installation:
     """An installation whose file holds what a person wrote."""
-    made = installation_in(tmp_path)
+    made = build_installation(tmp_path)
     made.path.parent.mkdir()
     made.path.write_bytes(MINE)
     return made
@@ -54,7 +54,7 @@ def install(target: Installation, entries: list[EntryEdit] | None = None, now_us
     return target.install(ENTRIES[target.terms.shape] if entries is None else entries, now_us)
 
 
-def everything(directory: Path) -> dict[str, tuple[int, bytes]]:
+def snapshot(directory: Path) -> dict[str, tuple[int, bytes]]:
     """Mode and content of all that is there."""
     return {
         str(path.relative_to(directory)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
@@ -62,7 +62,7 @@ def everything(directory: Path) -> dict[str, tuple[int, bytes]]:
     }
 
 
-def kept(target: Installation) -> dict[str, bytes]:
+def read_backups(target: Installation) -> dict[str, bytes]:
     """The backups, by name."""
     files = (target.state / "backups").rglob("*")
     return {path.name: path.read_bytes() for path in files if path.is_file() and path.name != "record.json"}
@@ -82,7 +82,7 @@ def test_installing_and_uninstalling_is_the_identity(
     )  # hundreds of files: what a power cut would do is no matter
     before = data.draw(wild(FILES[terms.shape]) | st.sampled_from([b"", b"\n", BOM, b"{}", PROBE.encode()]))
     with tempfile.TemporaryDirectory() as name:
-        target = installation_in(Path(name), "home/file.json", terms)
+        target = build_installation(Path(name), "home/file.json", terms)
         target.path.write_bytes(before)
         assert install(target).done is Done.WRITTEN
         installed = target.path.read_bytes()
@@ -92,11 +92,11 @@ def test_installing_and_uninstalling_is_the_identity(
         assert install(target, again, now_us=3).done is Done.WRITTEN
         assert target.uninstall(4).done is Done.RESTORED
         assert target.path.read_bytes() == before
-        assert kept(target) == {"1-original": before}
+        assert read_backups(target) == {"1-original": before}
 
 
 def test_uninstall_removes_the_file_and_directories_it_created(tmp_path: Path) -> None:
-    target = installation_in(tmp_path, "home/a/b/hooks.json")
+    target = build_installation(tmp_path, "home/a/b/hooks.json")
     assert install(target).before is None
     assert json.loads(target.path.read_bytes())["version"] == 1
     done = target.uninstall(2)
@@ -105,15 +105,15 @@ def test_uninstall_removes_the_file_and_directories_it_created(tmp_path: Path) -
 
 
 def test_a_directory_in_use_stays(tmp_path: Path) -> None:
-    target = installation_in(tmp_path, "home/a/b/hooks.json")
+    target = build_installation(tmp_path, "home/a/b/hooks.json")
     install(target)
     (tmp_path / "home/a/other").write_text("mine")
     assert target.uninstall(2).done is Done.DELETED
-    assert everything(tmp_path / "home").keys() == {"a", "a/other"}
+    assert snapshot(tmp_path / "home").keys() == {"a", "a/other"}
 
 
 def test_a_reformatted_file_of_ours_is_removed(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     install(target)
     target.path.write_text(json.dumps(json.loads(target.path.read_bytes()), indent=4))
     assert target.uninstall(2).done is Done.DELETED
@@ -121,7 +121,7 @@ def test_a_reformatted_file_of_ours_is_removed(tmp_path: Path) -> None:
 
 
 def test_an_extended_file_of_ours_loses_only_our_entries(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     install(target)
     text = target.path.read_text()
     target.path.write_text(text.replace('"stop": [', '"stop": [\n      {"command": "b"},'.strip()) + "// mine\n")
@@ -130,7 +130,7 @@ def test_an_extended_file_of_ours_loses_only_our_entries(tmp_path: Path) -> None
     assert done.done is Done.WRITTEN
     assert target.path.read_bytes() == remove_entries(edited, FLAT, b"").data
     assert b"// mine" in target.path.read_bytes()
-    assert kept(target) == {"2-edited": edited}
+    assert read_backups(target) == {"2-edited": edited}
 
 
 def test_an_edited_file_loses_our_entries_and_keeps_the_edit(target: Installation) -> None:
@@ -155,20 +155,20 @@ def test_uninstall_after_an_edit_and_a_second_install_restores_the_edit(target: 
     install(target, STOP, now_us=2)
     assert target.uninstall(3).done is Done.RESTORED
     assert target.path.read_bytes() == MINE + b"// edited\n"
-    assert kept(target) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
+    assert read_backups(target) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
 
 
 def test_a_file_that_contains_only_our_entries_is_deleted(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     install(target)
     target.path.write_bytes(target.path.read_bytes() + b"\n")
     install(target, STOP, now_us=2)
     assert target.uninstall(3).done is Done.DELETED
-    assert everything(tmp_path / "home") == {}
+    assert snapshot(tmp_path / "home") == {}
 
 
 def test_uninstalling_a_missing_file_does_nothing(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     assert target.uninstall(1).done is Done.NOTHING
     install(target, now_us=2)
     target.path.unlink()
@@ -227,11 +227,11 @@ def test_unrecorded_entries_of_ours_are_removed_too(
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
     before = data.draw(wild(FILES_WITH_OURS[terms.shape]))
     with tempfile.TemporaryDirectory() as name:
-        target = installation_in(Path(name), "home/file.json", terms)
+        target = build_installation(Path(name), "home/file.json", terms)
         target.path.write_bytes(before)
         if install(target).done is Done.WRITTEN:
             assert target.uninstall(2).done is Done.RESTORED
-        assert target.path.read_bytes() == (remove_entries(before, terms).data if kept(target) else before)
+        assert target.path.read_bytes() == (remove_entries(before, terms).data if read_backups(target) else before)
 
 
 # ---- backups, records, modes
@@ -261,7 +261,11 @@ def test_an_older_backup_is_never_overwritten(target: Installation) -> None:
         target.path.write_bytes(text)
         install(target, now_us=7)
         target.uninstall(7)
-    assert kept(target) == {"7-original": b"{}", "8-original": b'{"version": 1}', "9-original": b'{"version": 2}'}
+    assert read_backups(target) == {
+        "7-original": b"{}",
+        "8-original": b'{"version": 1}',
+        "9-original": b'{"version": 2}',
+    }
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o755])
@@ -274,7 +278,7 @@ def test_the_file_mode_is_preserved(target: Installation, mode: int) -> None:
 
 
 def test_a_new_file_gets_its_mode_from_the_umask(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     before = os.umask(0o027)
     try:
         install(target)
@@ -285,18 +289,18 @@ def test_a_new_file_gets_its_mode_from_the_umask(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
 def test_root_leaves_a_file_to_its_owner(target: Installation) -> None:
-    os.chown(target.path, NOBODY, NOBODY)
+    os.chown(target.path, UNPRIVILEGED, UNPRIVILEGED)
     target.path.chmod(0o4640)
     install(target)
     status = target.path.stat()
-    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (NOBODY, NOBODY, 0o4640)
+    assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (UNPRIVILEGED, UNPRIVILEGED, 0o4640)
 
 
 # ---- saying and not doing
 
 
 def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation, tmp_path: Path) -> None:
-    before = everything(tmp_path)
+    before = snapshot(tmp_path)
     done = target.install(STOP, 1, dry_run=True)
     assert done.done is Done.WRITTEN
     shown = done.difference.splitlines()
@@ -306,19 +310,19 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation
         f'+    "stop": [{{"command": "./mine.sh"}}, {{"command": "{LINE}"}}]',
     ]
     assert target.uninstall(1, dry_run=True).difference == ""
-    assert everything(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 def test_a_dry_run_of_uninstall_shows_the_restored_file(target: Installation, tmp_path: Path) -> None:
     install(target)
-    before = everything(tmp_path)
+    before = snapshot(tmp_path)
     done = target.uninstall(2, dry_run=True)
     assert (done.done, done.after) == (Done.RESTORED, MINE)
-    assert everything(tmp_path) == before
+    assert snapshot(tmp_path) == before
 
 
 def test_a_diff_shows_a_new_file_and_a_missing_final_newline(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     shown = target.install(STOP, 1, dry_run=True).difference.splitlines()
     assert shown[:2] == ["--- /dev/null", f"+++ {target.path}"]
     done = Installed(target.path, Done.WRITTEN, b"a\r\nb", b"a\r\nb\r\n")
@@ -327,12 +331,12 @@ def test_a_diff_shows_a_new_file_and_a_missing_final_newline(tmp_path: Path) -> 
 
 def test_an_unparsable_file_is_refused_with_a_problem_and_untouched(target: Installation, tmp_path: Path) -> None:
     target.path.write_bytes(b'{"version": 1,, }')
-    before = everything(tmp_path / "home")
+    before = snapshot(tmp_path / "home")
     for done in (install(target), target.uninstall(2)):
         assert done.done is Done.REFUSED
         assert (done.problems[0].code, done.problems[0].place.file) == ("TL101", str(target.path))
-    assert everything(tmp_path / "home") == before
-    assert kept(target) == {}
+    assert snapshot(tmp_path / "home") == before
+    assert read_backups(target) == {}
 
 
 def test_a_file_with_a_fatal_problem_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
@@ -346,7 +350,7 @@ def test_a_file_with_a_fatal_problem_is_installed_into_and_the_problem_is_shown(
 
 
 def test_a_link_inside_the_home_is_followed(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     dotfiles = tmp_path / "home" / "dotfiles"
     dotfiles.mkdir()
     (dotfiles / "hooks.json").write_bytes(MINE)
@@ -361,7 +365,7 @@ def test_a_link_inside_the_home_is_followed(tmp_path: Path) -> None:
 
 
 def test_a_dangling_link_is_followed_and_restored(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     target.path.parent.mkdir()
     target.path.symlink_to("../dotfiles/hooks.json")
     install(target)
@@ -373,7 +377,7 @@ def test_a_dangling_link_is_followed_and_restored(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("linked", ["file", "directory", "nothing"])
 def test_a_link_out_of_the_home_is_refused(tmp_path: Path, linked: str) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     outside = tmp_path / "outside"
     outside.mkdir()
     if linked == "directory":
@@ -383,18 +387,18 @@ def test_a_link_out_of_the_home_is_refused(tmp_path: Path, linked: str) -> None:
         target.path.symlink_to(outside / "hooks.json")
     if linked != "nothing":
         (outside / "hooks.json").write_bytes(MINE)
-    before = everything(tmp_path / "outside")
+    before = snapshot(tmp_path / "outside")
     for dry_run in (True, False):
         with pytest.raises(TrotlineError, match="is outside of") as caught:
             target.install(STOP, 1, dry_run=dry_run)
         assert caught.value.hint
         with pytest.raises(TrotlineError, match="is outside of"):
             target.uninstall(1, dry_run=dry_run)
-    assert everything(tmp_path / "outside") == before
+    assert snapshot(tmp_path / "outside") == before
 
 
 def test_circular_links_are_an_error(tmp_path: Path) -> None:
-    target = installation_in(tmp_path)
+    target = build_installation(tmp_path)
     target.path.parent.mkdir()
     target.path.symlink_to("other.json")
     target.path.with_name("other.json").symlink_to("hooks.json")
@@ -448,12 +452,12 @@ def test_a_file_of_another_user_is_left_alone(target: Installation, monkeypatch:
 
 
 def test_a_concurrent_edit_is_preserved(target: Installation, monkeypatch: Any) -> None:
-    def edited_meanwhile(*arguments: Any) -> None:
+    def edit_concurrently(*arguments: Any) -> None:
         target.path.write_bytes(b"{}")
         write(*arguments)
 
     write = installation._write_new
-    monkeypatch.setattr(installation, "_write_new", edited_meanwhile)
+    monkeypatch.setattr(installation, "_write_new", edit_concurrently)
     with pytest.raises(TryAgain, match="changed by somebody else"):
         install(target)
     assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", b"{}")]
@@ -467,12 +471,12 @@ def test_a_failing_system_call_leaves_the_old_bytes(
     """`open` fails only when it is to make a file; it is what all reading begins with, too."""
     real = getattr(os, call)
 
-    def refuses(*arguments: Any, **named: Any) -> Any:
+    def refuse(*arguments: Any, **named: Any) -> Any:
         if call == "open" and not arguments[1] & os.O_EXCL:
             return real(*arguments, **named)
         raise OSError(reason, os.strerror(reason))
 
-    monkeypatch.setattr(os, call, refuses)
+    monkeypatch.setattr(os, call, refuse)
     with pytest.raises(TrotlineError, match="cannot be changed") as caught:
         install(target)
     monkeypatch.undo()
@@ -484,11 +488,11 @@ def test_a_failing_system_call_leaves_the_old_bytes(
 
 
 def test_a_failed_install_removes_its_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(*_arguments: Any) -> None:
+    def refuse(*_arguments: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    target = installation_in(tmp_path, "home/a/b/hooks.json")
-    monkeypatch.setattr(os, "replace", refuses)
+    target = build_installation(tmp_path, "home/a/b/hooks.json")
+    monkeypatch.setattr(os, "replace", refuse)
     with pytest.raises(TrotlineError, match="no space left"):
         install(target)
     assert list((tmp_path / "home").iterdir()) == []
@@ -519,12 +523,12 @@ except TrotlineError as error:
 """
 
 
-def started(top: Path, line: str, code: str) -> "subprocess.Popen[str]":
+def start_process(top: Path, line: str, code: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", PROGRAM + code, str(top), line]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
 
 
-def said_by(process: "subprocess.Popen[str]") -> str:
+def read_output(process: "subprocess.Popen[str]") -> str:
     with process:
         try:
             output, _ = process.communicate(timeout=60)
@@ -537,7 +541,7 @@ def said_by(process: "subprocess.Popen[str]") -> str:
 def test_concurrent_installers_both_succeed(target: Installation, tmp_path: Path) -> None:
     code = "print('ready', flush=True)\nsys.stdin.readline()\n" + INSTALL
     lines = ["/opt/one hook", "/opt/two hook", "/opt/three hook"]
-    processes = [started(tmp_path, line, code) for line in lines]
+    processes = [start_process(tmp_path, line, code) for line in lines]
     for process in processes:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -545,7 +549,7 @@ def test_concurrent_installers_both_succeed(target: Installation, tmp_path: Path
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-    assert [said_by(process) for process in processes] == ["written"] * 3
+    assert [read_output(process) for process in processes] == ["written"] * 3
     commands = [
         entry["command"] for entry in json.loads(target.path.read_text().replace("// mine", ""))["hooks"]["stop"]
     ]
@@ -623,62 +627,62 @@ print(*counts)
 
 def test_a_kill_at_any_moment_leaves_the_old_bytes_or_the_new_ones(target: Installation, tmp_path: Path) -> None:
     target.path.write_bytes(MINE.replace(b'"}]', b'"},]'))
-    with_file, without = said_by(started(tmp_path, LINE, KILLED)).split()
+    with_file, without = read_output(start_process(tmp_path, LINE, KILLED)).split()
     assert int(with_file) > 15
     assert int(without) > 15
 
 
 def test_a_full_disk_leaves_the_old_bytes(target: Installation, tmp_path: Path) -> None:
     limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(MINE)}, {len(MINE)}))\n"
-    assert "file too large / make room and try again" in said_by(started(tmp_path, LINE, limit + INSTALL))
+    assert "file too large / make room and try again" in read_output(start_process(tmp_path, LINE, limit + INSTALL))
     assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", MINE)]
     assert target.uninstall(2).done is Done.NOTHING
 
 
 @pytest.fixture
-def strangers() -> Iterator[Installation]:
+def foreign_installation() -> Iterator[Installation]:
     """An installation that belongs to a user who is not root; root may write everywhere."""
     top = Path(tempfile.mkdtemp())
-    target = installation_in(top)
+    target = build_installation(top)
     target.path.parent.mkdir()
     target.path.write_bytes(MINE)
     if os.geteuid() == 0:
         for path in [top, *top.rglob("*")]:
-            os.chown(path, NOBODY, NOBODY)
+            os.chown(path, UNPRIVILEGED, UNPRIVILEGED)
     yield target
     target.path.parent.chmod(0o755)
     shutil.rmtree(top)
 
 
-def as_stranger(target: Installation) -> str:
-    drop = f"os.setgroups([])\nos.setgid({NOBODY})\nos.setuid({NOBODY})\n" if os.geteuid() == 0 else ""
-    return said_by(started(target.owner_directory.parent, LINE, drop + INSTALL))
+def install_as_stranger(target: Installation) -> str:
+    drop = f"os.setgroups([])\nos.setgid({UNPRIVILEGED})\nos.setuid({UNPRIVILEGED})\n" if os.geteuid() == 0 else ""
+    return read_output(start_process(target.owner_directory.parent, LINE, drop + INSTALL))
 
 
-def test_a_directory_that_may_not_be_written_leaves_the_old_bytes(strangers: Installation) -> None:
-    strangers.path.parent.chmod(0o555)
-    assert "permission denied" in as_stranger(strangers)
-    assert strangers.path.read_bytes() == MINE
+def test_a_directory_that_may_not_be_written_leaves_the_old_bytes(foreign_installation: Installation) -> None:
+    foreign_installation.path.parent.chmod(0o555)
+    assert "permission denied" in install_as_stranger(foreign_installation)
+    assert foreign_installation.path.read_bytes() == MINE
 
 
-def test_a_file_that_may_not_be_written_is_left_alone(strangers: Installation) -> None:
-    strangers.path.chmod(0o444)
-    assert "is read-only / somebody meant it to stay" in as_stranger(strangers)
-    assert strangers.path.read_bytes() == MINE
+def test_a_file_that_may_not_be_written_is_left_alone(foreign_installation: Installation) -> None:
+    foreign_installation.path.chmod(0o444)
+    assert "is read-only / somebody meant it to stay" in install_as_stranger(foreign_installation)
+    assert foreign_installation.path.read_bytes() == MINE
 
 
-def test_a_file_that_may_not_be_read_is_left_alone(strangers: Installation) -> None:
-    strangers.path.chmod(0o200)
-    assert "permission denied" in as_stranger(strangers)
-    assert strangers.path.read_bytes() == MINE
+def test_a_file_that_may_not_be_read_is_left_alone(foreign_installation: Installation) -> None:
+    foreign_installation.path.chmod(0o200)
+    assert "permission denied" in install_as_stranger(foreign_installation)
+    assert foreign_installation.path.read_bytes() == MINE
 
 
-def test_an_unwritable_state_directory_is_an_error(strangers: Installation) -> None:
-    strangers.owner_directory.parent.chmod(0o555)
-    assert "permission denied" in as_stranger(strangers)
-    assert strangers.path.read_bytes() == MINE
+def test_an_unwritable_state_directory_is_an_error(foreign_installation: Installation) -> None:
+    foreign_installation.owner_directory.parent.chmod(0o555)
+    assert "permission denied" in install_as_stranger(foreign_installation)
+    assert foreign_installation.path.read_bytes() == MINE
 
 
-def test_an_unprivileged_user_can_install(strangers: Installation) -> None:
-    assert as_stranger(strangers) == "written"
-    assert as_stranger(strangers) == "nothing to do"
+def test_an_unprivileged_user_can_install(foreign_installation: Installation) -> None:
+    assert install_as_stranger(foreign_installation) == "written"
+    assert install_as_stranger(foreign_installation) == "nothing to do"

@@ -52,13 +52,13 @@ def test_a_deadline_that_has_passed_is_a_refusal_and_a_record(workspace: Workspa
 
 def test_a_deadline_that_passes_while_the_agent_still_speaks_is_a_record_too(workspace: Workspace) -> None:
     reader, writer = os.pipe()
-    kept = os.dup(0)
+    saved_stdin = os.dup(0)
     os.dup2(reader, 0)
     try:
         sent, _ = cold_path._answer_in_time(late(workspace, None, left_ms=30))
     finally:
-        os.dup2(kept, 0)
-        for descriptor in (reader, writer, kept):
+        os.dup2(saved_stdin, 0)
+        for descriptor in (reader, writer, saved_stdin):
             os.close(descriptor)
     assert json.loads(sent.stdout)["permission"] == "deny"
     assert last(workspace)["responses"][0]["failure"] == "timed out"
@@ -133,7 +133,7 @@ def test_input_that_is_nested_without_end_is_no_failure_of_ours(workspace: Works
 # -- what is said of it
 
 
-def told(sent: AgentReply, outcome: Outcome) -> str:
+def describe_failure(sent: AgentReply, outcome: Outcome) -> str:
     return f"{sent.stdout}{sent.stderr}{[response.failure for response in outcome.responses]}{outcome.alarms}"
 
 
@@ -145,12 +145,12 @@ def test_an_internal_error_that_quotes_the_call_is_reported_by_kind_and_place(
 
     call = Call(id="i", argv=line(workspace, "cursor"), payload=b'{"command": "ls"}', received_us=5)
     monkeypatch.setattr(panel, "analyze_event", breaks)
-    by_guards = told(*handle_call(call, [], guarded=True))
+    by_guards = describe_failure(*handle_call(call, [], guarded=True))
     monkeypatch.setattr(process, "build_record", breaks)
-    by_record = told(*handle_call(call, [], guarded=True))
-    for said in (by_guards, by_record):
-        assert "KeyError at test_internal_errors.py:" in said
-        assert TOKEN not in said
+    by_record = describe_failure(*handle_call(call, [], guarded=True))
+    for text in (by_guards, by_record):
+        assert "KeyError at test_internal_errors.py:" in text
+        assert TOKEN not in text
     assert "Trotline's guards failed: KeyError" in by_guards
     assert "Trotline failed: KeyError" in by_record
 

@@ -257,7 +257,7 @@ def generated(count: int) -> list[Case]:
 
 
 @pytest.fixture(scope="module")
-def judged() -> list[tuple[Case, list[bool] | None]]:
+def verdicts() -> list[tuple[Case, list[bool] | None]]:
     node = shutil.which("node")
     if node is None:
         pytest.skip("NODE IS NOT ON THE PATH: nothing here was checked against V8, only against regress")
@@ -277,14 +277,14 @@ def ours(case: Case) -> JsPattern | None:
     return read(f"(?{case.flags}:{case.source})") if pattern and case.flags else pattern
 
 
-def test_node_takes_what_we_take(judged: list[tuple[Case, list[bool] | None]]) -> None:
-    wrong = [case.source for case, verdict in judged if (ours(case) is None) != (verdict is None)]
+def test_node_takes_what_we_take(verdicts: list[tuple[Case, list[bool] | None]]) -> None:
+    wrong = [case.source for case, verdict in verdicts if (ours(case) is None) != (verdict is None)]
     assert sorted(wrong, key=len)[:5] == []
 
 
-def test_node_finds_what_we_find(judged: list[tuple[Case, list[bool] | None]]) -> None:
+def test_node_finds_what_we_find(verdicts: list[tuple[Case, list[bool] | None]]) -> None:
     wrong = []
-    for case, verdict in judged:
+    for case, verdict in verdicts:
         pattern = ours(case)
         if pattern is not None and pattern.re2 is not None:
             wrong += [case] if [finds(pattern, text) for text in case.texts] != verdict else []

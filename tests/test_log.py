@@ -104,9 +104,9 @@ def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, spool: S
         with subprocess.Popen(argv, cwd=workspace.project, stdout=PIPE, stderr=PIPE, text=True) as asking:
             assert asking.stdout
             assert asking.stderr
-            told = asking.stderr.readline()
+            output = asking.stderr.readline()
             fcntl.flock(lock, fcntl.LOCK_UN)
-            assert (told, asking.stdout.read()) == (
+            assert (output, asking.stdout.read()) == (
                 "what waits is brought into the trail, or the trail into its newest form ...\n",
                 "4\n",
             )
@@ -199,11 +199,11 @@ def test_a_query_before_all_records_is_empty(workspace: Workspace, spool: Spool)
     assert log(workspace, "--until", "0001-01-01", "--count").stdout == "0\n"
 
 
-@pytest.mark.parametrize("words,said", read_rows("log", "refused_queries"), ids=str)
-def test_an_invalid_query_is_refused(workspace: Workspace, words: list[str], said: str) -> None:
+@pytest.mark.parametrize("words,expected_text", read_rows("log", "refused_queries"), ids=str)
+def test_an_invalid_query_is_refused(workspace: Workspace, words: list[str], expected_text: str) -> None:
     done = log(workspace, *words)
     assert (done.returncode, done.stdout) == (64, "")
-    assert said in done.stderr
+    assert expected_text in done.stderr
 
 
 def test_an_id_may_be_shortened_to_a_unique_prefix(workspace: Workspace, spool: Spool) -> None:
@@ -239,8 +239,10 @@ def test_statistics(workspace: Workspace, spool: Spool) -> None:
 
 def test_a_hook_that_failed_open_is_counted(workspace: Workspace, spool: Spool) -> None:
     responses = [{"author": "h1", "verdict": "none", "failure": "timed out", "micros": 300}]
-    for number, asked in enumerate(("none", "none", "deny")):
-        spool.append(record(number, decided=asked, deciders=["h1"] if asked == "deny" else [], responses=responses))
+    for number, permission in enumerate(("none", "none", "deny")):
+        spool.append(
+            record(number, decided=permission, deciders=["h1"] if permission == "deny" else [], responses=responses)
+        )
     found = data(workspace, "stats")
     assert (found["failures"], found["failed_open"]) == ({"h1: timed out": 3}, {"h1: timed out": 2})
     shown = log(workspace, "stats").stdout
@@ -419,7 +421,7 @@ def test_an_unusable_audit_log_is_reported_and_records_wait(
 
 @pytest.mark.parametrize("words", [[], ["--count"], ["--by", "agent"], ["stats"], ["conversations"], ["export"]])
 @pytest.mark.parametrize(
-    "given,said",
+    "given,expected_text",
     [
         (["--event", "beforeShellExec"], "there is no event `beforeShellExec`; did you mean `beforeShellExecution`?"),
         (["--agent", "codexx"], "there is no agent `codexx`; did you mean `codex`?"),
@@ -428,11 +430,11 @@ def test_an_unusable_audit_log_is_reported_and_records_wait(
     ids=str,
 )
 def test_an_unknown_name_is_reported_with_a_suggestion(
-    workspace: Workspace, spool: Spool, words: list[str], given: list[str], said: str
+    workspace: Workspace, spool: Spool, words: list[str], given: list[str], expected_text: str
 ) -> None:
     fill(spool)
     done = log(workspace, *words, *given)
-    assert (done.returncode, done.stderr) == (0, f"{said}\n")
+    assert (done.returncode, done.stderr) == (0, f"{expected_text}\n")
 
 
 def test_a_name_that_a_record_has_is_not_questioned(workspace: Workspace, spool: Spool) -> None:
@@ -460,8 +462,8 @@ def test_doctor_reads_the_newest_records_and_reports_the_limit(
         monkeypatch.setattr(module, "MAX_RECORDS", 5)
     machine = checks.MachineState(workspace.roots())
     assert [one.id for one in machine.records.records] == [record(number)["id"] for number in range(4, 9)]
-    (said,) = (one.detail for one in machine_checks.check_spool(machine))
-    assert said == "calls of agents that are remembered: 5 and more, of which the newest were looked at"
+    (expected_text,) = (one.detail for one in machine_checks.check_spool(machine))
+    assert expected_text == "calls of agents that are remembered: 5 and more, of which the newest were looked at"
     last = machine.find_last_call("codex")
     assert last is not None
     assert last.id == record(1)["id"]
@@ -477,8 +479,8 @@ def test_an_action_executed_despite_a_denial_is_an_alarm(workspace: Workspace) -
     assert "alarm: what 5 says was refused was done all the same, says 7" in log(workspace).stderr
     (alarm,) = data(workspace)["alarms"]
     assert (alarm["decision_seq"], alarm["seq"]) == (5, 7)
-    told = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
-    assert f"what {alarm['decision_id']} says was refused was done all the same, says {alarm['id']}" in told
+    output = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    assert f"what {alarm['decision_id']} says was refused was done all the same, says {alarm['id']}" in output
     listed = log(workspace, "alarms")
     assert (listed.returncode, listed.stdout.count("alarm: ")) == (1, 1)
     assert data(workspace, "stats")["alarms"] == {"done all the same": 1}
@@ -540,13 +542,13 @@ def test_doctor_reports_a_conversation_that_continued_without_hooks(workspace: W
     transcript = tmp_path / "transcript.jsonl"
     transcript.write_text("{}")
     get_spool(workspace.roots().state).append(record(1, agent="cursor", at_us=NOW))
-    told = {**detail(1), "payload": {"transcript_path": str(transcript)}}
-    get_spool(workspace.roots().state).append(told)
+    output = {**detail(1), "payload": {"transcript_path": str(transcript)}}
+    get_spool(workspace.roots().state).append(output)
 
-    def heard() -> str:
+    def run_doctor() -> str:
         return run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
 
     os.utime(transcript, (NOW // 1_000_000 + 60,) * 2)
-    assert "went on for" not in heard()
+    assert "went on for" not in run_doctor()
     os.utime(transcript, (NOW // 1_000_000 + 3600,) * 2)
-    assert f"a conversation of cursor went on for 60 minutes without a call: {transcript}" in heard()
+    assert f"a conversation of cursor went on for 60 minutes without a call: {transcript}" in run_doctor()

@@ -46,10 +46,10 @@ def log(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]"
     return run_trotline("log", *words, *workspace.options, cwd=workspace.project)
 
 
-def say(workspace: Workspace, **said: str) -> None:
+def configure(workspace: Workspace, **settings: str) -> None:
     config = workspace.roots().config
     config.mkdir(parents=True, exist_ok=True)
-    (config / "trotline.toml").write_text(format_toml(said))
+    (config / "trotline.toml").write_text(format_toml(settings))
 
 
 def fill(workspace: Workspace, first: int, last: int) -> None:
@@ -132,7 +132,7 @@ def test_by_default_nothing_is_forgotten_and_nothing_noted(workspace: Workspace)
 
 
 def test_what_is_older_than_the_settings_say_is_forgotten_when_records_come(workspace: Workspace) -> None:
-    say(workspace, keep_for="2d")
+    configure(workspace, keep_for="2d")
     fill(workspace, 1, 5)  # one for each of the first hours
     now = 3 * HOUR + 2 * DAY
     audit_log.drain_if_unlocked(workspace.roots(), now)
@@ -147,7 +147,7 @@ def test_what_is_older_than_the_settings_say_is_forgotten_when_records_come(work
 
 
 def test_an_audit_log_over_its_size_limit_is_pruned_on_drain(workspace: Workspace) -> None:
-    say(workspace, keep_size="1MB")
+    configure(workspace, keep_size="1MB")
     spool = audit_log.get_spool(workspace.roots().state)
     for number in range(500):
         spool.append(record(number))
@@ -160,7 +160,7 @@ def test_an_audit_log_over_its_size_limit_is_pruned_on_drain(workspace: Workspac
 
 
 def test_an_unreachable_size_limit_is_reported_and_deletes_nothing(workspace: Workspace) -> None:
-    say(workspace, keep_size="1MB")
+    configure(workspace, keep_size="1MB")
     spool = audit_log.get_spool(workspace.roots().state)
     for number in range(3):
         spool.append(record(number))
@@ -178,7 +178,7 @@ def test_an_unreachable_size_limit_is_reported_and_deletes_nothing(workspace: Wo
 
 
 def test_a_record_without_a_time_does_not_keep_the_others_from_being_forgotten(workspace: Workspace) -> None:
-    say(workspace, keep_for="2d")
+    configure(workspace, keep_for="2d")
     fill(workspace, 0, 3)
     audit_log.drain_if_unlocked(workspace.roots(), LATER)
     with SqliteStore(workspace.roots().state / "trail.db") as store:
@@ -186,7 +186,7 @@ def test_a_record_without_a_time_does_not_keep_the_others_from_being_forgotten(w
 
 
 def test_a_head_is_noted_although_nothing_can_be_forgotten(workspace: Workspace, tmp_path: Path) -> None:
-    say(workspace, keep_size="1MB", anchor_file=str(tmp_path / "heads"))
+    configure(workspace, keep_size="1MB", anchor_file=str(tmp_path / "heads"))
     spool = audit_log.get_spool(workspace.roots().state)
     spool.append(record(1, at_us=LATER))
     spool.append(detail(1, command=f"echo {os.urandom(1_000_000).hex()}"))
@@ -201,7 +201,7 @@ def test_a_head_is_noted_although_nothing_can_be_forgotten(workspace: Workspace,
 def test_the_drain_notes_heads_and_verify_finds_a_cut_end(workspace: Workspace, tmp_path: Path) -> None:
     heads = tmp_path / "elsewhere" / "heads"
     heads.parent.mkdir()
-    say(workspace, anchor_file=str(heads))
+    configure(workspace, anchor_file=str(heads))
     for first in (1, 4, 7):
         fill(workspace, first, first + 2)
         audit_log.drain_if_unlocked(workspace.roots(), 5)
@@ -212,15 +212,15 @@ def test_the_drain_notes_heads_and_verify_finds_a_cut_end(workspace: Workspace, 
     done = log(workspace, "verify")
     assert done.returncode == 1
     assert "the trail: the end is cut: entries 8 to 9 are missing" in done.stdout
-    told = verified_elsewhere(workspace, str(heads))
-    assert (told.returncode, told.stdout) == (1, "8: the end is cut, a head was noted at 9\n")
+    output = verified_elsewhere(workspace, str(heads))
+    assert (output.returncode, output.stdout) == (1, "8: the end is cut, a head was noted at 9\n")
     assert verified_elsewhere(workspace).stdout == "holds, unanchored: a cut end would not be seen\n"
 
 
 @pytest.mark.parametrize("thorough", [True, False])
 def test_a_cut_end_that_was_written_over_is_found_as_well(workspace: Workspace, tmp_path: Path, thorough: bool) -> None:
     heads = tmp_path / "heads"
-    say(workspace, anchor_file=str(heads))
+    configure(workspace, anchor_file=str(heads))
     fill(workspace, 1, 5)
     assert log(workspace).returncode == 0
     cut(workspace, 3, ("facts", "metrics", "words") if thorough else ())
@@ -234,17 +234,17 @@ def test_a_cut_end_that_was_written_over_is_found_as_well(workspace: Workspace, 
 def test_heads_are_written_to_the_system_log_as_an_anchor(
     workspace: Workspace, tmp_path: Path, syslog: socket.socket
 ) -> None:
-    say(workspace, anchor_syslog=str(syslog.getsockname()))
+    configure(workspace, anchor_syslog=str(syslog.getsockname()))
     fill(workspace, 1, 4)
     audit_log.drain_if_unlocked(workspace.roots(), 5)
-    told = syslog.recv(4096).decode()
+    output = syslog.recv(4096).decode()
     head = json.loads(log(workspace, "verify", "--json").stdout)["data"]["head"]
-    assert f"trotline-anchor 4 {head} " in told
-    assert told.startswith("<86>trotline[")
-    assert told.endswith(f" uid={os.getuid()}")
+    assert f"trotline-anchor 4 {head} " in output
+    assert output.startswith("<86>trotline[")
+    assert output.endswith(f" uid={os.getuid()}")
     assert "compare with that log" in log(workspace, "verify").stdout
     collected = tmp_path / "auth.log"
-    collected.write_text(f"Nov 16 06:00:01 box sshd[3]: hello 12\nNov 16 06:00:02 box {told[4:]}\n")
+    collected.write_text(f"Nov 16 06:00:01 box sshd[3]: hello 12\nNov 16 06:00:02 box {output[4:]}\n")
     before = collected.read_bytes()
     assert "it holds; anchored up to entry 4" in log(workspace, "verify", "--anchor", str(collected)).stdout
     assert collected.read_bytes() == before  # a log of the machine is not ours to write
@@ -273,7 +273,7 @@ def test_to_note_it_one_must_say_where(workspace: Workspace) -> None:
 
 
 @pytest.mark.parametrize(
-    "said,why",
+    "settings,why",
     [
         ({"anchor_file": "/nowhere/heads"}, "cannot be written"),
         ({"anchor_syslog": "/nowhere/log"}, "could not be told"),
@@ -281,9 +281,9 @@ def test_to_note_it_one_must_say_where(workspace: Workspace) -> None:
     ids=["file", "syslog"],
 )
 def test_an_unwritable_anchor_is_reported_and_the_log_stays_intact(
-    workspace: Workspace, said: dict[str, Any], why: str
+    workspace: Workspace, settings: dict[str, Any], why: str
 ) -> None:
-    say(workspace, **said)
+    configure(workspace, **settings)
     fill(workspace, 1, 2)
     done = log(workspace)
     assert done.returncode == 0
@@ -296,7 +296,7 @@ def test_an_unwritable_anchor_is_reported_and_the_log_stays_intact(
 
 def test_a_pipe_as_anchor_is_refused_without_blocking(workspace: Workspace, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "heads")
-    say(workspace, anchor_file=str(tmp_path / "heads"))
+    configure(workspace, anchor_file=str(tmp_path / "heads"))
     fill(workspace, 1, 2)
     done = log(workspace)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
@@ -305,7 +305,7 @@ def test_a_pipe_as_anchor_is_refused_without_blocking(workspace: Workspace, tmp_
 
 def test_the_settings_of_the_machine_are_not_a_persons_to_change(workspace: Workspace, tmp_path: Path) -> None:
     heads = tmp_path / "heads"
-    say(workspace, anchor_file="off", keep_for="1h")
+    configure(workspace, anchor_file="off", keep_for="1h")
     managed = workspace.roots().managed_config
     managed.mkdir(parents=True)
     (managed / "trotline.toml").write_text(format_toml({"anchor_file": str(heads), "keep_for": "off"}))

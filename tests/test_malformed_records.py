@@ -82,7 +82,7 @@ class Terminal(io.TextIOWrapper):
         return True
 
 
-def said(workspace: Workspace, *words: str, to: type[io.TextIOWrapper] = io.TextIOWrapper) -> tuple[int, str]:
+def run_command(workspace: Workspace, *words: str, to: type[io.TextIOWrapper] = io.TextIOWrapper) -> tuple[int, str]:
     """What somebody gets who reads bytes: a text that is none is seen here."""
     written = io.BytesIO()
     out = to(written, "utf-8")
@@ -97,7 +97,7 @@ def said(workspace: Workspace, *words: str, to: type[io.TextIOWrapper] = io.Text
 def test_no_reader_stumbles_over_a_record_of_an_odd_shape(
     workspace: Workspace, line: str, to: type[io.TextIOWrapper]
 ) -> None:
-    code, out = said(workspace, *line.split(), to=to)
+    code, out = run_command(workspace, *line.split(), to=to)
     assert code in {0, 1}, out[-2000:]
 
 
@@ -106,12 +106,12 @@ def test_each_is_shown_whole(workspace: Workspace, to: type[io.TextIOWrapper]) -
     with SqliteStore(workspace.roots().state / "trail.db") as store:
         numbers = [str(found.seq) for found in store.search(Query())]
     for number in numbers:
-        code, out = said(workspace, "log", "show", number, to=to)
+        code, out = run_command(workspace, "log", "show", number, to=to)
         assert code == 0, out[-2000:]
 
 
 def test_odd_values_are_replaced_and_preserved(workspace: Workspace) -> None:
-    _, out = said(workspace, "log", "export")
+    _, out = run_command(workspace, "log", "export")
     found = {one["id"]: one for one in map(json.loads, out.splitlines())}
     assert (found["id-0"]["at_us"], found["id-0"]["invalid"]) == (0, {"at_us": "yesterday"})
     assert found["id-2"]["detail"]["invalid"]["hooks"] == 5
@@ -123,7 +123,7 @@ def test_exported_lines_are_json_for_everybody_and_answer_to_their_schema(worksp
         pytest.fail(f"{word} is no JSON")
 
     validator = jsonschema_rs.Draft202012Validator(shape_alone(record_schema()))
-    for line in said(workspace, "log", "export")[1].splitlines():
+    for line in run_command(workspace, "log", "export")[1].splitlines():
         one = json.loads(line, parse_constant=refuse)
         assert [error.message for error in validator.iter_errors({**one, "invalid": {}})] == []
 

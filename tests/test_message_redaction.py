@@ -28,17 +28,17 @@ def sent(home: Path, event: str, **fields: Any) -> str:
 @pytest.mark.parametrize("event,fields", read_rows("message_redaction", "redacted_actions"), ids=str)
 def test_a_refusal_quotes_the_redacted_action(tmp_path: Path, value: str, event: str, fields: dict[str, Any]) -> None:
     filled = json.dumps(fields).replace("VALUE", value).replace("HALF", value[:10]).replace("REST", value[10:])
-    said = sent(tmp_path, event, **json.loads(filled))
-    assert "(Trotline, guard " in said
-    assert value not in said
-    assert "[redacted " in said or "*****" in said
+    output = sent(tmp_path, event, **json.loads(filled))
+    assert "(Trotline, guard " in output
+    assert value not in output
+    assert "[redacted " in output or "*****" in output
 
 
 @pytest.mark.parametrize("value", [TOKEN, MAIL])
 def test_an_unknown_event_is_named_without_its_content(tmp_path: Path, value: str) -> None:
-    said = sent(tmp_path, f"stop {value}")
-    assert "nothing was judged" in said
-    assert value not in said
+    output = sent(tmp_path, f"stop {value}")
+    assert "nothing was judged" in output
+    assert value not in output
 
 
 def test_user_secret_rules_apply_to_messages(tmp_path: Path) -> None:
@@ -47,9 +47,9 @@ def test_user_secret_rules_apply_to_messages(tmp_path: Path) -> None:
     (config / "secrets.toml").write_text(
         "[[rules]]\nid = 'acme'\nregex = '(?i)(bluefalcon)'\nkeywords = ['bluefalcon']\n"
     )
-    said = sent(tmp_path, "beforeShellExecution", command="rm -rf /root/Blue''Falcon")
-    assert "[redacted acme " in said
-    assert "BlueFalcon" not in said
+    output = sent(tmp_path, "beforeShellExecution", command="rm -rf /root/Blue''Falcon")
+    assert "[redacted acme " in output
+    assert "BlueFalcon" not in output
 
 
 def test_the_message_of_a_user_rule_is_unchanged(tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_the_message_of_a_user_rule_is_unchanged(tmp_path: Path) -> None:
 
 def test_a_home_without_a_key_is_no_reason_to_quote_more(tmp_path: Path) -> None:
     (tmp_path / ".local" / "state" / "trotline" / "v1" / "key").mkdir(parents=True)
-    said = sent(tmp_path, "preToolUse", tool_name="Read", tool_input={"file_path": f"/root/.ssh/{TOKEN}"})
-    assert "[redacted github-personal-token " in said
-    assert TOKEN not in said
+    output = sent(tmp_path, "preToolUse", tool_name="Read", tool_input={"file_path": f"/root/.ssh/{TOKEN}"})
+    assert "[redacted github-personal-token " in output
+    assert TOKEN not in output
 
 
 @pytest.mark.parametrize("path,woken", [("/root/data", False), (f"/root/{TOKEN}", True)])

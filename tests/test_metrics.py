@@ -99,45 +99,45 @@ def test_sizes_are_counted_in_bytes_and_characters() -> None:
 
 # Counted by the database, and by reading every record
 
-AGENTS, TALKS, EVENTS = ("one", "two"), ("a", "b", ""), ("beforeShellExecution", "afterFileEdit", "stop")
+AGENTS, CONVERSATIONS, EVENTS = ("one", "two"), ("a", "b", ""), ("beforeShellExecution", "afterFileEdit", "stop")
 BODIES = st.fixed_dictionaries(
     {
         "agent": st.sampled_from(AGENTS),
-        "conversation": st.sampled_from(TALKS),
+        "conversation": st.sampled_from(CONVERSATIONS),
         "event": st.sampled_from(EVENTS),
         "decided": st.sampled_from(("deny", "none")),
         "micros": st.integers(0, 50),
     }
 )
-ASKED = st.fixed_dictionaries(
+CONDITIONS = st.fixed_dictionaries(
     {},
     optional={
         "agent": st.sampled_from(AGENTS),
         "event": st.sampled_from(EVENTS),
         "verdict": st.sampled_from(("deny", "none")),
-        "conversation": st.sampled_from(TALKS),
+        "conversation": st.sampled_from(CONVERSATIONS),
     },
 )
 
 
-@given(st.lists(BODIES, min_size=1, max_size=40), ASKED, st.integers(0, 3))
+@given(st.lists(BODIES, min_size=1, max_size=40), CONDITIONS, st.integers(0, 3))
 @settings(max_examples=60)
 def test_what_the_database_counts_is_what_reading_every_record_would(
-    bodies: list[dict[str, Any]], asked: dict[str, Any], limit: int
+    bodies: list[dict[str, Any]], conditions: dict[str, Any], limit: int
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:
         keep(store, *(record(number, **body) for number, body in enumerate(bodies)))
-        read = list(store.search(Query(**asked)))
+        read = list(store.search(Query(**conditions)))
         everything = Counter((one.agent, one.conversation) for one in store.search(Query()))
-        talks = list(dict.fromkeys((one.agent, one.conversation) for one in read))[: limit or None]
-        told = list(store.aggregate(Query(**asked, by="conversation", limit=limit)))
-        assert [((one["agent"], one["name"]), one["count"]) for one in told] == [
-            (one, everything[one]) for one in talks
+        conversations = list(dict.fromkeys((one.agent, one.conversation) for one in read))[: limit or None]
+        counted = list(store.aggregate(Query(**conditions, by="conversation", limit=limit)))
+        assert [((one["agent"], one["name"]), one["count"]) for one in counted] == [
+            (one, everything[one]) for one in conversations
         ]
         times = sorted(one.micros for one in read)
         spread = [
             (one["count"], one["p50"], one["p95"], one["p99"])
-            for one in store.aggregate(Query(**asked, by="percentile"))
+            for one in store.aggregate(Query(**conditions, by="percentile"))
         ]
         shares = (_least(times, share) for share in (50, 95, 99) if times)
         assert spread == ([(len(times), *shares)] if times else [])

@@ -53,7 +53,7 @@ def workspace(tmp_path: Path) -> Workspace:
     return made
 
 
-def asked(workspace: Workspace, body: dict[str, Any] | str, *words: str) -> "subprocess.CompletedProcess[str]":
+def call_hook(workspace: Workspace, body: dict[str, Any] | str, *words: str) -> "subprocess.CompletedProcess[str]":
     text = body if isinstance(body, str) else json.dumps(body)
     line = [
         sys.executable,
@@ -76,7 +76,7 @@ def last(workspace: Workspace) -> dict[str, Any]:
 
 
 def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(workspace: Workspace) -> None:
-    done = asked(workspace, shell("terraform destroy"))
+    done = call_hook(workspace, shell("terraform destroy"))
     assert (done.returncode, json.loads(done.stdout)) == (0, {"permission": "allow"})
     assert done.stderr.splitlines() == ["trotline: monitor mode: not sent: deny, by no_terraform"]
     record = last(workspace)
@@ -86,8 +86,8 @@ def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(workspace:
 
 
 def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counted(workspace: Workspace) -> None:
-    asked(workspace, shell("terraform destroy"))
-    asked(workspace, shell("echo trotline-canary"))
+    call_hook(workspace, shell("terraform destroy"))
+    call_hook(workspace, shell("echo trotline-canary"))
 
     def log(*words: str) -> str:
         return run_trotline("log", *words, *workspace.options, cwd=workspace.project).stdout
@@ -98,8 +98,8 @@ def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counte
     table = log("stats")
     assert "1  would be denied\n" in table
     assert "would be denied by\n" in table
-    (talk,) = json.loads(log("conversations", "--json"))["data"]
-    assert (talk["calls"], talk["denied"]) == (2, 1)
+    (conversation,) = json.loads(log("conversations", "--json"))["data"]
+    assert (conversation["calls"], conversation["denied"]) == (2, 1)
     assert [log("--verdict", word, "--count") for word in ("denied", "would-be-denied")] == ["1\n", "1\n"]
     assert "would be denied: terraform destroy" in log("--verdict", "would-be-denied")
     rows = list(csv.DictReader(io.StringIO(log("export", "--format", "csv"))))
@@ -111,19 +111,19 @@ def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counte
 
 def test_what_would_change_the_agent_is_not_sent_either(workspace: Workspace) -> None:
     prompt = build_payload("beforeSubmitPrompt")
-    done = asked(workspace, prompt)
+    done = call_hook(workspace, prompt)
     assert json.loads(done.stdout) == {"continue": True}
     assert last(workspace)["withheld"] == ["context"]
 
 
 def test_the_canary_is_refused_all_the_same(workspace: Workspace) -> None:
-    done = asked(workspace, shell("echo trotline-canary"))
+    done = call_hook(workspace, shell("echo trotline-canary"))
     assert json.loads(done.stdout)["permission"] == "deny"
     assert last(workspace)["withheld"] == []
 
 
 def test_a_call_that_cannot_be_read_is_let_go_and_loud(workspace: Workspace) -> None:
-    done = asked(workspace, "no json", "--event", "beforeShellExecution")
+    done = call_hook(workspace, "no json", "--event", "beforeShellExecution")
     assert json.loads(done.stdout) == {"permission": "allow"}
     assert "not sent: deny, by trotline" in done.stderr
     assert "could not read this call" in done.stderr
@@ -187,7 +187,7 @@ def test_a_project_has_no_say_in_it(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", "")
     for place in (".config/trotline/trotline.toml", ".trotline/trotline.toml", "settings.json"):
         workspace.write(f"project/{place}", 'mode = "monitor"')
-    done = asked(workspace, {**shell("terraform apply"), "workspace_roots": [str(workspace.project)]})
+    done = call_hook(workspace, {**shell("terraform apply"), "workspace_roots": [str(workspace.project)]})
     assert json.loads(done.stdout)["permission"] == "deny"
 
 
@@ -247,5 +247,5 @@ def test_guards_respond_are_recorded_and_store_no_refusal(workspace: Workspace) 
 
 def test_a_program_of_ones_own_is_answered_by_its_handlers_alone(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", "")
-    done = asked(workspace, {**shell("rm -rf ~"), "workspace_roots": [str(workspace.project)]})
+    done = call_hook(workspace, {**shell("rm -rf ~"), "workspace_roots": [str(workspace.project)]})
     assert json.loads(done.stdout) == {"permission": "allow"}

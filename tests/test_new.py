@@ -76,8 +76,8 @@ def test_what_is_written_is_formatted_and_sorted_as_our_own_code(workspace: Work
 
 
 def test_a_hook_of_a_project_works_under_fire_once_it_is_trusted(workspace: Workspace) -> None:
-    told = new(workspace, "hook", "no-drop").stdout
-    assert "trotline fire beforeShellExecution --set command=replace-me" in told
+    output = new(workspace, "hook", "no-drop").stdout
+    assert "trotline fire beforeShellExecution --set command=replace-me" in output
     keep_records_here(workspace)
     assert (
         "1 hook of the project did not run"
@@ -104,8 +104,8 @@ def test_a_hook_of_a_person_works_from_their_own_directory(workspace: Workspace,
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_the_next_step_that_is_printed_can_be_taken(workspace: Workspace, event: str) -> None:
-    told = new(workspace, "hook", "one", "--language", "bash", "--layer", "user", "--event", event).stdout
-    (step,) = re.findall(r"^  trotline (fire .*)$", told, re.MULTILINE)
+    output = new(workspace, "hook", "one", "--language", "bash", "--layer", "user", "--event", event).stdout
+    (step,) = re.findall(r"^  trotline (fire .*)$", output, re.MULTILINE)
     done = run(workspace, *shlex.split(step), "--json")
     (ran,) = json.loads(done.stdout)["data"]["runs"]
     assert ran["failure"] is None, done.stdout
@@ -266,13 +266,13 @@ def test_the_launcher_finds_the_python_that_has_trotline(tmp_path: Path, place: 
     installed = tmp_path / place
     installed.mkdir(parents=True)
     first = f"#!/bin/sh\n'''exec' \"{sys.executable}\"" if long else f"#!{sys.executable} -s"
-    beside = tmp_path / "tool" / "bin"
-    beside.mkdir(parents=True)
-    (beside / "trotline").write_text(f"{first}\n")
-    (beside / "trotline").chmod(0o755)
-    (beside / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    (beside / "python").chmod(0o755)
-    (installed / "trotline").symlink_to(beside / "trotline")
+    directory = tmp_path / "tool" / "bin"
+    directory.mkdir(parents=True)
+    (directory / "trotline").write_text(f"{first}\n")
+    (directory / "trotline").chmod(0o755)
+    (directory / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    (directory / "python").chmod(0o755)
+    (installed / "trotline").symlink_to(directory / "trotline")
     path = f"{tmp_path / 'bin'}:/usr/bin:/bin" if place == "bin" else "/usr/bin:/bin"
     stray = {"PYTHONPATH": str(tmp_path / "project"), "PYTHONHOME": "/nowhere"}
     done = launched(tmp_path / "project", {"PATH": path, "HOME": str(tmp_path / "home"), **stray})

@@ -58,9 +58,9 @@ def test_journals_keep_the_fields_that_they_do_not_know(tmp_path: Path) -> None:
     add(alerts, **{"muted": True, "fired.a.person": "p"})
     write_progress(outflow, ExportProgress(seq=2, pending=PendingBatch("b", 2, "i", 1, done=("logs",))))
     write_progress(alerts, AlertState(seq=2, fired={"a": AlertStatus(count=2)}))
-    sent, told = json.loads(outflow.read_bytes()), json.loads(alerts.read_bytes())
+    sent, alerted = json.loads(outflow.read_bytes()), json.loads(alerts.read_bytes())
     assert (sent["seq"], sent["region"], sent["pending"]["parts"], sent["pending"]["done"]) == (2, "eu", 4, ["logs"])
-    assert (told["muted"], list(told["fired"]), told["fired"]["a"]["person"]) == (True, ["a"], "p")
+    assert (alerted["muted"], list(alerted["fired"]), alerted["fired"]["a"]["person"]) == (True, ["a"], "p")
     assert read_progress(alerts, AlertState).fired["a"].count == 2
     write_progress(outflow, ExportProgress(seq=3))
     assert json.loads(outflow.read_bytes())["pending"] is None

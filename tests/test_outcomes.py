@@ -143,12 +143,14 @@ def test_a_response_without_a_process_fails_open_unless_it_is_closed() -> None:
 @settings(max_examples=40)
 @given(ranked_verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(EDITION_NAMES))
 def test_a_decision_is_the_responses_merged_by_the_editions_rule(
-    spoken: list[RankedVerdict], name: str, date: str
+    verdicts: list[RankedVerdict], name: str, date: str
 ) -> None:
-    responses = [Response(author=one.author, rank=one.rank, verdict=one.verdict) for one in spoken]
+    responses = [Response(author=one.author, rank=one.rank, verdict=one.verdict) for one in verdicts]
     rule = MergeRule.STRICTEST if date == "2026-09" else MergeRule.HIGHEST_LAYER
     refusable = name in CAN_BE_REFUSED[date]
-    assert decide(EVENTS[name].contract, responses, get_edition(date)) == merge(spoken, rule=rule, refusable=refusable)
+    assert decide(EVENTS[name].contract, responses, get_edition(date)) == merge(
+        verdicts, rule=rule, refusable=refusable
+    )
 
 
 def test_no_responses_decide_nothing() -> None:

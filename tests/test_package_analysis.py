@@ -31,9 +31,9 @@ def test_a_package_has_its_purl(line: str, package: str) -> None:
     assert list_effects(line) == [("install", package, "registry", "project")]
 
 
-@pytest.mark.parametrize("line,package,who", read_rows("package_analysis", "scope_of_an_install"))
-def test_scope_of_an_install(line: str, package: str, who: str) -> None:
-    assert list_effects(line) == [("install", package, "registry", who)]
+@pytest.mark.parametrize("line,package,scope", read_rows("package_analysis", "scope_of_an_install"))
+def test_scope_of_an_install(line: str, package: str, scope: str) -> None:
+    assert list_effects(line) == [("install", package, "registry", scope)]
 
 
 @pytest.mark.parametrize("line,source,host", read_rows("package_analysis", "source_and_host_of_a_package"))

@@ -63,8 +63,10 @@ def test_merging_in_two_steps_decides_the_same_as_merging_at_once(
 
 @laws
 @given(our.ranked_verdicts, our.verdicts, st.integers(0, 5))
-def test_one_deny_is_enough_whatever_the_others_say(responses: list[RankedVerdict], said: Verdict, at: int) -> None:
-    denies = Verdict(permission=Permission.DENY, user_message=said.user_message)
+def test_one_deny_is_enough_whatever_the_others_say(
+    responses: list[RankedVerdict], spoken_values: Verdict, at: int
+) -> None:
+    denies = Verdict(permission=Permission.DENY, user_message=spoken_values.user_message)
     decision = merge([*responses[:at], RankedVerdict("guard", 1, denies), *responses[at:]])
     assert decision.permission is Permission.DENY
     assert "guard" in decision.deciders
@@ -90,23 +92,23 @@ def test_a_silent_response_changes_nothing_wherever_it_stands(
 @given(our.ranked_verdicts)
 def test_the_deciders_are_all_responses_with_the_decision(responses: list[RankedVerdict]) -> None:
     decision = merge(responses)
-    said_it = tuple(one.author for one in responses if one.verdict.permission is decision.permission)
-    assert decision.deciders == (said_it if decision.permission is not Permission.NONE else ())
+    authors = tuple(one.author for one in responses if one.verdict.permission is decision.permission)
+    assert decision.deciders == (authors if decision.permission is not Permission.NONE else ())
 
 
 @laws
 @given(our.verdicts, rules)
-def test_a_single_response_that_refuses_is_repeated_word_for_word(said: Verdict, rule: MergeRule) -> None:
+def test_a_single_response_that_refuses_is_repeated_word_for_word(spoken_values: Verdict, rule: MergeRule) -> None:
     refusal = Verdict(
         permission=Permission.DENY,
-        user_message=said.user_message,
-        agent_message=said.agent_message,
-        edited_input=said.edited_input,
-        context=said.context,
-        follow_up=said.follow_up,
-        env=said.env,
-        replaced_output=said.replaced_output,
-        plugin_paths=said.plugin_paths,
+        user_message=spoken_values.user_message,
+        agent_message=spoken_values.agent_message,
+        edited_input=spoken_values.edited_input,
+        context=spoken_values.context,
+        follow_up=spoken_values.follow_up,
+        env=spoken_values.env,
+        replaced_output=spoken_values.replaced_output,
+        plugin_paths=spoken_values.plugin_paths,
     )
     assert merge([RankedVerdict("one", 3, refusal)], rule=rule) == Decision(verdict=refusal, deciders=("one",))
 
@@ -120,17 +122,17 @@ def test_messages_come_from_the_deciding_hooks_in_configured_order(
     responses: list[RankedVerdict],
 ) -> None:
     verdict = merge(responses).verdict
-    heard = [one.verdict for one in responses if one.verdict.permission in {Permission.ASK, Permission.DENY}]
-    assert verdict.user_message == "\n\n---\n\n".join(one.user_message for one in heard if one.user_message)
-    assert verdict.agent_message == "\n\n---\n\n".join(one.agent_message for one in heard if one.agent_message)
+    received = [one.verdict for one in responses if one.verdict.permission in {Permission.ASK, Permission.DENY}]
+    assert verdict.user_message == "\n\n---\n\n".join(one.user_message for one in received if one.user_message)
+    assert verdict.agent_message == "\n\n---\n\n".join(one.agent_message for one in received if one.agent_message)
 
 
 @laws
 @given(our.ranked_verdicts, rules)
 def test_on_an_observing_event_every_message_counts(responses: list[RankedVerdict], rule: MergeRule) -> None:
     verdict = merge(responses, rule=rule, refusable=False).verdict
-    said = [one.verdict.user_message for one in responses]
-    assert verdict.user_message == SEPARATOR.join(message for message in said if message)
+    spoken_values = [one.verdict.user_message for one in responses]
+    assert verdict.user_message == SEPARATOR.join(message for message in spoken_values if message)
 
 
 # -- merging: fields of which there is one
@@ -141,8 +143,8 @@ def test_on_an_observing_event_every_message_counts(responses: list[RankedVerdic
 def test_of_every_other_field_the_last_answer_wins(responses: list[RankedVerdict]) -> None:
     verdict = merge(responses).verdict
     for field in ("edited_input", "context", "follow_up", "replaced_output", "plugin_paths"):
-        said = [value for one in responses if (value := getattr(one.verdict, field))]
-        assert getattr(verdict, field) == (said[-1] if said else getattr(NO_OPINION, field))
+        spoken_values = [value for one in responses if (value := getattr(one.verdict, field))]
+        assert getattr(verdict, field) == (spoken_values[-1] if spoken_values else getattr(NO_OPINION, field))
 
 
 @laws
@@ -173,21 +175,21 @@ def test_every_variable_that_two_hooks_set_differently_is_recorded(
 ) -> None:
     decision = merge(responses, rule=rule)
     recorded = {one.field for one in decision.overruled if one.field.startswith("env.")}
-    said = [(key, value) for response in responses for key, value in response.verdict.env.items()]
-    assert recorded == {f"env.{key}" for key, value in said if value != decision.verdict.env[key]}
+    spoken_values = [(key, value) for response in responses for key, value in response.verdict.env.items()]
+    assert recorded == {f"env.{key}" for key, value in spoken_values if value != decision.verdict.env[key]}
 
 
 @laws
 @given(our.ranked_verdicts, rules)
 def test_only_requested_differences_are_recorded_as_losses(responses: list[RankedVerdict], rule: MergeRule) -> None:
-    said = {response.author: response.verdict for response in responses}
+    spoken_values = {response.author: response.verdict for response in responses}
     for one in merge(responses, rule=rule).overruled:
-        kept, lost = said[one.kept], said[one.lost]
+        stored, lost = spoken_values[one.kept], spoken_values[one.lost]
         key = one.field.removeprefix("env.")
         if key == one.field:
-            assert getattr(kept, key) != getattr(lost, key)
+            assert getattr(stored, key) != getattr(lost, key)
         else:
-            assert kept.env[key] != lost.env[key]
+            assert stored.env[key] != lost.env[key]
 
 
 # -- merging: the rule of old, by layers
@@ -220,8 +222,8 @@ def test_by_the_old_rule_too_the_order_within_the_list_cannot_change_the_permiss
 def test_by_the_old_rule_only_the_deciding_layer_is_quoted(responses: list[RankedVerdict]) -> None:
     decision = merge(responses, rule=HIGHEST_LAYER)
     ranks = {one.rank for one in responses if one.author in decision.deciders}
-    heard = [one.verdict for one in responses if one.rank in ranks and one.verdict.permission >= Permission.ASK]
-    assert decision.verdict.user_message == SEPARATOR.join(one.user_message for one in heard if one.user_message)
+    received = [one.verdict for one in responses if one.rank in ranks and one.verdict.permission >= Permission.ASK]
+    assert decision.verdict.user_message == SEPARATOR.join(one.user_message for one in received if one.user_message)
 
 
 @laws
@@ -229,8 +231,8 @@ def test_by_the_old_rule_only_the_deciding_layer_is_quoted(responses: list[Ranke
 def test_by_the_old_rule_the_highest_layers_value_wins_every_field(responses: list[RankedVerdict]) -> None:
     verdict = merge(responses, rule=HIGHEST_LAYER).verdict
     for field in SINGLE_FIELDS:
-        said = [value for one in responses if (value := getattr(one.verdict, field))]
-        assert getattr(verdict, field) == (said[0] if said else getattr(NO_OPINION, field))
+        spoken_values = [value for one in responses if (value := getattr(one.verdict, field))]
+        assert getattr(verdict, field) == (spoken_values[0] if spoken_values else getattr(NO_OPINION, field))
     for key, value in verdict.env.items():
         assert value == next(one.verdict.env[key] for one in responses if key in one.verdict.env)
 
@@ -282,13 +284,13 @@ def test_the_strategies_draw_every_field_that_an_event_has(name: str) -> None:
 # -- the wire: replies
 
 WORDS = read_corpus("properties")["words"]
-ALL_SAID = [
+ROUND_TRIPS = [
     (name, date)
     for date in EDITION_NAMES
     for name in EVENTS
     if "reason" not in get_edition(date).reply_keys.get(name, ())
 ]
-SAID_WITH_A_REASON = [("preToolUse", "2026-02"), ("subagentStart", "2026-02")]
+REASON_ONLY = [("preToolUse", "2026-02"), ("subagentStart", "2026-02")]
 
 
 def _hearable(contract: Contract, verdict: Verdict, keys: tuple[str, ...]) -> tuple[Verdict, set[str]]:
@@ -306,15 +308,15 @@ def _hearable(contract: Contract, verdict: Verdict, keys: tuple[str, ...]) -> tu
     return Verdict(permission=permission, **carried), lost
 
 
-def _said_and_heard(contract: Contract, verdict: Verdict, contracted: Edition) -> tuple[Verdict, set[str]]:
+def round_trip(contract: Contract, verdict: Verdict, contracted: Edition) -> tuple[Verdict, set[str]]:
     reply = write_reply(contract, verdict, contracted)
-    heard = read_reply(contract, HookOutput(reply.exit_code, json.dumps(reply.body).encode()), contracted)
-    assert heard.failure is None
-    assert heard.warnings == ()
-    return heard.verdict, {loss.what for loss in reply.losses}
+    received = read_reply(contract, HookOutput(reply.exit_code, json.dumps(reply.body).encode()), contracted)
+    assert received.failure is None
+    assert received.warnings == ()
+    return received.verdict, {loss.what for loss in reply.losses}
 
 
-@pytest.mark.parametrize("name, date", ALL_SAID)
+@pytest.mark.parametrize("name, date", ROUND_TRIPS)
 @settings(max_examples=25)
 @given(verdict=our.verdicts)
 def test_a_verdict_comes_back_as_far_as_the_event_can_say_it_and_the_rest_is_a_loss(
@@ -322,12 +324,12 @@ def test_a_verdict_comes_back_as_far_as_the_event_can_say_it_and_the_rest_is_a_l
 ) -> None:
     contract, contracted = EVENTS[name].contract, get_edition(date)
     wanted, lost = _hearable(contract, verdict, contracted.reply_keys.get(name, ()))
-    heard, losses = _said_and_heard(contract, verdict, contracted)
-    assert heard == wanted
+    received, losses = round_trip(contract, verdict, contracted)
+    assert received == wanted
     assert losses == (lost if "refusal" not in lost else lost - {"refusal"} | {"deny"})
 
 
-@pytest.mark.parametrize("name, date", SAID_WITH_A_REASON)
+@pytest.mark.parametrize("name, date", REASON_ONLY)
 @pytest.mark.parametrize("field", ["user_message", "agent_message"])
 @settings(max_examples=25)
 @given(permission=st.sampled_from([Permission.ALLOW, Permission.DENY]), text=our.texts)
@@ -335,10 +337,10 @@ def test_in_the_words_of_early_2026_either_message_is_the_reason(
     name: str, date: str, field: str, permission: Permission, text: str
 ) -> None:
     contract, contracted = EVENTS[name].contract, get_edition(date)
-    said: dict[str, Any] = {field: text}
-    verdict = Verdict(permission=permission, **said)
-    heard, losses = _said_and_heard(contract, verdict, contracted)
-    assert heard == Verdict(permission=permission, user_message=text, agent_message=text)
+    spoken_values: dict[str, Any] = {field: text}
+    verdict = Verdict(permission=permission, **spoken_values)
+    received, losses = round_trip(contract, verdict, contracted)
+    assert received == Verdict(permission=permission, user_message=text, agent_message=text)
     assert losses == set()
 
 

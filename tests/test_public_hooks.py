@@ -21,7 +21,9 @@ STAND_INS = {
     ".mjs": "process.stdin.resume(); process.stdin.on('end', () => console.log('{}'));\n",
 }
 SHELL = {"beforeShellExecution", "afterShellExecution"}
-TALK = "\n".join(json.dumps({"event": name, **({"command": "git status"} if name in SHELL else {})}) for name in EVENTS)
+CONVERSATION = "\n".join(
+    json.dumps({"event": name, **({"command": "git status"} if name in SHELL else {})}) for name in EVENTS
+)
 
 
 def _stand_in(workspace: Workspace, text: str) -> None:
@@ -40,7 +42,7 @@ def _play(name: str, tmp_path: Path) -> tuple[list[dict[str, Any]], set[str]]:
     _stand_in(workspace, text)
     path = {"PATH": os.environ["PATH"]}
     assert run_trotline("trust", "--yes", *workspace.options, cwd=workspace.project, environment=path).returncode == 0
-    script = workspace.write("talk.jsonl", TALK)
+    script = workspace.write("talk.jsonl", CONVERSATION)
     done = run_trotline(
         "fire", "--script", str(script), "--json", *workspace.options, cwd=workspace.project, environment=path
     )

@@ -40,7 +40,7 @@ PEM = fill_template("-----BEGIN RSA PRIVATE KEY-----\n{b64*64}\n{b64*64}\n{b64*4
 ROOT = Path(__file__).parent.parent
 
 
-def wording(level: str) -> DetailPolicy:
+def build_policy(level: str) -> DetailPolicy:
     return DetailPolicy(KEY, level, get_redaction_scanners(), "a-machine", "somebody")
 
 
@@ -51,7 +51,7 @@ def event(name: str, **fields: Any) -> Event:
 def detail(raised: Event, level: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
     data = json.dumps(body if body is not None else {"hook_event_name": raised.wire_name}).encode()
     outcome = Outcome(call=Call(id="i", payload=data), event=raised, decision=Decision(verdict=Verdict()))
-    return build_detail(outcome, wording(level))
+    return build_detail(outcome, build_policy(level))
 
 
 def edited(*edits: tuple[str, str], path: str = "/w/a.py") -> Event:
@@ -65,11 +65,11 @@ def call(workspace: Workspace, name: str, **fields: Any) -> None:
     write_detail(handle_call(made_call, [], guarded=True)[1], str(workspace.home))
 
 
-def settings(workspace: Workspace, place: str, **said: str) -> None:
+def settings(workspace: Workspace, place: str, **values: str) -> None:
     roots = workspace.roots()
     directory = roots.managed_config if place == "machine" else roots.config
     directory.mkdir(parents=True, exist_ok=True)
-    (directory / "trotline.toml").write_text(format_toml(said))
+    (directory / "trotline.toml").write_text(format_toml(values))
 
 
 # Who says how much
@@ -82,11 +82,11 @@ def test_by_default_detail_is_stored_without_diffs(workspace: Workspace) -> None
 
 def test_of_many_long_texts_those_beyond_the_bound_are_named_by_size_and_digest() -> None:
     texts = ["word " * (MAX_TEXT // 5)] * (MAX_CHARACTERS // MAX_TEXT + 20)
-    kept = detail(event("beforeShellExecution"), STANDARD, {"command": "ls", "more": texts})["payload"]["more"]
-    whole = [text for text in kept if text.startswith("word")]
-    assert len(kept) == len(texts)
+    stored = detail(event("beforeShellExecution"), STANDARD, {"command": "ls", "more": texts})["payload"]["more"]
+    whole = [text for text in stored if text.startswith("word")]
+    assert len(stored) == len(texts)
     assert sum(map(len, whole)) <= MAX_CHARACTERS
-    assert kept[-1].startswith(f"[{len(texts[0])} characters, digest ")
+    assert stored[-1].startswith(f"[{len(texts[0])} characters, digest ")
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_a_setting_of_another_form_is_a_problem_and_means_nothing(workspace: Wor
 
 def test_doctor_reports_a_changed_level(workspace: Workspace) -> None:
     settings(workspace, "person", records=MINIMAL)
-    told = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
-    assert "records are minimal: sizes and digests are kept, and no words" in told
+    output = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    assert "records are minimal: sizes and digests are kept, and no words" in output
 
 
 # What is kept
@@ -183,16 +183,16 @@ def test_full_shows_what_an_edit_changes(workspace: Workspace) -> None:
         file_path="/w/cart.py",
         edits=[{"old_string": "a = 1\nb = 2\n", "new_string": "a = 1\nb = 3\n"}],
     )
-    told = run_trotline("log", "show", "1", *workspace.options, cwd=workspace.project).stdout
-    assert "  /w/cart.py\n  @@ -1,2 +1,2 @@\n   a = 1\n  -b = 2\n  +b = 3\n" in told
+    output = run_trotline("log", "show", "1", *workspace.options, cwd=workspace.project).stdout
+    assert "  /w/cart.py\n  @@ -1,2 +1,2 @@\n   a = 1\n  -b = 2\n  +b = 3\n" in output
     assert run_trotline("log", "--text", "cart", "--count", *workspace.options, cwd=workspace.project).stdout == "1\n"
 
 
 @pytest.mark.parametrize("level", [MINIMAL, STANDARD])
 def test_below_full_there_are_no_diffs_but_lines_are_counted(level: str) -> None:
-    kept = detail(edited(("a\nb", "a\nc\nd")), level)
-    assert "diffs" not in kept
-    assert [counts[1:] for counts in kept["lines"]] == [[2, 1]]
+    stored = detail(edited(("a\nb", "a\nc\nd")), level)
+    assert "diffs" not in stored
+    assert [counts[1:] for counts in stored["lines"]] == [[2, 1]]
 
 
 @pytest.mark.parametrize("given", read_rows("record_levels", "written_changes"), ids=" ".join)
@@ -227,12 +227,12 @@ def test_rules_of_ones_own_redact_as_well(workspace: Workspace) -> None:
     assert any(b"redacted badge" in data for data in files)
 
 
-@pytest.mark.parametrize("kept", [1, 10, len(SECRET) - 1])
-def test_no_half_of_a_secret_stays_where_a_text_is_cut(kept: int) -> None:
+@pytest.mark.parametrize("stored", [1, 10, len(SECRET) - 1])
+def test_no_half_of_a_secret_stays_where_a_text_is_cut(stored: int) -> None:
     """In a reply, in the name of a field, in what an agent calls its model and itself."""
 
-    def edge(longest: int) -> str:
-        return "-" * (longest - kept - 1) + " " + SECRET
+    def edge(limit: int) -> str:
+        return "-" * (limit - stored - 1) + " " + SECRET
 
     raised = event("stop", status="completed", model=edge(128), cursor_version=edge(64))
     body = {edge(MAX_TEXT): "x", "tool_input": {edge(64): "y"}}
@@ -241,9 +241,9 @@ def test_no_half_of_a_secret_stays_where_a_text_is_cut(kept: int) -> None:
         call=call, event=raised, decision=Decision(verdict=Verdict()), sent={"stdout": edge(MAX_TEXT), "exit_code": 0}
     )
     for level in (MINIMAL, STANDARD, FULL):
-        told = json.dumps(build_detail(outcome, wording(level)))
-        assert f"- {SECRET[:kept]}" not in told
-        assert SECRET[:4] not in told
+        output = json.dumps(build_detail(outcome, build_policy(level)))
+        assert f"- {SECRET[:stored]}" not in output
+        assert SECRET[:4] not in output
 
 
 def test_a_text_over_the_limit_is_stored_as_size_and_digest() -> None:
@@ -282,10 +282,10 @@ def test_attachments_say_which_rules_were_in_force() -> None:
 
 def test_machine_user_and_version_are_named(workspace: Workspace) -> None:
     call(workspace, "beforeShellExecution", command="ls", cursor_version="9.9.9")
-    (told,) = (json.loads(line)["data"]["detail"] for line in shown(workspace, "beforeShellExecution-1"))
-    assert told["machine"] == socket.gethostname()
-    assert told["user"]
-    assert told["version"] == "9.9.9"
+    (output,) = (json.loads(line)["data"]["detail"] for line in shown(workspace, "beforeShellExecution-1"))
+    assert output["machine"] == socket.gethostname()
+    assert output["user"]
+    assert output["version"] == "9.9.9"
 
 
 # Diffs
@@ -341,11 +341,11 @@ def test_a_diff_that_takes_too_long_is_stored_as_a_whole() -> None:
 
 def of_effects(level: str, *effects: Effect) -> list[Any]:
     body = json.dumps({"hook_event_name": "beforeShellExecution"}).encode()
-    asked = event("beforeShellExecution", command="x")
+    shell_event = event("beforeShellExecution", command="x")
     outcome = Outcome(
-        call=Call(id="i", payload=body), event=asked, decision=Decision(verdict=Verdict()), effects=effects
+        call=Call(id="i", payload=body), event=shell_event, decision=Decision(verdict=Verdict()), effects=effects
     )
-    return list(build_detail(outcome, wording(level))["effects"])
+    return list(build_detail(outcome, build_policy(level))["effects"])
 
 
 def test_an_effect_stores_all_fields_that_are_not_default() -> None:

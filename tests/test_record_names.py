@@ -26,7 +26,7 @@ ORDINARY_ID = "0b6f7c1e-5d0a-4c7e-9a51-2f1f6f2f7d11"
 LEAKY = "MCP:https://me:hunter2hunter2@example.org/x"
 
 
-def kept(workspace: Workspace, **fields: Any) -> tuple[str, dict[str, Any]]:
+def store_names(workspace: Workspace, **fields: Any) -> tuple[str, dict[str, Any]]:
     """The spool as it is on the disk after this call, and its last record."""
     body = {"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": {}, "tool_output": "", **fields}
     argv = ("--agent", "cursor", "--event", str(body["hook_event_name"]), "--home", str(workspace.home))
@@ -40,14 +40,14 @@ def kept(workspace: Workspace, **fields: Any) -> tuple[str, dict[str, Any]]:
 def test_a_record_is_small_and_clean_whatever_an_agent_calls_things_by(
     workspace: Workspace, field: str, name: str
 ) -> None:
-    text, _ = kept(workspace, **{field: name})
+    text, _ = store_names(workspace, **{field: name})
     assert "hunter2" not in text
     assert TOKEN not in text
     assert len(text) < 2_000
 
 
 def test_an_unknown_event_has_a_clean_name(workspace: Workspace) -> None:
-    text, record = kept(workspace, hook_event_name=f"on {TOKEN}")
+    text, record = store_names(workspace, hook_event_name=f"on {TOKEN}")
     assert TOKEN not in text
     assert record["event"].startswith("on [redacted ")
 
@@ -59,7 +59,8 @@ def test_the_engine_side_stores_names_the_same_way(workspace: Workspace) -> None
     first, *_ = (workspace.roots().state / "spool" / "spool.log").read_text().splitlines()[1:]
     assert "hunter2" not in first
     assert (
-        json.loads(first.partition(" ")[2])["conversation"] == kept(workspace, conversation_id=LEAKY)[1]["conversation"]
+        json.loads(first.partition(" ")[2])["conversation"]
+        == store_names(workspace, conversation_id=LEAKY)[1]["conversation"]
     )
 
 
@@ -69,11 +70,11 @@ def test_an_ordinary_name_stays_as_it_is(workspace: Workspace) -> None:
         "generation_id": "ses_4f1aX9",
         "tool_name": "Read",
     }
-    record = kept(workspace, **names)[1]
+    record = store_names(workspace, **names)[1]
     assert [record[name] for name in ("conversation", "generation", "tool")] == list(names.values())
 
 
-def told(workspace: Workspace, *words: str) -> str:
+def run_command(workspace: Workspace, *words: str) -> str:
     return run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
 
 
@@ -85,11 +86,11 @@ def test_what_is_remembered_of_a_conversation_does_not_hold_its_name_as_the_agen
     workspace: Workspace,
 ) -> None:
     refused = {"hook_event_name": "beforeShellExecution", "command": "rm -rf / --no-preserve-root"}
-    record = kept(workspace, **refused, conversation_id=f"chat {TOKEN}")[1]
+    record = store_names(workspace, **refused, conversation_id=f"chat {TOKEN}")[1]
     assert TOKEN not in sessions_as_written(workspace)
     stored = Sessions(workspace.roots().state / "sessions").all()
     assert [one.session.conversation for one in stored] == [record["conversation"]]
-    assert "saved variables" in told(workspace, "log", "conversations", "--clear", record["conversation"])
+    assert "saved variables" in run_command(workspace, "log", "conversations", "--clear", record["conversation"])
     assert sessions_as_written(workspace) == ""
 
 
@@ -161,9 +162,9 @@ def test_without_a_key_a_name_is_counted_and_no_reason_to_refuse(workspace: Work
 
 @pytest.mark.parametrize("name", [LEAKY, "x" * 300])
 def test_a_conversation_is_found_and_forgotten_by_the_name_that_its_agent_gave(workspace: Workspace, name: str) -> None:
-    kept(workspace, conversation_id=name)
-    assert told(workspace, "log", "--count", "--conversation", name) == "1\n"
-    assert told(workspace, "log", "conversations", "--clear", name).startswith("1 record forgotten\n")
+    store_names(workspace, conversation_id=name)
+    assert run_command(workspace, "log", "--count", "--conversation", name) == "1\n"
+    assert run_command(workspace, "log", "conversations", "--clear", name).startswith("1 record forgotten\n")
 
 
 def test_what_is_made_of_words_is_what_no_rule_of_ours_finds() -> None:
@@ -181,6 +182,6 @@ def test_rules_of_ones_own_count_for_names_as_well(workspace: Workspace, field: 
     file = workspace.roots().config / "secrets.toml"
     file.parent.mkdir(parents=True)
     file.write_text("[[rules]]\nid = 'acme'\ndescription = 'x'\nregex = '(acme_[a-z]{8,30})'\nkeywords = ['acme_']\n")
-    text, record = kept(workspace, **{field: "acme_qwertzuiop"})
+    text, record = store_names(workspace, **{field: "acme_qwertzuiop"})
     assert "acme_q" not in text
     assert "[redacted acme " in json.dumps(record)

@@ -27,7 +27,7 @@ def claude(tool: str, **given: str) -> dict[str, Any]:
     return {**about, "tool_name": tool, "tool_input": given}
 
 
-def kept(workspace: Workspace, agent: str, payload: dict[str, Any]) -> Record:
+def store_subject(workspace: Workspace, agent: str, payload: dict[str, Any]) -> Record:
     call_in_process(workspace, payload, 1, agent)
     with open_audit_log(workspace.roots().state) as store:
         (found,) = store.search(Query())
@@ -48,7 +48,7 @@ def kept(workspace: Workspace, agent: str, payload: dict[str, Any]) -> Record:
 def test_a_record_tells_what_it_is_about(
     workspace: Workspace, agent: str, payload: dict[str, Any], subject: str
 ) -> None:
-    assert kept(workspace, agent, payload).subject == subject
+    assert store_subject(workspace, agent, payload).subject == subject
 
 
 PATCH = """*** Begin Patch
@@ -87,11 +87,11 @@ GEMINI = {"hook_event_name": "AfterAgent", "session_id": "s", "transcript_path":
 def test_each_event_has_a_subject_of_its_own(
     workspace: Workspace, agent: str, payload: dict[str, Any], subject: str
 ) -> None:
-    assert kept(workspace, agent, payload).subject == subject
+    assert store_subject(workspace, agent, payload).subject == subject
 
 
 def test_the_last_message_is_stored_once(workspace: Workspace) -> None:
-    found = kept(workspace, "gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"})
+    found = store_subject(workspace, "gemini-cli", {**GEMINI, "prompt": "do it", "prompt_response": "it is done"})
     assert str(found.body["detail"]).count("it is done") == 1
 
 
@@ -121,10 +121,10 @@ def test_a_call_is_found_by_its_command_on_every_agent(workspace: Workspace) -> 
 
 
 def test_a_secret_in_a_subject_is_redacted(workspace: Workspace) -> None:
-    found = kept(workspace, "windsurf", windsurf("pre_run_command", command_line=f"echo {SECRET}", cwd="/"))
+    found = store_subject(workspace, "windsurf", windsurf("pre_run_command", command_line=f"echo {SECRET}", cwd="/"))
     assert found.subject.startswith("echo [redacted")
     assert SECRET not in str(found)
 
 
 def test_a_payload_field_with_our_name_is_stored_once(workspace: Workspace) -> None:
-    assert kept(workspace, "claude-code", claude("Bash", command="echo hi")).details.subject == {}
+    assert store_subject(workspace, "claude-code", claude("Bash", command="echo hi")).details.subject == {}

@@ -73,10 +73,10 @@ def test_values_of_all_kinds_are_redacted_in_a_tree() -> None:
     }
     clean, findings = redact_tree(tree, KEY)
     text = json.dumps(clean)
-    kept = [
+    redacted = [
         kind for kind, template in SECRET_TEMPLATES.items() for value in list_secret_values(template) if value in text
     ]
-    assert kept == []
+    assert redacted == []
     assert {finding.kind for finding in findings} >= set(SECRET_TEMPLATES)
     assert not any(
         value in repr(findings) for template in SECRET_TEMPLATES.values() for value in list_secret_values(template)

@@ -38,11 +38,11 @@ class Yes:
     """A person who agrees to everything, and remembers what they read."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.questions: list[str] = []
         self.read: list[str] = []
 
     def confirm(self, question: str) -> bool:
-        self.asked.append(question)
+        self.questions.append(question)
         return True
 
     def show(self, text: str) -> None:
@@ -112,11 +112,11 @@ def stage(tmp_path: Path) -> Stage:
     return _stage(tmp_path)
 
 
-def _says(matcher: str = "", **reply: Any) -> dict[str, str]:
+def reply_line(matcher: str = "", **reply: Any) -> dict[str, str]:
     return {"command": f"cat >/dev/null; echo '{json.dumps(reply)}'", "matcher": matcher}
 
 
-def _told(model: ScriptedModel) -> list[str]:
+def list_messages(model: ScriptedModel) -> list[str]:
     """What tools told the model, as it stood in its last request."""
     return [message.text for message in model.requests[-1] if message.role == "tool"]
 
@@ -233,8 +233,10 @@ def test_a_tool_takes_and_gives_what_cursors_own_does(tool: str, field: str, tou
 
 def _story_of(tour: list[Payload], tool: str, number: int = 0) -> list[str]:
     """The events of one call of a tool, from the first generic one to the last."""
-    begun = [at for at, one in enumerate(tour) if one["hook_event_name"] == "preToolUse" and one["tool_name"] == tool]
-    first = begun[number]
+    started_at = [
+        at for at, one in enumerate(tour) if one["hook_event_name"] == "preToolUse" and one["tool_name"] == tool
+    ]
+    first = started_at[number]
     ours = [at for at, one in enumerate(tour) if one.get("tool_use_id") == tour[first]["tool_use_id"]]
     return [one["hook_event_name"] for one in tour[first : ours[-1] + 1]]
 
@@ -318,13 +320,13 @@ def test_a_command_that_fails_is_a_tool_that_worked(tour: list[Payload]) -> None
 
 
 def test_a_command_that_is_refused_does_not_run(stage: Stage) -> None:
-    stage.hooks({"beforeShellExecution": [_says("touch", permission="deny", agent_message="nothing new here")]})
+    stage.hooks({"beforeShellExecution": [reply_line("touch", permission="deny", agent_message="nothing new here")]})
     model = stage.play(
         [Reply(calls=(build_call("Shell", command="touch ran"), build_call("Shell", command="echo > echoed")))]
     )
     assert not (stage.project / "ran").exists()
     assert (stage.project / "echoed").exists()
-    assert _told(model)[0] == "Refused: nothing new here"
+    assert list_messages(model)[0] == "Refused: nothing new here"
     [failure] = stage.raised("postToolUseFailure")
     assert (failure.failure_type, failure.error_message, failure.duration) == (
         "permission_denied",
@@ -335,32 +337,32 @@ def test_a_command_that_is_refused_does_not_run(stage: Stage) -> None:
 
 @pytest.mark.parametrize("tool", ["Write", "Delete", "Shell", "MCP:add_note"])
 def test_a_tool_that_is_refused_does_nothing(tool: str, stage: Stage) -> None:
-    stage.hooks({"preToolUse": [_says(f"^{tool}$", permission="deny", user_message="no")]})
-    kept = stage.file("kept", "as it was")
-    wishes = {
+    stage.hooks({"preToolUse": [reply_line(f"^{tool}$", permission="deny", user_message="no")]})
+    file = stage.file("kept", "as it was")
+    calls = {
         "Write": {"file_path": "kept", "content": "changed"},
         "Delete": {"file_path": "kept"},
         "Shell": {"command": "rm kept"},
         "MCP:add_note": {"note": "changed"},
     }
     with stage.notes("one") as notes:
-        stage.play([Reply(calls=(build_call(tool, **wishes[tool]),))], servers={"notes": notes})
-    assert kept.read_text() == "as it was"
+        stage.play([Reply(calls=(build_call(tool, **calls[tool]),))], servers={"notes": notes})
+    assert file.read_text() == "as it was"
     assert (stage.path / "notes.txt").read_text() == "one\n"
     assert "permission_denied" in {one.failure_type for one in stage.raised("postToolUseFailure")}
 
 
 @pytest.mark.parametrize("person, runs", [(Yes(), True), (AbsentPerson(), False)], ids=["yes", "no"])
 def test_an_ask_is_decided_by_the_user(person: Person, runs: bool, stage: Stage) -> None:
-    stage.hooks({"beforeShellExecution": [_says(permission="ask", user_message="really?")]})
+    stage.hooks({"beforeShellExecution": [reply_line(permission="ask", user_message="really?")]})
     model = stage.play([Reply(calls=(build_call("Shell", command="touch ran"),))], person=person)
     assert (stage.project / "ran").exists() is runs
-    assert _told(model)[0].startswith("exit code 0" if runs else "Refused: the person was asked and said no")
-    assert not isinstance(person, Yes) or person.asked == ["really?"]
+    assert list_messages(model)[0].startswith("exit code 0" if runs else "Refused: the person was asked and said no")
+    assert not isinstance(person, Yes) or person.questions == ["really?"]
 
 
 def test_an_input_that_a_hook_rewrote_is_what_runs(stage: Stage) -> None:
-    stage.hooks({"preToolUse": [_says("Shell", updated_input={"command": "touch other"})]})
+    stage.hooks({"preToolUse": [reply_line("Shell", updated_input={"command": "touch other"})]})
     stage.play([Reply(calls=(build_call("Shell", command="touch wanted"),))])
     assert [path.name for path in stage.project.iterdir()] == ["other"]
     assert stage.raised("beforeShellExecution")[0].command == "touch other"
@@ -375,11 +377,11 @@ def test_a_secret_that_a_hook_keeps_is_in_nothing_that_the_model_reads(stage: St
     (stage.project / "innocent.txt").symlink_to(".env")
     stage.hooks({"beforeReadFile": [{"command": "grep -q '\\.env\"' && exit 2 || echo '{}'", "failClosed": True}]})
     names = (".env", "innocent.txt", str(stage.project / ".env"))
-    wishes = [build_call("Read", file_path=name) for name in names]
-    wishes += [build_call("Grep", pattern="key"), build_call("Grep", pattern="key", file_path=".env")]
+    calls = [build_call("Read", file_path=name) for name in names]
+    calls += [build_call("Grep", pattern="key"), build_call("Grep", pattern="key", file_path=".env")]
     transcript = stage.path / "transcript.jsonl"
-    model = stage.play([Reply(calls=tuple(wishes))], limits=Limits(transcript=transcript))
-    assert [text.split(":")[0] for text in _told(model)] == ["Refused"] * 3 + ["nothing found"] * 2
+    model = stage.play([Reply(calls=tuple(calls))], limits=Limits(transcript=transcript))
+    assert [text.split(":")[0] for text in list_messages(model)] == ["Refused"] * 3 + ["nothing found"] * 2
     assert SECRET not in _everything(model) + transcript.read_text()
     assert {event.content for event in stage.raised("beforeReadFile")} == {SECRET}
 
@@ -390,17 +392,17 @@ def test_hooks_see_the_place_that_a_path_stands_for(name: str, stage: Stage) -> 
     (stage.project / "link.txt").symlink_to("real.txt")
     (stage.project / "sub").mkdir()
     stage.play([Reply(calls=(build_call("Write", file_path=name, content="x"), build_call("Read", file_path=name)))])
-    wished = {event.tool_input["file_path"] for event in stage.raised("preToolUse")}
+    call_ids = {event.tool_input["file_path"] for event in stage.raised("preToolUse")}
     done = {event.file_path for event in stage.raised("afterFileEdit") + stage.raised("beforeReadFile")}
-    assert wished == done == {str(real)}
+    assert call_ids == done == {str(real)}
 
 
 def test_the_result_of_an_mcp_tool_is_read_as_a_hook_left_it(stage: Stage) -> None:
     clean = {"content": [{"type": "text", "text": "milk, and something else"}]}
-    stage.hooks({"postToolUse": [_says("^MCP:", updated_mcp_tool_output=clean)]})
+    stage.hooks({"postToolUse": [reply_line("^MCP:", updated_mcp_tool_output=clean)]})
     with stage.notes(f"milk {SECRET}") as notes:
         model = stage.play([Reply(calls=(build_call("MCP:find_notes", word="milk"),))], servers={"notes": notes})
-    assert _told(model) == ["milk, and something else"]
+    assert list_messages(model) == ["milk, and something else"]
     assert SECRET not in _everything(model)
     assert SECRET in stage.raised("afterMCPExecution")[0].result_json
 
@@ -408,22 +410,22 @@ def test_the_result_of_an_mcp_tool_is_read_as_a_hook_left_it(stage: Stage) -> No
 def test_what_hooks_add_reaches_the_model(stage: Stage) -> None:
     stage.hooks(
         {
-            "beforeSubmitPrompt": [_says(additional_context="with the prompt")],
-            "preToolUse": [_says(additional_context="before the tool")],
-            "postToolUse": [_says(additional_context="after the tool")],
-            "postToolUseFailure": [_says(additional_context="after the failure")],
+            "beforeSubmitPrompt": [reply_line(additional_context="with the prompt")],
+            "preToolUse": [reply_line(additional_context="before the tool")],
+            "postToolUse": [reply_line(additional_context="after the tool")],
+            "postToolUseFailure": [reply_line(additional_context="after the failure")],
         }
     )
     model = stage.play([Reply(calls=(build_call("LS"), build_call("Read", file_path="missing")))])
     last = model.requests[-1]
     assert last[1] == Message("user", "go\n\nA hook adds: with the prompt")
-    listed, missing = _told(model)
+    listed, missing = list_messages(model)
     assert listed.endswith("A hook adds: before the tool\n\nA hook adds: after the tool")
     assert missing.endswith("A hook adds: before the tool\n\nA hook adds: after the failure")
 
 
 def test_what_a_session_starts_with_stays_when_all_else_is_folded(stage: Stage) -> None:
-    stage.hooks({"sessionStart": [_says(additional_context="prices are cents")]})
+    stage.hooks({"sessionStart": [reply_line(additional_context="prices are cents")]})
     stage.file("long.txt", "x" * 2000)
     replies = [Reply(calls=(build_call("Read", file_path="long.txt"),))] * 6
     model = stage.play(replies, limits=Limits(tokens=900))
@@ -435,16 +437,16 @@ def test_what_a_session_starts_with_stays_when_all_else_is_folded(stage: Stage) 
 
 
 def test_variables_of_a_session_are_for_hooks_and_not_for_the_agents_own_shell(stage: Stage) -> None:
-    heard = stage.path / "heard"
+    environment_file = stage.path / "heard"
     stage.hooks(
         {
-            "sessionStart": [_says(env={"TICKET": "SHOP-42"})],
-            "beforeShellExecution": [{"command": f"cat >/dev/null; echo $TICKET > {heard}; echo '{{}}'"}],
+            "sessionStart": [reply_line(env={"TICKET": "SHOP-42"})],
+            "beforeShellExecution": [{"command": f"cat >/dev/null; echo $TICKET > {environment_file}; echo '{{}}'"}],
         }
     )
     model = stage.play([Reply(calls=(build_call("Shell", command="echo [$TICKET]"),))])
-    assert heard.read_text() == "SHOP-42\n"
-    assert _told(model) == ["exit code 0\n[]"]
+    assert environment_file.read_text() == "SHOP-42\n"
+    assert list_messages(model) == ["exit code 0\n[]"]
 
 
 REFUSED = {"command": """cat >/dev/null; echo '{"continue": false, "user_message": "not today"}'"""}
@@ -466,7 +468,7 @@ def test_a_session_that_is_refused_has_no_agent(stage: Stage) -> None:
 
 
 def test_a_stop_hook_keeps_the_agent_going_until_its_limit(stage: Stage) -> None:
-    stage.hooks({"stop": [{**_says(followup_message="go on"), "loop_limit": 2}]})
+    stage.hooks({"stop": [{**reply_line(followup_message="go on"), "loop_limit": 2}]})
     model = stage.play([Reply(text="first"), Reply(text="second"), Reply(text="third"), Reply(text="never said")])
     assert [event.prompt for event in stage.raised("beforeSubmitPrompt")] == ["go", "go on", "go on"]
     assert [event.loop_count for event in stage.raised("stop")] == [0, 1, 2]
@@ -477,7 +479,7 @@ def test_a_hook_that_hangs_and_fails_closed_refuses(stage: Stage) -> None:
     stage.hooks({"beforeShellExecution": [{"command": "sleep 60", "timeout": 0.2, "failClosed": True}]})
     model = stage.play([Reply(calls=(build_call("Shell", command="touch ran"),))])
     assert not (stage.project / "ran").exists()
-    assert "timed out after 200ms" in _told(model)[0]
+    assert "timed out after 200ms" in list_messages(model)[0]
 
 
 # -- sub-agents
@@ -488,18 +490,18 @@ def _task(kind: str) -> Reply:
 
 
 def test_a_sub_agent_that_is_refused_raises_nothing_and_does_nothing(stage: Stage) -> None:
-    stage.hooks({"subagentStart": [_says("^shell$", permission="deny", user_message="no shells")]})
+    stage.hooks({"subagentStart": [reply_line("^shell$", permission="deny", user_message="no shells")]})
     wrote = [Reply(calls=(build_call("Write", file_path="c.txt", content="c"),))]
     model = stage.play([_task("shell")], subagents={"shell": lambda: wrote})
-    begun = stage.names.index("preToolUse")
-    assert stage.names[begun : begun + 3] == ["preToolUse", "subagentStart", "postToolUseFailure"]
+    started_at = stage.names.index("preToolUse")
+    assert stage.names[started_at : started_at + 3] == ["preToolUse", "subagentStart", "postToolUseFailure"]
     assert "subagentStop" not in stage.names
     assert not (stage.project / "c.txt").exists()
-    assert _told(model) == ["Refused: no shells"]
+    assert list_messages(model) == ["Refused: no shells"]
 
 
 def test_the_tools_of_a_sub_agent_are_guarded_like_any_other(stage: Stage) -> None:
-    stage.hooks({"beforeShellExecution": [_says(permission="deny", user_message="no")]})
+    stage.hooks({"beforeShellExecution": [reply_line(permission="deny", user_message="no")]})
     stage.play(
         [_task("explore")], subagents={"explore": lambda: [Reply(calls=(build_call("Shell", command="touch ran"),))]}
     )
@@ -507,11 +509,11 @@ def test_the_tools_of_a_sub_agent_are_guarded_like_any_other(stage: Stage) -> No
 
 
 def test_a_sub_agent_is_followed_up_until_the_hooks_limit(stage: Stage) -> None:
-    stage.hooks({"subagentStop": [{**_says(followup_message="look again"), "loop_limit": 1}]})
+    stage.hooks({"subagentStop": [{**reply_line(followup_message="look again"), "loop_limit": 1}]})
     looks = [Reply(text="nothing"), Reply(text="something")]
     model = stage.play([_task("explore")], subagents={"explore": lambda: looks})
     assert [event.summary for event in stage.raised("subagentStop")] == ["nothing", "something"]
-    assert _told(model) == ["something"]
+    assert list_messages(model) == ["something"]
 
 
 def test_a_sub_agent_starts_no_others(stage: Stage) -> None:
@@ -523,7 +525,7 @@ def test_a_sub_agent_starts_no_others(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize(
-    "wish, kind, why",
+    "call, kind, why",
     [
         (build_call("Read", file_path="missing"), "error", "No such file"),
         (build_call("Read", file_path="."), "error", "directory"),
@@ -541,14 +543,14 @@ def test_a_sub_agent_starts_no_others(stage: Stage) -> None:
     ids=lambda value: value.name if isinstance(value, ToolCall) else "",
 )
 def test_a_tool_that_fails_is_an_event_and_a_word_to_the_model(
-    wish: ToolCall, kind: str, why: str, stage: Stage
+    call: ToolCall, kind: str, why: str, stage: Stage
 ) -> None:
     stage.file("../outside", SECRET)
     stage.file(".cursor/hooks.json", '{"version": 1, "hooks": {}}')
-    model = stage.play([Reply(calls=(wish,)), Reply(text="I see.")])
+    model = stage.play([Reply(calls=(call,)), Reply(text="I see.")])
     [failure] = stage.raised("postToolUseFailure")
-    assert (failure.failure_type, why in failure.error_message, failure.tool_name) == (kind, True, wish.name)
-    assert why in _told(model)[0]
+    assert (failure.failure_type, why in failure.error_message, failure.tool_name) == (kind, True, call.name)
+    assert why in list_messages(model)[0]
     assert stage.raised("stop")[0].status == "completed"
     assert (stage.project / ".cursor" / "hooks.json").read_text() == '{"version": 1, "hooks": {}}'
 
@@ -557,11 +559,11 @@ def test_a_timed_out_command_is_killed_with_its_children_and_its_output_is_repor
     command = "echo so far; sleep 60 & echo $! > child; wait"
     model = stage.play([Reply(calls=(build_call("Shell", command=command, timeout=1500),))])
     assert has_ended(int((stage.project / "child").read_text()))
-    assert _told(model) == ["Timed out: the command was stopped after 1500 ms\nso far"]
+    assert list_messages(model) == ["Timed out: the command was stopped after 1500 ms\nso far"]
 
 
 @pytest.mark.parametrize(
-    "wish, told",
+    "call, expected_text",
     [
         (build_call("Fly"), "there is no tool `Fly`"),
         (build_call("Read"), "`file_path` is missing"),
@@ -569,9 +571,9 @@ def test_a_timed_out_command_is_killed_with_its_children_and_its_output_is_repor
     ],
     ids=["unknown", "incomplete", "unreadable"],
 )
-def test_an_invalid_request_is_no_tool_call(wish: ToolCall, told: str, stage: Stage) -> None:
-    model = stage.play([Reply(calls=(wish,))])
-    assert _told(model) == [f"Failed: {told}"]
+def test_an_invalid_request_is_no_tool_call(call: ToolCall, expected_text: str, stage: Stage) -> None:
+    model = stage.play([Reply(calls=(call,))])
+    assert list_messages(model) == [f"Failed: {expected_text}"]
     assert "preToolUse" not in stage.names
 
 
@@ -584,7 +586,7 @@ class Broken(ScriptedModel):
 
 def test_a_turn_that_breaks_is_stopped_and_not_followed_up(stage: Stage) -> None:
     person = Yes()
-    stage.hooks({"stop": [_says(followup_message="go on")]})
+    stage.hooks({"stop": [reply_line(followup_message="go on")]})
     run_conversation(stage.engine(), Broken([]), ["go"], Workspace(stage.project), person=person)
     assert [event.status for event in stage.raised("stop")] == ["error"]
     assert person.read == ["the model cannot be reached"]
@@ -598,7 +600,7 @@ def test_an_agent_that_never_finishes_is_stopped(stage: Stage) -> None:
 
 
 def test_an_interrupt_ends_the_turn_and_answers_every_tool_call(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(hand: object, wish: ToolCall) -> Any:
+    def interrupted(hand: object, call: ToolCall) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setitem(TOOLS, "LS", Tool("", {"file_path": ""}, interrupted))
@@ -621,17 +623,17 @@ def test_compaction_keeps_the_system_message_and_pairs_of_call_and_answer() -> N
     transcript, folds = Transcript("system", budget=200), 0
     transcript.add(Message("user", "go"))
     for number in range(30):
-        wishes = tuple(ToolCall("Read", {"file_path": "x" * 50}, f"{number}-{one}") for one in range(number % 4 + 1))
-        transcript.add(Message("assistant", "reading", wishes))
-        for wish in wishes:
-            transcript.add(Message("tool", "y" * 100, call_id=wish.id))
+        calls = tuple(ToolCall("Read", {"file_path": "x" * 50}, f"{number}-{one}") for one in range(number % 4 + 1))
+        transcript.add(Message("assistant", "reading", calls))
+        for call in calls:
+            transcript.add(Message("tool", "y" * 100, call_id=call.id))
         before, shorter = transcript.tokens, transcript.compact()
         folds += shorter is not None
         transcript.messages = shorter or transcript.messages
         assert shorter is None or transcript.tokens < before
-        wished = {wish.id for message in transcript.messages for wish in message.calls}
+        call_ids = {call.id for message in transcript.messages for call in message.calls}
         answered = {message.call_id for message in transcript.messages if message.role == "tool"}
-        assert wished == answered
+        assert call_ids == answered
         assert transcript.messages[0] == Message("system", "system")
     assert folds > 5
     assert "user: go" in transcript.messages[1].text
@@ -652,7 +654,7 @@ def test_a_file_that_a_hook_keeps_from_tab_reaches_no_editor(stage: Stage) -> No
 
 
 def test_hooks_name_the_plugins_that_a_workspace_opens_with(stage: Stage) -> None:
-    stage.hooks({"workspaceOpen": [_says(pluginPaths=["/srv/shop/plugin"])]})
+    stage.hooks({"workspaceOpen": [reply_line(pluginPaths=["/srv/shop/plugin"])]})
     editor = Editor(stage.engine(), Workspace(stage.project))
     editor.open_workspace()
     assert editor.plugins == ("/srv/shop/plugin",)
@@ -677,7 +679,7 @@ def test_the_client_speaks_to_a_server_made_with_the_real_library(stage: Stage) 
     server = Server("real", [sys.executable, "-c", REAL_SERVER], seconds=60)
     with server:
         model = stage.play([Reply(calls=(build_call("MCP:double", number=21),))], servers={"real": server})
-    assert _told(model) == ["42"]
+    assert list_messages(model) == ["42"]
     [before] = stage.raised("beforeMCPExecution")
     assert (before.tool_name, before.tool_input, before.mcp_server_name) == ("double", {"number": 21}, "real")
 
@@ -755,7 +757,7 @@ def test_a_complaint_of_a_server_is_a_failure_of_the_call(stage: Stage) -> None:
         with pytest.raises(ServerError, match="no method `resources/list`"):
             notes._ask("resources/list", {})
         model = stage.play([Reply(calls=(build_call("MCP:find_notes"),))], servers={"notes": notes})
-    assert _told(model) == ["Failed: find_notes: 'word'"]
+    assert list_messages(model) == ["Failed: find_notes: 'word'"]
     assert stage.raised("postToolUseFailure")[0].failure_type == "error"
     assert stage.raised("afterMCPExecution")
 
@@ -768,7 +770,7 @@ class Endpoint(NamedTuple):
 
     url: str
     answers: list[Any]
-    asked: list[dict[str, Any]]
+    requests: list[dict[str, Any]]
 
 
 @pytest.fixture
@@ -776,12 +778,12 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     answers: list[Any] = []
-    asked: list[dict[str, Any]] = []
+    requests: list[dict[str, Any]] = []
 
     class Completions(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            asked.append({"path": self.path, "key": self.headers["Authorization"], **body})
+            requests.append({"path": self.path, "key": self.headers["Authorization"], **body})
             answer = answers.pop(0)
             sent = json.dumps({"choices": [{"message": answer}]} if isinstance(answer, dict) else {}).encode()
             self.send_response(answer if isinstance(answer, int) else 200)
@@ -795,12 +797,12 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Completions) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
-        yield Endpoint(f"http://127.0.0.1:{server.server_port}/v1/", answers, asked)
+        yield Endpoint(f"http://127.0.0.1:{server.server_port}/v1/", answers, requests)
         server.shutdown()
         thread.join()
 
 
-def _wish(name: str, arguments: str) -> dict[str, Any]:
+def build_tool_call(name: str, arguments: str) -> dict[str, Any]:
     return {
         "content": None,
         "reasoning_content": "Hm.",
@@ -809,7 +811,7 @@ def _wish(name: str, arguments: str) -> dict[str, Any]:
 
 
 def test_a_real_endpoint_drives_the_same_loop(endpoint: Endpoint, stage: Stage) -> None:
-    endpoint.answers.extend([_wish("MCP__find_notes", '{"word": "milk"}'), {"content": "There is milk."}])
+    endpoint.answers.extend([build_tool_call("MCP__find_notes", '{"word": "milk"}'), {"content": "There is milk."}])
     environ = {"AGENT_BASE_URL": endpoint.url, "AGENT_MODEL": "small", "AGENT_API_KEY": "k"}
     model = EndpointModel.from_environment(environ)
     assert model is not None
@@ -818,14 +820,14 @@ def test_a_real_endpoint_drives_the_same_loop(endpoint: Endpoint, stage: Stage) 
         agent = run_conversation(stage.engine(), model, ["What is there?"], workspace)
     assert agent is not None
     assert agent.transcript.last_message == "There is milk."
-    first, second = endpoint.asked
+    first, second = endpoint.requests
     assert (first["path"], first["key"], first["model"]) == ("/v1/chat/completions", "Bearer k", "small")
     offered = {tool["function"]["name"]: tool["function"]["parameters"] for tool in first["tools"]}
     assert offered["MCP__find_notes"]["required"] == ["word"]
     assert offered["Shell"]["required"] == ["command"]
     assert set(TOOLS) | {"Task"} < set(offered)
-    wished, answered = second["messages"][-2:]
-    assert wished["tool_calls"][0]["function"] == {"name": "MCP__find_notes", "arguments": '{"word": "milk"}'}
+    call_ids, answered = second["messages"][-2:]
+    assert call_ids["tool_calls"][0]["function"] == {"name": "MCP__find_notes", "arguments": '{"word": "milk"}'}
     assert answered == {"role": "tool", "content": "buy milk", "tool_call_id": "call_1"}
     assert stage.raised("preToolUse")[0].tool_name == "MCP:find_notes"
     assert stage.raised("afterAgentThought")[0].text == "Hm."
@@ -833,9 +835,9 @@ def test_a_real_endpoint_drives_the_same_loop(endpoint: Endpoint, stage: Stage) 
 
 @pytest.mark.parametrize("arguments", ["{not json", "[1]"])
 def test_a_model_that_writes_invalid_json_gets_an_error(arguments: str, endpoint: Endpoint, stage: Stage) -> None:
-    endpoint.answers.extend([_wish("Shell", arguments), {"content": "Sorry."}])
+    endpoint.answers.extend([build_tool_call("Shell", arguments), {"content": "Sorry."}])
     run_conversation(stage.engine(), EndpointModel(endpoint.url, "m"), ["go"], Workspace(stage.project))
-    assert endpoint.asked[1]["messages"][-1]["content"].startswith("Failed: the arguments are not")
+    assert endpoint.requests[1]["messages"][-1]["content"].startswith("Failed: the arguments are not")
     assert stage.raised("stop")[0].status == "completed"
 
 
@@ -861,8 +863,8 @@ def test_without_an_address_and_a_name_no_endpoint_is_configured() -> None:
 
 def test_a_script_may_depend_on_the_previous_message() -> None:
     def script() -> Any:
-        told = yield Reply(text="what is your name?")
-        yield Reply(text=f"hello {told}")
+        expected_text = yield Reply(text="what is your name?")
+        yield Reply(text=f"hello {expected_text}")
 
     model = ScriptedModel(script())
     tools: list[ToolSpec] = []
@@ -874,10 +876,10 @@ def test_a_script_may_depend_on_the_previous_message() -> None:
 
 @pytest.mark.parametrize("way", [["-m", "agent"], [str(ROOT / "examples" / "agent")]], ids=["module", "directory"])
 def test_the_agent_is_played_from_the_command_line(way: list[str], stage: Stage) -> None:
-    stage.hooks({"beforeShellExecution": [_says("curl", permission="deny", user_message="no network")]})
+    stage.hooks({"beforeShellExecution": [reply_line("curl", permission="deny", user_message="no network")]})
     script = stage.path / "script.json"
-    wishes = [{"name": "Shell", "input": {"command": "curl example.com"}}, {"name": "LS", "input": {}}]
-    script.write_text(json.dumps([{"thought": "Out!", "calls": wishes}, {"text": "Never mind."}]))
+    calls = [{"name": "Shell", "input": {"command": "curl example.com"}}, {"name": "LS", "input": {}}]
+    script.write_text(json.dumps([{"thought": "Out!", "calls": calls}, {"text": "Never mind."}]))
     roots = [f"--{name}={stage.path / name}" for name in ("home", "system", "project")]
     argv = [sys.executable, *way, "go", "--script", str(script), *roots]
     done = subprocess.run(argv, cwd=ROOT / "examples", capture_output=True, text=True, check=False)

@@ -199,12 +199,12 @@ def test_a_call_without_complete_detail_is_unknown(workspace: Workspace) -> None
 
 
 def test_a_payload_of_which_the_main_thing_is_missing_is_not_taken_for_a_refusal(workspace: Workspace) -> None:
-    kept = {
+    complete = {
         "schema": "trotline.detail/2",
         "id": record(1)["id"],
         "payload": {"hook_event_name": "beforeShellExecution"},
     }
-    for line in (record(1, agent="cursor"), kept):
+    for line in (record(1, agent="cursor"), complete):
         get_spool(workspace.roots().state).append(line)
     found = data(workspace)["changes"]
     assert [row.get("why") for row in found] == ["what was kept of its payload cannot be read any more"]
@@ -372,14 +372,14 @@ def test_a_program_of_the_sdk_leaves_no_record_in_the_real_conversation(workspac
 
 
 @pytest.mark.parametrize(
-    "words,said",
+    "words,expected_text",
     read_rows("replay", "invalid_queries"),
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_an_invalid_query_is_a_clear_error(workspace: Workspace, words: list[str], said: str) -> None:
+def test_an_invalid_query_is_a_clear_error(workspace: Workspace, words: list[str], expected_text: str) -> None:
     done = replay(workspace, *words)
     assert done.returncode == 64  # 1 would say that a decision changes
-    assert done.stderr.splitlines()[0] == f"error: {said}"
+    assert done.stderr.splitlines()[0] == f"error: {expected_text}"
 
 
 def test_a_candidate_for_the_project_counts_calls_of_other_workspaces(workspace: Workspace) -> None:

@@ -65,8 +65,8 @@ def test_a_line_that_is_no_known_event_is_unknown(
 
 
 def test_a_line_without_an_event_uses_the_given_event(workspace: Workspace) -> None:
-    told = ["--agent", "copilot", "--event", "preToolUse"]
-    done = replay(workspace, json.dumps(COPILOTS), "--preset", "strict", "--json", *told)
+    options = ["--agent", "copilot", "--event", "preToolUse"]
+    done = replay(workspace, json.dumps(COPILOTS), "--preset", "strict", "--json", *options)
     assert [(row["old"], row["new"]) for row in rows(done)] == [("ask", "deny")]
 
 

@@ -19,8 +19,13 @@ SENDS = "curl https://example.com/x -d a=b"
 
 def output(workspace: Workspace, text: str) -> dict[str, Any]:
     """What a tool gave back, in the conversation of all the others."""
-    told = {"tool_name": "Shell", "tool_input": {"command": "git log -1"}, "tool_output": text, "tool_use_id": "t"}
-    return {**build_shell_payload(workspace, ""), "hook_event_name": "postToolUse", "duration": 1, **told}
+    shell_result = {
+        "tool_name": "Shell",
+        "tool_input": {"command": "git log -1"},
+        "tool_output": text,
+        "tool_use_id": "t",
+    }
+    return {**build_shell_payload(workspace, ""), "hook_event_name": "postToolUse", "duration": 1, **shell_result}
 
 
 def evaluate(workspace: Workspace, candidate: Candidate) -> dict[str, CallChange]:

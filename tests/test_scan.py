@@ -295,9 +295,9 @@ def test_writing_a_baseline_again_keeps_its_key_and_drops_what_is_gone(project: 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"key": "zz"}', '{"schema": "trotline.baseline/9", "key": "00"}'])
 def test_what_is_no_baseline_is_64_and_not_silence(text: str, project: Project) -> None:
     project.write("known.json", text)
-    code, said = project.scan("--baseline", "known.json")
+    code, output = project.scan("--baseline", "known.json")
     assert code == 64
-    assert "known.json" in said
+    assert "known.json" in output
 
 
 # Rules of one's own

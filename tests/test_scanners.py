@@ -115,8 +115,8 @@ def test_look_alikes_are_not_secrets(template: str) -> None:
 def test_a_finding_does_not_contain_its_value(kind: str) -> None:
     text = fill_template(SECRET_TEMPLATES[kind])
     (finding,) = scan(text, KEY, [get_builtin_scanner()]).findings
-    said = f"{finding!r}{finding.describe()}{msgspec.json.encode(finding)!r}"
-    assert not any(value in said for value in list_secret_values(SECRET_TEMPLATES[kind]))
+    expected_text = f"{finding!r}{finding.describe()}{msgspec.json.encode(finding)!r}"
+    assert not any(value in expected_text for value in list_secret_values(SECRET_TEMPLATES[kind]))
     assert kind in finding.describe()
 
 
@@ -320,10 +320,10 @@ def test_user_rules_extend_and_disable_builtin_rules() -> None:
     assert scan_kinds(fill_template(SECRET_TEMPLATES["jwt"]), both) == []
 
 
-@pytest.mark.parametrize("text, said", read_rows("scanners", "rule_errors"))
-def test_errors_in_rules_are_reported(text: str, said: str) -> None:
+@pytest.mark.parametrize("text, expected_text", read_rows("scanners", "rule_errors"))
+def test_errors_in_rules_are_reported(text: str, expected_text: str) -> None:
     _, broken = read_pack(text)
-    assert [said in rule.message for rule in broken] == [True]
+    assert [expected_text in rule.message for rule in broken] == [True]
 
 
 def test_allowlists_match_value_match_line_or_path() -> None:

@@ -201,11 +201,11 @@ def test_work_in_the_background_begins_when_the_answer_is_out(tmp_path: Path) ->
         f"\nimport time\n@on.before_shell(background=True)\ndef slowly(event):\n"
         f"    time.sleep(0.3)\n    open({str(tmp_path / 'done')!r}, 'w').write(event.command)\n"
     )
-    begun = time.monotonic()
+    started_at = time.monotonic()
     assert play(tmp_path, program, cursor(command="ls")).body == {"permission": "allow"}
     waited = 0.0
     while not (tmp_path / "done").exists() and waited < 10:
-        waited = time.monotonic() - begun
+        waited = time.monotonic() - started_at
         time.sleep(0.02)
     assert (tmp_path / "done").read_text() == "ls"
 

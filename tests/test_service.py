@@ -42,22 +42,22 @@ def kill(home: Path, number: int = signal.SIGKILL) -> None:
             os.kill(found, number)
 
 
-def client_of(site: Site) -> str:
+def get_client(site: Site) -> str:
     """The compiled client, or its twin where there is no compiler."""
     return line.CLIENT.name if (site.service / line.CLIENT.name).exists() else "python_client.py"
 
 
-def words(site: Site, home: Path, *more: str, event: str = "beforeShellExecution") -> list[str]:
-    return site.line(home, *more, client=client_of(site), event=event)
+def build_argv(site: Site, home: Path, *more: str, event: str = "beforeShellExecution") -> list[str]:
+    return site.line(home, *more, client=get_client(site), event=event)
 
 
-def started(site: Site, home: Path) -> int:
+def start_service(site: Site, home: Path) -> int:
     """A service for this home, started as every service is."""
-    call(words(site, home), payload("start"))
+    call(build_argv(site, home), payload("start"))
     return wait_for_service(home)
 
 
-def changed(site: Site, path: Path, changes: dict[str, tuple[str, str]]) -> Site:
+def change_code(site: Site, path: Path, changes: dict[str, tuple[str, str]]) -> Site:
     """A copy in which something of a file is something else: a judge that is not there, or a fault."""
     shutil.copytree(site.path, path, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name, (before, after) in changes.items():
@@ -68,24 +68,24 @@ def changed(site: Site, path: Path, changes: dict[str, tuple[str, str]]) -> Site
     return Site(path.resolve())
 
 
-def ended(home: Path, seconds: float = 15.0) -> bool:
+def has_service_ended(home: Path, seconds: float = 15.0) -> bool:
     until = time.monotonic() + seconds
     while pid_of(home) is not None and time.monotonic() < until:
         time.sleep(0.01)
     return pid_of(home) is None
 
 
-def logged(home: Path) -> str:
+def read_log(home: Path) -> str:
     return "\n".join(RunDirectory(state_of(home) / "run").log_lines())
 
 
-def asked(home: Path, header: dict[str, Any], data: bytes = b"") -> bytes:
+def send_header(home: Path, build_header: dict[str, Any], data: bytes = b"") -> bytes:
     """What the service says to a call that a client would not have sent."""
-    head = json.dumps(header).encode()
-    return said(home, wire.PREFIX.pack(wire.MAGIC, len(head), len(data)) + head + data)
+    head = json.dumps(build_header).encode()
+    return send_bytes(home, wire.PREFIX.pack(wire.MAGIC, len(head), len(data)) + head + data)
 
 
-def said(home: Path, data: bytes, *, half: bool = False) -> bytes:
+def send_bytes(home: Path, data: bytes, *, half: bool = False) -> bytes:
     with socket.socket(socket.AF_UNIX) as service:
         service.settimeout(20)
         service.connect(str(state_of(home) / "run" / "s"))
@@ -100,12 +100,12 @@ def said(home: Path, data: bytes, *, half: bool = False) -> bytes:
     return got
 
 
-def header(site: Site, home: Path, **changed: Any) -> dict[str, Any]:
+def build_header(site: Site, home: Path, **change_code: Any) -> dict[str, Any]:
     status = home.stat()
     identity = [status.st_dev, status.st_ino]
     argv = ["--agent", "cursor", "--event", "beforeShellExecution", "--home", str(home)]
     known = {"id": "i", "argv": argv, "cwd": str(home), "cwd_identity": identity, "received_us": 5}
-    return {**known, "code": str(site.service), "code_identity": code_identity(site), **changed}
+    return {**known, "code": str(site.service), "code_identity": code_identity(site), **change_code}
 
 
 def code_identity(site: Site) -> tuple[int, int]:
@@ -135,7 +135,7 @@ for line in sys.stdin:
 """Cold calls, each in a process of its own, without the half second that starting Python takes on a busy machine."""
 
 
-def cold_answers(site: Site, calls: list[tuple[list[str], bytes]]) -> list[Ended]:
+def run_cold(site: Site, calls: list[tuple[list[str], bytes]]) -> list[Ended]:
     lines = "".join(json.dumps([argv, base64.b64encode(data).decode()]) + "\n" for argv, data in calls)
     done = subprocess.run(
         [sys.executable, "-c", ZYGOTE, site.path], input=lines, capture_output=True, text=True, check=True
@@ -144,7 +144,7 @@ def cold_answers(site: Site, calls: list[tuple[list[str], bytes]]) -> list[Ended
     return [Ended(out.encode(), err.encode(), code) for out, err, code in answers]
 
 
-def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: int) -> Ended:
+def call_service(home: Path, site: Site, argv: list[str], data: bytes, number: int) -> Ended:
     status = home.stat()
     head = wire.CallHeader(
         id=str(number),
@@ -154,14 +154,14 @@ def warm_answer(home: Path, site: Site, argv: list[str], data: bytes, number: in
         code=str(site.service),
         code_identity=code_identity(site),
     )
-    got = said(home, wire.encode_call(head, data))
+    got = send_bytes(home, wire.encode_call(head, data))
     assert got[4:5] == wire.TAKEN, (argv, got)
     code, out, _ = wire.ANSWER.unpack_from(got, wire.GREETING.size)
     texts = got[wire.GREETING.size + wire.ANSWER.size :]
     return Ended(texts[:out], texts[out:], code)
 
 
-def corpus() -> list[tuple[list[str], bytes]]:
+def list_calls() -> list[tuple[list[str], bytes]]:
     """Every event of every situation, then every event of every agent; and what nobody can read."""
     calls = []
     for case in load_cases():
@@ -180,7 +180,7 @@ def corpus() -> list[tuple[list[str], bytes]]:
     return [(list(argv), data) for argv, data in unique]
 
 
-def remembered(home: Path) -> list[dict[str, Any]]:
+def read_comparable_records(home: Path) -> list[dict[str, Any]]:
     forgotten = {"id", "at_us", "micros", "responses", "detail"}
     return [
         {key: value for key, value in record.items() if key not in forgotten}
@@ -191,22 +191,22 @@ def remembered(home: Path) -> list[dict[str, Any]]:
 
 
 def test_warm_and_cold_answers_are_equal(site: Site, home: Path) -> None:
-    calls = corpus()
+    calls = list_calls()
     assert len(calls) > 250
     warm_home, cold_home = home / "w", home / "c"
     warm_home.mkdir()
     cold_home.mkdir()
-    started(site, warm_home)
+    start_service(site, warm_home)
     (state_of(warm_home) / "spool" / "spool.log").unlink()
     warm = [
-        warm_answer(warm_home, site, [*argv, "--home", str(warm_home)], data, number)
+        call_service(warm_home, site, [*argv, "--home", str(warm_home)], data, number)
         for number, (argv, data) in enumerate(calls)
     ]
     kill(warm_home)  # one that nobody calls for a minute takes its records out of the spool
-    cold = cold_answers(site, [([*argv, "--home", str(cold_home)], data) for argv, data in calls])
+    cold = run_cold(site, [([*argv, "--home", str(cold_home)], data) for argv, data in calls])
     different = [one for one, one_warm, one_cold in zip(calls, warm, cold, strict=True) if one_warm != one_cold]
     assert different == []
-    assert remembered(warm_home) == remembered(cold_home)
+    assert read_comparable_records(warm_home) == read_comparable_records(cold_home)
 
 
 # The life of a service
@@ -216,7 +216,7 @@ def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, ho
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     environment = {"LD_PRELOAD": "", "PYTHONPATH": "/evil", "SECRET": "x"}
-    call(words(site, home), payload("c"), cwd=home, env=environment, pass_fds=[writing])
+    call(build_argv(site, home), payload("c"), cwd=home, env=environment, pass_fds=[writing])
     pid = wait_for_service(home)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
@@ -238,7 +238,7 @@ def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, ho
 def test_concurrent_first_calls_start_one_service(site: Site, home: Path) -> None:
     got: list[Ended] = []
     callers = [
-        threading.Thread(target=lambda number=number: got.append(call(words(site, home), payload(str(number)))))
+        threading.Thread(target=lambda number=number: got.append(call(build_argv(site, home), payload(str(number)))))
         for number in range(16)
     ]
     for caller in callers:
@@ -248,7 +248,7 @@ def test_concurrent_first_calls_start_one_service(site: Site, home: Path) -> Non
     wait_for_service(home)
     assert {answer.stdout for answer in got} == {b'{"permission": "allow"}'}
     assert len(records(home)) == 16
-    assert logged(home).count(" started: ") == 1
+    assert read_log(home).count(" started: ") == 1
 
 
 def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) -> None:
@@ -275,7 +275,7 @@ def test_an_idle_service_ends(home: Path) -> None:
     os.close(lock)
     done = run_trotline("service", "run", "--idle", "0.1", "--home", str(home), cwd=home)
     assert (done.returncode, done.stderr) == (0, "nobody called\n")
-    assert re.search(r"started: digest [0-9a-f]{16}\n.* ended: nobody called; 0 calls answered$", logged(home))
+    assert re.search(r"started: digest [0-9a-f]{16}\n.* ended: nobody called; 0 calls answered$", read_log(home))
     assert not (roots.state / "run" / "s").exists()
 
 
@@ -305,26 +305,26 @@ def _another_home(_site: Site, home: Path) -> None:
 
 @pytest.mark.parametrize("change", [_touch_code, _new_setting, _another_home])
 def test_a_service_with_outdated_code_or_configuration_is_replaced(site: Site, home: Path, change: Any) -> None:
-    old = started(site, home)
+    old = start_service(site, home)
     change(site, home)
     shown = call([sys.executable, "-c", COMMAND, str(site.path), "service", "status", "--home", str(home)], b"")
     assert b"0 calls answered" in shown.stdout
     assert b"code or configuration has changed since" in shown.stdout or change is _another_home
-    assert call(words(site, home), payload("after")) == (b'{"permission": "allow"}', b"", 0)
-    assert "ended: code or configuration has changed" in logged(home)
+    assert call(build_argv(site, home), payload("after")) == (b'{"permission": "allow"}', b"", 0)
+    assert "ended: code or configuration has changed" in read_log(home)
     with contextlib.suppress(ProcessLookupError):
         assert pid_of(home) != old
     assert [record["conversation"] for record in records(home)] == ["start", "after"]
 
 
 def test_a_changed_setting_applies_to_the_next_call(site: Site, home: Path) -> None:
-    started(site, home)
+    start_service(site, home)
     before = pid_of(home)
     config = home / ".config" / "trotline"
     config.mkdir(parents=True)
     for number in range(3):
         (config / "trotline.toml").write_text('ask_fallback = "ask"' + " " * number)
-        call(words(site, home), payload(f"{number}"))
+        call(build_argv(site, home), payload(f"{number}"))
         assert pid_of(home) != before
 
 
@@ -353,8 +353,8 @@ def test_status_and_stop_report_the_service(site: Site, home: Path) -> None:
     assert run("status").stdout == "no service is running; the next call starts one\n"
     assert run("status").returncode == 1
     assert run("stop").stdout == "no service is running\n"
-    pid = started(site, home)
-    call(words(site, home), payload("c"))
+    pid = start_service(site, home)
+    call(build_argv(site, home), payload("c"))
     shown = run("status")
     assert re.match(rf"running  process {pid}, digest [0-9a-f]{{16}}\n  1 call answered, 0 sent away\n", shown.stdout)
     assert f"it is of another installation: {site.service}" in shown.stdout
@@ -362,7 +362,7 @@ def test_status_and_stop_report_the_service(site: Site, home: Path) -> None:
     assert (facts["schema"], facts["ok"], facts["data"]["pid"]) == ("trotline.service/1", True, pid)
     assert run("stop").stdout == "stopped\n"
     assert pid_of(home) is None
-    assert call(words(site, home), payload("d")).stdout == b'{"permission": "allow"}'
+    assert call(build_argv(site, home), payload("d")).stdout == b'{"permission": "allow"}'
 
 
 STARTING = """
@@ -395,17 +395,17 @@ def test_a_starting_service_can_be_stopped(home: Path) -> None:
 
 def test_a_kill_at_any_moment_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
     """The small twin of scripts/soak_service.py; at the end all of it is in the trail, and the chain is whole."""
-    soaked = soak(site, words(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
+    soaked = soak(site, build_argv(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
     assert soaked.is_fine, soaked
     assert soaked.right == 320
 
 
 def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Path) -> None:
     """What a client does whose service was killed: the same id, once more."""
-    given = ["i-am-one-call", "5", "9000", "lost", *words(site, home)[2:]]
+    given = ["i-am-one-call", "5", "9000", "lost", *build_argv(site, home)[2:]]
     cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), *given]
-    started(site, home)
-    asked(home, header(site, home, id="i-am-one-call"), payload("c"))
+    start_service(site, home)
+    send_header(home, build_header(site, home, id="i-am-one-call"), payload("c"))
     call(cold, payload("c"))
     lines = (state_of(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"i-am-one-call"')
     assert (lines, [record["id"] for record in records(home)].count("i-am-one-call")) == (2, 1)
@@ -419,12 +419,12 @@ def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Pa
     )
     dies = '        reply = build()\n        if "followup" in reply.stdout:\n            os.kill(os.getpid(), 9)\n'
     faulty = {"hook/answer.py": always, "service/server.py": ("        reply = build()\n", dies)}
-    site = changed(site, tmp_path / "site", faulty)
+    site = change_code(site, tmp_path / "site", faulty)
     stop = json.dumps({"hook_event_name": "stop", "conversation_id": "c", "status": "completed"}).encode()
     ends = []
     for _ in range(LOOP_LIMIT + 1):
-        pid = started(site, home)
-        ends.append(json.loads(call(words(site, home, event="stop"), stop).stdout).get("followup_message", ""))
+        pid = start_service(site, home)
+        ends.append(json.loads(call(build_argv(site, home, event="stop"), stop).stdout).get("followup_message", ""))
         assert (pid_of(home) != pid) == bool(ends[-1])
         if ends[-1]:
             allow_start(home, pid)
@@ -439,17 +439,17 @@ def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Pa
 def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path, tmp_path: Path) -> None:
     verdict = "    verdict = NO_OPINION\n"
     hangs = f'    __import__("time").sleep(60 * ("secret" in event.command))\n{verdict}'
-    site = changed(site, tmp_path / "site", {"hook/answer.py": (verdict, hangs)})
-    started(site, home)
-    begun = time.monotonic()
-    got = call(words(site, home, "--deadline", "2.5"), payload("c", "secret words"))
-    took = time.monotonic() - begun
+    site = change_code(site, tmp_path / "site", {"hook/answer.py": (verdict, hangs)})
+    start_service(site, home)
+    started_at = time.monotonic()
+    got = call(build_argv(site, home, "--deadline", "2.5"), payload("c", "secret words"))
+    took = time.monotonic() - started_at
     assert json.loads(got.stdout)["permission"] == "deny"
     assert cold_path.DEADLINE_MESSAGE in json.loads(got.stdout)["user_message"]
     assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
     assert took < 10
-    assert ended(home)
-    text = logged(home)
+    assert has_service_ended(home)
+    text = read_log(home)
     assert "hook/answer.py" in text  # where it hung
     assert "secret" not in text
     assert "busy: a call was answered cold" in text
@@ -458,15 +458,15 @@ def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site
 
 
 def test_a_suspended_service_is_reported_and_the_call_runs_cold(site: Site, home: Path) -> None:
-    pid = started(site, home)
+    pid = start_service(site, home)
     os.kill(pid, signal.SIGSTOP)
-    got = call(words(site, home), payload("c"))
+    got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
     assert (
         got.stderr.decode() == f"trotline: {cold_path.REPORTED_FINDINGS['busy']}; this call was answered without it\n"
     )
     os.kill(pid, signal.SIGCONT)
-    assert call(words(site, home), payload("d")).stderr == b""
+    assert call(build_argv(site, home), payload("d")).stderr == b""
     conversations = [record["conversation"] for record in records(home)]
     assert conversations == ["start", "c", "d"]  # what waited for the service was not judged once more
 
@@ -476,16 +476,16 @@ def test_a_stale_socket_is_replaced(site: Site, home: Path) -> None:
     run.mkdir(parents=True, mode=0o755)
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(run / "s"))
-    started(site, home)
+    start_service(site, home)
     assert run.stat().st_mode & 0o777 == 0o700
     assert (run / "s").stat().st_mode & 0o077 == 0
-    assert call(words(site, home), payload("c")).stderr == b""
+    assert call(build_argv(site, home), payload("c")).stderr == b""
 
 
 def test_a_directory_that_others_may_enter_is_closed_before_it_is_used(site: Site, home: Path) -> None:
-    started(site, home)
+    start_service(site, home)
     (state_of(home) / "run").chmod(0o755)
-    assert call(words(site, home), payload("c")).stdout == b'{"permission": "allow"}'
+    assert call(build_argv(site, home), payload("c")).stdout == b'{"permission": "allow"}'
     assert (state_of(home) / "run").stat().st_mode & 0o777 == 0o700
 
 
@@ -494,7 +494,7 @@ def test_a_foreign_directory_is_reported_and_not_used(site: Site, home: Path) ->
     elsewhere.mkdir(mode=0o700)
     state_of(home).mkdir(parents=True)
     (state_of(home) / "run").symlink_to(elsewhere)
-    got = call(words(site, home), payload("c"))
+    got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
     assert cold_path.REPORTED_FINDINGS["foreign"] in got.stderr.decode()
     assert list(elsewhere.iterdir()) == []
@@ -510,44 +510,44 @@ def test_callers_of_other_users_are_disconnected(home: Path) -> None:
     listener.listen()
     serving = threading.Thread(target=service.serve, args=(listener, 1.0))
     serving.start()
-    assert said(home, wire.encode_call(wire.CallHeader(id="", ask="status"))) == b""
+    assert send_bytes(home, wire.encode_call(wire.CallHeader(id="", ask="status"))) == b""
     serving.join()
     assert service.counts["strangers"] == 1
-    assert f"refused: a caller of user {os.getuid()}" in logged(home)
+    assert f"refused: a caller of user {os.getuid()}" in read_log(home)
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
 def test_a_full_disk_changes_no_answer_and_is_reported(site: Site, home: Path) -> None:
-    pid = started(site, home)
+    pid = start_service(site, home)
     used = (state_of(home) / "spool" / "spool.log").stat().st_size
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (used + 50, used + 50))
-    got = call(words(site, home), payload("c", "echo trotline-canary"))
+    got = call(build_argv(site, home), payload("c", "echo trotline-canary"))
     assert json.loads(got.stdout)["permission"] == "deny"
     assert "only in part: no space left?" in got.stderr.decode()
-    got = call(words(site, home), payload("d", "echo trotline-canary"))
+    got = call(build_argv(site, home), payload("d", "echo trotline-canary"))
     assert json.loads(got.stdout)["permission"] == "deny"
     assert "the record of this call could not be written" in got.stderr.decode()
     kill(home)
-    assert call(words(site, home), payload("e")).stderr == b""
+    assert call(build_argv(site, home), payload("e")).stderr == b""
     read = records(home)
     assert [record["conversation"] for record in read] == ["start", "e"]
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
 def test_a_service_is_not_started_where_it_could_not_write(site: Site, home: Path) -> None:
-    limited = ["/bin/sh", "-c", 'ulimit -f 100; exec "$@"', "sh", *words(site, home)]
+    limited = ["/bin/sh", "-c", 'ulimit -f 100; exec "$@"', "sh", *build_argv(site, home)]
     assert call(limited, payload("c")).stdout == b'{"permission": "allow"}'
     until = time.monotonic() + 15
-    while "limits the size of files" not in logged(home) and time.monotonic() < until:
+    while "limits the size of files" not in read_log(home) and time.monotonic() < until:
         time.sleep(0.02)
-    assert "not started: whoever started it limits the size of files" in logged(home)
-    assert ended(home)
+    assert "not started: whoever started it limits the size of files" in read_log(home)
+    assert has_service_ended(home)
 
 
 def test_a_home_that_cannot_be_written_is_answered_cold_every_time(site: Site, home: Path) -> None:
     (home / ".local").write_text("in the way")
     for _ in range(2):
-        got = call(words(site, home), payload("c", "echo trotline-canary"))
+        got = call(build_argv(site, home), payload("c", "echo trotline-canary"))
         assert json.loads(got.stdout)["permission"] == "deny"
         assert got.stderr.decode() == "trotline: the record of this call could not be written: not a directory\n"
 
@@ -555,7 +555,7 @@ def test_a_home_that_cannot_be_written_is_answered_cold_every_time(site: Site, h
 @pytest.mark.skipif(os.getuid() == 0, reason="root writes wherever it likes")
 def test_a_home_that_may_not_be_written_is_answered_cold(site: Site, home: Path) -> None:
     home.chmod(0o500)
-    got = call(words(site, home), payload("c", "echo trotline-canary"))
+    got = call(build_argv(site, home), payload("c", "echo trotline-canary"))
     home.chmod(0o700)
     assert json.loads(got.stdout)["permission"] == "deny"
     assert "could not be written" in got.stderr.decode()
@@ -563,12 +563,12 @@ def test_a_home_that_may_not_be_written_is_answered_cold(site: Site, home: Path)
 
 @pytest.mark.parametrize("received", [0, -5_000_000, 2**62])
 def test_a_wrong_clock_changes_no_verdict(site: Site, home: Path, received: int) -> None:
-    started(site, home)
+    start_service(site, home)
     refused = payload("c", "echo trotline-canary")
-    got = asked(home, header(site, home, received_us=received), refused)
+    got = send_header(home, build_header(site, home, received_us=received), refused)
     assert b'"deny"' in got
     cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), "j", str(received), "9000", "unfit"]
-    assert json.loads(call([*cold, *words(site, home)[2:]], refused).stdout)["permission"] == "deny"
+    assert json.loads(call([*cold, *build_argv(site, home)[2:]], refused).stdout)["permission"] == "deny"
     assert [record["at_us"] for record in records(home)][1:] == [received, received]
 
 
@@ -577,18 +577,20 @@ def test_a_wrong_clock_changes_no_verdict(site: Site, home: Path, received: int)
 ELSEWHERE: dict[str, dict[str, Any]] = read_corpus("service")["foreign_headers"]
 
 
-@pytest.mark.parametrize("changed", ELSEWHERE.values(), ids=ELSEWHERE)
-def test_a_call_that_needs_a_new_process_is_rejected(site: Site, home: Path, changed: dict[str, Any]) -> None:
-    started(site, home)
-    assert asked(home, header(site, home, **changed), payload("c"))[:5] == wire.MAGIC + wire.COLD
-    assert b'"allow"' in asked(home, header(site, home), payload("c"))
+@pytest.mark.parametrize("change_code", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_a_call_that_needs_a_new_process_is_rejected(site: Site, home: Path, change_code: dict[str, Any]) -> None:
+    start_service(site, home)
+    assert send_header(home, build_header(site, home, **change_code), payload("c"))[:5] == wire.MAGIC + wire.COLD
+    assert b'"allow"' in send_header(home, build_header(site, home), payload("c"))
 
 
 def test_a_home_by_another_name_is_the_same_home(site: Site, home: Path) -> None:
-    started(site, home)
+    start_service(site, home)
     link = home / "link"
     link.symlink_to(home)
-    assert b'"allow"' in asked(home, header(site, home, argv=["--agent", "cursor", "--home", str(link)]), payload("c"))
+    assert b'"allow"' in send_header(
+        home, build_header(site, home, argv=["--agent", "cursor", "--home", str(link)]), payload("c")
+    )
 
 
 NOISE = {
@@ -604,41 +606,41 @@ NOISE = {
 
 
 def test_invalid_input_is_rejected_without_harm(site: Site, home: Path) -> None:
-    pid = started(site, home)
+    pid = start_service(site, home)
     for data in NOISE.values():
-        assert said(home, data, half=True)[4:5] in {b"", wire.COLD}
-    assert (pid_of(home), call(words(site, home), payload("c")).stderr) == (pid, b"")
+        assert send_bytes(home, data, half=True)[4:5] in {b"", wire.COLD}
+    assert (pid_of(home), call(build_argv(site, home), payload("c")).stderr) == (pid, b"")
 
 
 def test_silent_callers_make_the_service_busy_and_not_slow(site: Site, home: Path) -> None:
-    started(site, home)
+    start_service(site, home)
     with contextlib.ExitStack() as stack:
         for _ in range(server.MAX_CONNECTIONS):
             silent = stack.enter_context(socket.socket(socket.AF_UNIX))
             silent.connect(str(state_of(home) / "run" / "s"))
         time.sleep(0.1)
-        assert said(home, wire.encode_call(wire.CallHeader(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
-        got = call(words(site, home), payload("c"))
+        assert send_bytes(home, wire.encode_call(wire.CallHeader(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
+        got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
     assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
 
 
 def test_oversized_announcements_make_the_service_busy(site: Site, home: Path) -> None:
-    started(site, home)
+    start_service(site, home)
     with contextlib.ExitStack() as stack:
         for _ in range(2):
             large = stack.enter_context(socket.socket(socket.AF_UNIX))
             large.connect(str(state_of(home) / "run" / "s"))
             large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, MAX_PAYLOAD_BYTES))
         time.sleep(0.1)
-        assert asked(home, header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY
+        assert send_header(home, build_header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY
 
 
 # The installed line
 
 
 @pytest.fixture
-def built(monkeypatch: pytest.MonkeyPatch, site: Site) -> Path:
+def client_file(monkeypatch: pytest.MonkeyPatch, site: Site) -> Path:
     client = site.service / line.CLIENT.name
     if not client.exists():
         pytest.skip("NO C COMPILER: there is no client to install")
@@ -656,10 +658,10 @@ def test_the_built_hook_line_runs(site: Site, home: Path) -> None:
         wait_for_service(home)
 
 
-def test_the_line_names_everything_absolutely(built: Path) -> None:
+def test_the_line_names_everything_absolutely(client_file: Path) -> None:
     made = line.build_hook_line("cursor", "beforeShellExecution", timeout=60)
     wanted = ["--agent", "cursor", "--event", "beforeShellExecution", "--deadline", "55"]
-    assert shlex.split(made)[-8:] == [str(built), sys.executable, *wanted]
+    assert shlex.split(made)[-8:] == [str(client_file), sys.executable, *wanted]
     assert "//" not in made
     assert "'" not in made
 
@@ -687,8 +689,8 @@ def test_the_deadline_is_before_the_timeout_of_the_agent(timeout: float, deadlin
     assert made[made.index("--deadline") + 1] == deadline
 
 
-def test_the_line_names_its_fail_mode(built: Path) -> None:
-    assert built.name == "trotline-hook"
+def test_the_line_names_its_fail_mode(client_file: Path) -> None:
+    assert client_file.name == "trotline-hook"
     assert "--fail" not in line.build_hook_line("cursor", "preToolUse", timeout=60)
     assert "--fail" not in line.build_hook_line("cursor", "", timeout=60)
     assert line.build_hook_line("cursor", "stop", timeout=60).endswith("--fail open")

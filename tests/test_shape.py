@@ -155,8 +155,8 @@ def test_checking_a_project_wakes_no_regular_expression_engine_and_no_event_loop
 
 
 def test_the_map_for_contributors_names_every_module() -> None:
-    told = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text("utf-8").partition("```")[2].partition("```")[0]
-    places = " ".join(re.split(r" {3,}", line.strip(), maxsplit=1)[0] for line in told.splitlines())
+    listed = (SOURCE.parent.parent / "CONTRIBUTING.md").read_text("utf-8").partition("```")[2].partition("```")[0]
+    places = " ".join(re.split(r" {3,}", line.strip(), maxsplit=1)[0] for line in listed.splitlines())
     assert set(ORDER) - {"__main__"} - set(re.findall(r"\w+", places)) == set()
 
 

@@ -89,11 +89,11 @@ def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
     calls = COLOUR.sub("", seen(made, width=80)).splitlines()
     assert calls[0].split() == "no. UTC agent event verdict about".split()
     assert calls[2].split()[3:] == "factory-droid beforeShellExecution denied rm -rf src".split()
-    head, talk = COLOUR.sub("", seen(made, "conversations", width=80)).splitlines()
+    head, conversation = COLOUR.sub("", seen(made, "conversations", width=80)).splitlines()
     assert head.split() == "begun, UTC agent id lasted calls cmds edits denied ended".split()
-    assert talk.split()[2:] == "factory-droid 0197aaaa 1 h 00 2 1 0 1 user_close".split()
-    asked = seen(made, "--conversation", "0197aaaa", width=80)
-    assert "factory-droid" in asked
+    assert conversation.split()[2:] == "factory-droid 0197aaaa 1 h 00 2 1 0 1 user_close".split()
+    selected = seen(made, "--conversation", "0197aaaa", width=80)
+    assert "factory-droid" in selected
 
 
 def test_a_record_view_shows_missing_detail(workspace: Workspace) -> None:

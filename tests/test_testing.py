@@ -87,22 +87,22 @@ def test_a_field_or_an_event_that_does_not_exist_is_a_mistake_of_the_test() -> N
         build_payload("workspaceOpen", "2025-11")
 
 
-SAYS = "cat > /dev/null; echo '{}'"
+ALLOW_ALL = "cat > /dev/null; echo '{}'"
 
 
-def _says(agent: FakeAgent, kind: str = "user", *, event: str | None = None, **reply: Any) -> None:
-    agent.add_hook(kind, SAYS.format(json.dumps(reply)), event=event)
+def add_reply(agent: FakeAgent, kind: str = "user", *, event: str | None = None, **reply: Any) -> None:
+    agent.add_hook(kind, ALLOW_ALL.format(json.dumps(reply)), event=event)
 
 
 @pytest.mark.parametrize("kind", ["enterprise", "team", "project", "user"])
 def test_a_hook_in_any_layer_answers(agent: FakeAgent, kind: str) -> None:
-    _says(agent, kind, event="beforeShellExecution", permission="deny", user_message="no")
+    add_reply(agent, kind, event="beforeShellExecution", permission="deny", user_message="no")
     outcome = agent.fire("beforeShellExecution", command="x")
     assert (outcome.is_denied, outcome.user_message, outcome.responses[0].layer) == (True, "no", kind)
 
 
 def test_hooks_of_several_layers_add_up_and_a_conversation_goes_on(agent: FakeAgent) -> None:
-    _says(agent, "user", event="sessionStart", env={"WHO": "me"})
+    add_reply(agent, "user", event="sessionStart", env={"WHO": "me"})
     agent.add_hook(
         "enterprise",
         'cat > /dev/null; echo "{\\"permission\\": \\"deny\\", \\"user_message\\": \\"$WHO\\"}"',
@@ -113,7 +113,7 @@ def test_hooks_of_several_layers_add_up_and_a_conversation_goes_on(agent: FakeAg
 
 
 def test_an_event_may_be_given_whole(agent: FakeAgent) -> None:
-    _says(agent, event="stop", followup_message="go on")
+    add_reply(agent, event="stop", followup_message="go on")
     assert agent.fire(agent.build_event("stop", status="completed")).follow_up == "go on"
 
 

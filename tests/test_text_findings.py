@@ -42,7 +42,7 @@ class Home:
         self.root = root
         self.project = root / "work"
         self.project.mkdir()
-        self.said: list[str] = []
+        self.output: list[str] = []
 
     def policy(self, text: str) -> None:
         file = self.root / ".config" / "trotline" / "trotline.toml"
@@ -61,14 +61,14 @@ class Home:
         call = Call(id=os.urandom(8).hex(), argv=argv, payload=json.dumps(body).encode(), received_us=5)
         sent, outcome = handle_call(call, [], guarded=True)
         assert outcome is not None, sent.stderr
-        self.said += [sent.stdout, sent.stderr]
+        self.output += [sent.stdout, sent.stderr]
         write_detail(outcome, str(self.root))
         return outcome
 
-    def kept(self) -> str:
+    def read_state(self) -> str:
         """All that was said and written, but for the files of the project."""
         files = [file for file in self.root.rglob("*") if file.is_file() and self.project not in file.parents]
-        return "\n".join([*self.said, *(file.read_bytes().decode("utf-8", "replace") for file in files)])
+        return "\n".join([*self.output, *(file.read_bytes().decode("utf-8", "replace") for file in files)])
 
 
 @pytest.fixture
@@ -89,10 +89,10 @@ def kinds(outcome: Outcome) -> set[str]:
 PROMPT = ("beforeSubmitPrompt", "prompt")
 OUTPUT = ("afterShellExecution", "output")
 
-SAID = fill_in(read_rows("text_findings", "said"), token=GITHUB, orders=ORDERS)
+TEXT_CASES = fill_in(read_rows("text_findings", "said"), token=GITHUB, orders=ORDERS)
 
 
-@pytest.mark.parametrize("event, field, text, words", SAID)
+@pytest.mark.parametrize("event, field, text, words", TEXT_CASES)
 def test_a_text_gets_the_verdict_of_its_content(home: Home, event: str, field: str, text: str, words: str) -> None:
     path = {"file_path": str(home.project / "app.py")} if "Read" in event else {}
     for preset, word in zip(PRESETS, words.split(), strict=True):
@@ -181,12 +181,12 @@ PATCH = """*** Begin Patch
 *** End Patch"""
 
 
-@pytest.mark.parametrize("named, said", [("b.py", "written into b.py"), ("tests/b.py", ""), (".env", "")])
-def test_a_secret_in_a_patch_is_reported_with_its_file(home: Home, named: str, said: str) -> None:
+@pytest.mark.parametrize("named, expected_text", [("b.py", "written into b.py"), ("tests/b.py", ""), (".env", "")])
+def test_a_secret_in_a_patch_is_reported_with_its_file(home: Home, named: str, expected_text: str) -> None:
     patch = PATCH.format(named=named, token=GITHUB)
     outcome = home.call("preToolUse", tool_name="Write", tool_input={"patch": patch})
-    assert said in warnings(outcome)
-    assert bool(warnings(outcome)) == bool(said)
+    assert expected_text in warnings(outcome)
+    assert bool(warnings(outcome)) == bool(expected_text)
 
 
 def test_a_secret_belongs_into_an_environment_file(home: Home) -> None:
@@ -348,9 +348,9 @@ def test_no_secret_value_is_shown_or_written_for_any_event(home: Home, part: int
     for kind, seed in islice(TEMPLATES, part, None, 4):
         text = fill_template(SECRET_TEMPLATES[kind], seed)
         missed += [(kind, one.event.wire_name) for one in everywhere(home, text) if not one.findings]
-        kept = home.kept()
-        assert not [value for value in list_secret_values(SECRET_TEMPLATES[kind], seed) if value in kept], kind
-        home.said.clear()
+        read_state = home.read_state()
+        assert not [value for value in list_secret_values(SECRET_TEMPLATES[kind], seed) if value in read_state], kind
+        home.output.clear()
     assert missed == []
 
 
@@ -421,8 +421,8 @@ OF_CONTENT = [guard for guard in load_guards() if guard.kinds == {KIND}]
 @given(st.lists(EFFECTS, max_size=4))
 def test_a_stricter_preset_is_never_milder_about_a_text(effects: list[Effect]) -> None:
     workspace = Environment("/home/dev/project", ("/home/dev/project",), "/home/dev")
-    said = [evaluate(effects, workspace, Policy(preset)).permission for preset in PRESETS]
-    assert said == sorted(said)
+    expected_text = [evaluate(effects, workspace, Policy(preset)).permission for preset in PRESETS]
+    assert expected_text == sorted(expected_text)
     off = Policy("paranoid", levels={guard.name: LevelSetting(GuardLevel.OFF) for guard in OF_CONTENT})
     assert not evaluate(effects, workspace, off).matches
 

@@ -50,13 +50,13 @@ def test_what_a_time_leads_to_is_all_that_is_of_it(
     with tempfile.TemporaryDirectory() as scratch, filled(Path(scratch, "state", "trail.db"), clocks) as store:
         if gone:
             store.forget(ForgetRequest(conversation=gone), now_us=99)
-        kept = [one for batch in batches(clocks) for one in batch if f"at {one[1]}" != gone]
-        for asked_for, answer in (
-            ({"since_us": since}, [one for one in kept if one[1] >= since]),
-            ({"until_us": until}, [one for one in kept if one[1] < until]),
-            ({"since_us": since, "until_us": until}, [one for one in kept if since <= one[1] < until]),
+        remaining = [one for batch in batches(clocks) for one in batch if f"at {one[1]}" != gone]
+        for conditions, answer in (
+            ({"since_us": since}, [one for one in remaining if one[1] >= since]),
+            ({"until_us": until}, [one for one in remaining if one[1] < until]),
+            ({"since_us": since, "until_us": until}, [one for one in remaining if since <= one[1] < until]),
         ):
-            assert ids(store, **asked_for) == [f"id-{number}" for number, _ in reversed(answer)]
+            assert ids(store, **conditions) == [f"id-{number}" for number, _ in reversed(answer)]
         assert list(store.find_index_faults()) == []
 
 
@@ -66,18 +66,18 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "asked_for",
+    "conditions",
     [{}, {"event": "stop"}, {"effect": "send"}, {"text": "cart"}, {"verdict": "deny"}],
-    ids=lambda asked_for: next(iter(asked_for), "nothing else"),
+    ids=lambda conditions: next(iter(conditions), "nothing else"),
 )
-def test_of_what_is_older_nothing_is_looked_at(file: Path, asked_for: dict[str, Any]) -> None:
+def test_of_what_is_older_nothing_is_looked_at(file: Path, conditions: dict[str, Any]) -> None:
     """By the steps that the database takes: a thousand older records take none."""
     steps = []
     for older in (0, 1000):
         with filled(file.with_name(f"{older}.db"), [(1, older), (50, 3)] if older else [(50, 3)]) as store:
             keep(store, *(detail(number, command="cart", effects=(("send", "", "x"),)) for number in range(older + 3)))
-            assert len(ids(store, since_us=50, **asked_for)) == 3
-            steps.append(count_query_steps(store, Query(since_us=50, limit=20, **asked_for)))
+            assert len(ids(store, since_us=50, **conditions)) == 3
+            steps.append(count_query_steps(store, Query(since_us=50, limit=20, **conditions)))
     assert steps[1] <= steps[0] + 1500
 
 

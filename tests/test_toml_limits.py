@@ -33,8 +33,8 @@ def test_what_the_library_would_not_bear_is_a_problem_with_its_place_and_is_not_
     given: list[str] = []
     monkeypatch.setattr(tomllib, "loads", given.append)
     text, line, column = UNBEARABLE[name]
-    wish, (problem,) = parse_policy("project", "trotline.toml", text.encode())
-    assert (given, wish.preset, problem.code) == ([], FALLBACK_PRESET, "TL256")
+    policy, (problem,) = parse_policy("project", "trotline.toml", text.encode())
+    assert (given, policy.preset, problem.code) == ([], FALLBACK_PRESET, "TL256")
     assert (problem.place.file, problem.place.line, problem.place.column) == ("trotline.toml", line, column)
 
 
@@ -86,13 +86,13 @@ def test_after_many_problems_checking_stops_with_a_note(monkeypatch: pytest.Monk
     assert problems[-1].message == "there is more wrong in this file, from here on"
 
 
-@pytest.mark.parametrize("text, preset, at, says", read_rows("toml_limits", "wrong_kinds", as_tuples=True))
+@pytest.mark.parametrize("text, preset, at, expected_text", read_rows("toml_limits", "wrong_kinds", as_tuples=True))
 def test_a_value_of_the_wrong_type_is_a_problem_with_its_place(
-    text: str, preset: str, at: tuple[int, int], says: str
+    text: str, preset: str, at: tuple[int, int], expected_text: str
 ) -> None:
-    wish, (problem,) = parse_policy("project", "trotline.toml", text.encode())
-    assert (wish.preset, dict(wish.levels), dict(wish.tab)) == (preset, {}, {})
-    assert ((problem.place.line, problem.place.column), problem.code, problem.message) == (at, "TL258", says)
+    policy, (problem,) = parse_policy("project", "trotline.toml", text.encode())
+    assert (policy.preset, dict(policy.levels), dict(policy.tab)) == (preset, {}, {})
+    assert ((problem.place.line, problem.place.column), problem.code, problem.message) == (at, "TL258", expected_text)
 
 
 @pytest.mark.parametrize("layer", ["enterprise", "team", "user", "project"])
@@ -113,5 +113,5 @@ def test_a_policy_over_a_megabyte_is_refused_and_not_read_in_part(layer: str, tm
 
 
 def test_a_page_over_a_megabyte_is_refused_wherever_it_comes_from() -> None:
-    wish, (problem,) = parse_policy("user", "trotline.toml", b"#" * MAX_FILE_BYTES + b"\npreset = 'standard'")
-    assert (wish.preset, problem.code) == (FALLBACK_PRESET, "TL108")
+    policy, (problem,) = parse_policy("user", "trotline.toml", b"#" * MAX_FILE_BYTES + b"\npreset = 'standard'")
+    assert (policy.preset, problem.code) == (FALLBACK_PRESET, "TL108")

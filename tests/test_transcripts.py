@@ -47,7 +47,7 @@ def build(story: Story, path: Path) -> Workspace:
     return workspace
 
 
-def told(story: Story, workspace: Workspace) -> str:
+def render_story(story: Story, workspace: Workspace) -> str:
     """What the commands of a story print in this workspace."""
     commands = [line for line in story.transcript.splitlines() if line.startswith("$ ")]
     return "\n".join(f"{line}\n{printed(shlex.split(line[2:]), workspace)}" for line in commands)
@@ -77,7 +77,7 @@ def command_named(words: list[str]) -> click.Command:
 def test_a_person_sees_exactly_what_the_transcript_shows(path: Path, tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     story = read_story(text)
-    seen = told(story, build(story, tmp_path))
+    seen = render_story(story, build(story, tmp_path))
     if REFRESH:
         path.write_text(text[: len(text) - len(story.transcript)] + seen, "utf-8")
     else:

@@ -99,8 +99,8 @@ def test_a_command_that_is_none_is_refused_when_the_line_is_read(line: str, caps
 def test_notes_are_their_owners_alone_and_the_oldest_are_forgotten(tmp_path: Path) -> None:
     notes = ConversationNotes(tmp_path / "notes")
     for number in range(MAX_CONVERSATIONS + 5):
-        with notes.edit(f"conversation {number}") as kept:
-            kept["number"] = number
+        with notes.edit(f"conversation {number}") as note:
+            note["number"] = number
     assert (tmp_path / "notes").stat().st_mode & 0o777 == 0o700
     assert len([*(tmp_path / "notes").glob("*.json")]) == MAX_CONVERSATIONS
     assert notes.read(f"conversation {MAX_CONVERSATIONS + 4}") == {"number": MAX_CONVERSATIONS + 4}
@@ -109,8 +109,8 @@ def test_notes_are_their_owners_alone_and_the_oldest_are_forgotten(tmp_path: Pat
 
 def test_no_note_is_lost_when_many_write_at_once(tmp_path: Path) -> None:
     def count(_: int) -> None:
-        with ConversationNotes(tmp_path).edit("c") as kept:
-            kept["count"] = kept.get("count", 0) + 1
+        with ConversationNotes(tmp_path).edit("c") as note:
+            note["count"] = note.get("count", 0) + 1
 
     with ThreadPoolExecutor(4) as pool:
         assert len([*pool.map(count, range(60))]) == 60
@@ -119,8 +119,8 @@ def test_no_note_is_lost_when_many_write_at_once(tmp_path: Path) -> None:
 
 def test_damaged_notes_are_an_error_that_names_the_file(tmp_path: Path) -> None:
     notes = ConversationNotes(tmp_path)
-    with notes.edit("c") as kept:
-        kept["a"] = 1
+    with notes.edit("c") as note:
+        note["a"] = 1
     (file,) = tmp_path.glob("*.json")
     file.write_text("[")
     with pytest.raises(TrotlineError, match=r"are damaged") as raised:

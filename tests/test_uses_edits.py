@@ -61,8 +61,8 @@ def test_a_path_that_leaves_the_workspace_is_left_alone(formatting: Use, tmp_pat
     (formatting.project / "link.py").symlink_to(outside)
     (formatting.project / "linked").symlink_to(tmp_path)
     inner = formatting.write(".git/hook.py", UGLY)
-    said = formatting.by_hand("afterFileEdit", file_path=f"{formatting.project}/{name}")
-    assert "not formatted: it is no file of this workspace" in said.stderr
+    result = formatting.by_hand("afterFileEdit", file_path=f"{formatting.project}/{name}")
+    assert "not formatted: it is no file of this workspace" in result.stderr
     assert outside.read_text() == inner.read_text() == UGLY
 
 
@@ -85,11 +85,11 @@ def test_the_file_stands_where_the_braces_do(formatting: Use) -> None:
 def test_a_failing_formatter_is_reported_and_the_others_run(formatting: Use) -> None:
     file = formatting.write("a.py", "x   =  (\n")
     commands = "--on '*.py' 'ruff format' --on '*.py' no-such-program --on '*.py' 'tail -f' --on '*.py' 'touch after'"
-    said = formatting.by_hand("afterFileEdit", f"trotline builtin format {commands} --seconds 1", file_path=str(file))
-    assert said.code == 0
-    assert "`ruff format` ended with 2" in said.stderr
-    assert "no-such-program" in said.stderr
-    assert "`tail -f` did not end within 1 seconds" in said.stderr
+    result = formatting.by_hand("afterFileEdit", f"trotline builtin format {commands} --seconds 1", file_path=str(file))
+    assert result.code == 0
+    assert "`ruff format` ended with 2" in result.stderr
+    assert "no-such-program" in result.stderr
+    assert "`tail -f` did not end within 1 seconds" in result.stderr
     assert (formatting.project / "after").exists()
 
 
@@ -121,21 +121,21 @@ sys.exit(bool(found))
 """
 
 
-def _line(style: str) -> str:
+def scan_line(style: str) -> str:
     return f"trotline builtin code-scan --run 'python3 scan.py {style}'"
 
 
-def _written(use: Use, name: str) -> dict[str, Any]:
+def build_write(use: Use, name: str) -> dict[str, Any]:
     return {"tool_name": "Write", "tool_input": {"file_path": str(use.project / name)}}
 
 
 def test_the_example_reports_ruff_findings_in_new_lines_and_at_the_end(scanning: Use) -> None:
     file = scanning.write("a.py", "import os\n")
-    scanning.agent.fire("preToolUse", **_written(scanning, "a.py"))
+    scanning.agent.fire("preToolUse", **build_write(scanning, "a.py"))
     file.write_text("import os\n\nprint(f'')\nx = undefined_name\n")
-    told = scanning.agent.fire("postToolUse", **_written(scanning, "a.py")).context
-    assert "- a.py:4: Undefined name `undefined_name` (F821)" in told
-    assert "F401" not in told
+    context = scanning.agent.fire("postToolUse", **build_write(scanning, "a.py")).context
+    assert "- a.py:4: Undefined name `undefined_name` (F821)" in context
+    assert "F401" not in context
     assert "F821" in scanning.agent.fire("stop", status="completed").follow_up
     file.write_text("import os\n\nx = 1\n")
     assert scanning.agent.fire("stop", status="completed").follow_up == ""
@@ -144,16 +144,18 @@ def test_the_example_reports_ruff_findings_in_new_lines_and_at_the_end(scanning:
 @pytest.mark.parametrize("style", ["semgrep", "sarif", "lines", "columns"])
 def test_findings_in_changed_lines_are_reported_at_once_and_again_at_the_end(scanning: Use, style: str) -> None:
     file = scanning.write("src/a.py", "old = eval(a)\nrest = 1\n")
-    assert scanning.by_hand("preToolUse", _line(style), **_written(scanning, "src/a.py")).body == {
+    assert scanning.by_hand("preToolUse", scan_line(style), **build_write(scanning, "src/a.py")).body == {
         "permission": "allow"
     }
     file.write_text("first = 0\nold = eval(a)\nnew = eval(b)\nrest = 1\n")
-    told = scanning.by_hand("postToolUse", _line(style), **_written(scanning, "src/a.py")).body["additional_context"]
-    assert [line for line in told.splitlines() if line.startswith("- ")] == [
+    context = scanning.by_hand("postToolUse", scan_line(style), **build_write(scanning, "src/a.py")).body[
+        "additional_context"
+    ]
+    assert [line for line in context.splitlines() if line.startswith("- ")] == [
         f"- src/a.py:3: eval runs text{' (no-eval)' if style in {'semgrep', 'sarif'} else ''}"
     ]
-    assert "src/a.py:3" in scanning.by_hand("stop", _line(style), status="completed").body["followup_message"]
-    left = scanning.by_hand("stop", _line(style), status="completed")
+    assert "src/a.py:3" in scanning.by_hand("stop", scan_line(style), status="completed").body["followup_message"]
+    left = scanning.by_hand("stop", scan_line(style), status="completed")
     assert left.body == {}
     assert "1 findings are left as they are" in left.stderr
 
@@ -161,10 +163,12 @@ def test_findings_in_changed_lines_are_reported_at_once_and_again_at_the_end(sca
 def test_an_edit_without_a_before_event_is_located_by_its_strings(scanning: Use) -> None:
     file = scanning.write("a.py", "old = eval(a)\nnew = eval(b)\n")
     edits = [{"old_string": "new = 1", "new_string": "new = eval(b)"}]
-    scanning.by_hand("afterFileEdit", _line("lines"), file_path=str(file), edits=edits)
-    told = scanning.by_hand("postToolUse", _line("lines"), **_written(scanning, "a.py")).body["additional_context"]
-    assert "a.py:2:" in told
-    assert "a.py:1:" not in told
+    scanning.by_hand("afterFileEdit", scan_line("lines"), file_path=str(file), edits=edits)
+    context = scanning.by_hand("postToolUse", scan_line("lines"), **build_write(scanning, "a.py")).body[
+        "additional_context"
+    ]
+    assert "a.py:2:" in context
+    assert "a.py:1:" not in context
 
 
 def test_an_agent_without_edit_events_reports_edits_by_its_tool(scanning: Use) -> None:
@@ -172,17 +176,19 @@ def test_an_agent_without_edit_events_reports_edits_by_its_tool(scanning: Use) -
     given = {"file_path": str(file), "old_string": "new = 1", "new_string": "new = eval(b)"}
     shared = {"session_id": "s", "cwd": str(scanning.project), "tool_name": "Edit", "tool_input": given}
     body = {**shared, "hook_event_name": "PostToolUse", "tool_response": {"filePath": str(file)}}
-    said = scanning.told(f"{_line('lines')} --agent claude-code", body)
-    told = said.body["hookSpecificOutput"]["additionalContext"]
-    assert "a.py:2:" in told
-    assert "a.py:1:" not in told
+    result = scanning.run_payload(f"{scan_line('lines')} --agent claude-code", body)
+    context = result.body["hookSpecificOutput"]["additionalContext"]
+    assert "a.py:2:" in context
+    assert "a.py:1:" not in context
 
 
 def test_in_an_unknown_file_all_lines_count(scanning: Use) -> None:
     scanning.write("a.py", "old = eval(a)\n")
     assert (
         "a.py:1:"
-        in scanning.by_hand("postToolUse", _line("lines"), **_written(scanning, "a.py")).body["additional_context"]
+        in scanning.by_hand("postToolUse", scan_line("lines"), **build_write(scanning, "a.py")).body[
+            "additional_context"
+        ]
     )
 
 
@@ -190,22 +196,24 @@ def test_in_an_unknown_file_all_lines_count(scanning: Use) -> None:
 def test_a_failing_scanner_is_reported(scanning: Use, command: str, why: str) -> None:
     scanning.write("a.py", "x = 1\n")
     line = f"trotline builtin code-scan --run {shlex.quote(command)} --seconds 1"
-    said = scanning.by_hand("postToolUse", line, **_written(scanning, "a.py"))
-    assert said.body == {}
-    assert why in said.stderr
+    result = scanning.by_hand("postToolUse", line, **build_write(scanning, "a.py"))
+    assert result.body == {}
+    assert why in result.stderr
 
 
 def test_no_file_text_and_no_secret_is_stored_or_shown(scanning: Use) -> None:
     token = secret("github-personal-token")
     scanning.write("scan.py", f"import sys\nprint(sys.argv[2] + ':1: found {token}')\nsys.exit(1)\n")
     scanning.write("a.py", "unmistakable_line = 1\n")
-    scanning.by_hand("preToolUse", _line("x"), **_written(scanning, "a.py"))
+    scanning.by_hand("preToolUse", scan_line("x"), **build_write(scanning, "a.py"))
     scanning.write("a.py", "another_line = 1\n")
-    told = scanning.by_hand("postToolUse", _line("x"), **_written(scanning, "a.py")).body["additional_context"]
-    assert "[redacted github-personal-token" in told
+    context = scanning.by_hand("postToolUse", scan_line("x"), **build_write(scanning, "a.py")).body[
+        "additional_context"
+    ]
+    assert "[redacted github-personal-token" in context
     kept = "".join(file.read_text() for file in scanning.state.rglob("*") if file.is_file())
     assert kept
-    assert not any(word in kept + told for word in (token, "unmistakable_line", "another_line"))
+    assert not any(word in kept + context for word in (token, "unmistakable_line", "another_line"))
 
 
 lines_of_text = st.lists(st.sampled_from(["a", "b", "}", "", "x = 1"]), max_size=8)
@@ -268,7 +276,7 @@ def branch(use: Use) -> str:
     return f"agent/{use.agent.conversation_id}"
 
 
-def mine(use: Use) -> tuple[str, ...]:
+def read_user_state(use: Use) -> tuple[str, ...]:
     """All that is the person's: what is staged, where HEAD is, what is in the files, and other branches."""
     files = {path.name: path.read_bytes() for path in use.project.iterdir() if path.is_file()}
     index = (use.project / ".git/index").read_bytes()
@@ -284,9 +292,9 @@ def test_edits_become_commits_of_the_conversation_and_nothing_else_changes(branc
     use.agent.fire("beforeSubmitPrompt", prompt="Make a two\nand more")
     edit(use, "a.py", "a = 2\n")
     edit(use, "new/c.py", "c = 1\n")
-    before = mine(use)
+    before = read_user_state(use)
     use.agent.fire("stop", status="completed")
-    assert mine(use) == before
+    assert read_user_state(use) == before
     assert git(use, f"log --format='%an|%s' {branch(use)}") == "agent|Make a two\nme|begin\n"
     assert git(use, f"diff --name-status main {branch(use)}") == "M\ta.py\nA\tnew/c.py\n"
     assert git(use, f"show {branch(use)}:a.py") == "a = 2\n"
@@ -339,9 +347,9 @@ def test_ignored_files_secrets_and_files_from_elsewhere_are_left_out(branching: 
     use.write("a.py", "a = 2\n")
     for name in names:
         use.by_hand("afterFileEdit", file_path=f"{use.project}/{name}")
-    said = use.by_hand("stop")
-    assert "not committed: ci.py holds what looks like a secret" in said.stderr
-    assert token not in said.stderr
+    result = use.by_hand("stop")
+    assert "not committed: ci.py holds what looks like a secret" in result.stderr
+    assert token not in result.stderr
     assert git(use, f"diff --name-only main {branch(use)}") == "a.py\n"
 
 
@@ -529,11 +537,11 @@ def test_a_failing_command_is_reported_and_an_outside_file_has_no_diff(diffing: 
     edits = [{"old_string": "", "new_string": "a\n"}]
     for command in ("sh -c 'exit 3'", "no-such-program"):
         line = f"trotline builtin forward --send diffs --run {shlex.quote(command)}"
-        said = diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits)
-        assert "ended with 3" in said.stderr or "no-such-program" in said.stderr
+        result = diffing.by_hand("afterFileEdit", line, file_path=str(path), edits=edits)
+        assert "ended with 3" in result.stderr or "no-such-program" in result.stderr
     (tmp_path / "outside.py").write_text("a\n")
-    said = diffing.by_hand("afterFileEdit", file_path=str(tmp_path / "outside.py"), edits=edits)
-    assert "no diff: it is no file of this workspace" in said.stderr
+    result = diffing.by_hand("afterFileEdit", file_path=str(tmp_path / "outside.py"), edits=edits)
+    assert "no diff: it is no file of this workspace" in result.stderr
     assert diffing.by_hand("afterFileEdit", "trotline builtin forward --send diffs").code == 64
 
 
@@ -544,27 +552,27 @@ texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".jo
 def test_a_diff_taken_back_gives_what_was_there(old: str, new: str) -> None:
     diff = build_diff("x", pair_texts(new, [Edit(old, new)]))
     assert (diff == "") is (old == new)
-    taken, put = _sides(diff)
+    taken, put = split_diff(diff)
     if diff and new:
         head, *_ = diff.split("\n", 2)[2].partition("@@\n")
         begin = max(0, int(head.split("-")[1].split(",")[0]) - 1)
-        lines, theirs = _kept(old), _kept(new)
+        lines, theirs = split_lines(old), split_lines(new)
         assert lines[begin : begin + len(taken)] == taken
         assert theirs[begin : begin + len(put)] == put
         assert lines[:begin] + put + lines[begin + len(taken) :] == theirs
 
 
-def _kept(text: str) -> list[str]:
+def split_lines(text: str) -> list[str]:
     *whole, rest = text.split("\n")
     return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
-def _sides(diff: str) -> tuple[list[str], list[str]]:
+def split_diff(diff: str) -> tuple[list[str], list[str]]:
     """The lines before and after, as a reader of diffs would take them."""
     taken: list[str] = []
     put: list[str] = []
     ended = diff.replace("\n\\ No newline at end of file\n", "\0\n")
-    for line in _kept(ended)[3:]:
+    for line in split_lines(ended)[3:]:
         content = line[1:].replace("\0\n", "")
         taken += [content] if line[0] in " -" else []
         put += [content] if line[0] in " +" else []

@@ -33,15 +33,15 @@ def test_a_recipe_has_the_same_verdict_in_an_engine_and_under_cursor(
 @pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/trotline.toml")), ids=lambda file: file.parent.name)
 def test_the_policy_of_every_use_is_understood_and_keeps_its_tests(file: Path, tmp_path: Path) -> None:
     use = Use(file.parent.name, tmp_path)
-    code, said = use.trotline("check", "--test")
-    assert (code, "0 failed" in said) == (0, True), said
+    code, output = use.trotline("check", "--test")
+    assert (code, "0 failed" in output) == (0, True), output
 
 
 def test_the_hook_with_a_matcher_asks_about_its_text_and_the_rule_about_what_runs(tmp_path: Path) -> None:
     use = Use("network-approval", tmp_path)
     (use.config / "trotline.toml").rename(use.config / "policy.later")
-    asked = use.engine(SHELL, command="curl -s example.org")
-    assert (asked.is_asked, asked.user_message) == (True, "This command reaches the network. Let it?")
+    outcome = use.engine(SHELL, command="curl -s example.org")
+    assert (outcome.is_asked, outcome.user_message) == (True, "This command reaches the network. Let it?")
     assert use.engine(SHELL, command="echo curl").is_asked
     assert not use.engine(SHELL, command="w''get example.org").is_asked
     (use.config / "policy.later").rename(use.config / "trotline.toml")
@@ -60,6 +60,6 @@ def test_the_agent_and_the_user_get_different_messages(tmp_path: Path) -> None:
 
 
 def test_an_address_in_a_prompt_is_warned_about_and_passes(tmp_path: Path) -> None:
-    heard = Use("prompt-dlp", tmp_path).cursor("beforeSubmitPrompt", prompt=f"Ask {ANN} about the rounding.")
-    assert heard.permission == "allow"
-    assert "the prompt holds an address of somebody" in heard.told
+    reply = Use("prompt-dlp", tmp_path).cursor("beforeSubmitPrompt", prompt=f"Ask {ANN} about the rounding.")
+    assert reply.permission == "allow"
+    assert "the prompt holds an address of somebody" in reply.log_output

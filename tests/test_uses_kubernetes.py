@@ -80,9 +80,9 @@ def test_a_changed_file_is_read_again(use: Use) -> None:
 
 def test_privileged_containers_ask_without_a_rule(use: Use) -> None:
     (use.config / "trotline.toml").write_text('ask_fallback = "ask"')
-    heard = use.cursor(SHELL, command="kubectl apply -f debug.yaml", cwd=str(use.project))
-    assert heard.permission == "ask"
-    assert "Pod p: hostPID: this gives a container the node it runs on" in heard.body["user_message"]
+    reply = use.cursor(SHELL, command="kubectl apply -f debug.yaml", cwd=str(use.project))
+    assert reply.permission == "ask"
+    assert "Pod p: hostPID: this gives a container the node it runs on" in reply.body["user_message"]
 
 
 @given(st.text(alphabet="kind:{}[]#&*!-\"'\\u0 \nPodprivegtrua/", max_size=200))

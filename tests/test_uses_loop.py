@@ -31,8 +31,8 @@ def green(tmp_path: Path) -> Use:
 def test_the_agent_goes_on_until_the_tests_pass(green: Use) -> None:
     green.write("said", "1 failed: test_total\n")
     broken = green.write("broken", "")
-    for said in (green.agent.fire("stop", **COMPLETED).follow_up, green.by_hand("stop").body["followup_message"]):
-        assert said.startswith(
+    for result in (green.agent.fire("stop", **COMPLETED).follow_up, green.by_hand("stop").body["followup_message"]):
+        assert result.startswith(
             "`make test` fails with exit code 2. Fix what it says, then stop.\n\n1 failed: test_total"
         )
     broken.unlink()
@@ -50,8 +50,8 @@ def test_no_test_is_run_when_the_person_stopped_the_agent_or_it_has_failed(green
 
 def test_the_loop_limit_ends_it(green: Use) -> None:
     green.write("broken", "")
-    said = [bool(green.by_hand("stop", **COMPLETED).body) for _ in range(7)]
-    assert said == [True] * 5 + [False] * 2
+    result = [bool(green.by_hand("stop", **COMPLETED).body) for _ in range(7)]
+    assert result == [True] * 5 + [False] * 2
     assert "its loop_limit of 5 is reached" in green.by_hand("stop", **COMPLETED).stderr
 
 
@@ -66,15 +66,15 @@ def test_no_secret_of_the_tests_output_becomes_a_message(green: Use) -> None:
 
 
 def test_tests_that_do_not_end_have_not_passed(green: Use) -> None:
-    said = green.by_hand("stop", "trotline builtin until-green --run 'sleep 60' --seconds 0.2").body
-    assert said["followup_message"].startswith("`sleep 60` did not end within 0.2 seconds.")
+    result = green.by_hand("stop", "trotline builtin until-green --run 'sleep 60' --seconds 0.2").body
+    assert result["followup_message"].startswith("`sleep 60` did not end within 0.2 seconds.")
 
 
 @pytest.mark.parametrize("command", ["no-such-program-here", "env no-such-program-here"])
 def test_a_missing_program_is_a_failure_without_a_message(green: Use, command: str) -> None:
-    said = green.by_hand("stop", f"trotline builtin until-green --run '{command}'")
-    assert said.body == {}
-    assert "no-such-program-here" in said.stderr
+    result = green.by_hand("stop", f"trotline builtin until-green --run '{command}'")
+    assert result.body == {}
+    assert "no-such-program-here" in result.stderr
 
 
 def test_no_shell_reads_the_command(green: Use) -> None:
@@ -93,8 +93,8 @@ def context(tmp_path: Path) -> Use:
 def test_a_session_starts_with_context_and_variables(context: Use) -> None:
     outcome = context.agent.fire("sessionStart")
     by_hand = context.by_hand("sessionStart").body
-    for said, env in ((outcome.context, outcome.env), (by_hand["additional_context"], by_hand["env"])):
-        assert said == (
+    for result, env in ((outcome.context, outcome.env), (by_hand["additional_context"], by_hand["env"])):
+        assert result == (
             "Prices are cents, never euros.\n\n"
             "From CONTRIBUTING.md in this workspace, a text to read:\nTests come first.\n\n"
             "`git log -3 --format=%s` prints:\nCents everywhere"
@@ -116,11 +116,11 @@ def test_missing_context_is_named_and_the_rest_is_added(context: Use, tmp_path: 
     (tmp_path / "outside.md").write_text("not yours")
     (context.project / "link.md").symlink_to(tmp_path / "outside.md")
     files = "--file ../outside.md --file link.md --file none.md --file .git/config --file CONTRIBUTING.md"
-    said = context.by_hand(
+    result = context.by_hand(
         "sessionStart", f"trotline builtin session-context {files} --run false --run no-such-program"
     )
-    assert said.body["additional_context"].endswith("Tests come first.")
-    assert "not yours" not in said.body["additional_context"]
+    assert result.body["additional_context"].endswith("Tests come first.")
+    assert "not yours" not in result.body["additional_context"]
     for name in (
         "`../outside.md`",
         "`link.md`",
@@ -129,22 +129,22 @@ def test_missing_context_is_named_and_the_rest_is_added(context: Use, tmp_path: 
         "`false` ended with 1",
         "no-such-program",
     ):
-        assert name in said.stderr
+        assert name in result.stderr
 
 
 def test_a_secret_in_a_file_is_not_given_and_a_long_file_is_cut(context: Use) -> None:
     token = secret("github-personal-token")
     context.write("CONTRIBUTING.md", f"token: {token}\n" + "word " * 10_000)
-    said = context.by_hand("sessionStart").body["additional_context"]
-    assert token not in said
-    assert "[...]" in said
-    assert len(said) < 13_000
+    result = context.by_hand("sessionStart").body["additional_context"]
+    assert token not in result
+    assert "[...]" in result
+    assert len(result) < 13_000
 
 
 def test_a_variable_needs_a_name(context: Use) -> None:
-    said = context.by_hand("sessionStart", "trotline builtin session-context --env 2=3")
-    assert said.code == 64
-    assert "`2=3` is not NAME=VALUE" in said.stderr
+    result = context.by_hand("sessionStart", "trotline builtin session-context --env 2=3")
+    assert result.code == 64
+    assert "`2=3` is not NAME=VALUE" in result.stderr
 
 
 @pytest.fixture
@@ -157,9 +157,9 @@ def server() -> Iterator[Server]:
 def test_two_failures_in_a_row_are_too_many_and_every_stop_is_reported(tmp_path: Path, server: Server) -> None:
     use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL=server.url)
     statuses = ("error", "completed", "error", "error", "error")
-    said = [use.agent.fire("stop", status=status).follow_up for status in statuses]
-    assert [bool(text) for text in said] == [False, False, False, True, False]
-    assert said[3].startswith("This has failed 2 times in a row.")
+    result = [use.agent.fire("stop", status=status).follow_up for status in statuses]
+    assert [bool(text) for text in result] == [False, False, False, True, False]
+    assert result[3].startswith("This has failed 2 times in a row.")
     reports = sorted(server.got(5), key=lambda report: report["at_us"])
     assert [(one["status"], one["stops"], one["failures"], one["in_a_row"]) for one in reports] == [
         ("error", 1, 1, 1),
@@ -190,11 +190,11 @@ def test_a_dead_server_does_not_block_and_gets_its_reports_later(tmp_path: Path,
     server.status = 503
     assert use.by_hand("stop", status="completed").body == {}
     assert len(server.got(1)) == 1
-    _wait_for_trouble(use)
-    told = use.by_hand("stop", status="completed").stderr
-    assert "1 of at most 200 reports wait for http://127.0.0.1" in told
-    assert "answered with status 503" in told
-    assert "s3cret" not in told
+    wait_for_trouble(use)
+    error_output = use.by_hand("stop", status="completed").stderr
+    assert "1 of at most 200 reports wait for http://127.0.0.1" in error_output
+    assert "answered with status 503" in error_output
+    assert "s3cret" not in error_output
     server.got(2)
     server.status = 200
     server.received.clear()
@@ -202,7 +202,7 @@ def test_a_dead_server_does_not_block_and_gets_its_reports_later(tmp_path: Path,
     assert [one["stops"] for one in server.got(3)] == [1, 2, 3]
 
 
-def _wait_for_trouble(use: Use) -> None:
+def wait_for_trouble(use: Use) -> None:
     until = time.monotonic() + 30
     while not [*use.state.glob("outbox/*/trouble")] and time.monotonic() < until:
         time.sleep(0.02)
@@ -218,9 +218,9 @@ def test_without_a_url_only_counts_are_stored(tmp_path: Path) -> None:
 
 def test_an_open_line_is_no_place_for_reports_and_the_counts_go_on(tmp_path: Path) -> None:
     use = Use(tmp_path, "forward", AGENT_TELEMETRY_URL="http://telemetry.example/x?key=s3cret")
-    said = use.by_hand("stop", status="error")
-    assert "nothing is sent to `http://telemetry.example/x`" in said.stderr
-    assert "s3cret" not in said.stderr
+    result = use.by_hand("stop", status="error")
+    assert "nothing is sent to `http://telemetry.example/x`" in result.stderr
+    assert "s3cret" not in result.stderr
     assert use.by_hand("stop", status="error").body
     assert use.by_hand("stop", "trotline builtin forward --send summaries --url http://telemetry.example").code == 64
 
@@ -240,10 +240,10 @@ def test_headers_come_from_a_private_file(tmp_path: Path, server: Server) -> Non
     headers.write_text("Authorization: Bearer s3cret\n")
     headers.chmod(0o644)
     use.by_hand("stop", line)
-    _wait_for_trouble(use)
-    told = use.by_hand("stop", line).stderr
-    assert "others may read" in told
-    assert "s3cret" not in told
+    wait_for_trouble(use)
+    error_output = use.by_hand("stop", line).stderr
+    assert "others may read" in error_output
+    assert "s3cret" not in error_output
     headers.chmod(0o600)
     use.by_hand("stop", line)
     assert len(server.got(3)) == 3
@@ -284,9 +284,9 @@ def test_an_outbox_does_not_grow_without_end(tmp_path: Path) -> None:
 def test_an_agent_that_names_its_own_events_is_answered_in_its_words(tmp_path: Path) -> None:
     use = Use(tmp_path, "until-green")
     body = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(use.project), "stop_hook_active": False}
-    said = use.told("trotline builtin until-green --run false --agent claude-code", body)
-    assert said.body["decision"] == "block"
-    assert said.body["reason"].startswith("`false` fails with exit code 1.")
+    result = use.run_payload("trotline builtin until-green --run false --agent claude-code", body)
+    assert result.body["decision"] == "block"
+    assert result.body["reason"].startswith("`false` fails with exit code 1.")
 
 
 @pytest.fixture
@@ -294,7 +294,7 @@ def holding(tmp_path: Path) -> Use:
     return Use(tmp_path, "hold-stop")
 
 
-def _run_by_the_agent(use: Use, command: str, code: int) -> dict[str, Any]:
+def build_shell_result(use: Use, command: str, code: int) -> dict[str, Any]:
     output = json.dumps({"output": "", "exitCode": code})
     return {"tool_name": "Shell", "tool_input": {"command": command}, "tool_output": output}
 
@@ -305,15 +305,15 @@ def test_the_end_is_held_until_a_person_approved_and_the_check_ran(holding: Use)
     assert held.startswith("Not yet. Before you stop:\n- wait until `")
     assert held.endswith("- run what `^make test$` asks for, after your last edit")
     (holding.home / "approved").touch()
-    agent.fire("postToolUse", **_run_by_the_agent(holding, "make test", 1))
+    agent.fire("postToolUse", **build_shell_result(holding, "make test", 1))
     assert "approved" not in agent.fire("stop", **COMPLETED).follow_up
-    agent.fire("postToolUse", **_run_by_the_agent(holding, "make test", 0))
+    agent.fire("postToolUse", **build_shell_result(holding, "make test", 0))
     assert agent.fire("stop", **COMPLETED).follow_up == ""
 
 
 def test_a_check_counts_until_the_next_edit(holding: Use) -> None:
     (holding.home / "approved").touch()
-    holding.by_hand("postToolUse", **_run_by_the_agent(holding, "make test", 0))
+    holding.by_hand("postToolUse", **build_shell_result(holding, "make test", 0))
     assert holding.by_hand("stop", **COMPLETED).body == {}
     holding.by_hand("afterFileEdit", file_path="/srv/shop/a.py")
     assert "run what `^make test$` asks for" in holding.by_hand("stop", **COMPLETED).body["followup_message"]
@@ -322,7 +322,7 @@ def test_a_check_counts_until_the_next_edit(holding: Use) -> None:
 @pytest.mark.parametrize("command", ["echo make test", "make test; true", "make"])
 def test_another_command_is_not_the_check(holding: Use, command: str) -> None:
     (holding.home / "approved").touch()
-    holding.by_hand("postToolUse", **_run_by_the_agent(holding, command, 0))
+    holding.by_hand("postToolUse", **build_shell_result(holding, command, 0))
     assert "make test" in holding.by_hand("stop", **COMPLETED).body["followup_message"]
 
 
@@ -344,15 +344,15 @@ def test_a_signal_that_comes_while_we_wait_is_seen(holding: Use) -> None:
 def test_a_file_with_other_content_is_no_signal(holding: Use) -> None:
     holding.write("go", "no")
     line = "trotline builtin hold-stop --until-file go --containing yes --message 'The release waits.'"
-    said = holding.by_hand("stop", line, **COMPLETED).body["followup_message"]
-    assert said.startswith("The release waits.\n- wait until `go` exists and says `yes`")
+    result = holding.by_hand("stop", line, **COMPLETED).body["followup_message"]
+    assert result.startswith("The release waits.\n- wait until `go` exists and says `yes`")
 
 
 @pytest.mark.parametrize("command,held", [("true", False), ("false", True), ("no-such-program", True)])
 def test_a_command_is_the_signal_when_it_ends_with_0(holding: Use, command: str, held: bool) -> None:
-    said = holding.by_hand("stop", f"trotline builtin hold-stop --until {command}", **COMPLETED)
-    assert bool(said.body) is held
-    assert ("no-such-program" in said.stderr) is (command == "no-such-program")
+    result = holding.by_hand("stop", f"trotline builtin hold-stop --until {command}", **COMPLETED)
+    assert bool(result.body) is held
+    assert ("no-such-program" in result.stderr) is (command == "no-such-program")
 
 
 def test_an_empty_condition_or_a_broken_pattern_is_an_error(holding: Use) -> None:
@@ -365,7 +365,7 @@ def mounts(tmp_path: Path) -> Use:
     return Use(tmp_path, "env-files")
 
 
-def _refusal(use: Use, line: str = "") -> str:
+def get_refusal(use: Use, line: str = "") -> str:
     """What both say that refuse, or nothing when both let pass."""
     by_hand = use.by_hand("beforeShellExecution", line, command="npm start", cwd=str(use.project))
     if not line:
@@ -376,15 +376,15 @@ def _refusal(use: Use, line: str = "") -> str:
 
 
 def test_no_command_runs_before_its_environment_file_is_there(mounts: Use) -> None:
-    assert _refusal(mounts) == "This command was not run: `.env` is not there. Mount it, then try again."
+    assert get_refusal(mounts) == "This command was not run: `.env` is not there. Mount it, then try again."
     mounts.write(".env", "# ours\n\nexport DATABASE_URL=postgres://db\nB=2\n")
-    assert _refusal(mounts) == ""
+    assert get_refusal(mounts) == ""
 
 
 def test_a_mount_is_checked_and_never_opened(mounts: Use) -> None:
     os.mkfifo(mounts.project / ".env")  # to open it would wait for somebody at the other end
-    assert _refusal(mounts) == ""
-    assert _refusal(mounts, "trotline builtin env-files --file .env --mounted") == ""
+    assert get_refusal(mounts) == ""
+    assert get_refusal(mounts, "trotline builtin env-files --file .env --mounted") == ""
 
 
 @pytest.mark.parametrize(
@@ -397,22 +397,22 @@ def test_a_mount_is_checked_and_never_opened(mounts: Use) -> None:
 )
 def test_a_file_that_cannot_be_used_is_named_and_its_values_are_not(mounts: Use, text: str, why: str) -> None:
     mounts.write(".env", text)
-    said = _refusal(mounts)
-    assert f"`.env` {why}" in said
-    assert "hunter2" not in said
+    result = get_refusal(mounts)
+    assert f"`.env` {why}" in result
+    assert "hunter2" not in result
 
 
 def test_files_declared_by_the_project_are_checked(mounts: Use) -> None:
     mounts.write(".env", "DATABASE_URL=1\n")
     mounts.write(".1password/environments.toml", 'mount_paths = ["billing.env"]\n')
-    assert "`billing.env` is not there" in _refusal(mounts)
+    assert "`billing.env` is not there" in get_refusal(mounts)
 
 
 @pytest.mark.parametrize("declared", ["mount_paths = 3", "mount_paths = [1]", "= broken"])
 def test_a_declaration_that_cannot_be_read_refuses(mounts: Use, declared: str) -> None:
     mounts.write(".env", "DATABASE_URL=1\n")
     mounts.write(".1password/environments.toml", declared)
-    assert ".1password/environments.toml`" in _refusal(mounts)
+    assert ".1password/environments.toml`" in get_refusal(mounts)
 
 
 def test_an_unreadable_declaration_denies_without_blocking(tmp_path: Path) -> None:
@@ -440,19 +440,19 @@ def test_an_exit_code_of_any_type_is_read(code: str, failed: bool) -> None:
 
 def test_ordinary_files_links_and_files_for_all_to_read_may_be_refused(mounts: Use, tmp_path: Path) -> None:
     mounts.write(".env", "A=1\n").chmod(0o644)
-    assert "is an ordinary file on the disk" in _refusal(mounts, "trotline builtin env-files --file .env --mounted")
-    assert "can be read by others" in _refusal(mounts, "trotline builtin env-files --file .env --private")
+    assert "is an ordinary file on the disk" in get_refusal(mounts, "trotline builtin env-files --file .env --mounted")
+    assert "can be read by others" in get_refusal(mounts, "trotline builtin env-files --file .env --private")
     (tmp_path / "elsewhere").write_text("A=1\n")
     (mounts.project / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("link", "../elsewhere"):
-        assert "is outside of the workspace" in _refusal(mounts, f"trotline builtin env-files --file {name}")
+        assert "is outside of the workspace" in get_refusal(mounts, f"trotline builtin env-files --file {name}")
 
 
 def test_a_call_that_names_no_workspace_is_refused(mounts: Use) -> None:
     body = mounts.payload("beforeShellExecution", command="ls", workspace_roots=[])
-    said = mounts.told("trotline builtin env-files --file .env", body)
-    assert said.body["permission"] == "deny"
-    assert "names no folder of a workspace" in said.body["user_message"]
+    result = mounts.run_payload("trotline builtin env-files --file .env", body)
+    assert result.body["permission"] == "deny"
+    assert "names no folder of a workspace" in result.body["user_message"]
 
 
 @pytest.fixture
@@ -460,7 +460,7 @@ def forwarding(tmp_path: Path) -> Use:
     return Use(tmp_path, "forward")
 
 
-def _lines(use: Use) -> list[dict[str, Any]]:
+def read_lines(use: Use) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (use.state / "events.jsonl").read_text().splitlines()]
 
 
@@ -474,7 +474,7 @@ def test_each_event_is_a_line_without_secrets_people_and_places(forwarding: Use)
     forwarding.agent.fire("afterShellExecution", **fields)
     forwarding.by_hand("afterShellExecution", **fields)
     forwarding.by_hand("stop", "trotline builtin forward", **COMPLETED)
-    first, second, last = _lines(forwarding)
+    first, second, last = read_lines(forwarding)
     assert {**first, "at_us": 0} == {**second, "at_us": 0}
     assert (first["event"], first["output"], first["duration"]) == ("afterShellExecution", "ok", 12)
     assert "[redacted github-personal-token" in first["command"]
@@ -486,7 +486,7 @@ def test_each_event_is_a_line_without_secrets_people_and_places(forwarding: Use)
 
 def test_without_texts_there_are_sizes(forwarding: Use) -> None:
     assert forwarding.by_hand("beforeSubmitPrompt", prompt="Add a test.").body == {"continue": True}
-    (line,) = _lines(forwarding)
+    (line,) = read_lines(forwarding)
     assert line["prompt"] == {"characters": 11}
     assert line["conversation_id"] == forwarding.agent.conversation_id
 
@@ -495,22 +495,22 @@ def test_names_are_short_and_clean_also_without_texts(forwarding: Use) -> None:
     token, line = secret("github-personal-token"), "trotline builtin forward --no-texts"
     fields: dict[str, Any] = {"tool_input": {}, "tool_output": "", "generation_id": "x" * 9000}
     forwarding.by_hand("postToolUse", line, tool_name=f"MCP:{token}", **fields)
-    (said,) = _lines(forwarding)
-    assert said["tool_name"].startswith("MCP:[redacted ")
-    assert said["generation_id"] == {"characters": 9000}
+    (result,) = read_lines(forwarding)
+    assert result["tool_name"].startswith("MCP:[redacted ")
+    assert result["generation_id"] == {"characters": 9000}
 
 
 def test_a_long_text_is_a_size_and_no_half_of_a_secret(forwarding: Use) -> None:
     token = secret("github-personal-token")
     forwarding.by_hand("afterShellExecution", command="x", output="a" * 1980 + f" {token}" + "b" * 5000)
-    (line,) = _lines(forwarding)
+    (line,) = read_lines(forwarding)
     assert line["output"]["characters"] > 6000
     assert token[:8] not in json.dumps(line)
 
 
 def test_a_file_in_the_workspace_is_refused_and_a_name_without_a_place_too(forwarding: Use) -> None:
-    said = forwarding.by_hand("stop", f"trotline builtin forward --to {forwarding.project}/a.jsonl")
-    assert "is in the workspace" in said.stderr
+    result = forwarding.by_hand("stop", f"trotline builtin forward --to {forwarding.project}/a.jsonl")
+    assert "is in the workspace" in result.stderr
     assert not (forwarding.project / "a.jsonl").exists()
     assert forwarding.by_hand("stop", "trotline builtin forward --to a.jsonl").code == 64
 
@@ -519,7 +519,7 @@ def test_a_file_that_has_grown_makes_room(forwarding: Use) -> None:
     forwarding.by_hand("stop", "trotline builtin forward")
     (forwarding.state / "events.jsonl").write_bytes(b"x" * 10_000_000)
     forwarding.by_hand("stop", "trotline builtin forward")
-    assert len(_lines(forwarding)) == 1
+    assert len(read_lines(forwarding)) == 1
     assert (forwarding.state / "events.jsonl.1").stat().st_size == 10_000_000
 
 

@@ -45,13 +45,13 @@ def result(text: str) -> dict[str, Any]:
 
 def test_what_must_not_reach_the_model_is_taken_out_of_results(use: Use) -> None:
     given = result(f"paid with {CARD}, key {KEY}, total 12")
-    heard = use.cursor("postToolUse", **given)
-    replaced = heard.body["updated_mcp_tool_output"]
+    reply = use.cursor("postToolUse", **given)
+    replaced = reply.body["updated_mcp_tool_output"]
     assert replaced["rows"] == 2
     assert replaced["content"][0]["text"].endswith("total 12")
     assert use.engine("postToolUse", **given).replaced_output == replaced
     for value in (CARD, KEY):
-        assert value not in json.dumps(heard.body)
+        assert value not in json.dumps(reply.body)
 
 
 def test_a_harmless_result_stays_as_it_is(use: Use) -> None:
@@ -61,9 +61,9 @@ def test_a_harmless_result_stays_as_it_is(use: Use) -> None:
 
 def test_shell_output_cannot_be_changed_and_the_model_gets_a_note(use: Use) -> None:
     given = {"tool_name": "Shell", "tool_input": {"command": "cat orders"}, "tool_output": f"card {CARD}"}
-    heard = use.cursor("postToolUse", **given)
-    assert "updated_mcp_tool_output" not in heard.body
-    assert "number of a card" in heard.body["additional_context"]
+    reply = use.cursor("postToolUse", **given)
+    assert "updated_mcp_tool_output" not in reply.body
+    assert "number of a card" in reply.body["additional_context"]
 
 
 # The inventory
@@ -77,18 +77,18 @@ def written(use: Use) -> None:
 
 
 def test_the_inventory_lists_calls_verdicts_and_findings(use: Use) -> None:
-    talk = {"conversation_id": "one"}
-    use.cursor("preToolUse", tool_name="MCP:query", tool_input={}, **talk)
-    use.cursor(CALL, **a_call("db", "query", {"sql": "select 1"}), **talk)
-    use.cursor("postToolUse", **result(f"key {KEY}"), **talk)
-    use.cursor(CALL, **a_call("mail", "send", {}), **talk)
-    use.cursor("preToolUse", tool_name="MCP:write_text", tool_input={}, **talk)
+    conversation = {"conversation_id": "one"}
+    use.cursor("preToolUse", tool_name="MCP:query", tool_input={}, **conversation)
+    use.cursor(CALL, **a_call("db", "query", {"sql": "select 1"}), **conversation)
+    use.cursor("postToolUse", **result(f"key {KEY}"), **conversation)
+    use.cursor(CALL, **a_call("mail", "send", {}), **conversation)
+    use.cursor("preToolUse", tool_name="MCP:write_text", tool_input={}, **conversation)
     written(use)
     (use.project / ".cursor").mkdir()
     servers = {"db": {"command": "db-server", "args": ["--token", KEY]}, "idle": {"url": "https://mcp.example.org"}}
     (use.project / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": servers}))
-    code, said = use.trotline("log", "mcp", "--json")
-    data = json.loads(said)["data"]
+    code, output = use.trotline("log", "mcp", "--json")
+    data = json.loads(output)["data"]
     assert code == 0
     assert [(one["server"], one["tool"], one["calls"], one["verdicts"]) for one in data["tools"]] == [
         ("", "write_text", 1, {"deny": 1}),
@@ -97,7 +97,7 @@ def test_the_inventory_lists_calls_verdicts_and_findings(use: Use) -> None:
     ]
     assert data["tools"][1]["found"] == {"aws-access-key-id": 1}
     assert [one["server"] for one in data["configured"]] == ["db", "idle"]
-    assert KEY not in said
+    assert KEY not in output
     lines = use.trotline("log", "mcp")[1].splitlines()
     assert "server not told" in lines
     assert lines[lines.index("mail") + 1] == "  configured in no file that is known"

@@ -45,9 +45,9 @@ def test_installs_are_checked_by_list_and_policy(use: Use, wanted: str, command:
 
 
 def test_malicious_versions_are_shown_if_no_version_is_named(use: Use) -> None:
-    heard = use.cursor(SHELL, command="pip install harbour-prices")
-    assert "some versions are listed as malicious, MAL-2026-900002: 2.1.4, 2.1.5" in heard.told
-    assert "instead" not in use.cursor(SHELL, command="pip install harbour-prices==3.0").told
+    reply = use.cursor(SHELL, command="pip install harbour-prices")
+    assert "some versions are listed as malicious, MAL-2026-900002: 2.1.4, 2.1.5" in reply.log_output
+    assert "instead" not in use.cursor(SHELL, command="pip install harbour-prices==3.0").log_output
 
 
 LOCK_FILE = {"packages": {"": {"name": "shop"}, "node_modules/a/node_modules/shop-cart-helpers": {"version": "1.0.0"}}}
@@ -80,9 +80,9 @@ def test_packages_written_to_a_manifest_are_checked(use: Use) -> None:
 
 def test_a_lock_file_determines_the_version(use: Use) -> None:
     (use.project / "pyproject.toml").write_text('[project]\ndependencies = ["harbour-prices"]\n')
-    assert "some versions are listed" in use.cursor(SHELL, command="uv sync", cwd=str(use.project)).told
+    assert "some versions are listed" in use.cursor(SHELL, command="uv sync", cwd=str(use.project)).log_output
     (use.project / "uv.lock").write_text('[[package]]\nname = "harbour-prices"\nversion = "2.2.0"\n')
-    assert "malicious" not in use.cursor(SHELL, command="uv sync", cwd=str(use.project)).told
+    assert "malicious" not in use.cursor(SHELL, command="uv sync", cwd=str(use.project)).log_output
 
 
 def test_a_warm_process_notices_a_new_and_a_removed_list(use: Use, tmp_path: Path) -> None:
@@ -124,11 +124,11 @@ def test_a_running_service_and_a_cold_process_use_a_new_list(site: Site) -> None
 def test_a_damaged_list_asks_until_it_is_loaded_again(use: Use) -> None:
     file = get_list_file(use)
     file.write_bytes(file.read_bytes()[:-5])
-    asked = use.cursor(SHELL, command="npm install react@19.2.0")
-    assert asked.permission == "ask"
-    assert "the list of malicious packages cannot be read" in asked.body["user_message"]
-    code, said = use.trotline("guards", "packages", "--json")
-    (problem,) = json.loads(said)["problems"]
+    outcome = use.cursor(SHELL, command="npm install react@19.2.0")
+    assert outcome.permission == "ask"
+    assert "the list of malicious packages cannot be read" in outcome.body["user_message"]
+    code, output = use.trotline("guards", "packages", "--json")
+    (problem,) = json.loads(output)["problems"]
     assert (code, problem["code"]) == (1, "TL260")
     assert use.cursor(SHELL, command="ls").permission == "allow"
     assert use.trotline("guards", "packages", "load", str(OSV))[0] == 0
@@ -231,9 +231,9 @@ def test_a_list_contains_exactly_its_packages(names: set[str], other: str) -> No
             assert len(listed.reports(f"npm/{name}")) == (2 if name in names else 0)
 
 
-@pytest.mark.parametrize("versions,version,says", read_rows("uses_packages", "report_matches"))
-def test_a_report_matches_its_versions(versions: tuple[str, ...], version: str, says: str) -> None:
-    assert describe_reports([MalwareReport("MAL-1", versions)], version) == says
+@pytest.mark.parametrize("versions,version,expected", read_rows("uses_packages", "report_matches"))
+def test_a_report_matches_its_versions(versions: tuple[str, ...], version: str, expected: str) -> None:
+    assert describe_reports([MalwareReport("MAL-1", versions)], version) == expected
 
 
 def test_versions_are_ordered() -> None:

@@ -126,8 +126,8 @@ def test_an_end_that_was_cut_stays_cut_however_much_is_written_afterwards(file: 
     with SqliteStore(file) as store:
         for number in range(20, 20 + more):
             keep(store, record(number))
-    told = [(seq, what) for seq, what in found(file) if "cut" in what or "written anew" in what]
-    assert told == (
+    lines = [(seq, what) for seq, what in found(file) if "cut" in what or "written anew" in what]
+    assert lines == (
         [(12, "a head that was noted here is another: the chain was written anew")]
         if more > 9
         else [(3 + more, f"the end is cut: entries {3 + more} to 12 are missing")]
@@ -199,8 +199,8 @@ def test_the_cause_stands_before_what_follows_from_it_and_that_is_counted(worksp
         keep(store, *(record(number) for number in range(1, 41)))
     edit(state / "trail.db", "DELETE FROM entries WHERE seq > 9 AND seq != 20")
     words = ("log", "verify", *workspace.options)
-    told = run_trotline(*words, cwd=workspace.project).stdout.splitlines()
-    assert told == [
+    lines = run_trotline(*words, cwd=workspace.project).stdout.splitlines()
+    assert lines == [
         "the trail: entries 10 to 19 are missing",
         "the trail: the end is cut: entries 21 to 40 are missing",
         "tables: 28 rows do not fit: entries 11 to 19, 22 to 40",
@@ -215,6 +215,6 @@ def test_of_many_edits_some_are_named_and_the_rest_is_counted(workspace: Workspa
     with SqliteStore(state / "trail.db") as store:
         keep(store, *(record(number) for number in range(1, 41)))
     edit(state / "trail.db", "UPDATE entries SET body = body || ' ' WHERE seq < 31")
-    told = run_trotline("log", "verify", *workspace.options, cwd=workspace.project).stdout
-    assert told.count("its body was edited\n") == 20
-    assert "the trail: and 10 more such places; --json names every one\n" in told
+    lines = run_trotline("log", "verify", *workspace.options, cwd=workspace.project).stdout
+    assert lines.count("its body was edited\n") == 20
+    assert "the trail: and 10 more such places; --json names every one\n" in lines

@@ -15,12 +15,12 @@ ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples" / "uses"
 
 
-class Heard(NamedTuple):
+class CursorReply(NamedTuple):
     """What Cursor's line answered: the word, what stands beside it, and what a person reads in the log."""
 
     permission: str
     body: dict[str, Any]
-    told: str
+    log_output: str
 
 
 class Use:
@@ -40,12 +40,12 @@ class Use:
         config = self.config / "trotline.toml"
         policy = config.read_text("utf-8") if config.exists() else ""
         config.write_text(f'ask_fallback = "ask"\n{policy}', "utf-8")
-        self.talks = 0
+        self.conversations = 0
 
     def payload(self, event: str, fields: dict[str, Any]) -> dict[str, Any]:
         """An event of a conversation of its own, unless it names one."""
-        self.talks += 1
-        shared = {"conversation_id": f"talk-{self.talks}", "workspace_roots": [str(self.project)]}
+        self.conversations += 1
+        shared = {"conversation_id": f"talk-{self.conversations}", "workspace_roots": [str(self.project)]}
         return {**shared, "hook_event_name": event, **fields}
 
     def engine(self, event: str, **fields: Any) -> Outcome:
@@ -53,14 +53,14 @@ class Use:
         body = self.payload(event, fields)
         return engine.dispatch(build_event(body, body.pop("hook_event_name")))
 
-    def cursor(self, event: str, **fields: Any) -> Heard:
+    def cursor(self, event: str, **fields: Any) -> CursorReply:
         argv = [sys.executable, "-I", "-m", "trotline", "hook", "cursor", "--event", event, "--home", str(self.home)]
         payload = json.dumps(self.payload(event, fields))
         done = subprocess.run(argv, input=payload, capture_output=True, text=True, check=False, cwd=self.project)
         assert done.returncode == 0, done.stderr
         body = json.loads(done.stdout or "{}")
-        said = {True: "allow", False: "deny"}.get(body.get("continue"), "")
-        return Heard(body.get("permission") or said, body, done.stderr)
+        continue_permission = {True: "allow", False: "deny"}.get(body.get("continue"), "")
+        return CursorReply(body.get("permission") or continue_permission, body, done.stderr)
 
     def both(self, event: str, **fields: Any) -> tuple[str, str]:
         """The word of the engine and of Cursor's line. To have no opinion is to let pass."""
