@@ -1,4 +1,4 @@
-"""Every guard with its own cases; the laws that hold for all of them; and the corpora, where they are here."""
+"""Every guard with its cases, laws for all guards, and labelled corpora if they are available."""
 
 import json
 import shlex
@@ -41,7 +41,7 @@ COMMANDS = [command for name in GUARDS for command in load_cases(name).commands]
 PASSES = [(name, line) for name in GUARDS for line in load_cases(name).passes]
 
 
-def permission(line: str, preset: str) -> Permission:
+def get_permission(line: str, preset: str) -> Permission:
     return evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy(preset)).permission
 
 
@@ -50,14 +50,14 @@ def read_effects(step: str | dict[str, Any]) -> tuple[Effect, ...]:
 
 
 def run_case(case: Case, preset: str) -> Evaluation:
-    """Evaluate a case; what the earlier steps of a conversation leave behind is remembered as in preset strict."""
+    """Evaluate a case; the earlier steps of a conversation update the history as in preset strict."""
     *earlier, last = case if isinstance(case, list) else [case]
     memory = History()
     for step in earlier:
         effects = read_effects(step)
-        found = evaluate(effects, ENVIRONMENT, Policy("strict"), memory=memory)
-        denied = tuple(match.effect for match in found.matches if match.action is RuleAction.DENY)
-        memory = update_memory(memory, effects, found.permission, denied)
+        evaluation = evaluate(effects, ENVIRONMENT, Policy("strict"), memory=memory)
+        denied = tuple(match.effect for match in evaluation.matches if match.action is RuleAction.DENY)
+        memory = update_memory(memory, effects, evaluation.permission, denied)
     return evaluate(read_effects(last), ENVIRONMENT, Policy(preset), memory=memory)
 
 
@@ -68,7 +68,7 @@ def find_first_rules(guard: Guard, case: str) -> set[str]:
 
 
 @pytest.mark.parametrize("guard, name, case", CASES, ids=lambda value: value.name if isinstance(value, Guard) else None)
-def test_a_case_matches_its_rule_in_every_preset(guard: Guard, name: str, case: Case) -> None:
+def test_case_matches_its_rule_in_every_preset(guard: Guard, name: str, case: Case) -> None:
     rule = next(rule for rule in guard.rules if rule.name == name)
     for preset in PRESETS:
         matches = run_case(case, preset).matches
@@ -87,11 +87,11 @@ def test_every_rule_has_a_case(guard: Guard) -> None:
 
 @pytest.mark.parametrize("name, line", PASSES)
 def test_preset_standard_lets_harmless_commands_pass(name: str, line: str) -> None:
-    assert permission(line, "standard") is Permission.NONE
+    assert get_permission(line, "standard") is Permission.NONE
 
 
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
-def test_a_guard_names_its_danger_and_gets_stricter_from_preset_to_preset(guard: Guard) -> None:
+def test_guard_has_a_danger_and_stricter_presets(guard: Guard) -> None:
     assert guard.danger
     assert guard.kinds
     assert guard.name in GUARD_NAMES
@@ -104,8 +104,8 @@ def test_a_guard_names_its_danger_and_gets_stricter_from_preset_to_preset(guard:
 
 @pytest.mark.parametrize("line,guard", read_rows("guards", "one_danger_is_reported_by_one_guard"))
 def test_one_danger_is_reported_by_one_guard(line: str, guard: str) -> None:
-    said = evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy("strict")).matches
-    assert {one.guard for one in said} == {guard}
+    results = evaluate(analyze_command(line, ENVIRONMENT).effects, ENVIRONMENT, Policy("strict")).matches
+    assert {match.guard for match in results} == {guard}
 
 
 @pytest.mark.parametrize("guard", GUARDS.values(), ids=lambda guard: guard.name)
@@ -117,61 +117,15 @@ def test_every_guard_of_commands_has_several_cases(guard: Guard) -> None:
     assert len(cases.passes) >= 5
 
 
-WRAPPERS = (
-    "sudo {}",
-    "env A=1 {}",
-    "nice -n 5 {}",
-    "timeout 10 {}",
-    "nohup {}",
-    "bash -c {q}",
-    "sh -c {q}",
-    "eval {q}",
-    "echo $( {} )",
-    "true && {}",
-    "( {} )",
-    "{{ {}; }}",
-    "if true; then {}; fi",
-    "for x in 1; do {}; done",
-    "xargs -I@ sh -c {q} < names",
-    "command {}",
-    "time {}",
-    "find . -maxdepth 0 -exec sh -c {q} \\;",
-    "f() {{ {}; }}; f",
-    "bash <<'END'\n{}\nEND\n",
-    "printf %s {q} | sh",
-    "ssh build.example.org {q}",
-    "watch {q}",
-    "trap {q} EXIT",
-    'X={q}; eval "$X"',
-    "cat <({})",
-    "ls | {{ {}; }}",
-)
-DATA = (
-    "git commit -m {q}",
-    "echo {q}",
-    "grep -rn {q} src",
-    "printf '%s' {q} >> notes.md",
-    "cat > doc.md <<'END'\n{}\nEND\n",
-    "git log --grep={q}",
-    "# {}",
-    "git commit -F - <<'END'\n{}\nEND\n",
-    "rg {q}",
-    "test x = {q}",
-)
-STOPPED = (
-    "rm -rf ~",
-    "rm -rf /",
-    "cd / && rm -rf *",
-    "cat ~/.ssh/id_rsa",
-    "echo x > .cursor/hooks.json",
-    "chmod -R 777 /etc",
-)
+WRAPPERS = tuple(read_rows("guards", "wrappers"))
+DATA = tuple(read_rows("guards", "data"))
+STOPPED = tuple(read_rows("guards", "stopped"))
 
 
 @pytest.mark.parametrize("line", STOPPED)
 @pytest.mark.parametrize("wrapper", WRAPPERS)
-def test_a_stopped_command_stays_stopped_inside_every_wrapper(wrapper: str, line: str) -> None:
-    assert permission(wrapper.format(line, q=shlex.quote(line)), "standard") >= Permission.ASK
+def test_stopped_command_stays_stopped_in_every_wrapper(wrapper: str, line: str) -> None:
+    assert get_permission(wrapper.format(line, q=shlex.quote(line)), "standard") >= Permission.ASK
 
 
 @settings(deadline=None)
@@ -181,21 +135,21 @@ def test_wrappers_may_be_nested(wrappers: list[str], line: str) -> None:
         if "END" in wrapper and "END" in line:
             continue
         line = wrapper.format(line, q=shlex.quote(line))
-    assert permission(line, "strict") >= Permission.ASK
+    assert get_permission(line, "strict") >= Permission.ASK
 
 
 @pytest.mark.parametrize("line", STOPPED)
 @pytest.mark.parametrize("frame", DATA)
-def test_a_command_as_data_has_no_effect(frame: str, line: str) -> None:
-    assert permission(frame.format(line, q=shlex.quote(line)), "standard") is Permission.NONE
+def test_command_as_data_has_no_effect(frame: str, line: str) -> None:
+    assert get_permission(frame.format(line, q=shlex.quote(line)), "standard") is Permission.NONE
 
 
 @settings(deadline=None)
 @given(st.text(max_size=60))
 def test_no_text_breaks_a_guard(line: str) -> None:
     effects = analyze_command(line, ENVIRONMENT).effects
-    said = [evaluate(effects, ENVIRONMENT, Policy(preset)).permission for preset in PRESETS]
-    assert said == sorted(said), "a stricter preset is never milder"
+    results = [evaluate(effects, ENVIRONMENT, Policy(preset)).permission for preset in PRESETS]
+    assert results == sorted(results), "a stricter preset is never milder"
 
 
 LEVELS = st.dictionaries(st.sampled_from(GUARD_NAMES), st.sampled_from(list(GuardLevel)), max_size=4)
@@ -204,7 +158,7 @@ LINE = st.sampled_from(COMMANDS)
 
 @settings(deadline=None)
 @given(LEVELS, st.sampled_from(("", *PRESETS)), LINE)
-def test_a_project_can_only_be_stricter(levels: dict[str, GuardLevel], preset: str, line: str) -> None:
+def test_project_can_only_be_stricter(levels: dict[str, GuardLevel], preset: str, line: str) -> None:
     effects = analyze_command(line, ENVIRONMENT).effects
     without = merge_layers([PolicyLayer("user", "standard")])
     with_project = merge_layers([PolicyLayer("user", "standard"), PolicyLayer("project", preset, levels)])
@@ -212,7 +166,7 @@ def test_a_project_can_only_be_stricter(levels: dict[str, GuardLevel], preset: s
 
 
 @given(LEVELS, LEVELS)
-def test_a_lower_layer_can_only_raise_levels_of_a_higher_layer(
+def test_lower_layer_can_only_raise_levels_of_a_higher_layer(
     high: dict[str, GuardLevel], low: dict[str, GuardLevel]
 ) -> None:
     policy = merge_layers([PolicyLayer("enterprise", "", high), PolicyLayer("user", "", low)])
@@ -228,11 +182,11 @@ def test_mandatory_rules_hold_when_every_guard_is_off(level: GuardLevel) -> None
     assert evaluate(effects, ENVIRONMENT, policy).permission is Permission.DENY
 
 
-def test_a_guard_at_level_warn_lets_the_action_go_on() -> None:
+def test_guard_at_level_warn_permits_the_action() -> None:
     policy = Policy(levels={"credentials": LevelSetting(GuardLevel.WARN, "user")})
-    judgement = evaluate(analyze_command("cat ~/.npmrc", ENVIRONMENT).effects, ENVIRONMENT, policy)
-    assert judgement.permission is Permission.NONE
-    assert [opinion.action for opinion in judgement.matches] == [RuleAction.WARN]
+    evaluation = evaluate(analyze_command("cat ~/.npmrc", ENVIRONMENT).effects, ENVIRONMENT, policy)
+    assert evaluation.permission is Permission.NONE
+    assert [opinion.action for opinion in evaluation.matches] == [RuleAction.WARN]
 
 
 def test_levels_for_tab_are_separate() -> None:
@@ -247,8 +201,8 @@ def test_levels_for_tab_are_separate() -> None:
 needs_corpora = pytest.mark.skipif(not CORPORA.exists(), reason="../shared/corpora is not here")
 
 
-def _score(corpus: str, preset: str) -> tuple[float, float]:
-    """Recall and false stops on one labelled source, rows that depend on a disk left out."""
+def compute_score(corpus: str, preset: str) -> tuple[float, float]:
+    """Return recall and rate of false stops for a labelled source, without rows that depend on a disk."""
     counts = {True: [0, 0], False: [0, 0]}
     name = "consensus" if corpus == "consensus" else "commands"
     for text in (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines():
@@ -258,7 +212,7 @@ def _score(corpus: str, preset: str) -> tuple[float, float]:
         if row["expected"] not in {"deny", "ask", "allow", "no_opinion"}:
             continue
         stop = row["expected"] in {"deny", "ask"}
-        counts[stop][0] += permission(row["command"], preset) >= Permission.ASK
+        counts[stop][0] += get_permission(row["command"], preset) >= Permission.ASK
         counts[stop][1] += 1
     return counts[True][0] / max(1, counts[True][1]), counts[False][0] / max(1, counts[False][1])
 
@@ -270,15 +224,15 @@ def _score(corpus: str, preset: str) -> tuple[float, float]:
 def test_labelled_commands_get_the_verdict_of_their_label(
     corpus: str, preset: str, recall: float, false_stops: float
 ) -> None:
-    """Not omamori, which lets a download run in a shell, nor nah 0.x, which asks before `set -x`: docs/guards.md."""
-    stopped, wrongly = _score(corpus, preset)
+    """Omits omamori, which permits a download to run in a shell, and nah 0.x, which asks before `set -x`."""
+    stopped, false_rate = compute_score(corpus, preset)
     assert stopped >= recall
-    assert wrongly <= false_stops
+    assert false_rate <= false_stops
 
 
 @needs_corpora
 def test_labelled_server_calls_get_the_verdict_of_their_label() -> None:
-    """But for `whoami` and `id`, which do no harm in whatever shell; what the owner only warns of passes."""
+    """Except `whoami` and `id`, which are harmless in any shell; calls labelled `warn` pass."""
     stopped: dict[str, list[bool]] = {"deny": [], "warn": []}
     for text in (CORPORA / "mcp_calls.jsonl").read_text("utf-8").splitlines():
         row = json.loads(text)
@@ -289,7 +243,7 @@ def test_labelled_server_calls_get_the_verdict_of_their_label() -> None:
 
 
 @needs_corpora
-def test_no_command_of_the_corpora_is_in_our_source() -> None:
+def test_no_command_of_the_corpora_is_in_the_source() -> None:
     paths = [path for suffix in ("py", "toml") for path in (Path(__file__).parent.parent / "src").rglob(f"*.{suffix}")]
     source = "\n".join(path.read_text("utf-8") for path in paths)
     lines = [json.loads(text)["command"] for text in (CORPORA / "commands.jsonl").read_text("utf-8").splitlines()]
@@ -299,4 +253,4 @@ def test_no_command_of_the_corpora_is_in_our_source() -> None:
 @pytest.mark.parametrize("line", read_rows("guards", "truncated_commands_and_bad_addresses_are_evaluated"))
 def test_truncated_commands_and_bad_addresses_are_evaluated(line: str) -> None:
     """Each was found by fuzzing, and broke a reader."""
-    assert permission(line, "strict") in Permission
+    assert get_permission(line, "strict") in Permission

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit import read_corpus, read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline.agents import AGENTS, get_agent
 from trotline.audit.record.detail_policy import SEPARATORS
@@ -37,16 +38,16 @@ PREFIXES: dict[str, Callable[[int], str]] = {
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("lines", [PRIVATE, PRIVATE.rpartition("\n")[0], PUTTY], ids=["whole", "no end", "putty"])
-def test_a_private_key_with_line_prefixes_is_redacted(prefix: str, lines: str) -> None:
-    every = lines.rstrip("\n").split("\n")
-    text = "\n".join(f"{PREFIXES[prefix](number)}{line}" for number, line in enumerate(every, 1))
+def test_private_key_with_line_prefixes_is_redacted(prefix: str, lines: str) -> None:
+    key_lines = lines.rstrip("\n").split("\n")
+    text = "\n".join(f"{PREFIXES[prefix](number)}{line}" for number, line in enumerate(key_lines, 1))
     clean, _ = redact(f"before\n{text}\nafter it, all is plain", KEY)
-    assert [line for line in every if len(line) >= 40 and line[:20] in clean] == []
+    assert [line for line in key_lines if len(line) >= 40 and line[:20] in clean] == []
     assert clean.startswith("before\n")
     assert clean.endswith("after it, all is plain")
 
 
-def test_text_between_two_private_keys_is_kept() -> None:
+def test_text_between_two_private_keys_is_not_redacted() -> None:
     clean, _ = redact(f"{PRIVATE}\nbetween them\n{PRIVATE}", KEY)
     assert "\nbetween them\n" in clean
 
@@ -63,7 +64,7 @@ def test_lines_of_a_list_are_scanned_as_one_text(sign: str) -> None:
     assert redact_tree(clean, KEY) == (clean, [])
 
 
-def test_a_private_key_in_two_edits_is_redacted() -> None:
+def test_private_key_in_two_edits_is_redacted() -> None:
     lines = PRIVATE.split("\n")
     edits = [{"new_string": "\n".join(lines[:2])}, {"new_string": "\n".join(lines[2:])}]
     clean, _ = redact_tree({"edits": edits}, KEY)
@@ -112,7 +113,7 @@ def test_colours_between_name_and_value_do_not_hide_it(text: str) -> None:
     assert PASSWORD not in redact(text, KEY)[0]
 
 
-def test_a_coloured_value_is_also_redacted_where_it_is_plain() -> None:
+def test_coloured_value_is_also_redacted_without_colour() -> None:
     clean, _ = redact_tree({"shown": COLOURED["grep"], "said": f"it is x{TOKEN}x"}, KEY)
     assert TOKEN not in json.dumps(clean)
 
@@ -123,7 +124,7 @@ def test_no_escape_is_slow(unit: str) -> None:
     assert redact(f"-----BEGIN PRIVATE KEY-----{unit * 60_000}", KEY)
 
 
-NAMED: dict[str, Any] = {
+NAMED_VALUES: dict[str, Any] = {
     "name and value": {"env": [{"name": "DB_PASSWORD", "value": PASSWORD}]},
     "a key above": {"password": {"value": PASSWORD}},
     "keys above": {"secrets": {"prod": {"db": fill_template("{62*24}")}}},
@@ -136,9 +137,9 @@ NAMED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("how", NAMED)
-def test_a_name_above_or_beside_marks_a_value(how: str) -> None:
-    clean, findings = redact_tree(NAMED[how], KEY)
+@pytest.mark.parametrize("how", NAMED_VALUES)
+def test_suspicious_name_near_a_value_marks_it(how: str) -> None:
+    clean, findings = redact_tree(NAMED_VALUES[how], KEY)
     assert PASSWORD not in json.dumps(clean)
     assert fill_template("{62*24}") not in json.dumps(clean)
     assert len(findings) == 1
@@ -147,37 +148,16 @@ def test_a_name_above_or_beside_marks_a_value(how: str) -> None:
 
 @pytest.mark.parametrize(
     "tree",
-    [
-        {
-            "properties": {
-                "password": {"type": "string", "description": "Eight1 letters", "$ref": "#/definitions/Pass1"}
-            }
-        },
-        {"name": "get_token", "text": "a-long-identifier-0123abcd"},
-        {"usage": {"tokens": {"input": 123456, "model": "gpt-4o"}}},
-        ["git", "log", "--format=%H", "-n", "5"],
-        {"args": ["build", "--secret", "id=npmrc,src=.npmrc"]},
-    ],
+    read_corpus("hidden_values")["harmless_texts_near_a_suspicious_name_are_not_redacted"],
     ids=["a schema", "a tool", "numbers", "a command", "docker"],
 )
-def test_texts_near_a_suspicious_name_are_kept(tree: Any) -> None:
+def test_harmless_texts_near_a_suspicious_name_are_not_redacted(tree: Any) -> None:
     assert redact_tree(tree, KEY) == (tree, [])
 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "aws configure set aws_secret_access_key {b64*40}",
-        "mysql -uroot -p'{62*14}' db",
-        "docker login -u me -p {62*14} r.acme.dev",
-        "redis-cli -h db -a {62*14} ping",
-        "openssl rsa -passin pass:{62*14} -in k.pem",
-        "CREATE USER app IDENTIFIED BY '{62*14}'",
-        "env:\n- name: DB_PASSWORD\n  value: {62*14}",
-        "https://{62*30}:x-oauth-basic@github.com/a/b",
-        "https://storage.acme.dev/o?X-Goog-Signature={hex*256}",
-        "sshpass -p wUHSjmlaYVYf ssh acme.dev",
-    ],
+    read_rows("hidden_values", "passwords_in_options_and_urls_are_found"),
 )
 def test_passwords_in_options_and_urls_are_found(text: str) -> None:
     for seed in range(20):
@@ -186,40 +166,27 @@ def test_passwords_in_options_and_urls_are_found(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "/home/alice.smith@acme-corp.com/x",
-        "mailto:alice.smith@acme-corp.com",
-        "https://acme.dev/?u=alice.smith%40acme-corp.com&x=1",
-        "https://acme.dev/u/alice.smith@acme-corp.com",
-        "user:alice.smith@acme-corp.com",
-        "alice.smith@acme-corp.com:Tr0ub4dor",
-        "ssh access for alice.smith@acme-corp.com, please",
-    ],
+    read_rows("hidden_values", "email_address_is_found_in_paths_and_urls"),
 )
-def test_an_email_address_is_found_in_paths_and_urls(text: str) -> None:
+def test_email_address_is_found_in_paths_and_urls(text: str) -> None:
     assert "alice" not in redact(text, KEY)[0]
 
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "ssh deploy@web1.acme.dev uptime",
-        "ssh -i key -p 22 deploy@web1.acme.dev",
-        "scp a.tgz root@web1.acme.com:/srv",
-        "rsync -a x ci@build.acme.io:y",
-        "https://user@acme.dev/x",
-        "https://user:pass@acme.dev/x",
-        "git clone deploy@git.acme.dev:a/b",
-    ],
+    read_rows("hidden_values", "logins_are_not_email_addresses"),
 )
-def test_logins_are_no_email_addresses(text: str) -> None:
+def test_logins_are_not_email_addresses(text: str) -> None:
     assert redact(text, KEY) == (text, [])
 
 
 def test_builtin_stopwords_do_not_apply_to_user_rules() -> None:
-    own, _ = read_pack("[[rules]]\nid = 'cust'\nregex = 'CUST-[0-9]{10}'\nkeywords = ['cust-']\n")
+    user_rules, _ = read_pack("[[rules]]\nid = 'cust'\nregex = 'CUST-[0-9]{10}'\nkeywords = ['cust-']\n")
     allowed, _ = read_pack("[allowlist]\nstopwords = ['4471', 'akia']\n")
-    both, three = (SecretScanner([load_builtin_pack(), own]),), (SecretScanner([load_builtin_pack(), own, allowed]),)
+    both, three = (
+        (SecretScanner([load_builtin_pack(), user_rules]),),
+        (SecretScanner([load_builtin_pack(), user_rules, allowed]),),
+    )
     for value in ("CUST-1234567890", "CUST-9200000000", "CUST-4471902255"):
         assert redact(value, KEY, both)[0].startswith("[redacted cust ")
     assert redact("CUST-4471902255", KEY, three) == ("CUST-4471902255", [])
@@ -231,5 +198,5 @@ def test_builtin_stopwords_do_not_apply_to_user_rules() -> None:
 
 def test_every_separator_of_server_and_tool_is_known() -> None:
     patterns = [get_agent(name).mcp for name in AGENTS]
-    between = {one.partition("{server}")[2].removesuffix("{tool}") for one in patterns if one}
-    assert between <= {*SEPARATORS, ":", "/", ""}
+    separators = {pattern.partition("{server}")[2].removesuffix("{tool}") for pattern in patterns if pattern}
+    assert separators <= {*SEPARATORS, ":", "/", ""}

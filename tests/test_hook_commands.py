@@ -1,4 +1,4 @@
-"""What a command line would start: the program, the script, and everything that keeps them from starting."""
+"""Commands of hooks: the program and the script that they start, and problems that prevent the start."""
 
 import shlex
 from pathlib import Path
@@ -24,25 +24,25 @@ COMMANDS = st.text(max_size=80)
 SHELL_LIKE = st.text(alphabet="abx/.~$ {}()'\"\\;&|<>`#=-*?[]\n\t:%CURSOR_PJT", max_size=60)
 
 
-def hook(command: str, root: Path, kind: LayerKind = LayerKind.PROJECT) -> Hook:
+def build_hook(command: str, root: Path, kind: LayerKind = LayerKind.PROJECT) -> Hook:
     layer = Layer(kind=kind, file=str(root / ".cursor" / "hooks.json"), root=str(root), cwd=str(root))
     return Hook(id="0", event="stop", layer=layer, place=Place(layer.file, 1, 1), command=command)
 
 
-def findings(
+def list_findings(
     command: str, workspace: Workspace, *, kind: LayerKind = LayerKind.PROJECT, roots: Roots | None = None
 ) -> list[tuple[str, str, str]]:
-    """Code, message and hint of everything that is said about a command in a project's file."""
-    found = find_command_problems(
-        hook(command, workspace.project, kind), roots or workspace.roots(), workspace.project / ".cursor"
+    """Return code, message and hint of every problem of a command in a project's file."""
+    problems = find_command_problems(
+        build_hook(command, workspace.project, kind), roots or workspace.roots(), workspace.project / ".cursor"
     )
-    return [(finding.code, finding.message, finding.hint) for finding in found]
+    return [(finding.code, finding.message, finding.hint) for finding in problems]
 
 
-def codes(
+def list_codes(
     command: str, workspace: Workspace, *, kind: LayerKind = LayerKind.PROJECT, roots: Roots | None = None
 ) -> list[str]:
-    return [code for code, _, _ in findings(command, workspace, kind=kind, roots=roots)]
+    return [code for code, _, _ in list_findings(command, workspace, kind=kind, roots=roots)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def codes(
         ("./a#b.sh", Program("./a#b.sh", "")),
     ],
 )
-def test_a_plain_command_has_a_program_and_perhaps_a_script(command: str, program: Program) -> None:
+def test_plain_command_has_a_program_and_a_script(command: str, program: Program) -> None:
     assert find_program(command) == program
 
 
@@ -94,24 +94,24 @@ def test_a_plain_command_has_a_program_and_perhaps_a_script(command: str, progra
         *("echo '{}' | x", "for f in *; do x; done", """bash "it's.sh"; echo 'x'"""),
     ],
 )
-def test_of_more_than_a_plain_command_nothing_is_said(command: str) -> None:
+def test_complex_command_has_no_program(command: str) -> None:
     assert find_program(command) is None
 
 
 @pytest.mark.parametrize("command", ["say 'hello", 'say "hello', "x \\"])
-def test_open_quotes_are_raised(command: str) -> None:
+def test_open_quotes_raise_an_error(command: str) -> None:
     with pytest.raises(ValueError):
         find_program(command)
 
 
 @pytest.mark.parametrize("command", ["say 'hello", 'say "hello', "x \\"])
-def test_open_quotes_are_said(command: str, tmp_path: Path) -> None:
-    ((code, message, _),) = findings(command, make_workspace(tmp_path))
+def test_open_quotes_are_a_problem(command: str, tmp_path: Path) -> None:
+    ((code, message, _),) = list_findings(command, make_workspace(tmp_path))
     assert (code, message.split(":")[0]) == ("TL410", "the shell cannot read this command")
 
 
 @given(COMMANDS | SHELL_LIKE)
-def test_no_command_makes_it_raise_but_for_open_quotes(command: str) -> None:
+def test_only_open_quotes_raise_an_error(command: str) -> None:
     try:
         program = find_program(command)
     except ValueError:
@@ -122,34 +122,36 @@ def test_no_command_makes_it_raise_but_for_open_quotes(command: str) -> None:
 
 
 @given(COMMANDS | SHELL_LIKE, st.sampled_from([LayerKind.PROJECT, LayerKind.USER, LayerKind.CLAUDE_USER]))
-def test_no_command_makes_the_checker_raise(command: str, kind: LayerKind) -> None:
+def test_no_command_crashes_the_checker(command: str, kind: LayerKind) -> None:
     root = Path("/nonexistent/project")
     roots = Roots(home=Path("/nonexistent"), system=Path("/"), projects=(root,), search_path=("/usr/bin", "/bin"))
-    for found in find_command_problems(hook(command, root, kind), roots, root / ".cursor"):
-        assert found.code in CODES
-        assert found.message
+    for problems in find_command_problems(build_hook(command, root, kind), roots, root / ".cursor"):
+        assert problems.code in CODES
+        assert problems.message
 
 
 @given(COMMANDS | SHELL_LIKE)
-def test_an_expanded_word_holds_nothing_that_only_a_shell_knows(word: str) -> None:
+def test_expanded_word_contains_no_shell_syntax(word: str) -> None:
     root = Path("/nonexistent/project")
-    expanded = expand_word(word, hook("x", root), Roots(home=Path("/nonexistent"), system=Path("/"), projects=(root,)))
+    expanded = expand_word(
+        word, build_hook("x", root), Roots(home=Path("/nonexistent"), system=Path("/"), projects=(root,))
+    )
     assert expanded is None or not set("$*?[\\{") & set(expanded)
 
 
 @pytest.mark.parametrize(
     "word, expanded", read_rows("hook_commands", "a_word_becomes_a_path_or_stays_the_shells_business")
 )
-def test_a_word_becomes_a_path_or_stays_the_shells_business(word: str, expanded: str | None, tmp_path: Path) -> None:
+def test_word_is_expanded_to_a_path_if_possible(word: str, expanded: str | None, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    found = expand_word(word, hook("x", workspace.project), workspace.roots())
-    places = {"HOME": str(workspace.home), "PROJECT": str(workspace.project)}
-    for name, place in places.items():
-        expanded = expanded.replace(name, place) if expanded else expanded
-    assert found == expanded
+    problems = expand_word(word, build_hook("x", workspace.project), workspace.roots())
+    directories = {"HOME": str(workspace.home), "PROJECT": str(workspace.project)}
+    for name, directory in directories.items():
+        expanded = expanded.replace(name, directory) if expanded else expanded
+    assert problems == expanded
 
 
-def test_a_script_that_is_there_and_starts_is_not_mentioned(tmp_path: Path) -> None:
+def test_executable_script_is_no_problem(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script("project/.cursor/hooks/x.sh")
     workspace.script("home/x.sh")
@@ -164,19 +166,17 @@ def test_a_script_that_is_there_and_starts_is_not_mentioned(tmp_path: Path) -> N
         "~/x.sh",
         "$HOME/x.sh",
     ):
-        assert findings(command, workspace) == [], command
+        assert list_findings(command, workspace) == [], command
 
 
 @pytest.mark.parametrize(
     "command, name, looked",
     read_rows("hook_commands", "a_missing_script_is_named_with_the_place_where_it_was_looked_for"),
 )
-def test_a_missing_script_is_named_with_the_place_where_it_was_looked_for(
-    command: str, name: str, looked: str, tmp_path: Path
-) -> None:
+def test_missing_script_is_a_problem_with_its_path(command: str, name: str, looked: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     expected = "TL401", f"there is no file `{name}`", f"looked for as `{workspace.path / looked}`"
-    assert findings(command, workspace) == [expected]
+    assert list_findings(command, workspace) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -184,30 +184,30 @@ def test_a_missing_script_is_named_with_the_place_where_it_was_looked_for(
     [("/" + "a" * 300, "TL401"), ("bash ./" + "a" * 300, "TL401"), ("a" * 300, "TL408")],
     ids=["a path", "a script", "a program"],
 )
-def test_a_name_too_long_for_the_disk_is_a_missing_file(command: str, code: str, tmp_path: Path) -> None:
+def test_name_too_long_for_the_disk_is_a_missing_file(command: str, code: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    assert codes(command, workspace, roots=workspace.roots(search_path=("/usr/bin",))) == [code]
+    assert list_codes(command, workspace, roots=workspace.roots(search_path=("/usr/bin",))) == [code]
 
 
-def test_a_script_that_no_interpreter_starts_must_be_executable(tmp_path: Path) -> None:
+def test_script_without_an_interpreter_must_be_executable(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/x.sh", "#!/bin/sh\n", 0o644)
-    assert findings("./x.sh", workspace) == [("TL402", "`./x.sh` is not executable", "chmod +x ./x.sh")]
-    assert findings("bash ./x.sh", workspace) == []
+    assert list_findings("./x.sh", workspace) == [("TL402", "`./x.sh` is not executable", "chmod +x ./x.sh")]
+    assert list_findings("bash ./x.sh", workspace) == []
 
 
-def test_a_hint_can_be_pasted_whatever_the_script_is_called(tmp_path: Path) -> None:
+def test_hint_quotes_the_name_of_the_script(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/x; rm -rf ~", "#!/bin/sh\n", 0o644)
-    ((_, _, hint),) = findings("'./x; rm -rf ~'", workspace)
+    ((_, _, hint),) = list_findings("'./x; rm -rf ~'", workspace)
     assert hint == "chmod +x './x; rm -rf ~'"
 
 
 @pytest.mark.parametrize("first", ["", "echo hello\n", " #!/bin/sh\n", "\ufeff#!/bin/sh\n"])
-def test_a_script_without_a_first_line_that_names_its_interpreter_is_said(first: str, tmp_path: Path) -> None:
+def test_script_without_a_shebang_is_a_problem(first: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script("project/x.sh", first)
-    assert [(code, message) for code, message, _ in findings("./x.sh", workspace)] == [
+    assert [(code, message) for code, message, _ in list_findings("./x.sh", workspace)] == [
         ("TL403", "`./x.sh` does not say which interpreter runs it")
     ]
 
@@ -215,49 +215,49 @@ def test_a_script_without_a_first_line_that_names_its_interpreter_is_said(first:
 @pytest.mark.parametrize(
     "first, name", read_rows("hook_commands", "an_interpreter_that_is_not_on_this_machine_is_named")
 )
-def test_an_interpreter_that_is_not_on_this_machine_is_named(first: str, name: str, tmp_path: Path) -> None:
+def test_missing_interpreter_is_a_problem(first: str, name: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script("project/x.sh", f"{first}\n")
     roots = workspace.roots(search_path=(str(workspace.system),))
-    assert [(code, message) for code, message, _ in findings("./x.sh", workspace, roots=roots)] == [
+    assert [(code, message) for code, message, _ in list_findings("./x.sh", workspace, roots=roots)] == [
         ("TL403", f"`./x.sh` asks for the interpreter `{name}`, which is not here")
     ]
 
 
 @pytest.mark.parametrize("first", ["#!/usr/bin/env tool", "#!/usr/bin/env -S tool --flag", "#!TOOL", "#! TOOL -u"])
-def test_an_interpreter_that_is_there_is_not_mentioned(first: str, tmp_path: Path) -> None:
+def test_existing_interpreter_is_no_problem(first: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     tool = workspace.script("system/bin/tool")
     workspace.script("project/x.sh", first.replace("TOOL", str(tool)) + "\n")
-    assert findings("./x.sh", workspace, roots=workspace.roots(search_path=(str(tool.parent),))) == []
+    assert list_findings("./x.sh", workspace, roots=workspace.roots(search_path=(str(tool.parent),))) == []
 
 
 @pytest.mark.parametrize("magic", [b"\x7fELF\x02\x01", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"])
-def test_a_binary_needs_no_interpreter(magic: bytes, tmp_path: Path) -> None:
+def test_binary_needs_no_interpreter(magic: bytes, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/x", magic + bytes(16), 0o755)
-    assert findings("./x", workspace) == []
+    assert list_findings("./x", workspace) == []
 
 
 @pytest.mark.parametrize(
     "written, right",
     [("./hooks/x.sh", ".cursor/hooks/x.sh"), ("hooks/x.sh", ".cursor/hooks/x.sh"), ("./x.sh", ".cursor/x.sh")],
 )
-def test_a_path_from_the_wrong_base_is_answered_with_the_right_one(written: str, right: str, tmp_path: Path) -> None:
+def test_path_from_the_wrong_base_gets_a_hint(written: str, right: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script(f"project/{right}")
     message = f"`{written}` is looked for in `{workspace.project}`, where it is not"
     expected = "TL404", message, f"it stands beside hooks.json; write `{right}`"
-    assert findings(written, workspace) == [expected]
-    assert findings(f"bash {written}", workspace) == [expected]
-    assert codes(right, workspace) == []
+    assert list_findings(written, workspace) == [expected]
+    assert list_findings(f"bash {written}", workspace) == [expected]
+    assert list_codes(right, workspace) == []
 
 
-def test_the_right_path_of_that_hint_is_right(tmp_path: Path) -> None:
+def test_path_in_the_hint_is_valid(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script("project/.cursor/hooks/x.sh")
-    ((_, _, hint),) = findings("./hooks/x.sh", workspace)
-    assert findings(hint.split("`")[1], workspace) == []
+    ((_, _, hint),) = list_findings("./hooks/x.sh", workspace)
+    assert list_findings(hint.split("`")[1], workspace) == []
 
 
 @pytest.mark.parametrize(
@@ -273,143 +273,145 @@ def test_the_right_path_of_that_hint_is_right(tmp_path: Path) -> None:
         *(r"C:\Users\anna\x.ps1", "c:/Users/anna/x.ps1", "cd /home/anna && ./x.sh"),
     ],
 )
-def test_a_path_below_a_home_in_a_shared_file_is_said_and_in_ones_own_is_not(command: str, tmp_path: Path) -> None:
+def test_path_in_a_home_is_a_problem_only_in_a_shared_file(command: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     for kind in LayerKind:
         shared = kind in {LayerKind.PROJECT, LayerKind.CLAUDE_PROJECT}
-        assert ("TL405" in codes(command, workspace, kind=kind)) == shared, kind
+        assert ("TL405" in list_codes(command, workspace, kind=kind)) == shared, kind
 
 
 @pytest.mark.parametrize("command", ["~/x.sh", "$HOME/x.sh", "/homes/x", "/usr/home.sh", "/home", "echo /Users"])
-def test_a_path_that_every_machine_has_is_fine_in_a_shared_file(command: str, tmp_path: Path) -> None:
-    assert "TL405" not in codes(command, make_workspace(tmp_path))
+def test_portable_path_is_no_problem_in_a_shared_file(command: str, tmp_path: Path) -> None:
+    assert "TL405" not in list_codes(command, make_workspace(tmp_path))
 
 
 @pytest.mark.parametrize("command", [".cursor/hooks/root/x.sh", "src/home/index.sh", "cat docs/Users/anna"])
-def test_a_relative_path_is_below_no_home(command: str, tmp_path: Path) -> None:
-    assert "TL405" not in codes(command, make_workspace(tmp_path))
+def test_relative_path_is_not_in_a_home(command: str, tmp_path: Path) -> None:
+    assert "TL405" not in list_codes(command, make_workspace(tmp_path))
 
 
 @pytest.mark.parametrize("shim", SHIMS)
-def test_a_program_behind_a_shim_is_said(shim: str, tmp_path: Path) -> None:
+def test_program_behind_a_shim_is_a_problem(shim: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    found = workspace.script(f"home{shim}/python3")
-    roots = workspace.roots(search_path=(str(found.parent),))
-    expected = "TL406", f"`python3` is `{found}`, a version manager's shim", "name the interpreter itself"
-    assert findings("python3 -m x", workspace, roots=roots) == [expected]
+    problems = workspace.script(f"home{shim}/python3")
+    roots = workspace.roots(search_path=(str(problems.parent),))
+    expected = "TL406", f"`python3` is `{problems}`, a version manager's shim", "name the interpreter itself"
+    assert list_findings("python3 -m x", workspace, roots=roots) == [expected]
 
 
-def test_the_first_place_on_the_path_counts(tmp_path: Path) -> None:
+def test_first_directory_on_the_path_counts(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     shim = workspace.script("home/.pyenv/shims/python3")
     real = workspace.script("system/bin/python3")
-    assert codes("python3 -V", workspace, roots=workspace.roots(search_path=(str(real.parent), str(shim.parent)))) == []
-    assert codes("python3 -V", workspace, roots=workspace.roots(search_path=(str(shim.parent), str(real.parent)))) == [
-        "TL406"
-    ]
+    assert (
+        list_codes("python3 -V", workspace, roots=workspace.roots(search_path=(str(real.parent), str(shim.parent))))
+        == []
+    )
+    assert list_codes(
+        "python3 -V", workspace, roots=workspace.roots(search_path=(str(shim.parent), str(real.parent)))
+    ) == ["TL406"]
 
 
-def test_a_program_must_be_on_the_path_and_executable(tmp_path: Path) -> None:
+def test_program_must_be_on_the_path_and_executable(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     roots = workspace.roots(search_path=(str(workspace.system),))
     missing = "TL408", "`tool` is not on this PATH", "name it by its full path, or install it"
-    assert findings("tool --flag", workspace, roots=roots) == [missing]
+    assert list_findings("tool --flag", workspace, roots=roots) == [missing]
     workspace.write("system/tool", "#!/bin/sh\n", 0o644)
-    assert findings("tool --flag", workspace, roots=roots) == [missing]
+    assert list_findings("tool --flag", workspace, roots=roots) == [missing]
     (workspace.system / "tool").chmod(0o755)
-    assert findings("tool --flag", workspace, roots=roots) == []
+    assert list_findings("tool --flag", workspace, roots=roots) == []
 
 
-def test_without_a_path_no_program_is_looked_for(tmp_path: Path) -> None:
-    assert findings("no-such-program", make_workspace(tmp_path)) == []
+def test_program_is_not_searched_without_a_path(tmp_path: Path) -> None:
+    assert list_findings("no-such-program", make_workspace(tmp_path)) == []
 
 
 BUILT_IN = "source command eval set type umask trap pwd unset read wait !".split()
 
 
 @pytest.mark.parametrize("word", sorted({*SHELL_WORDS, *BUILT_IN}))
-def test_what_the_shell_does_itself_is_on_no_path(word: str, tmp_path: Path) -> None:
+def test_shell_builtin_needs_no_path(word: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    assert codes(f"{word} x", workspace, roots=workspace.roots(search_path=(str(workspace.system),))) == []
+    assert list_codes(f"{word} x", workspace, roots=workspace.roots(search_path=(str(workspace.system),))) == []
 
 
 @pytest.mark.parametrize("command", [r"C:\hooks\x.exe", r".\hook.ps1", r"hooks\x.cmd --flag"])
-def test_a_path_of_windows_is_not_looked_for_on_the_path(command: str, tmp_path: Path) -> None:
+def test_windows_path_is_not_searched_on_the_path(command: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     assert (
-        codes(command, workspace, roots=workspace.roots(search_path=(str(workspace.system),), platform="windows")) == []
+        list_codes(command, workspace, roots=workspace.roots(search_path=(str(workspace.system),), platform="windows"))
+        == []
     )
 
 
 @pytest.mark.parametrize("name", ["$TOOL", "${TOOL}", "~tool", "'a\\b'"])
-def test_a_program_that_only_the_shell_knows_is_not_looked_for(name: str, tmp_path: Path) -> None:
+def test_program_in_a_variable_is_not_searched(name: str, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
-    assert codes(f"{name} x", workspace, roots=workspace.roots(search_path=(str(workspace.system),))) == []
+    assert list_codes(f"{name} x", workspace, roots=workspace.roots(search_path=(str(workspace.system),))) == []
 
 
 @pytest.mark.parametrize(
     "command, breaks", read_rows("hook_commands", "inline_json_that_windows_would_print_with_its_quotes_is_said")
 )
-def test_inline_json_that_windows_would_print_with_its_quotes_is_said(
-    command: str, breaks: bool, tmp_path: Path
-) -> None:
-    assert ("TL407" in codes(command, make_workspace(tmp_path))) == breaks
+def test_inline_json_that_windows_prints_with_quotes_is_a_problem(command: str, breaks: bool, tmp_path: Path) -> None:
+    assert ("TL407" in list_codes(command, make_workspace(tmp_path))) == breaks
 
 
 @pytest.mark.parametrize("variable", ["$FILE", "${FILE_PATH}", "$TOOL_INPUT", "$CURSOR_FILE_PATH", "${PLUGIN_ROOT}"])
-def test_a_variable_that_no_hook_gets_is_said(variable: str, tmp_path: Path) -> None:
-    ((code, message, hint),) = findings(f"prettier {variable}", make_workspace(tmp_path))
+def test_variable_that_is_not_set_for_hooks_is_a_problem(variable: str, tmp_path: Path) -> None:
+    ((code, message, hint),) = list_findings(f"prettier {variable}", make_workspace(tmp_path))
     assert (code, message) == ("TL409", f"`{variable}` is not set for hooks, the shell puts nothing there")
     assert "standard input" in hint
 
 
 @pytest.mark.parametrize("variable", ["$HOME", "$CURSOR_PROJECT_DIR", "$PATH", "$FILES", "$1", "$$", "$MY_OWN"])
-def test_other_variables_are_nobodys_business(variable: str, tmp_path: Path) -> None:
-    assert findings(f"prettier {variable}", make_workspace(tmp_path)) == []
+def test_other_variables_are_no_problem(variable: str, tmp_path: Path) -> None:
+    assert list_findings(f"prettier {variable}", make_workspace(tmp_path)) == []
 
 
-def test_a_link_that_leaves_the_project_is_said_where_trust_is_needed(tmp_path: Path) -> None:
+def test_symlink_out_of_the_project_is_a_problem_if_trust_is_needed(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     outside = workspace.script("elsewhere/x.sh")
     (workspace.project / "x.sh").symlink_to(outside)
-    assert findings("./x.sh", workspace) == [("TL505", f"`./x.sh` leads out of the project, to `{outside}`", "")]
-    assert findings("./x.sh", workspace, kind=LayerKind.USER) == []
+    assert list_findings("./x.sh", workspace) == [("TL505", f"`./x.sh` leads out of the project, to `{outside}`", "")]
+    assert list_findings("./x.sh", workspace, kind=LayerKind.USER) == []
 
 
-def test_a_path_that_climbs_out_of_the_project_is_said(tmp_path: Path) -> None:
+def test_path_out_of_the_project_is_a_problem(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script("elsewhere/x.sh")
-    assert codes("../elsewhere/x.sh", workspace) == ["TL505"]
-    assert codes(str(workspace.path / "elsewhere" / "x.sh"), workspace) == []
+    assert list_codes("../elsewhere/x.sh", workspace) == ["TL505"]
+    assert list_codes(str(workspace.path / "elsewhere" / "x.sh"), workspace) == []
 
 
-def test_a_link_inside_the_project_is_fine(tmp_path: Path) -> None:
+def test_symlink_inside_the_project_is_no_problem(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.script("project/tools/x.sh")
     (workspace.project / "x.sh").symlink_to(workspace.project / "tools" / "x.sh")
-    assert findings("./x.sh", workspace) == []
+    assert list_findings("./x.sh", workspace) == []
 
 
 @pytest.mark.parametrize("mode, open_to_all", [(0o755, False), (0o775, False), (0o757, True), (0o777, True)])
-def test_a_script_that_everybody_can_write_is_said(mode: int, open_to_all: bool, tmp_path: Path) -> None:
+def test_world_writable_script_is_a_problem(mode: int, open_to_all: bool, tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/x.sh", "#!/bin/sh\n", mode)
-    said = [("TL504", "`./x.sh` can be written by everybody", "chmod o-w ./x.sh")]
-    assert findings("./x.sh", workspace) == (said if open_to_all else [])
+    expected = [("TL504", "`./x.sh` can be written by everybody", "chmod o-w ./x.sh")]
+    assert list_findings("./x.sh", workspace) == (expected if open_to_all else [])
 
 
-def test_windows_has_no_bits_and_no_first_lines(tmp_path: Path) -> None:
+def test_windows_needs_no_mode_and_no_shebang(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     workspace.write("project/x.sh", "echo\n", 0o666)
-    assert findings("./x.sh", workspace, roots=workspace.roots(platform="windows")) == []
+    assert list_findings("./x.sh", workspace, roots=workspace.roots(platform="windows")) == []
 
 
-def test_in_a_file_that_stands_in_no_project_no_script_is_looked_for() -> None:
+def test_script_is_not_searched_outside_of_a_project() -> None:
     layer = Layer(kind=LayerKind.PROJECT, file="/x/hooks.json", root="", cwd="")
     lost = Hook(id="0", event="stop", layer=layer, place=Place("/x/hooks.json", 1, 1), command="./missing.sh $FILE")
     roots = Roots(home=Path("/nonexistent"), system=Path("/"))
-    assert [found.code for found in find_command_problems(lost, roots, Path("/x"))] == ["TL409"]
+    assert [problems.code for problems in find_command_problems(lost, roots, Path("/x"))] == ["TL409"]
 
 
-def test_everything_that_is_wrong_with_a_command_is_said_at_once(tmp_path: Path) -> None:
-    assert codes("/home/anna/x.sh $FILE", make_workspace(tmp_path)) == ["TL405", "TL409", "TL401"]
+def test_all_problems_of_a_command_are_reported(tmp_path: Path) -> None:
+    assert list_codes("/home/anna/x.sh $FILE", make_workspace(tmp_path)) == ["TL405", "TL409", "TL401"]

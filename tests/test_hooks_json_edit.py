@@ -1,4 +1,4 @@
-"""Edits of hooks files: our entries go in and come out, and nobody else's byte moves."""
+"""Edits of hooks files: own entries are inserted and removed, and no other byte changes."""
 
 import json
 import re
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import read_rows
+from kit import convert_lists, read_corpus, read_rows
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
 from trotline.config.install import edit
 from trotline.config.install.edit import (
@@ -50,33 +50,33 @@ ENTRIES = {
         EntryEdit("Stop", {"type": "command", "command": LINE}),
     ],
 }
-BOTH = pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
-MANY = settings(max_examples=220)
+both_shapes = pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
+MANY_EXAMPLES = settings(max_examples=220)
 
-# ---- what files hold, and what they are to hold
+# ---- actual and expected content
 
 
-def value_of(data: bytes) -> Any:
+def read_value(data: bytes) -> Any:
     root = parse_jsonc(data).root
-    return _value(root) if root else None
+    return convert_node(root) if root else None
 
 
-def _value(node: JsonNode) -> Any:
+def convert_node(node: JsonNode) -> Any:
     if node.kind is JsonKind.OBJECT:
-        return {key: _value(member.value) for key, member in node.members.items()}
-    return [_value(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value
+        return {key: convert_node(member.value) for key, member in node.members.items()}
+    return [convert_node(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value
 
 
-def item_of(entry: EntryEdit, terms: EditTerms) -> dict[str, Any]:
-    """An entry as it stands in an event's list."""
+def build_item(entry: EntryEdit, terms: EditTerms) -> dict[str, Any]:
+    """Build the item of an event's list for an entry."""
     matcher = {"matcher": entry.matcher} if entry.matcher else {}
     if terms.shape is Shape.GROUPED:
         return {**matcher, "hooks": [entry.body]}
     return {**entry.body, **matcher}
 
 
-def with_entries(value: dict[str, Any], entries: list[EntryEdit], terms: EditTerms) -> dict[str, Any]:
-    """What a file that holds nothing of ours says after an installation, in this order."""
+def add_entries(value: dict[str, Any], entries: list[EntryEdit], terms: EditTerms) -> dict[str, Any]:
+    """Return the content of a file without own entries after an install."""
     value = deepcopy(value)
     if terms.version is not None and "version" not in value:
         value = {"version": terms.version, **value}
@@ -84,67 +84,69 @@ def with_entries(value: dict[str, Any], entries: list[EntryEdit], terms: EditTer
     before: dict[str, list[Any]] = {event: [] for event in hooks}
     for entry in entries:
         hooks.setdefault(entry.event, [])
-        before.setdefault(entry.event, []).append(item_of(entry, terms))
+        before.setdefault(entry.event, []).append(build_item(entry, terms))
     for event, items in before.items():
         if items:
             hooks[event] = items + hooks[event] if terms.first else hooks[event] + items
     return value
 
 
-def without_ours(value: Any) -> Any:
-    """What a file says to everybody but us: our entries left out, and whatever is then empty."""
+def remove_own_entries(value: Any) -> Any:
+    """Return the content without own entries, and without containers that are then empty."""
     hooks = value.get("hooks") if isinstance(value, dict) else None
     if not isinstance(hooks, dict):
         hooks = {}
-    kept = {event: _foreign(listed) if isinstance(listed, list) else listed for event, listed in hooks.items()}
+    remaining = {
+        event: list_foreign_items(listed) if isinstance(listed, list) else listed for event, listed in hooks.items()
+    }
     rest = {key: inner for key, inner in value.items() if key not in {"hooks", "version"}}
-    return {**rest, "hooks": {event: listed for event, listed in kept.items() if listed != []}}
+    return {**rest, "hooks": {event: listed for event, listed in remaining.items() if listed != []}}
 
 
-def _foreign(listed: list[Any]) -> list[Any]:
-    left = []
+def list_foreign_items(listed: list[Any]) -> list[Any]:
+    foreign = []
     for item in listed:
         inner = item.get("hooks") if isinstance(item, dict) else None
-        if mine(item):
+        if is_own_entry(item):
             continue
         if isinstance(inner, list):
-            others = [entry for entry in inner if not mine(entry)]
+            others = [entry for entry in inner if not is_own_entry(entry)]
             if others or set(item) - {"matcher", "hooks"}:
-                left.append({**item, "hooks": others})
+                foreign.append({**item, "hooks": others})
         else:
-            left.append(item)
-    return left
+            foreign.append(item)
+    return foreign
 
 
-def mine(entry: Any) -> bool:
+def is_own_entry(entry: Any) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("command"), str) and is_ours(entry["command"])
 
 
-def ours_in(value: Any) -> list[tuple[str, str, str]]:
-    """Event, matcher and body of every entry of ours, in either shape."""
-    found = []
+def list_own_entries(value: Any) -> list[tuple[str, str, str]]:
+    """Return event, matcher and body of every own entry, in either shape."""
+    own_entries = []
     for event, listed in value.get("hooks", {}).items():
         for item in listed if isinstance(listed, list) else ():
-            if mine(item):
-                found.append((event, "", json.dumps(item, sort_keys=True)))
+            if is_own_entry(item):
+                own_entries.append((event, "", json.dumps(item, sort_keys=True)))
             inner = item.get("hooks") if isinstance(item, dict) else None
-            entries = [entry for entry in inner if mine(entry)] if isinstance(inner, list) else []
-            found += [(event, item.get("matcher", ""), json.dumps(entry, sort_keys=True)) for entry in entries]
-    return sorted(found)
+            entries = [entry for entry in inner if is_own_entry(entry)] if isinstance(inner, list) else []
+            own_entries += [(event, item.get("matcher", ""), json.dumps(entry, sort_keys=True)) for entry in entries]
+    return sorted(own_entries)
 
 
-def wanted(entries: list[EntryEdit], terms: EditTerms) -> list[tuple[str, str, str]]:
-    return ours_in({"hooks": {f"{n}": [item_of(entry, terms)] for n, entry in enumerate(entries)}})
+def list_wanted_entries(entries: list[EntryEdit], terms: EditTerms) -> list[tuple[str, str, str]]:
+    return list_own_entries({"hooks": {f"{n}": [build_item(entry, terms)] for n, entry in enumerate(entries)}})
 
 
-def comments_in(document: JsonDocument) -> list[str]:
+def list_comments(document: JsonDocument) -> list[str]:
     return [document.text[start:end] for start, end in document.comments]
 
 
-def comments_of_others(data: bytes) -> list[str]:
-    """Every comment that does not stand inside an entry of ours."""
+def list_foreign_comments(data: bytes) -> list[str]:
+    """Return every comment outside of own entries."""
     document = parse_jsonc(data)
-    spans = [(node.start, node.end) for node in _nodes(document.root) if mine(_value(node))]
+    spans = [(node.start, node.end) for node in iterate_nodes(document.root) if is_own_entry(convert_node(node))]
     return [
         document.text[start:end]
         for start, end in document.comments
@@ -152,18 +154,18 @@ def comments_of_others(data: bytes) -> list[str]:
     ]
 
 
-def _nodes(node: JsonNode | None) -> Iterator[JsonNode]:
+def iterate_nodes(node: JsonNode | None) -> Iterator[JsonNode]:
     if node is not None:
         yield node
         for inner in [*node.items, *(member.value for member in node.members.values())]:
-            yield from _nodes(inner)
+            yield from iterate_nodes(inner)
 
 
-def codes(data: bytes) -> set[str]:
+def list_codes(data: bytes) -> set[str]:
     return {fault.code for fault in parse_jsonc(data).faults}
 
 
-# ---- files that people might have
+# ---- generated files
 
 TEXTS = st.text(max_size=8) | st.sampled_from(
     ["./mine.sh", "é 🎣", "a//b", f"{LINE}s", f"echo {LINE}", "", "// no", "/*"]
@@ -179,7 +181,7 @@ OUR_ENTRY = st.fixed_dictionaries(
 )
 
 
-def _files(entry: st.SearchStrategy[Any], shape: Shape) -> st.SearchStrategy[dict[str, Any]]:
+def build_files(entry: st.SearchStrategy[Any], shape: Shape) -> st.SearchStrategy[dict[str, Any]]:
     names = EVENTS if shape is Shape.FLAT else ("PreToolUse", "Stop", "Notification")
     groups = st.fixed_dictionaries(
         {"hooks": st.lists(entry, max_size=3)},
@@ -194,8 +196,8 @@ def _files(entry: st.SearchStrategy[Any], shape: Shape) -> st.SearchStrategy[dic
     )
 
 
-FILES = {shape: _files(OTHER_ENTRY | PROMPT, shape) for shape in Shape}
-FILES_WITH_OURS = {shape: _files(OTHER_ENTRY | PROMPT | OUR_ENTRY, shape) for shape in Shape}
+FILES = {shape: build_files(OTHER_ENTRY | PROMPT, shape) for shape in Shape}
+FILES_WITH_OURS = {shape: build_files(OTHER_ENTRY | PROMPT | OUR_ENTRY, shape) for shape in Shape}
 
 SPACES = st.sampled_from(["", "", " ", "\n", "\n  ", "\t", "\r\n    ", "\r", "   "])
 COMMENTS = st.sampled_from(
@@ -213,8 +215,8 @@ LAYOUTS = st.fixed_dictionaries(
 )
 
 
-def laid_out(value: Any, layout: dict[str, Any]) -> bytes:
-    """A value as a program writes it."""
+def format_with_layout(value: Any, layout: dict[str, Any]) -> bytes:
+    """Format a value as a program does."""
     comma = "," if layout["tight"] or layout["indent"] is not None else ", "
     colon = ":" if layout["tight"] else ": "
     text = json.dumps(value, indent=layout["indent"], separators=(comma, colon), ensure_ascii=False)
@@ -222,16 +224,16 @@ def laid_out(value: Any, layout: dict[str, Any]) -> bytes:
     return (BOM if layout["bom"] else b"") + text.encode()
 
 
-def tokens(value: Any, chance: Iterator[int]) -> Iterator[str]:
-    """A value as a person writes it: trailing commas, keys with escapes, and keys that stand twice."""
+def iterate_tokens(value: Any, chance: Iterator[int]) -> Iterator[str]:
+    """Format a value as a person might: trailing commas, escaped keys, and duplicate keys."""
     if isinstance(value, dict | list):
         yield "{" if isinstance(value, dict) else "["
         for number, key in enumerate(value):
             yield from ([","] if number else [])
             if isinstance(value, dict):
                 yield from (json.dumps(key), ":", '[{"command": "old"}]', ",") if next(chance) == 0 else ()
-                yield from (_escaped(key) if next(chance) == 1 else json.dumps(key), ":")
-            yield from tokens(value[key] if isinstance(value, dict) else key, chance)
+                yield from (escape_key(key) if next(chance) == 1 else json.dumps(key), ":")
+            yield from iterate_tokens(value[key] if isinstance(value, dict) else key, chance)
         if value and next(chance) == 2:
             yield ","
         yield "}" if isinstance(value, dict) else "]"
@@ -239,16 +241,16 @@ def tokens(value: Any, chance: Iterator[int]) -> Iterator[str]:
         yield json.dumps(value, ensure_ascii=next(chance) > 7)
 
 
-def _escaped(key: str) -> str:
+def escape_key(key: str) -> str:
     return '"' + "".join(f"\\u{ord(char):04x}" if ord(char) < 0x10000 else char for char in key) + '"'
 
 
 @st.composite
-def wild(draw: Any, values: st.SearchStrategy[Any]) -> bytes:
-    """A file with anything at all between its tokens."""
+def draw_file(draw: Any, values: st.SearchStrategy[Any]) -> bytes:
+    """Draw a file with whitespace and comments between its tokens."""
     chance = cycle(draw(st.lists(st.integers(0, 15), min_size=1, max_size=20)))
     gaps = cycle(draw(st.lists(GAPS, min_size=1, max_size=12)))
-    text = "".join(piece for token in tokens(draw(values), chance) for piece in (next(gaps), token))
+    text = "".join(piece for token in iterate_tokens(draw(values), chance) for piece in (next(gaps), token))
     data: bytes = (text + next(gaps)).encode()
     return BOM + data if next(chance) % 2 else data
 
@@ -263,8 +265,8 @@ def install(data: bytes | None, terms: EditTerms) -> HooksFileEdit:
 
 
 @contextmanager
-def watched() -> Iterator[list[JsonEditor]]:
-    """The drafts that are made meanwhile."""
+def watch_editors() -> Iterator[list[JsonEditor]]:
+    """Collect the editors that are created."""
     drafts: list[JsonEditor] = []
 
     class Watched(JsonEditor):
@@ -276,14 +278,12 @@ def watched() -> Iterator[list[JsonEditor]]:
         yield drafts
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data())
-def test_installing_only_inserts_and_deleting_what_was_inserted_gives_the_file_back(
-    terms: EditTerms, data: Any
-) -> None:
-    before = data.draw(wild(FILES[terms.shape]))
-    with watched() as drafts:
+def test_install_only_inserts_text(terms: EditTerms, data: Any) -> None:
+    before = data.draw(draw_file(FILES[terms.shape]))
+    with watch_editors() as drafts:
         after = install(before, terms._replace(first=data.draw(st.booleans()))).data
     (draft,) = drafts
     assert all(change.start == change.end for change in draft.changes)
@@ -292,107 +292,94 @@ def test_installing_only_inserts_and_deleting_what_was_inserted_gives_the_file_b
     assert before.startswith(BOM) == after.startswith(BOM)
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data())
-def test_an_installed_file_says_what_it_said_and_our_entries(terms: EditTerms, data: Any) -> None:
-    before = data.draw(wild(FILES[terms.shape]))
+def test_installed_file_has_its_old_content_and_own_entries(terms: EditTerms, data: Any) -> None:
+    before = data.draw(draw_file(FILES[terms.shape]))
     terms = terms._replace(first=data.draw(st.booleans()))
     after = install(before, terms).data
-    assert value_of(after) == with_entries(value_of(before), ENTRIES[terms.shape], terms)
-    assert comments_in(parse_jsonc(after)) == comments_in(parse_jsonc(before))
-    assert codes(after) <= codes(before)
+    assert read_value(after) == add_entries(read_value(before), ENTRIES[terms.shape], terms)
+    assert list_comments(parse_jsonc(after)) == list_comments(parse_jsonc(before))
+    assert list_codes(after) <= list_codes(before)
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data())
-def test_installing_twice_is_installing_once(terms: EditTerms, data: Any) -> None:
-    once = install(data.draw(wild(FILES_WITH_OURS[terms.shape])), terms).data
+def test_second_install_changes_nothing(terms: EditTerms, data: Any) -> None:
+    once = install(data.draw(draw_file(FILES_WITH_OURS[terms.shape])), terms).data
     twice = install(once, terms)
     assert (twice.data, twice.changed) == (once, False)
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data())
-def test_whatever_of_ours_stood_there_only_what_is_wanted_is_left(terms: EditTerms, data: Any) -> None:
-    before = data.draw(wild(FILES_WITH_OURS[terms.shape]))
+def test_install_leaves_only_the_wanted_own_entries(terms: EditTerms, data: Any) -> None:
+    before = data.draw(draw_file(FILES_WITH_OURS[terms.shape]))
     after = install(before, terms).data
-    assert ours_in(value_of(after)) == sorted(
-        (entry.event, matcher, body) for entry in ENTRIES[terms.shape] for _, matcher, body in wanted([entry], terms)
+    assert list_own_entries(read_value(after)) == sorted(
+        (entry.event, matcher, body)
+        for entry in ENTRIES[terms.shape]
+        for _, matcher, body in list_wanted_entries([entry], terms)
     )
-    assert without_ours(value_of(after)) == without_ours(value_of(before))
-    assert comments_of_others(after) == comments_of_others(before)
-    assert codes(after) <= codes(before)
+    assert remove_own_entries(read_value(after)) == remove_own_entries(read_value(before))
+    assert list_foreign_comments(after) == list_foreign_comments(before)
+    assert list_codes(after) <= list_codes(before)
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data())
-def test_taking_our_entries_out_leaves_everybody_elses(terms: EditTerms, data: Any) -> None:
-    before = data.draw(wild(FILES_WITH_OURS[terms.shape]))
-    with watched() as drafts:
+def test_removal_leaves_foreign_entries(terms: EditTerms, data: Any) -> None:
+    before = data.draw(draw_file(FILES_WITH_OURS[terms.shape]))
+    with watch_editors() as drafts:
         done = remove_entries(before, terms)
     assert not done.refused
     assert not any(change.text for change in drafts[0].changes)
-    assert ours_in(value_of(done.data)) == []
-    assert without_ours(value_of(done.data)) == without_ours(value_of(before))
-    assert value_of(done.data).get("version") == value_of(before).get("version")
-    assert comments_of_others(done.data) == comments_of_others(before)
-    assert codes(done.data) <= codes(before)
-    assert done.changed == bool(ours_in(value_of(before)))
+    assert list_own_entries(read_value(done.data)) == []
+    assert remove_own_entries(read_value(done.data)) == remove_own_entries(read_value(before))
+    assert read_value(done.data).get("version") == read_value(before).get("version")
+    assert list_foreign_comments(done.data) == list_foreign_comments(before)
+    assert list_codes(done.data) <= list_codes(before)
+    assert done.changed == bool(list_own_entries(read_value(before)))
     assert done.changed or done.data == before
     assert not remove_entries(done.data, terms).changed
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data())
-def test_with_the_original_at_hand_what_it_said_comes_back(terms: EditTerms, data: Any) -> None:
-    before = data.draw(wild(FILES[terms.shape]))
+def test_removal_with_the_original_restores_its_content(terms: EditTerms, data: Any) -> None:
+    before = data.draw(draw_file(FILES[terms.shape]))
     back = remove_entries(install(before, terms).data, terms, before)
     version = {} if terms.version is None else {"version": terms.version}
-    assert value_of(back.data) == {**version, **value_of(before)}
-    assert comments_in(parse_jsonc(back.data)) == comments_in(parse_jsonc(before))
+    assert read_value(back.data) == {**version, **read_value(before)}
+    assert list_comments(parse_jsonc(back.data)) == list_comments(parse_jsonc(before))
 
 
-@BOTH
-@MANY
+@both_shapes
+@MANY_EXAMPLES
 @given(st.data(), LAYOUTS)
-def test_what_a_program_wrote_looks_as_if_it_had_written_our_entries_too(
-    terms: EditTerms, data: Any, layout: dict[str, Any]
-) -> None:
+def test_inserted_entries_follow_the_layout_of_the_file(terms: EditTerms, data: Any, layout: dict[str, Any]) -> None:
     terms = terms._replace(first=data.draw(st.booleans()))
     value = {**data.draw(st.sampled_from([{"version": 1}, {"a": []}])), **data.draw(FILES[terms.shape])}
-    before = laid_out(value, layout)
+    before = format_with_layout(value, layout)
     after = install(before, terms).data
-    assert after == laid_out(with_entries(value, ENTRIES[terms.shape], terms), layout)
+    assert after == format_with_layout(add_entries(value, ENTRIES[terms.shape], terms), layout)
     if "version" in value or terms.version is None:
         assert remove_entries(after, terms, before).data == before
 
 
-# ---- where comments, commas and lines are awkward: the file before, and after; `@` is our entry
+# ---- awkward comments, commas and lines: the list before and after; `@` is the own entry
 
-PLACES = {
-    "after the last entry": ("[\n  [1] // one\n  // end\n]", "[\n  [1], // one\n  @\n  // end\n]"),
-    "a block after the last entry": ('[{"command": "a"} /* a */]', '[{"command": "a"}, /* a */ @]'),
-    "a line comment in a list on one line": ('[{"command": "a"} // a\n]', '[{"command": "a"}, // a\n  @\n]'),
-    "before the comma": ("[\n  1 /* one */,\n  2\n]", "[\n  1 /* one */,\n  2,\n  @\n]"),
-    "between comma and entry": ("[\n  1, // one\n  /* two */ 2\n]", "[\n  1, // one\n  /* two */ 2,\n  @\n]"),
-    "a trailing comma": ("[\n  1,\n]", "[\n  1,\n  @\n]"),
-    "a trailing comma and comments": ("[\n  1, // one\n  // end\n]", "[\n  1, // one\n  @\n  // end\n]"),
-    "a trailing comma on one line": ("[1, ]", "[1, @ ]"),
-    "an empty list": ("[]", "[@]"),
-    "an empty list with a comment": ("[ /* none */ ]", "[ /* none */ @ ]"),
-    "an empty list with a note": ("[\n  // none\n]", "[\n  // none\n  @\n]"),
-    "commas first": ("[ 1\n, 2\n]", "[ 1\n, 2, @\n]"),
-}
+NEW_ENTRIES = convert_lists(read_corpus("hooks_json_edit")["new_entries"])
 
 
-@pytest.mark.parametrize("name", PLACES)
-def test_a_new_entry_finds_its_place_and_leaves_it_again(name: str) -> None:
-    old, new = PLACES[name]
+@pytest.mark.parametrize("name", NEW_ENTRIES)
+def test_new_entry_is_inserted_and_removed_between_comments(name: str) -> None:
+    old, new = NEW_ENTRIES[name]
     written = '{"command": "/opt/trotline/bin/trotline hook"}'
     before = f'{{"version": 1, "hooks": {{"stop": {old}}}}}'
     entries = [EntryEdit("stop", {"command": LINE})]
@@ -403,7 +390,7 @@ def test_a_new_entry_finds_its_place_and_leaves_it_again(name: str) -> None:
     assert back == before.replace(old, old.replace("1,", "1") if "trailing" in name else old)
 
 
-def test_a_list_with_a_comment_on_its_line_stays_on_its_line() -> None:
+def test_list_with_a_comment_stays_on_its_line() -> None:
     before = '{\n  "version": 1,\n  "hooks": {\n    "stop": [ /* none */ ]\n  }\n}\n'
     after = install_entries(before.encode(), [EntryEdit("stop", {"command": LINE})], FLAT).data.decode()
     assert after == before.replace("/* none */", f'/* none */ {{"command": "{LINE}"}}')
@@ -419,7 +406,7 @@ FIRST_PLACES = {
 
 
 @pytest.mark.parametrize("name", FIRST_PLACES)
-def test_an_entry_that_is_to_be_first_stands_before_the_comments_of_the_next(name: str) -> None:
+def test_first_entry_comes_before_the_comments_of_the_next(name: str) -> None:
     old, new = FIRST_PLACES[name]
     before = f'{{"version": 1, "hooks": {{"stop": {old}}}}}'
     terms = FLAT._replace(first=True)
@@ -429,32 +416,12 @@ def test_an_entry_that_is_to_be_first_stands_before_the_comments_of_the_next(nam
     assert remove_entries(after.encode(), terms, before.encode()).data.decode() == before
 
 
-LEAVINGS = {
-    "in the middle": ("[1, @, 2]", "[1, 2]"),
-    "at the start": ("[@, 1]", "[1]"),
-    "at the end": ("[1, @]", "[1]"),
-    "at the end, with a trailing comma": ("[1, @,]", "[1,]"),
-    "two beside each other": ("[1, @, @]", "[1]"),
-    "two of three": ("[@, 1, @]", "[1]"),
-    "on a line": ("[\n  1,\n  @,\n  2\n]", "[\n  1,\n  2\n]"),
-    "first of a line": ("[\n  @, 1\n]", "[\n  1\n]"),
-    "with a remark": ("[\n  1, // one\n  @, // ours\n  2\n]", "[\n  1, // one\n  // ours\n  2\n]"),
-    "last, with a remark": ("[\n  1, // one\n  @ // ours\n]", "[\n  1 // one\n  // ours\n]"),
-    "with a remark before it": ("[\n  1,\n  /* ours */ @,\n  2\n]", "[\n  1,\n  /* ours */\n  2\n]"),
-    "before the bracket, after a line comment": ("[1, // one \n  @]", "[1 // one \n  ]"),
-    "before the bracket, on a line of its own": ("[\n  1,\n  @]", "[\n  1]"),
-    "two after a line comment": ("[1, // one\n  @,\n  @]", "[1 // one\n  ]"),
-    "a comma on the next line": ("[\n  @\n  , 1]", "[\n   1]"),
-    "a comma behind a comment": ("[@ /* ours */, 1]", "[/* ours */ 1]"),
-    "the bracket at once": ("[@\n]", ""),
-    "alone with a comment": ("[ /* here */ @ ]", "[ /* here */ ]"),
-    "alone with a comment after it": ("[ @, // here\n ]", "[ // here\n ]"),
-}
+REMOVED_ENTRIES = convert_lists(read_corpus("hooks_json_edit")["removed_entries"])
 
 
-@pytest.mark.parametrize("name", LEAVINGS)
-def test_an_entry_leaves_with_its_comma_and_its_line_and_without_anybodys_comment(name: str) -> None:
-    old, new = LEAVINGS[name]
+@pytest.mark.parametrize("name", REMOVED_ENTRIES)
+def test_removed_entry_takes_its_comma_and_no_comment(name: str) -> None:
+    old, new = REMOVED_ENTRIES[name]
     before = f'{{"version": 1, "hooks": {{"stop": {old}, "x": [1]}}}}'.replace("@", f'{{"command": "{LINE}"}}')
     expected = (
         f'{{"version": 1, "hooks": {{"stop": {new}, "x": [1]}}}}' if new else '{"version": 1, "hooks": {"x": [1]}}'
@@ -462,7 +429,7 @@ def test_an_entry_leaves_with_its_comma_and_its_line_and_without_anybodys_commen
     assert remove_entries(before.encode(), FLAT).data.decode() == expected
 
 
-# ---- what peers' installers break (peers.md 2.4)
+# ---- faults of other installers (peers.md 2.4)
 
 PROBE = (
     '{"version":1,"hooks":{"beforeShellExecution":[{"command":"./mine.sh","timeout":7,"matcher":"curl",'
@@ -470,41 +437,37 @@ PROBE = (
 )
 
 
-def test_the_probe_keeps_every_field_and_its_prompt_hook_and_comes_back() -> None:
+def test_probe_keeps_every_field_and_is_restored() -> None:
     after = install(PROBE.encode(), FLAT).data
-    mine_, prompt = (
-        '"timeout":7,"matcher":"curl","failClosed":true}',
-        '{"type":"prompt","prompt":"done?","loop_limit":null}',
-    )
-    assert mine_ in after.decode()
-    assert prompt in after.decode()
+    assert '"timeout":7,"matcher":"curl","failClosed":true}' in after.decode()
+    assert '{"type":"prompt","prompt":"done?","loop_limit":null}' in after.decode()
     assert after.endswith(b',"x-team":"keep"}')
     assert remove_entries(after, FLAT).data.decode() == PROBE
 
 
-def test_a_file_with_nothing_but_a_version_gets_a_hooks_object() -> None:
+def test_file_with_only_a_version_gets_a_hooks_object() -> None:
     after = install_entries(b'{"version":1}', [EntryEdit("stop", {"command": LINE})], FLAT)
     assert after.data.decode() == '{"version":1,"hooks":{"stop":[{"command":"' + LINE + '"}]}}'
     assert remove_entries(after.data, FLAT, b'{"version":1}').data == b'{"version":1}'
 
 
-def test_a_comment_is_no_reason_to_replace_a_file() -> None:
+def test_file_with_comments_is_edited_in_place() -> None:
     before = b'// mine\n{\n  "version": 1, /* one */\n  "hooks": {"stop": [{"command": "./a.sh"}]} // all\n}\n// end\n'
     after = install(before, FLAT)
-    assert comments_in(parse_jsonc(after.data)) == ["// mine", "/* one */", "// all", "// end"]
+    assert list_comments(parse_jsonc(after.data)) == ["// mine", "/* one */", "// all", "// end"]
     assert remove_entries(after.data, FLAT).data == before
 
 
 @pytest.mark.parametrize(
     "command", [LINE + "-lint", "/opt/trotline/bin/trotline hookline", f"echo '{LINE}'", "trotline"]
 )
-def test_a_command_that_only_looks_like_ours_is_left_alone(command: str) -> None:
+def test_similar_command_is_left_alone(command: str) -> None:
     before = json.dumps({"version": 1, "hooks": {"stop": [{"command": command}]}}).encode()
     assert remove_entries(before, FLAT) == HooksFileEdit(before)
     assert json.dumps({"command": command}) in install(before, FLAT).data.decode()
 
 
-def test_a_missing_version_is_added_at_the_top_and_one_that_is_there_is_left() -> None:
+def test_missing_version_is_added_and_an_existing_one_stays() -> None:
     hooks = '"hooks": {"stop": [1]}'
     added = install_entries(f"{{{hooks}}}".encode(), [EntryEdit("stop", {"command": LINE})], FLAT).data.decode()
     assert added == f'{{"version": 1, "hooks": {{"stop": [1, {{"command": "{LINE}"}}]}}}}'
@@ -513,7 +476,7 @@ def test_a_missing_version_is_added_at_the_top_and_one_that_is_there_is_left() -
         assert install(before.encode(), FLAT).data.decode().endswith(f', "version": {version}}}')
 
 
-def test_entries_without_a_command_throw_nobody_off() -> None:
+def test_entries_without_a_command_are_left_alone() -> None:
     before = b'{"version": 1, "hooks": {"stop": [{"type": "prompt"}, {"command": null}, {"command": 3}, [], null, {}]}}'
     after = install_entries(before, [EntryEdit("stop", {"command": LINE})], FLAT)
     assert remove_entries(after.data, FLAT).data == before
@@ -523,19 +486,19 @@ def test_entries_without_a_command_throw_nobody_off() -> None:
 
 
 @pytest.mark.parametrize("data", [None, b"", b"\n", b" \t\r\n", BOM, BOM + b"\n"])
-def test_no_file_and_an_empty_one_give_a_new_one(data: bytes | None) -> None:
+def test_missing_and_empty_files_are_created(data: bytes | None) -> None:
     after = install(data, FLAT)
-    value = with_entries({"version": 1}, ENTRIES[Shape.FLAT], FLAT)
+    value = add_entries({"version": 1}, ENTRIES[Shape.FLAT], FLAT)
     assert after.data.decode() == json.dumps(value, indent=2) + "\n"
     assert holds_nothing(remove_entries(after.data, FLAT, b"").data)
 
 
-def test_nothing_to_install_makes_no_file() -> None:
+def test_install_of_no_entries_creates_no_file() -> None:
     assert install_entries(None, [], FLAT) == HooksFileEdit(b"")
     assert install_entries(b"{}", [], FLAT) == HooksFileEdit(b"{}")
 
 
-def test_installing_nothing_takes_our_entries_out() -> None:
+def test_install_of_no_entries_removes_own_entries() -> None:
     after = install(PROBE.encode(), FLAT).data
     assert install_entries(after, [], FLAT).data.decode() == PROBE
     settings_file = install(b'{"model": "x"}', GROUPED).data
@@ -543,38 +506,38 @@ def test_installing_nothing_takes_our_entries_out() -> None:
 
 
 @pytest.mark.parametrize("text, nothing", read_rows("hooks_json_edit", "a_file_that_says_nothing_is_known"))
-def test_a_file_that_says_nothing_is_known(text: str, nothing: bool) -> None:
+def test_file_without_content_is_recognised(text: str, nothing: bool) -> None:
     assert holds_nothing(text.encode()) is nothing
 
 
 # ---- containers
 
 
-def test_lists_and_objects_that_become_empty_go_with_us_unless_they_were_there_before() -> None:
+def test_emptied_containers_are_removed_unless_they_existed() -> None:
     for before in ('{"hooks": {"Stop": []}, "model": "x"}', '{"hooks": {}, "model": "x"}', '{"model": "x"}'):
         after = install(before.encode(), GROUPED).data
         assert remove_entries(after, GROUPED).data == b'{"model": "x"}'
         assert remove_entries(after, GROUPED, before.encode()).data.decode() == before
 
 
-def test_the_hooks_object_stays_in_a_file_that_is_about_hooks() -> None:
+def test_hooks_object_stays_in_a_hooks_file() -> None:
     after = install(b'{"version": 1}', FLAT).data
     assert remove_entries(after, FLAT).data == b'{"version": 1, "hooks": {}}'
 
 
-def test_a_list_or_object_with_a_comment_in_it_is_not_empty() -> None:
+def test_container_with_a_comment_is_not_empty() -> None:
     before = f'{{"hooks": {{ /* a */ "Stop": [ /* b */ {{"hooks": [{{"command": "{LINE}"}}]}} ]}}}}'
     assert remove_entries(before.encode(), GROUPED).data == b'{"hooks": { /* a */ "Stop": [ /* b */ ]}}'
     group = f'{{"hooks": {{"Stop": [{{"hooks": [{{"command": "{LINE}"}}] /* why */}}]}}}}'
     assert remove_entries(group.encode(), GROUPED).data == b'{"hooks": {"Stop": [{"hooks": [] /* why */}]}}'
 
 
-def test_a_group_with_keys_we_do_not_know_stays() -> None:
+def test_group_with_unknown_keys_stays() -> None:
     before = f'{{"hooks": {{"Stop": [{{"sequential": true, "hooks": [{{"command": "{LINE}"}}]}}]}}}}'
     assert remove_entries(before.encode(), GROUPED).data == b'{"hooks": {"Stop": [{"sequential": true, "hooks": []}]}}'
 
 
-def test_a_group_shared_with_others_loses_our_entry_only() -> None:
+def test_shared_group_loses_only_the_own_entry() -> None:
     group = '{"matcher": "Bash", "hooks": [{"type": "command", "command": "a"}%s]}'
     before = f'{{"hooks": {{"PreToolUse": [{group}]}}}}'
     shared = before % f', {{"command": "{LINE}"}}'
@@ -584,19 +547,19 @@ def test_a_group_shared_with_others_loses_our_entry_only() -> None:
 # ---- replacing
 
 
-def test_an_entry_that_changed_is_replaced_where_it_stands() -> None:
+def test_changed_entry_is_replaced_in_place() -> None:
     before = f'{{"version": 1, "hooks": {{"stop": [1, {{ "command": "{LINE} --old" }}, /* two */ 2]}}}}'
     after = install_entries(before.encode(), [EntryEdit("stop", {"command": LINE})], FLAT).data.decode()
     assert after == before.replace(f'{{ "command": "{LINE} --old" }}', f'{{"command": "{LINE}"}}')
 
 
-def test_an_entry_on_several_lines_is_replaced_by_one_on_several_lines() -> None:
+def test_multiline_entry_is_replaced_by_a_multiline_entry() -> None:
     before = json.dumps({"version": 1, "hooks": {"stop": [{"command": f"{LINE} --old"}]}}, indent="\t")
     after = install_entries(before.encode(), [EntryEdit("stop", {"command": LINE, "timeout": 5})], FLAT).data.decode()
     assert after == json.dumps({"version": 1, "hooks": {"stop": [{"command": LINE, "timeout": 5}]}}, indent="\t")
 
 
-def test_a_group_of_ours_with_another_matcher_is_replaced_whole() -> None:
+def test_own_group_with_another_matcher_is_replaced() -> None:
     groups = [{"matcher": "Bash", "hooks": [{"command": LINE}]}, {"hooks": [{"command": "b"}]}]
     before = json.dumps({"hooks": {"PreToolUse": groups}})
     after = install_entries(
@@ -605,28 +568,28 @@ def test_a_group_of_ours_with_another_matcher_is_replaced_whole() -> None:
     assert after == before.replace("Bash", "Edit")
 
 
-def test_a_group_shared_with_others_keeps_its_matcher() -> None:
+def test_shared_group_keeps_its_matcher() -> None:
     shared = [{"matcher": "Bash", "hooks": [{"command": "a"}, {"command": f"{LINE} --old"}]}]
     before = json.dumps({"hooks": {"PreToolUse": shared}}).encode()
     same = install_entries(before, [EntryEdit("PreToolUse", {"command": LINE}, "Bash")], GROUPED).data.decode()
     assert same == before.decode().replace(" --old", "")
-    other = value_of(install_entries(before, [EntryEdit("PreToolUse", {"command": LINE}, "Edit")], GROUPED).data)
+    other = read_value(install_entries(before, [EntryEdit("PreToolUse", {"command": LINE}, "Edit")], GROUPED).data)
     assert other["hooks"]["PreToolUse"] == [
         {"matcher": "Bash", "hooks": [{"command": "a"}]},
         {"matcher": "Edit", "hooks": [{"command": LINE}]},
     ]
 
 
-def test_an_entry_of_ours_in_the_wrong_shape_is_put_right() -> None:
+def test_own_entry_in_the_wrong_shape_is_corrected() -> None:
     flat = f'{{"hooks": {{"Stop": [{{"command": "{LINE}"}}]}}}}'.encode()
     nested = f'{{"version": 1, "hooks": {{"stop": [{{"hooks": [{{"command": "{LINE}"}}]}}]}}}}'.encode()
     grouped = install_entries(flat, [EntryEdit("Stop", {"command": LINE})], GROUPED).data
-    assert value_of(grouped) == {"hooks": {"Stop": [{"hooks": [{"command": LINE}]}]}}
+    assert read_value(grouped) == {"hooks": {"Stop": [{"hooks": [{"command": LINE}]}]}}
     straight = install_entries(nested, [EntryEdit("stop", {"command": LINE})], FLAT).data
-    assert value_of(straight) == {"version": 1, "hooks": {"stop": [{"command": LINE}]}}
+    assert read_value(straight) == {"version": 1, "hooks": {"stop": [{"command": LINE}]}}
 
 
-def test_the_same_entry_in_other_words_is_the_same_entry() -> None:
+def test_differently_spelt_entry_is_unchanged() -> None:
     command = LINE.replace("/", "\\/")
     before = f'{{"version": 1, "hooks": {{"stop": [{{"timeout": 1e1, "command": "{command}"}}]}}}}'
     assert not install_entries(before.encode(), [EntryEdit("stop", {"command": LINE, "timeout": 10.0})], FLAT).changed
@@ -634,13 +597,13 @@ def test_the_same_entry_in_other_words_is_the_same_entry() -> None:
 
 
 @pytest.mark.parametrize("key", ["bash", "powershell", "command"])
-def test_a_command_is_ours_under_every_key_that_products_have(key: str) -> None:
+def test_own_command_is_found_under_every_key(key: str) -> None:
     terms = FLAT._replace(fatal_codes=frozenset())
     after = install_entries(b'{"version": 1}', [EntryEdit("preToolUse", {"type": "command", key: LINE})], terms).data
     assert remove_entries(after, terms, b'{"version": 1}').data == b'{"version": 1}'
 
 
-def test_an_entry_that_could_not_be_found_again_is_a_mistake_of_the_caller() -> None:
+def test_entry_with_a_foreign_command_is_an_error() -> None:
     with pytest.raises(ValueError, match="could not be found again"):
         install_entries(b"{}", [EntryEdit("stop", {"command": "somebody else's"})], FLAT)
 
@@ -648,32 +611,32 @@ def test_an_entry_that_could_not_be_found_again_is_a_mistake_of_the_caller() -> 
 # ---- duplicate keys
 
 
-def test_of_equal_keys_the_last_is_edited() -> None:
+def test_last_of_duplicate_keys_is_edited() -> None:
     before = '{"version": 1, "hooks": {"stop": [1], "stop": [2]}, "hooks": {"stop": [3], "stop": [4]}}'
     after = install_entries(before.encode(), [EntryEdit("stop", {"command": LINE})], FLAT).data.decode()
     assert after == before.replace("[4]", f'[4, {{"command": "{LINE}"}}]')
     assert remove_entries(after.encode(), FLAT).data.decode() == before
 
 
-def test_the_last_of_equal_keys_is_never_taken_out_because_the_one_before_would_come_alive() -> None:
+def test_last_of_duplicate_keys_is_never_removed() -> None:
     entry = f'{{"command": "{LINE}"}}'
     stop = f'{{"version": 1, "hooks": {{"stop": [1], "stop": [{entry}]}}}}'
-    assert value_of(remove_entries(stop.encode(), FLAT).data) == {"version": 1, "hooks": {"stop": []}}
+    assert read_value(remove_entries(stop.encode(), FLAT).data) == {"version": 1, "hooks": {"stop": []}}
     hooks = f'{{"hooks": {{"Stop": [1]}}, "hooks": {{"Stop": [{{"hooks": [{entry}]}}]}}}}'
-    assert value_of(remove_entries(hooks.encode(), GROUPED).data) == {"hooks": {}}
+    assert read_value(remove_entries(hooks.encode(), GROUPED).data) == {"hooks": {}}
     group = f'{{"hooks": {{"Stop": [{{"hooks": [1], "hooks": [{entry}]}}]}}}}'
     assert remove_entries(group.encode(), GROUPED).data.decode() == group.replace(entry, "")
 
 
-def test_with_more_equal_keys_than_the_reader_counts_nothing_is_taken_for_the_only_one() -> None:
-    many = ", ".join('"a": 1' for _ in range(60))
-    before = f'{{{many}, "version": 1, "hooks": {{"stop": [1], "stop": [{{"command": "{LINE}"}}]}}}}'
-    assert value_of(remove_entries(before.encode(), FLAT).data)["hooks"] == {"stop": []}
+def test_many_duplicate_keys_are_never_removed() -> None:
+    duplicates = ", ".join('"a": 1' for _ in range(60))
+    before = f'{{{duplicates}, "version": 1, "hooks": {{"stop": [1], "stop": [{{"command": "{LINE}"}}]}}}}'
+    assert read_value(remove_entries(before.encode(), FLAT).data)["hooks"] == {"stop": []}
 
 
-# ---- what is refused, and what is only said
+# ---- refused files and reported problems
 
-REFUSED = {
+REFUSED_FILES = {
     "TL101": b'{"version": 1, "hooks": {"stop": [}',
     "TL104": '{"version": 1}'.encode("utf-16"),
     "TL110": b'{"version": 1, "x": ' + b"[" * 300 + b"]" * 300 + b"}",
@@ -684,28 +647,28 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("code", REFUSED)
-def test_what_cannot_be_edited_without_destroying_something_is_refused_and_returned_as_it_is(code: str) -> None:
-    done = install_entries(REFUSED[code], ENTRIES[Shape.FLAT], FLAT)
-    assert (done.data, done.changed, done.refused) == (REFUSED[code], False, True)
+@pytest.mark.parametrize("code", REFUSED_FILES)
+def test_file_that_cannot_be_edited_safely_is_refused(code: str) -> None:
+    done = install_entries(REFUSED_FILES[code], ENTRIES[Shape.FLAT], FLAT)
+    assert (done.data, done.changed, done.refused) == (REFUSED_FILES[code], False, True)
     assert code in {problem.code for problem in done.problems}
     assert {problem.place.file for problem in done.problems} == {"hooks.json"}
 
 
 @pytest.mark.parametrize("text", ["", "{", "nonsense", "// only a comment", "{'a': 1}", '{"a": 1} x', "\ufeff\ufeff{}"])
-def test_taking_out_of_what_cannot_be_parsed_is_refused_too(text: str) -> None:
+def test_removal_from_an_unparsable_file_is_refused(text: str) -> None:
     done = remove_entries(text.encode(), FLAT)
     assert (done.data, done.changed, done.refused) == (text.encode(), False, True)
     assert done.problems[0].severity is Severity.FATAL
 
 
-def test_nothing_of_ours_can_be_in_a_file_of_another_shape() -> None:
+def test_removal_from_a_file_of_another_shape_changes_nothing() -> None:
     for text in ("[]", "1", '{"hooks": 1}', '{"hooks": {"stop": 1}}', "null"):
         done = remove_entries(text.encode(), FLAT)
         assert (done.data, done.changed, done.refused) == (text.encode(), False, False)
 
 
-def test_an_event_that_is_no_list_is_nobodys_business_unless_we_want_to_be_there() -> None:
+def test_event_that_is_not_a_list_is_left_alone() -> None:
     before = b'{"version": 1, "hooks": {"afterFileEdit": "x"}}'
     assert b'"afterFileEdit": "x"' in install(before, FLAT).data
 
@@ -718,17 +681,17 @@ def test_an_event_that_is_no_list_is_nobodys_business_unless_we_want_to_be_there
         (b'{"version": 1, "$schema": "https://x"}', "TL107"),
     ],
 )
-def test_a_file_that_is_void_for_the_agent_is_installed_into_and_the_problem_is_said(data: bytes, code: str) -> None:
+def test_file_with_a_fatal_problem_is_edited_and_the_problem_reported(data: bytes, code: str) -> None:
     done = install(data, FLAT)
     assert done.changed
     assert [(problem.code, problem.severity) for problem in done.problems] == [(code, Severity.FATAL)]
 
 
-def test_an_address_in_a_string_is_a_problem_only_where_it_voids() -> None:
+def test_url_in_a_string_is_a_problem_only_if_it_is_fatal() -> None:
     assert install(b'{"$schema": "https://x"}', GROUPED).problems == ()
 
 
-def test_a_file_that_would_grow_too_large_is_refused() -> None:
+def test_file_that_would_grow_too_large_is_refused() -> None:
     before = json.dumps({"version": 1, "x": "a" * (MAX_FILE_BYTES - 100)}).encode()
     done = install_entries(before, ENTRIES[Shape.FLAT], FLAT)
     assert (done.data, done.refused, done.problems[0].code) == (before, True, "TL108")
@@ -741,7 +704,7 @@ def test_a_file_that_would_grow_too_large_is_refused() -> None:
     assert (done.data, done.refused, done.problems[0].code) == (replaced, True, "TL108")
 
 
-def test_one_slip_of_the_pen_is_not_told_fifty_times() -> None:
+def test_number_of_reported_syntax_errors_is_limited() -> None:
     done = remove_entries(b'{"a": 1 "b": 2 "c": 3\n "d" "e"\n:::\n\n' + b":\n" * 40, FLAT)
     assert 1 <= len(done.problems) <= 5
 
@@ -749,7 +712,7 @@ def test_one_slip_of_the_pen_is_not_told_fifty_times() -> None:
 # ---- size and characters
 
 
-def test_a_large_file_is_edited_in_one_place() -> None:
+def test_large_file_is_edited_in_one_place() -> None:
     others = ",\n".join(json.dumps({"command": f"./{n}.sh", "é": "🎣" * 25}) for n in range(2_700))
     before = f'{{"version": 1, "hooks": {{"stop": [\n{others}\n]}}}}'.encode()
     assert 700_000 < len(before) < MAX_FILE_BYTES
@@ -757,12 +720,12 @@ def test_a_large_file_is_edited_in_one_place() -> None:
     assert remove_entries(after, FLAT).data == before
 
 
-def test_deep_values_beside_the_hooks_are_not_looked_at() -> None:
+def test_deep_values_outside_of_hooks_are_ignored() -> None:
     before = b'{"version": 1, "x": ' + b"[" * 190 + b"]" * 190 + b"}"
     assert remove_entries(install(before, FLAT).data, FLAT, before).data == before
 
 
-def test_names_in_any_language_are_written_as_they_are_and_half_characters_escaped() -> None:
+def test_unicode_is_written_unescaped_except_surrogates() -> None:
     entries = [EntryEdit("stop", {"command": f"{LINE} --home /home/josé/🎣"})]
     assert "josé/🎣" in install_entries(None, entries, FLAT).data.decode()
     half = [EntryEdit("stop", {"command": f"{LINE} --home /home/\udce9"})]
@@ -771,7 +734,7 @@ def test_names_in_any_language_are_written_as_they_are_and_half_characters_escap
     assert not install_entries(after, half, FLAT).changed
 
 
-def test_the_newline_that_most_lines_have_is_used() -> None:
+def test_most_frequent_newline_is_used() -> None:
     before = b'{\r\n  "version": 1,\n  "hooks": {\r\n  }\r\n}\r\n'
     after = install(before, FLAT).data
     assert after.replace(b"\r\n", b"").count(b"\n") == 1

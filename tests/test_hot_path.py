@@ -1,4 +1,4 @@
-"""What a call asks of the machine, counted: a clock says the truth on a quiet machine only."""
+"""Costs of a call, counted as function calls, system calls and imports, because times depend on the machine."""
 
 import ast
 import os
@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import read_corpus
 from soak_service import Site, call, install, payload, state_of
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import _VERSION_PATTERN, MAX_VERSION_LENGTH, parse_version
@@ -32,39 +33,26 @@ from trotline.service.directory import get_service_roots
 from trotline.service.server import Service
 from trotline.service.watch import CodeWatch
 
-MOST_FUNCTION_CALLS = {"afterShellExecution": 160, "beforeShellExecution": 1080}
-"""Of a call that nobody has an opinion on, ours and Python's; before things were found once, the first was 890."""
+MAX_FUNCTION_CALLS = {"afterShellExecution": 160, "beforeShellExecution": 1080}
+"""Function calls of a warm call without an opinion, including Python's; without caches the first was 890."""
 
-MOST_PATTERNS = {"afterShellExecution": 8, "beforeShellExecution": 20}
-"""That a cold call compiles, Python's own among them; before it was done when they are used, the second was 76."""
+MAX_PATTERNS = {"afterShellExecution": 8, "beforeShellExecution": 20}
+"""Regexes that a cold call compiles, including Python's; before they were lazy, the second was 76."""
 
 SYSTEM = {"posix", "socket", "_socket", "select", "_signal"}
-"""Where the functions are that ask the kernel; reading a clock does not count."""
+"""Modules of functions that make system calls; reading a clock does not count."""
 
-WARM_CALL = {
-    "poll": 1,
-    "_accept": 1,
-    "getsockopt": 1,  # whose it is
-    "recv": 2,  # the call, and whether its caller is still there
-    "stat": 5,  # the home, two directories of configuration, the working directory; the place of the spool
-    "setitimer": 2,
-    "open": 1,  # the record
-    "fstat": 1,
-    "getuid": 1,
-    "write": 1,
-    "send": 2,  # its words to the scribe, then the answer
-    "close": 2,
-}
-"""All that a call of the service asks of the kernel, where nothing is configured."""
+WARM_CALL = read_corpus("hot_path")["warm_call"]
+"""All system calls of a call of the service without configuration."""
 
 SERVICE = Path(server.__file__).parent
 SOURCE = SERVICE.parent
 
-WITHOUT_ASKING = {"fspath", "getdefaulttimeout", "gettimeout"}
+NO_SYSTEM_CALLS = {"fspath", "getdefaulttimeout", "gettimeout"}
 
 
-class Counted:
-    """The functions that were called: all of them, and by name those that ask the kernel."""
+class CallCounter:
+    """Counts function calls, and system calls by name."""
 
     def __init__(self) -> None:
         self.all = 0
@@ -73,22 +61,22 @@ class Counted:
     def __call__(self, _frame: FrameType, event: str, called: Any) -> None:
         self.all += event in {"call", "c_call"}
         owner = getattr(called, "__module__", None) or type(getattr(called, "__self__", None)).__module__
-        if event == "c_call" and owner in SYSTEM and called.__name__ not in WITHOUT_ASKING:
+        if event == "c_call" and owner in SYSTEM and called.__name__ not in NO_SYSTEM_CALLS:
             self.system[called.__name__] += 1
 
 
-def counted(work: Callable[[], object]) -> Counted:
-    counting = Counted()
-    sys.setprofile(counting)
+def count_calls(work: Callable[[], object]) -> CallCounter:
+    counter = CallCounter()
+    sys.setprofile(counter)
     try:
         work()
     finally:
         sys.setprofile(None)
-    return counting
+    return counter
 
 
-def a_call(home: Path, number: int, event: str = "afterShellExecution") -> Call:
-    """One that tells what was, unless another is wanted: what guards look at is for them to count."""
+def build_call(home: Path, number: int, event: str = "afterShellExecution") -> Call:
+    """Build a call of an observing event by default, which guards do not evaluate."""
     line = ("--agent", "cursor", "--event", event, "--home", str(home), "--deadline", "55")
     body = payload("c", f"npm test -- --shard={number} && git status --short", hook_event_name=event)
     return Call(id=str(number), argv=line, payload=body, received_us=5)
@@ -97,22 +85,22 @@ def a_call(home: Path, number: int, event: str = "afterShellExecution") -> Call:
 # A call in a process that has answered one before
 
 
-def test_a_record_is_one_file_opened_looked_at_written_and_closed(tmp_path: Path) -> None:
-    handle_call(a_call(tmp_path, 1), [], guarded=True)
-    counting = counted(lambda: handle_call(a_call(tmp_path, 2), [], guarded=True))
-    assert counting.system == {"open": 1, "fstat": 1, "getuid": 1, "write": 1, "stat": 1, "close": 1}
+def test_record_takes_one_open_write_and_close(tmp_path: Path) -> None:
+    handle_call(build_call(tmp_path, 1), [], guarded=True)
+    counter = count_calls(lambda: handle_call(build_call(tmp_path, 2), [], guarded=True))
+    assert counter.system == {"open": 1, "fstat": 1, "getuid": 1, "write": 1, "stat": 1, "close": 1}
 
 
-@pytest.mark.parametrize("event", MOST_FUNCTION_CALLS)
-def test_what_is_the_same_for_every_call_is_found_once(tmp_path: Path, event: str) -> None:
+@pytest.mark.parametrize("event", MAX_FUNCTION_CALLS)
+def test_warm_call_makes_few_function_calls(tmp_path: Path, event: str) -> None:
     for number in (1, 2):
-        handle_call(a_call(tmp_path, number, event), [], guarded=True)
-    counting = counted(lambda: handle_call(a_call(tmp_path, 3, event), [], guarded=True))
-    assert counting.all <= MOST_FUNCTION_CALLS[event]
+        handle_call(build_call(tmp_path, number, event), [], guarded=True)
+    counter = count_calls(lambda: handle_call(build_call(tmp_path, 3, event), [], guarded=True))
+    assert counter.all <= MAX_FUNCTION_CALLS[event]
 
 
 @given(st.from_regex(r"v?[0-9.]{0,60}.*", fullmatch=True))
-def test_of_a_version_only_the_beginning_counts_and_is_kept(version: str) -> None:
+def test_only_the_beginning_of_a_version_is_cached(version: str) -> None:
     whole = _VERSION_PATTERN.match(version)
     assert len(whole[0] if whole else "") <= MAX_VERSION_LENGTH
     assert parse_version(version) == parse_version(version[:MAX_VERSION_LENGTH])
@@ -123,33 +111,33 @@ def test_of_a_version_only_the_beginning_counts_and_is_kept(version: str) -> Non
 # A call of the service
 
 
-def served(home: Path, calls: int) -> Counted:
-    """All that a service did to answer so many calls, which had come before it looked; then nobody called."""
+def count_served_calls(home: Path, calls: int) -> CallCounter:
+    """Count what a service does for this many waiting calls until it is idle."""
     roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
-    counting = Counted()
+    counter = CallCounter()
     service = Service(roots, CodeWatch(roots), os.getuid())
     listener = server.listen(roots.state / "run" / "s")
-    callers = [calling(home, number) for number in range(calls)]
-    threading.setprofile(counting)
+    callers = [send_call(home, number) for number in range(calls)]
+    threading.setprofile(counter)
     serving = threading.Thread(target=service.serve, args=(listener, 0.1))
     serving.start()
     threading.setprofile(None)
-    said = [heard(caller) for caller in callers]
+    replies = [read_reply(caller) for caller in callers]
     serving.join()
-    assert {answer[4:5] for answer in said} == {wire.TAKEN}
-    return counting
+    assert {answer[4:5] for answer in replies} == {wire.TAKEN}
+    return counter
 
 
-def calling(home: Path, number: int) -> socket.socket:
-    """A caller who has said everything."""
-    caller = connected(home)
-    caller.sendall(said_by(home, number))
+def send_call(home: Path, number: int) -> socket.socket:
+    """Connect and send a complete call."""
+    caller = connect(home)
+    caller.sendall(encode_call(home, number))
     return caller
 
 
-def said_by(home: Path, number: int) -> bytes:
-    known = a_call(home, number)
+def encode_call(home: Path, number: int) -> bytes:
+    known = build_call(home, number)
     cwd, code = home.stat(), SERVICE.stat()
     header = wire.CallHeader(
         id=known.id,
@@ -162,33 +150,33 @@ def said_by(home: Path, number: int) -> bytes:
     return wire.encode_call(header, known.payload)
 
 
-def connected(home: Path) -> socket.socket:
+def connect(home: Path) -> socket.socket:
     caller = socket.socket(socket.AF_UNIX)
     caller.settimeout(20)
     caller.connect(str(state_of(home) / "run" / "s"))
     return caller
 
 
-def heard(caller: socket.socket) -> bytes:
+def read_reply(caller: socket.socket) -> bytes:
     with caller:
         return b"".join(iter(lambda: caller.recv(65_536), b""))
 
 
-def test_a_warm_call_asks_the_kernel_for_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, outcome = handle_call(a_call(tmp_path, 0), [], guarded=True)
-    write_detail(outcome, str(tmp_path))  # what a call imports is there
+def test_warm_call_makes_few_system_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, outcome = handle_call(build_call(tmp_path, 0), [], guarded=True)
+    write_detail(outcome, str(tmp_path))  # imports everything
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
     with (
-        tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as one,
-        tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as many,
+        tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as single_home,
+        tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as busy_home,
     ):
-        first, rest = served(Path(one), 1).system, served(Path(many), 11).system
+        first, rest = count_served_calls(Path(single_home), 1).system, count_served_calls(Path(busy_home), 11).system
     each = {name: (rest[name] - first[name]) / 10 for name in rest if rest[name] != first[name]}
     assert each == WARM_CALL
 
 
-def test_who_speaks_late_is_answered_by_what_is_true_then() -> None:
-    """Our configuration is looked at when somebody comes, and once more if it has to be waited for."""
+def test_late_call_sees_changed_configuration() -> None:
+    """The configuration is checked when a caller connects, and again if its call comes later."""
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         roots = get_service_roots(home)
         (roots.state / "run").mkdir(parents=True)
@@ -198,18 +186,18 @@ def test_who_speaks_late_is_answered_by_what_is_true_then() -> None:
         ended: list[str] = []
         serving = threading.Thread(target=lambda: ended.append(service.serve(listener, 20)))
         serving.start()
-        caller = connected(Path(home))
+        caller = connect(Path(home))
         while not service._connections:
             time.sleep(0.001)
         (roots.config / "trotline.toml").write_text("")
-        caller.sendall(said_by(Path(home), 1))
-        assert heard(caller)[4:5] == wire.COLD
+        caller.sendall(encode_call(Path(home), 1))
+        assert read_reply(caller)[4:5] == wire.COLD
         serving.join()
     assert ended == ["code or configuration has changed"]
 
 
-class Looking(CodeWatch):
-    """Counts how often our code was looked at."""
+class CountingCodeWatch(CodeWatch):
+    """Counts checks of the code."""
 
     looks = 0
 
@@ -219,34 +207,32 @@ class Looking(CodeWatch):
 
 
 @pytest.mark.parametrize("likely,looks", [(60.0, 1), (0.0, 0)])
-def test_while_calls_are_likely_code_is_looked_at_between_them(
+def test_code_is_checked_between_calls_while_they_are_likely(
     monkeypatch: pytest.MonkeyPatch, likely: float, looks: int
 ) -> None:
     monkeypatch.setattr(server, "CALLS_ARE_LIKELY", likely)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         roots = get_service_roots(home)
         (roots.state / "run").mkdir(parents=True)
-        looking = Looking(roots)
-        service = Service(roots, looking, os.getuid())
+        code_watch = CountingCodeWatch(roots)
+        service = Service(roots, code_watch, os.getuid())
         assert service.serve(server.listen(roots.state / "run" / "s"), 0.01) == "nobody called"
-    assert looking.looks == looks
+    assert code_watch.looks == looks
 
 
-def test_a_call_that_comes_soon_after_a_look_does_not_look_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_call_soon_after_a_check_does_not_check_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert server.SECONDS_BETWEEN_LOOKS_AHEAD < watch.SECONDS_BETWEEN_LOOKS_AT_CODE
-    looking = CodeWatch(get_service_roots(tmp_path))
+    code_watch = CodeWatch(get_service_roots(tmp_path))
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
-    assert counted(looking.has_changed).system == {"stat": 3}
+    assert count_calls(code_watch.has_changed).system == {"stat": 3}
     monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 0.0)
-    assert counted(looking.has_changed).system["stat"] > 100
+    assert count_calls(code_watch.has_changed).system["stat"] > 100
 
 
 # A call without a service
 
 
-OURS = set(
+COLD_MODULES = set(
     """
     agents agents.agent agents.cursor agents.cursor.cursor agents.cursor.cursor_editions agents.cursor.payloads
     agents.cursor.replies agents.recognition agents.agent_json agents.derived_events agents.translation
@@ -257,68 +243,67 @@ OURS = set(
     hook hook.answer hook.process machine service service.bootstrap service.cold_path system system.files
     """.split()
 )
-"""The files of ours that a cold call of Cursor reads when there is nothing to judge; a new one belongs here only if
-every call needs it."""
+"""The modules that a cold call of Cursor imports without guards; add a module only if every call needs it."""
 
 
-def cold(site: Site, home: Path, agent: str, event: str) -> list[str]:
+def build_cold_argv(site: Site, home: Path, agent: str, event: str) -> list[str]:
     words = ["i", "5", "9000", "unfit", "--agent", agent, "--event", event, "--home", str(home)]
     return [sys.executable, "-I", "-S", str(site.service / "cold.py"), *words]
 
 
-TELLING = """
+REPORTING_SCRIPT = """
 import os, sys
 end, out = os._exit, sys.argv.pop(1)
-def told(code):
+def report(code):
     with open(out, "w") as file:
         file.write(" ".join(name for name, module in sys.modules.items() if type(module).__name__ != "LazyModule"))
         file.write(f" patterns:{len(sys.modules['re']._cache)}")
     end(code)
-os._exit = told
+os._exit = report
 sys.argv = sys.argv[1:]
 with open(sys.argv[0]) as file:
     exec(compile(file.read(), sys.argv[0], "exec"), {"__name__": "__main__", "__file__": sys.argv[0]})
 """
-"""The cold path, with a list of what it has loaded when it ends; its own descriptors are gone by then."""
+"""The cold path, which writes a list of loaded modules at its end; its own descriptors are closed by then."""
 
 
-def loaded(site: Site, home: Path, event: str) -> set[str]:
-    python, *flags, program = (words := cold(site, home, "cursor", event))[:4]
-    line = [python, *flags, "-c", TELLING, str(home / "out"), program, *words[4:]]
+def list_loaded_modules(site: Site, home: Path, event: str) -> set[str]:
+    python, *flags, program = (words := build_cold_argv(site, home, "cursor", event))[:4]
+    line = [python, *flags, "-c", REPORTING_SCRIPT, str(home / "out"), program, *words[4:]]
     ended = call(line, payload("c", hook_event_name=event))
     assert (ended.stderr, ended.code) == (b"", 0)
     return set((home / "out").read_text().split())
 
 
-def test_a_cold_call_with_nothing_to_judge_reads_these_files_of_ours_and_no_others(site: Site, tmp_path: Path) -> None:
-    names = loaded(site, tmp_path, "afterShellExecution")
-    assert {name.removeprefix("trotline.") for name in names if name.startswith("trotline.")} == OURS
+def test_cold_call_without_guards_imports_only_listed_modules(site: Site, tmp_path: Path) -> None:
+    names = list_loaded_modules(site, tmp_path, "afterShellExecution")
+    assert {name.removeprefix("trotline.") for name in names if name.startswith("trotline.")} == COLD_MODULES
 
 
-def test_guards_judge_only_what_can_be_refused() -> None:
-    """Which is why the others need not be read for the rest."""
+def test_guards_evaluate_only_refusable_events() -> None:
+    """Other events therefore need no guards."""
     assert all(event.contract.refusable for event in EVENT_ANALYZERS)
 
 
-@pytest.mark.parametrize("event", MOST_FUNCTION_CALLS)
-def test_a_cold_call_does_without_what_few_calls_use(site: Site, tmp_path: Path, event: str) -> None:
-    names = loaded(site, tmp_path, event)
-    wanted_at_once = {"fnmatch"} if sys.version_info >= (3, 12) else set()  # by pathlib
-    assert not (LAZY_MODULES.keys() - wanted_at_once) & names
+@pytest.mark.parametrize("event", MAX_FUNCTION_CALLS)
+def test_cold_call_imports_no_rarely_used_modules(site: Site, tmp_path: Path, event: str) -> None:
+    names = list_loaded_modules(site, tmp_path, event)
+    needed_at_once = {"fnmatch"} if sys.version_info >= (3, 12) else set()  # by pathlib
+    assert not (LAZY_MODULES.keys() - needed_at_once) & names
     assert not {"asyncio", "click", "re2", "regress", "socket", "sqlite3", "subprocess", "_hashlib"} & names
     assert not STAND_IN_TYPES.keys() & names
     assert "typing_extensions" not in names
-    assert int(next(name for name in names if name.startswith("patterns:")).partition(":")[2]) <= MOST_PATTERNS[event]
-    assert "site" not in names  # our libraries are beside us
+    assert int(next(name for name in names if name.startswith("patterns:")).partition(":")[2]) <= MAX_PATTERNS[event]
+    assert "site" not in names  # the libraries are in the same directory
 
 
-def test_nobody_asks_for_a_part_of_what_is_put_off() -> None:
-    """What stands in for a module is no package."""
-    asked = {name for file in SOURCE.rglob("*.py") for name in _imports(file)}
-    assert not [name for name in asked for later in LAZY_MODULES if name.startswith(f"{later}.")]
+def test_no_submodule_of_a_lazy_module_is_imported() -> None:
+    """The stand-in for a lazy module is not a package."""
+    imported = {name for file in SOURCE.rglob("*.py") for name in list_imports(file)}
+    assert not [name for name in imported for later in LAZY_MODULES if name.startswith(f"{later}.")]
 
 
-def _imports(file: Path) -> Iterator[str]:
+def list_imports(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_bytes())):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -327,42 +312,50 @@ def _imports(file: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", AGENTS)
-def test_what_is_put_off_is_there_when_an_agent_wants_it(site: Site, tmp_path: Path, name: str) -> None:
-    """The same refusal as from a process that has loaded everything."""
+def test_lazy_modules_are_loaded_when_needed(site: Site, tmp_path: Path, name: str) -> None:
+    """The denial equals that of a process that has loaded everything."""
     agent = get_agent(name)
     event = next((theirs for theirs, ours in agent.events.items() if ours in {"beforeShellExecution", "preToolUse"}))
-    words = cold(site, tmp_path, name, event)
+    words = build_cold_argv(site, tmp_path, name, event)
     body = payload("c", f"echo {CANARY_WORD}", hook_event_name=event)
     ended = call(words, body)
     sent, _ = handle_call(Call(id="i", argv=tuple(words[8:]), payload=body, received_us=5), [], guarded=True)
     assert (ended.stdout.decode(), ended.code) == (sent.stdout, sent.exit_code)
 
 
-# Our code as Python keeps it
+# Bytecode
 
 
-def test_a_call_writes_no_bytecode_and_a_service_writes_all_of_it_whole(tmp_path: Path) -> None:
-    """What Python writes under a limit is cut off, and breaks every later call."""
+def test_call_writes_no_bytecode_and_a_service_writes_complete_files(tmp_path: Path) -> None:
+    """Bytecode that Python writes under a file size limit is truncated, and breaks every later call."""
     site = install(tmp_path / "site")
-    for kept in site.path.rglob("trotline/**/*.pyc"):
-        kept.unlink()
-    limited = ["/bin/sh", "-c", 'ulimit -f 1; exec "$@"', "sh", *cold(site, tmp_path, "cursor", "beforeShellExecution")]
+    for bytecode in site.path.rglob("trotline/**/*.pyc"):
+        bytecode.unlink()
+    limited = [
+        "/bin/sh",
+        "-c",
+        'ulimit -f 1; exec "$@"',
+        "sh",
+        *build_cold_argv(site, tmp_path, "cursor", "beforeShellExecution"),
+    ]
     assert call(limited, payload("c", f"echo {CANARY_WORD}")).code == 0
     assert list(site.path.rglob("trotline/**/*.pyc")) == []
     keep_bytecode(site.path)
     source = site.path / "trotline" / "evaluation/machine_panel.py"
-    kept = Path(cache_from_source(str(source)))
-    whole = kept.read_bytes()
-    kept.write_bytes(whole[:-100])
+    bytecode = Path(cache_from_source(str(source)))
+    whole = bytecode.read_bytes()
+    bytecode.write_bytes(whole[:-100])
     assert keep_bytecode(site.path) == 1
-    assert kept.read_bytes() == whole
+    assert bytecode.read_bytes() == whole
     assert keep_bytecode(site.path) == 0
 
 
-def test_bytecode_that_we_keep_is_what_python_reads(tmp_path: Path) -> None:
+def test_python_reads_the_written_bytecode(tmp_path: Path) -> None:
     site = install(tmp_path / "site")
-    said = call([sys.executable, "-I", "-S", "-v", *cold(site, tmp_path, "cursor", "afterShellExecution")[3:]], b"{}")
-    compiled = [line for line in said.stderr.decode().splitlines() if line.startswith("# code object from")]
+    replies = call(
+        [sys.executable, "-I", "-S", "-v", *build_cold_argv(site, tmp_path, "cursor", "afterShellExecution")[3:]], b"{}"
+    )
+    compiled = [line for line in replies.stderr.decode().splitlines() if line.startswith("# code object from")]
     ours = [line for line in compiled if str(site.path / "trotline") in line]
     assert ours
     assert all(".pyc" in line for line in ours)

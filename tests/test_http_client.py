@@ -1,4 +1,4 @@
-"""One request to somebody else's server: what comes back is bounded, and no complaint shows what must stay hidden."""
+"""HTTP requests: replies are bounded, and errors show no secrets."""
 
 import base64
 
@@ -9,25 +9,15 @@ from secret_samples import fill_template
 from trotline.system.http_post import SHOWN, Answer, Request, post
 
 KEY = "sk-very-secret-and-long-enough"
-TELLING = (
-    "xyzzy",
-    "plugh",
-    "secre",
-    "long",
-    "enough",
-    base64.b64encode(KEY.encode()).decode(),
-    "alice",
-    "acme",
-    "ghp_",
-)
+HIDDEN_PARTS = [*"xyzzy plugh secre long enough alice acme ghp_".split(), base64.b64encode(KEY.encode()).decode()]
 URL = "https://example.org/hook/T0/xyzzy-plugh"
 
 
-def answered(status: int, body: bytes = b"", most: int = 64_000, **headers: str) -> Answer:
-    said = {name.replace("_", "-"): value for name, value in headers.items()}
+def post_to_server(status: int, body: bytes = b"", most: int = 64_000, **headers: str) -> Answer:
+    text = {name.replace("_", "-"): value for name, value in headers.items()}
 
     def server(_: httpx2.Request) -> httpx2.Response:
-        return httpx2.Response(status, content=iter([body]), headers=said)
+        return httpx2.Response(status, content=iter([body]), headers=text)
 
     with httpx2.Client(transport=httpx2.MockTransport(server)) as client:
         sent = {"authorization": f"Bearer {KEY}", "x-api-key": KEY, "content-type": "application/json"}
@@ -35,15 +25,15 @@ def answered(status: int, body: bytes = b"", most: int = 64_000, **headers: str)
 
 
 @pytest.mark.parametrize("secret", [KEY, f"Bearer {KEY}", URL])
-@pytest.mark.parametrize("kept", [1, 4, 12])
-def test_no_complaint_shows_a_header_or_the_address_nor_half_of_it(secret: str, kept: int) -> None:
-    why = answered(400, b"-" * (SHOWN - kept) + secret.encode()).why
+@pytest.mark.parametrize("length", [1, 4, 12])
+def test_error_shows_no_part_of_a_header_or_address(secret: str, length: int) -> None:
+    why = post_to_server(400, b"-" * (SHOWN - length) + secret.encode()).why
     assert why.startswith("answered with status 400: ---")
-    assert secret[:kept] not in why.removeprefix("answered with status 400: ")
+    assert secret[:length] not in why.removeprefix("answered with status 400: ")
 
 
 @pytest.mark.parametrize(
-    "said",
+    "text",
     [
         "Cannot POST /hook/T0/xyzzy-plugh",
         "no such hook: XYZZY",
@@ -54,40 +44,40 @@ def test_no_complaint_shows_a_header_or_the_address_nor_half_of_it(secret: str, 
         f"another key is {fill_template('ghp_{crc*36}')}",
     ],
 )
-def test_what_a_server_sends_back_in_another_form_is_not_shown_either(said: str) -> None:
-    answer = answered(404, said.encode())
-    shown = answer.why.lower()
-    assert "[hidden]" in shown or "[redacted" in shown
-    assert not [part for part in TELLING if part.lower() in shown]
+def test_error_hides_secrets_in_another_form(text: str) -> None:
+    answer = post_to_server(404, text.encode())
+    message = answer.why.lower()
+    assert "[hidden]" in message or "[redacted" in message
+    assert not [part for part in HIDDEN_PARTS if part.lower() in message]
     assert answer.complaint == "it answered with status 404, not found"
 
 
-def test_a_person_who_waits_is_shown_what_is_no_secret_and_nobody_writes_it_down() -> None:
-    answer = answered(415, b"no application/json here")
+def test_reason_shows_harmless_text_and_the_complaint_does_not() -> None:
+    answer = post_to_server(415, b"no application/json here")
     assert answer.why == "answered with status 415: no application/json here"
     assert answer.complaint == "it answered with status 415, unsupported media type"
 
 
-def test_a_status_that_nobody_knows_is_only_a_number() -> None:
-    assert answered(599, b"x").complaint == "it answered with status 599"
+def test_unknown_status_is_only_a_number() -> None:
+    assert post_to_server(599, b"x").complaint == "it answered with status 599"
 
 
 @pytest.mark.parametrize("url", ["ftp://h.example/xyzzy-plugh", "xyzzy-plugh", "http://me:xyzzy%20plugh@[h/plugh"])
-def test_an_address_that_cannot_be_used_is_not_shown(url: str) -> None:
+def test_invalid_address_is_not_shown(url: str) -> None:
     with httpx2.Client() as client:
         answer = post(client, Request(url, b"", {}, 5.0), 1)
     assert answer.complaint.startswith("it could not be reached: ")
     assert "plugh" not in answer.complaint
 
 
-def test_an_answer_that_is_too_long_is_cut_and_says_so() -> None:
-    whole, cut = answered(200, b"x" * 10, most=10), answered(200, b"x" * 11, most=10)
+def test_long_reply_is_cut() -> None:
+    whole, cut = post_to_server(200, b"x" * 10, most=10), post_to_server(200, b"x" * 11, most=10)
     assert (whole.cut, cut.cut) == (False, True)
     assert whole.body == cut.body == b"x" * 10
 
 
 @pytest.mark.parametrize(
-    "wanted,wait_us", [("3", 3_000_000), ("Thu, 01 Jan 1970 00:00:09 GMT", 8_000_000), ("soon", 0), ("", 0)]
+    "retry_after,wait_us", [("3", 3_000_000), ("Thu, 01 Jan 1970 00:00:09 GMT", 8_000_000), ("soon", 0), ("", 0)]
 )
-def test_how_long_a_server_wants_to_be_left_alone_is_seconds_or_a_date(wanted: str, wait_us: int) -> None:
-    assert answered(503, retry_after=wanted).wait_us == wait_us
+def test_retry_after_is_seconds_or_a_date(retry_after: str, wait_us: int) -> None:
+    assert post_to_server(503, retry_after=retry_after).wait_us == wait_us

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from test_hooks_json_edit import ENTRIES, FILES, FILES_WITH_OURS, FLAT, GROUPED, LINE, MANY, PROBE, wild
+from test_hooks_json_edit import ENTRIES, FILES, FILES_WITH_OURS, FLAT, GROUPED, LINE, MANY_EXAMPLES, PROBE, draw_file
 from trotline.config.install import installation
 from trotline.config.install.edit import BOM, EditTerms, EntryEdit, remove_entries
 from trotline.config.install.installation import Done, Installation, Installed
@@ -29,7 +29,9 @@ from trotline.formats.jsonc import MAX_FILE_BYTES
 UNPRIVILEGED = 65534
 MINE = b'{\n  // mine\n  "version": 1,\n  "hooks": {\n    "stop": [{"command": "./mine.sh"}]\n  }\n}\n'
 STOP = [EntryEdit("stop", {"command": LINE})]
-GENERATED = settings(MANY, suppress_health_check=[*MANY.suppress_health_check, HealthCheck.function_scoped_fixture])
+GENERATED = settings(
+    MANY_EXAMPLES, suppress_health_check=[*MANY_EXAMPLES.suppress_health_check, HealthCheck.function_scoped_fixture]
+)
 
 
 def build_installation(directory: Path, name: str = "home/.cursor/hooks.json", terms: EditTerms = FLAT) -> Installation:
@@ -80,7 +82,7 @@ def test_installing_and_uninstalling_is_the_identity(
     monkeypatch.setattr(
         os, "fsync", lambda _descriptor: None
     )  # hundreds of files: what a power cut would do is no matter
-    before = data.draw(wild(FILES[terms.shape]) | st.sampled_from([b"", b"\n", BOM, b"{}", PROBE.encode()]))
+    before = data.draw(draw_file(FILES[terms.shape]) | st.sampled_from([b"", b"\n", BOM, b"{}", PROBE.encode()]))
     with tempfile.TemporaryDirectory() as name:
         target = build_installation(Path(name), "home/file.json", terms)
         target.path.write_bytes(before)
@@ -225,7 +227,7 @@ def test_unrecorded_entries_of_ours_are_removed_too(
     terms: EditTerms, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)
-    before = data.draw(wild(FILES_WITH_OURS[terms.shape]))
+    before = data.draw(draw_file(FILES_WITH_OURS[terms.shape]))
     with tempfile.TemporaryDirectory() as name:
         target = build_installation(Path(name), "home/file.json", terms)
         target.path.write_bytes(before)
