@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import read_rows
-from trotline.audit.query.alarms import DONE_DESPITE_DENIAL, NEVER_DONE, NOT_ASKED, Alarm, find_alarms
+from trotline.audit.query.alarms import DONE_DESPITE_DENIAL, DONE_WITHOUT_CALL, NEVER_DONE, Alarm, find_alarms
 from trotline.audit.record.actions import (
+    DENIED,
     ENDED,
     PERMITTED,
     RAN,
-    REFUSED,
     UNKNOWN,
     ActionStep,
     collect_steps,
@@ -77,21 +77,21 @@ def select_alarms(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
 @pytest.mark.parametrize(
     "kinds,alarms",
     [
-        ([REFUSED, RAN], [(2, 1)]),
-        ([REFUSED], []),
+        ([DENIED, RAN], [(2, 1)]),
+        ([DENIED], []),
         ([RAN], []),
-        ([RAN, REFUSED], []),
+        ([RAN, DENIED], []),
         ([PERMITTED, RAN], []),
-        ([REFUSED, PERMITTED, RAN], []),
-        ([PERMITTED, REFUSED, RAN], []),
-        ([REFUSED, PERMITTED, RAN, RAN], [(4, 1)]),
-        ([REFUSED, REFUSED, RAN], [(3, 2)]),
-        ([REFUSED, UNKNOWN, RAN], []),
-        ([REFUSED, UNKNOWN, RAN, RAN], [(4, 1)]),
-        ([PERMITTED, STARTED, REFUSED, RAN], [(4, 3)]),
-        ([PERMITTED, STARTED, REFUSED, PERMITTED, RAN], []),
-        ([PERMITTED, STARTED, PERMITTED, REFUSED, RAN, RAN], [(6, 4)]),
-        ([PERMITTED, STARTED, RAN, PERMITTED, REFUSED, RAN], []),
+        ([DENIED, PERMITTED, RAN], []),
+        ([PERMITTED, DENIED, RAN], []),
+        ([DENIED, PERMITTED, RAN, RAN], [(4, 1)]),
+        ([DENIED, DENIED, RAN], [(3, 2)]),
+        ([DENIED, UNKNOWN, RAN], []),
+        ([DENIED, UNKNOWN, RAN, RAN], [(4, 1)]),
+        ([PERMITTED, STARTED, DENIED, RAN], [(4, 3)]),
+        ([PERMITTED, STARTED, DENIED, PERMITTED, RAN], []),
+        ([PERMITTED, STARTED, PERMITTED, DENIED, RAN, RAN], [(6, 4)]),
+        ([PERMITTED, STARTED, RAN, PERMITTED, DENIED, RAN], []),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )
@@ -106,7 +106,7 @@ def test_execution_raises_an_alarm_if_only_denials_match_it(kinds: list[str], al
 )
 def test_execution_without_a_question_raises_an_alarm_if_the_agent_asks(kinds: list[str], alarms: list[int]) -> None:
     found = find_alarms(build_steps(*kinds))
-    assert [seq for seq, _ in select_alarms(found, NOT_ASKED)] == alarms
+    assert [seq for seq, _ in select_alarms(found, DONE_WITHOUT_CALL)] == alarms
     assert select_alarms(found, DONE_DESPITE_DENIAL) == []
 
 
@@ -115,26 +115,26 @@ def test_session_without_questions_raises_an_alarm_if_other_sessions_had_them() 
     second = [
         step._replace(seq=step.seq + 9) for step in build_steps(STARTED, RAN, RAN, conversation=("somebody", "c2"))
     ]
-    assert select_alarms(find_alarms([*first, *second]), NOT_ASKED) == [(11, 0)]
-    elsewhere = [step._replace(talk=("another", "c2")) for step in second]
+    assert select_alarms(find_alarms([*first, *second]), DONE_WITHOUT_CALL) == [(11, 0)]
+    elsewhere = [step._replace(conversation=("another", "c2")) for step in second]
     assert find_alarms([*first, *elsewhere]) == []
 
 
 @pytest.mark.parametrize(
     "kinds,alarms",
     [
-        ([PERMITTED, RAN, "let b", ENDED], [(4, 3)]),
-        (["let b", PERMITTED, RAN, ENDED], [(4, 1)]),
+        ([PERMITTED, RAN, "permitted b", ENDED], [(4, 3)]),
+        (["permitted b", PERMITTED, RAN, ENDED], [(4, 1)]),
         ([PERMITTED, RAN, ENDED], []),
-        (["let b", ENDED], []),
-        ([PERMITTED, RAN, "let b", ABORTED], []),
-        ([PERMITTED, RAN, "let b", FAILED, ENDED], []),
+        (["permitted b", ENDED], []),
+        ([PERMITTED, RAN, "permitted b", ABORTED], []),
+        ([PERMITTED, RAN, "permitted b", FAILED, ENDED], []),
         ([PERMITTED, RAN, "asked b", ENDED], []),
-        ([PERMITTED, RAN, "refused b", ENDED], []),
+        ([PERMITTED, RAN, "denied b", ENDED], []),
         ([PERMITTED, RAN, UNKNOWN, ENDED], []),
-        ([PERMITTED, RAN, "let b", STARTED, ENDED], []),
-        ([PERMITTED, RAN, "let b", "ran c", ENDED], []),
-        ([PERMITTED, RAN, "let b", ENDED, ENDED], [(4, 3)]),
+        ([PERMITTED, RAN, "permitted b", STARTED, ENDED], []),
+        ([PERMITTED, RAN, "permitted b", "ran c", ENDED], []),
+        ([PERMITTED, RAN, "permitted b", ENDED, ENDED], [(4, 3)]),
     ],
     ids=lambda value: " ".join(map(str, value)),
 )
@@ -154,30 +154,30 @@ def test_execution_of_rewritten_input_raises_no_alarm() -> None:
 
 
 def test_other_actions_and_conversations_do_not_explain_an_execution() -> None:
-    refused, ran = build_steps(REFUSED, RAN)
+    refused, ran = build_steps(DENIED, RAN)
     assert find_alarms([refused, ran._replace(action="b")]) == []
-    assert find_alarms([refused, ran._replace(talk=("somebody", "c2"))]) == []
-    other = refused._replace(kind=PERMITTED, talk=("another", "c1"))
+    assert find_alarms([refused, ran._replace(conversation=("somebody", "c2"))]) == []
+    other = refused._replace(kind=PERMITTED, conversation=("another", "c1"))
     assert len(find_alarms([refused, other, ran])) == 1
 
 
-@given(st.lists(st.sampled_from([REFUSED, PERMITTED, RAN, UNKNOWN]), max_size=30))
+@given(st.lists(st.sampled_from([DENIED, PERMITTED, RAN, UNKNOWN]), max_size=30))
 def test_there_are_never_more_alarms_than_executions(kinds: list[str]) -> None:
     found = len(select_alarms(find_alarms(build_steps(*kinds)), DONE_DESPITE_DENIAL))
     assert found <= kinds.count(RAN)
-    assert REFUSED in kinds or not found
+    assert DENIED in kinds or not found
 
 
 @given(
     st.lists(
-        st.sampled_from([STARTED, REFUSED, PERMITTED, ASKED, "let b", "ran b", RAN, UNKNOWN, FAILED, ENDED]),
+        st.sampled_from([STARTED, DENIED, PERMITTED, ASKED, "permitted b", "ran b", RAN, UNKNOWN, FAILED, ENDED]),
         max_size=30,
     )
 )
 def test_no_record_gets_the_same_alarm_twice(kinds: list[str]) -> None:
     found = find_alarms(build_steps(*kinds))
     assert len(set(found)) == len(found)
-    assert len(select_alarms(found, NOT_ASKED)) <= 1  # of one family in one conversation
+    assert len(select_alarms(found, DONE_WITHOUT_CALL)) <= 1  # of one family in one conversation
     assert not {about for _, about in select_alarms(found, NEVER_DONE)} & {
         about for _, about in select_alarms(found, DONE_DESPITE_DENIAL)
     }
@@ -319,9 +319,9 @@ def test_paired_events_of_an_execution_raise_one_alarm() -> None:
 def test_failures_and_rejections_do_not_hide_an_execution_without_a_question() -> None:
     failed = build_tool_event(PostToolUseFailure, "t1")
     first = (START, PROMPT, before("t0"), after("t0"), before("t1"))
-    assert find_alarm_positions(*first, failed, after("t2"), END) == [(NOT_ASKED, 6)]
-    assert find_alarm_positions(*first, PROMPT, after("t2"), END) == [(NOT_ASKED, 6)]
-    assert find_alarm_positions(*first, after("t2")) == [(NOT_ASKED, 5)], (
+    assert find_alarm_positions(*first, failed, after("t2"), END) == [(DONE_WITHOUT_CALL, 6)]
+    assert find_alarm_positions(*first, PROMPT, after("t2"), END) == [(DONE_WITHOUT_CALL, 6)]
+    assert find_alarm_positions(*first, after("t2")) == [(DONE_WITHOUT_CALL, 5)], (
         "an agent that sends tool use IDs uses no other ID"
     )
     assert find_alarm_positions(*first, failed, before("t3"), after("t3"), END) == []
@@ -334,7 +334,9 @@ def test_prompt_during_an_execution_keeps_its_permission() -> None:
 @pytest.mark.parametrize("agent,alarms", [("codex", []), ("factory-droid", []), ("claude-code", [(NEVER_DONE, 3)])])
 def test_agent_that_does_not_report_everything_raises_no_alarm(agent: str, alarms: list[tuple[str, int]]) -> None:
     assert find_alarm_positions(START, before("t0"), after("t0"), before("t1"), END, agent=agent) == alarms
-    assert find_alarm_positions(START, before("t0"), after("t0"), after("t1"), END, agent=agent) == [(NOT_ASKED, 3)]
+    assert find_alarm_positions(START, before("t0"), after("t0"), after("t1"), END, agent=agent) == [
+        (DONE_WITHOUT_CALL, 3)
+    ]
 
 
 def test_windsurf_reports_writes_before_and_reads_after() -> None:

@@ -10,7 +10,7 @@ import pytest
 from kit import Workspace, call_in_process
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import MATCH_ALL
-from trotline.audit.query.alarms import NOT_ASKED
+from trotline.audit.query.alarms import DONE_WITHOUT_CALL
 from trotline.audit.store import audit_log
 
 MATCHED = [name for name in AGENTS if (wiring := get_agent(name).wiring) is not None and wiring.matchers]
@@ -95,14 +95,14 @@ def test_hook_line_that_is_no_longer_called_raises_an_alarm(workspace: Workspace
     raised = select_matched(workspace, agent, CONVERSATIONS[agent](workspace))
     asks = [at for at, (event, _) in enumerate(raised) if event.lower() == "pretooluse"]
     del raised[asks[-1]]
-    assert find_alarm_kinds(workspace, agent, raised) == [NOT_ASKED]
+    assert find_alarm_kinds(workspace, agent, raised) == [DONE_WITHOUT_CALL]
 
 
 def test_cursor_command_without_a_question_raises_an_alarm(workspace: Workspace) -> None:
     first = select_matched(workspace, "cursor", play_cursor(workspace))
     gap = [entry for entry in first if entry[0] not in {"beforeShellExecution", "sessionEnd"}]
     later = [(event, {**payload, "generation_id": "g2"}) for event, payload in gap]
-    assert find_alarm_kinds(workspace, "cursor", [*first[:-1], *later]) == [NOT_ASKED]
+    assert find_alarm_kinds(workspace, "cursor", [*first[:-1], *later]) == [DONE_WITHOUT_CALL]
 
 
 def test_denied_tool_that_was_done_raises_an_alarm_without_a_matcher(workspace: Workspace) -> None:

@@ -502,7 +502,7 @@ def test_an_older_audit_log_is_reindexed_with_asks_sent_as_deny(workspace: Works
     log(workspace)
     with sqlite3.connect(workspace.roots().state / "trail.db") as db:
         db.execute("UPDATE records SET verdict = 'ask'")
-        db.execute("UPDATE facts SET kind = 'let' WHERE kind = 'refused'")
+        db.execute("UPDATE facts SET kind = 'permitted' WHERE kind = 'denied'")
     db.close()
     age_audit_log(workspace.roots().state / "trail.db")
     assert "denied" in log(workspace, "--verdict", "denied").stdout

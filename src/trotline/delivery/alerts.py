@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from trotline.audit.export.export_formats import format_time
 from trotline.audit.export.export_progress import EXPORT_DIRECTORY, DeliveryError, read_progress, write_progress
-from trotline.audit.query.alarms import NOT_ASKED, UNEXPECTED_KINDS, Alarm
+from trotline.audit.query.alarms import DONE_WITHOUT_CALL, UNEXPECTED_KINDS, Alarm
 from trotline.audit.query.query import VERDICT_LABELS, Query
 from trotline.audit.record.record import Record
 from trotline.audit.store.audit_log import ReadableLog, read_arrived
@@ -62,7 +62,7 @@ RECORD_OCCASIONS: dict[str, Callable[[Alert, Record], bool]] = {
 """Conditions of alerts that are about one record."""
 
 MAX_SUBJECT = 200
-ALARM_TEXTS = {NOT_ASKED: "it was done, and nobody was asked before: a hook stopped firing"}
+ALARM_TEXTS = {DONE_WITHOUT_CALL: "it was done, and nobody was asked before: a hook stopped firing"}
 
 
 class AlertMessage(NamedTuple):

@@ -59,12 +59,12 @@ ANNOUNCING_EVENTS = frozenset({"preToolUse", "beforeSubmitPrompt", "subagentStar
 CALL_PREFIX = "call"
 """Prefix of action ids that are derived from the agent's own tool call id."""
 
-REFUSED, PERMITTED, RAN, UNKNOWN, ENDED, FAILED = "refused", "let", "ran", "unknown", "ended", "failed"
+DENIED, PERMITTED, RAN, UNKNOWN, ENDED, FAILED = "denied", "permitted", "ran", "unknown", "ended", "failed"
 ELSEWHERE = "elsewhere"
 """Kind of a step done by a tool for which the agent calls our hook at another event, if at all."""
 
 DONE = (RAN, ELSEWHERE)
-STEP_KINDS = (REFUSED, PERMITTED, *DONE, UNKNOWN, ENDED, FAILED)
+STEP_KINDS = (DENIED, PERMITTED, *DONE, UNKNOWN, ENDED, FAILED)
 
 START_EVENTS = frozenset({"sessionStart", "beforeSubmitPrompt"})
 END_EVENTS = frozenset({"stop", "sessionEnd"})
@@ -78,11 +78,15 @@ class ActionStep(NamedTuple):
 
     seq: int
     id: str
-    talk: tuple[str, str]  # agent and conversation
+    conversation: tuple[str, str]  # agent and id
     event: str
     kind: str = ""
     action: str = ""  # for an end: how the turn ended
     asks: bool = False  # the verdict was to ask the user
+
+    @property
+    def agent(self) -> str:
+        return self.conversation[0]
 
     @property
     def family(self) -> str:
@@ -113,10 +117,10 @@ def get_action_id(event: Event, key: bytes) -> str:
     side = FAILURE_SIDE if name == FAILURE_EVENT else EVENT_SIDES.get(name)
     if side is None or isinstance(event, OtherEvent):  # an unreadable event has only a name
         return ""
-    named = getattr(event, "tool_use_id", "")
-    what = [named] if named else [getattr(event, field) for field in side.fields]
-    digest = _digest(event, key, side.family, event.generation_id, *what)
-    return f"{CALL_PREFIX}:{digest}" if named else digest
+    call_id = getattr(event, "tool_use_id", "")
+    values = [call_id] if call_id else [getattr(event, field) for field in side.fields]
+    digest = _compute_id(event, key, side.family, event.generation_id, *values)
+    return f"{CALL_PREFIX}:{digest}" if call_id else digest
 
 
 def get_related_ids(event: Event, key: bytes) -> list[str]:
@@ -124,20 +128,20 @@ def get_related_ids(event: Event, key: bytes) -> list[str]:
     if isinstance(event, OtherEvent):
         return []
     turn = event.generation_id
-    found = [f"{EDIT}:{_digest(event, key, EDIT, turn, path)}" for path in dict.fromkeys(list_file_edits(event))]
+    ids = [f"{EDIT}:{_compute_id(event, key, EDIT, turn, path)}" for path in dict.fromkeys(list_file_edits(event))]
     if isinstance(event, SubagentStart | SubagentStop) and event.subagent_id:
         works = isinstance(event, SubagentStart) or event.tool_call_count > 0
-        found += [f"{SUBAGENT}:{_digest(event, key, SUBAGENT, event.subagent_id)}"] if works else []
+        ids += [f"{SUBAGENT}:{_compute_id(event, key, SUBAGENT, event.subagent_id)}"] if works else []
     if turn and isinstance(event, BeforeSubmitPrompt | AfterAgentResponse | AfterFileEdit | AfterShell | PostToolUse):
-        found.append(f"{PROMPT}:{_digest(event, key, PROMPT, turn)}")
-    return found[:MAX_RELATED_IDS]
+        ids.append(f"{PROMPT}:{_compute_id(event, key, PROMPT, turn)}")
+    return ids[:MAX_RELATED_IDS]
 
 
 MAX_RELATED_IDS = 20
 
 
-def _digest(event: Event, key: bytes, family: str, *what: Any) -> str:
-    text = json.dumps([family, event.conversation_id, *what], sort_keys=True, default=str)
+def _compute_id(event: Event, key: bytes, family: str, *values: Any) -> str:
+    text = json.dumps([family, event.conversation_id, *values], sort_keys=True, default=str)
     return compute_digest(text.encode(), key)[:32]
 
 
@@ -158,7 +162,7 @@ def find_step(record: Record) -> tuple[str, str] | None:
         return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote runs under another id
     if not side.before:
         return RAN if _has_before_call(record) else ELSEWHERE, action
-    return REFUSED if record.verdict == "deny" else PERMITTED, action
+    return DENIED if record.verdict == "deny" else PERMITTED, action
 
 
 def list_steps(record: Record) -> list[tuple[str, str]]:
@@ -167,7 +171,7 @@ def list_steps(record: Record) -> list[tuple[str, str]]:
     before = record.event in ANNOUNCING_EVENTS
     names = [] if before and record.edited else record.details.related  # rewritten input may concern other actions
     is_refused = record.verdict == "deny" and record.sent in ("", "deny")  # an agent cannot obey a denial not sent
-    kind = (REFUSED if is_refused else PERMITTED) if before else RAN
+    kind = (DENIED if is_refused else PERMITTED) if before else RAN
     return [*([step] if step else []), *((kind, name) for name in names)]
 
 
@@ -176,8 +180,8 @@ def _has_before_call(record: Record) -> bool:
     agent = get_agent(record.agent) if record.agent in AGENTS else None
     if agent is None or agent.wiring is None or record.event != "postToolUse":
         return True
-    before = [theirs for theirs, ours in agent.events.items() if ours == "preToolUse"]
-    return any(agent.wiring.is_called_for(theirs, record.tool) for theirs in before)
+    names = [name for name, event in agent.events.items() if event == "preToolUse"]
+    return any(agent.wiring.is_called_for(name, record.tool) for name in names)
 
 
 def _read_end(record: Record) -> tuple[str, str] | None:
