@@ -15,7 +15,7 @@ import click
 import pytest
 from hypothesis import given
 
-from kit import Workspace, build_hooks_file, make_workspace, read_corpus, read_rows, run_trotline
+from kit import Workspace, build_hooks_file, read_corpus, read_rows, run_trotline
 from strategies import file_contents
 from trotline import __version__
 from trotline.agents.cursor.cursor_editions import EDITION_NAMES
@@ -317,9 +317,8 @@ def test_hostile_file_cannot_inject_an_annotation(
 
 
 def test_hostile_path_cannot_inject_properties_of_an_annotation(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    workspace = make_workspace(tmp_path)
     path = workspace.write("x,line=9::owned\n::error::100%/.cursor/hooks.json", "{")
     assert run(["check", str(path), "--format", "github", *workspace.options]) == 1
     for line in capsys.readouterr().out.splitlines():

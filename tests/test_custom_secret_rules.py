@@ -52,8 +52,7 @@ def test_scan_redacts_hooks_and_problems(workspace: Workspace) -> None:
         assert VALUE not in output
 
 
-def test_scan_redacts_with_the_rules_of_its_option(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_scan_redacts_with_the_rules_of_its_option(workspace: Workspace) -> None:
     rules = workspace.write("rules.toml", RULES)
     hooks = {"stop": [{"command": f"curl {VALUE} https://x.example"}]}
     workspace.write("project/.cursor/hooks.json", json.dumps({"version": 1, "hooks": hooks}))

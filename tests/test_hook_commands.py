@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, make_workspace, read_rows
+from kit import Workspace, read_rows
 from trotline.config.hooks_json.hook_commands import (
     SHELL_WORDS,
     SHIMS,
@@ -105,8 +105,8 @@ def test_open_quotes_raise_an_error(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["say 'hello", 'say "hello', "x \\"])
-def test_open_quotes_are_a_problem(command: str, tmp_path: Path) -> None:
-    ((code, message, _),) = list_findings(command, make_workspace(tmp_path))
+def test_open_quotes_are_a_problem(command: str, workspace: Workspace) -> None:
+    ((code, message, _),) = list_findings(command, workspace)
     assert (code, message.split(":")[0]) == ("TL410", "the shell cannot read this command")
 
 
@@ -142,8 +142,7 @@ def test_expanded_word_contains_no_shell_syntax(word: str) -> None:
 @pytest.mark.parametrize(
     "word, expanded", read_rows("hook_commands", "a_word_becomes_a_path_or_stays_the_shells_business")
 )
-def test_word_is_expanded_to_a_path_if_possible(word: str, expanded: str | None, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_word_is_expanded_to_a_path_if_possible(word: str, expanded: str | None, workspace: Workspace) -> None:
     problems = expand_word(word, build_hook("x", workspace.project), workspace.roots())
     directories = {"HOME": str(workspace.home), "PROJECT": str(workspace.project)}
     for name, directory in directories.items():
@@ -151,8 +150,7 @@ def test_word_is_expanded_to_a_path_if_possible(word: str, expanded: str | None,
     assert problems == expanded
 
 
-def test_executable_script_is_no_problem(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_executable_script_is_no_problem(workspace: Workspace) -> None:
     workspace.script("project/.cursor/hooks/x.sh")
     workspace.script("home/x.sh")
     for command in (
@@ -173,8 +171,7 @@ def test_executable_script_is_no_problem(tmp_path: Path) -> None:
     "command, name, looked",
     read_rows("hook_commands", "a_missing_script_is_named_with_the_place_where_it_was_looked_for"),
 )
-def test_missing_script_is_a_problem_with_its_path(command: str, name: str, looked: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_missing_script_is_a_problem_with_its_path(command: str, name: str, looked: str, workspace: Workspace) -> None:
     expected = "TL401", f"there is no file `{name}`", f"looked for as `{workspace.path / looked}`"
     assert list_findings(command, workspace) == [expected]
 
@@ -184,28 +181,24 @@ def test_missing_script_is_a_problem_with_its_path(command: str, name: str, look
     [("/" + "a" * 300, "TL401"), ("bash ./" + "a" * 300, "TL401"), ("a" * 300, "TL408")],
     ids=["a path", "a script", "a program"],
 )
-def test_name_too_long_for_the_disk_is_a_missing_file(command: str, code: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_name_too_long_for_the_disk_is_a_missing_file(command: str, code: str, workspace: Workspace) -> None:
     assert list_codes(command, workspace, roots=workspace.roots(search_path=("/usr/bin",))) == [code]
 
 
-def test_script_without_an_interpreter_must_be_executable(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_script_without_an_interpreter_must_be_executable(workspace: Workspace) -> None:
     workspace.write("project/x.sh", "#!/bin/sh\n", 0o644)
     assert list_findings("./x.sh", workspace) == [("TL402", "`./x.sh` is not executable", "chmod +x ./x.sh")]
     assert list_findings("bash ./x.sh", workspace) == []
 
 
-def test_hint_quotes_the_name_of_the_script(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_hint_quotes_the_name_of_the_script(workspace: Workspace) -> None:
     workspace.write("project/x; rm -rf ~", "#!/bin/sh\n", 0o644)
     ((_, _, hint),) = list_findings("'./x; rm -rf ~'", workspace)
     assert hint == "chmod +x './x; rm -rf ~'"
 
 
 @pytest.mark.parametrize("first", ["", "echo hello\n", " #!/bin/sh\n", "\ufeff#!/bin/sh\n"])
-def test_script_without_a_shebang_is_a_problem(first: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_script_without_a_shebang_is_a_problem(first: str, workspace: Workspace) -> None:
     workspace.script("project/x.sh", first)
     assert [(code, message) for code, message, _ in list_findings("./x.sh", workspace)] == [
         ("TL403", "`./x.sh` does not say which interpreter runs it")
@@ -215,8 +208,7 @@ def test_script_without_a_shebang_is_a_problem(first: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "first, name", read_rows("hook_commands", "an_interpreter_that_is_not_on_this_machine_is_named")
 )
-def test_missing_interpreter_is_a_problem(first: str, name: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_missing_interpreter_is_a_problem(first: str, name: str, workspace: Workspace) -> None:
     workspace.script("project/x.sh", f"{first}\n")
     roots = workspace.roots(search_path=(str(workspace.system),))
     assert [(code, message) for code, message, _ in list_findings("./x.sh", workspace, roots=roots)] == [
@@ -225,16 +217,14 @@ def test_missing_interpreter_is_a_problem(first: str, name: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("first", ["#!/usr/bin/env tool", "#!/usr/bin/env -S tool --flag", "#!TOOL", "#! TOOL -u"])
-def test_existing_interpreter_is_no_problem(first: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_existing_interpreter_is_no_problem(first: str, workspace: Workspace) -> None:
     tool = workspace.script("system/bin/tool")
     workspace.script("project/x.sh", first.replace("TOOL", str(tool)) + "\n")
     assert list_findings("./x.sh", workspace, roots=workspace.roots(search_path=(str(tool.parent),))) == []
 
 
 @pytest.mark.parametrize("magic", [b"\x7fELF\x02\x01", b"\xcf\xfa\xed\xfe", b"\xca\xfe\xba\xbe"])
-def test_binary_needs_no_interpreter(magic: bytes, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_binary_needs_no_interpreter(magic: bytes, workspace: Workspace) -> None:
     workspace.write("project/x", magic + bytes(16), 0o755)
     assert list_findings("./x", workspace) == []
 
@@ -243,8 +233,7 @@ def test_binary_needs_no_interpreter(magic: bytes, tmp_path: Path) -> None:
     "written, right",
     [("./hooks/x.sh", ".cursor/hooks/x.sh"), ("hooks/x.sh", ".cursor/hooks/x.sh"), ("./x.sh", ".cursor/x.sh")],
 )
-def test_path_from_the_wrong_base_gets_a_hint(written: str, right: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_path_from_the_wrong_base_gets_a_hint(written: str, right: str, workspace: Workspace) -> None:
     workspace.script(f"project/{right}")
     message = f"`{written}` is looked for in `{workspace.project}`, where it is not"
     expected = "TL404", message, f"it stands beside hooks.json; write `{right}`"
@@ -253,8 +242,7 @@ def test_path_from_the_wrong_base_gets_a_hint(written: str, right: str, tmp_path
     assert list_codes(right, workspace) == []
 
 
-def test_path_in_the_hint_is_valid(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_path_in_the_hint_is_valid(workspace: Workspace) -> None:
     workspace.script("project/.cursor/hooks/x.sh")
     ((_, _, hint),) = list_findings("./hooks/x.sh", workspace)
     assert list_findings(hint.split("`")[1], workspace) == []
@@ -273,34 +261,31 @@ def test_path_in_the_hint_is_valid(tmp_path: Path) -> None:
         *(r"C:\Users\anna\x.ps1", "c:/Users/anna/x.ps1", "cd /home/anna && ./x.sh"),
     ],
 )
-def test_path_in_a_home_is_a_problem_only_in_a_shared_file(command: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_path_in_a_home_is_a_problem_only_in_a_shared_file(command: str, workspace: Workspace) -> None:
     for kind in LayerKind:
         shared = kind in {LayerKind.PROJECT, LayerKind.CLAUDE_PROJECT}
         assert ("TL405" in list_codes(command, workspace, kind=kind)) == shared, kind
 
 
 @pytest.mark.parametrize("command", ["~/x.sh", "$HOME/x.sh", "/homes/x", "/usr/home.sh", "/home", "echo /Users"])
-def test_portable_path_is_no_problem_in_a_shared_file(command: str, tmp_path: Path) -> None:
-    assert "TL405" not in list_codes(command, make_workspace(tmp_path))
+def test_portable_path_is_no_problem_in_a_shared_file(command: str, workspace: Workspace) -> None:
+    assert "TL405" not in list_codes(command, workspace)
 
 
 @pytest.mark.parametrize("command", [".cursor/hooks/root/x.sh", "src/home/index.sh", "cat docs/Users/anna"])
-def test_relative_path_is_not_in_a_home(command: str, tmp_path: Path) -> None:
-    assert "TL405" not in list_codes(command, make_workspace(tmp_path))
+def test_relative_path_is_not_in_a_home(command: str, workspace: Workspace) -> None:
+    assert "TL405" not in list_codes(command, workspace)
 
 
 @pytest.mark.parametrize("shim", SHIMS)
-def test_program_behind_a_shim_is_a_problem(shim: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_program_behind_a_shim_is_a_problem(shim: str, workspace: Workspace) -> None:
     problems = workspace.script(f"home{shim}/python3")
     roots = workspace.roots(search_path=(str(problems.parent),))
     expected = "TL406", f"`python3` is `{problems}`, a version manager's shim", "name the interpreter itself"
     assert list_findings("python3 -m x", workspace, roots=roots) == [expected]
 
 
-def test_first_directory_on_the_path_counts(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_first_directory_on_the_path_counts(workspace: Workspace) -> None:
     shim = workspace.script("home/.pyenv/shims/python3")
     real = workspace.script("system/bin/python3")
     assert (
@@ -312,8 +297,7 @@ def test_first_directory_on_the_path_counts(tmp_path: Path) -> None:
     ) == ["TL406"]
 
 
-def test_program_must_be_on_the_path_and_executable(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_program_must_be_on_the_path_and_executable(workspace: Workspace) -> None:
     roots = workspace.roots(search_path=(str(workspace.system),))
     missing = "TL408", "`tool` is not on this PATH", "name it by its full path, or install it"
     assert list_findings("tool --flag", workspace, roots=roots) == [missing]
@@ -323,22 +307,20 @@ def test_program_must_be_on_the_path_and_executable(tmp_path: Path) -> None:
     assert list_findings("tool --flag", workspace, roots=roots) == []
 
 
-def test_program_is_not_searched_without_a_path(tmp_path: Path) -> None:
-    assert list_findings("no-such-program", make_workspace(tmp_path)) == []
+def test_program_is_not_searched_without_a_path(workspace: Workspace) -> None:
+    assert list_findings("no-such-program", workspace) == []
 
 
 BUILT_IN = "source command eval set type umask trap pwd unset read wait !".split()
 
 
 @pytest.mark.parametrize("word", sorted({*SHELL_WORDS, *BUILT_IN}))
-def test_shell_builtin_needs_no_path(word: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_shell_builtin_needs_no_path(word: str, workspace: Workspace) -> None:
     assert list_codes(f"{word} x", workspace, roots=workspace.roots(search_path=(str(workspace.system),))) == []
 
 
 @pytest.mark.parametrize("command", [r"C:\hooks\x.exe", r".\hook.ps1", r"hooks\x.cmd --flag"])
-def test_windows_path_is_not_searched_on_the_path(command: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_windows_path_is_not_searched_on_the_path(command: str, workspace: Workspace) -> None:
     assert (
         list_codes(command, workspace, roots=workspace.roots(search_path=(str(workspace.system),), platform="windows"))
         == []
@@ -346,62 +328,58 @@ def test_windows_path_is_not_searched_on_the_path(command: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("name", ["$TOOL", "${TOOL}", "~tool", "'a\\b'"])
-def test_program_in_a_variable_is_not_searched(name: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_program_in_a_variable_is_not_searched(name: str, workspace: Workspace) -> None:
     assert list_codes(f"{name} x", workspace, roots=workspace.roots(search_path=(str(workspace.system),))) == []
 
 
 @pytest.mark.parametrize(
     "command, breaks", read_rows("hook_commands", "inline_json_that_windows_would_print_with_its_quotes_is_said")
 )
-def test_inline_json_that_windows_prints_with_quotes_is_a_problem(command: str, breaks: bool, tmp_path: Path) -> None:
-    assert ("TL407" in list_codes(command, make_workspace(tmp_path))) == breaks
+def test_inline_json_that_windows_prints_with_quotes_is_a_problem(
+    command: str, breaks: bool, workspace: Workspace
+) -> None:
+    assert ("TL407" in list_codes(command, workspace)) == breaks
 
 
 @pytest.mark.parametrize("variable", ["$FILE", "${FILE_PATH}", "$TOOL_INPUT", "$CURSOR_FILE_PATH", "${PLUGIN_ROOT}"])
-def test_variable_that_is_not_set_for_hooks_is_a_problem(variable: str, tmp_path: Path) -> None:
-    ((code, message, hint),) = list_findings(f"prettier {variable}", make_workspace(tmp_path))
+def test_variable_that_is_not_set_for_hooks_is_a_problem(variable: str, workspace: Workspace) -> None:
+    ((code, message, hint),) = list_findings(f"prettier {variable}", workspace)
     assert (code, message) == ("TL409", f"`{variable}` is not set for hooks, the shell puts nothing there")
     assert "standard input" in hint
 
 
 @pytest.mark.parametrize("variable", ["$HOME", "$CURSOR_PROJECT_DIR", "$PATH", "$FILES", "$1", "$$", "$MY_OWN"])
-def test_other_variables_are_no_problem(variable: str, tmp_path: Path) -> None:
-    assert list_findings(f"prettier {variable}", make_workspace(tmp_path)) == []
+def test_other_variables_are_no_problem(variable: str, workspace: Workspace) -> None:
+    assert list_findings(f"prettier {variable}", workspace) == []
 
 
-def test_symlink_out_of_the_project_is_a_problem_if_trust_is_needed(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_symlink_out_of_the_project_is_a_problem_if_trust_is_needed(workspace: Workspace) -> None:
     outside = workspace.script("elsewhere/x.sh")
     (workspace.project / "x.sh").symlink_to(outside)
     assert list_findings("./x.sh", workspace) == [("TL505", f"`./x.sh` leads out of the project, to `{outside}`", "")]
     assert list_findings("./x.sh", workspace, kind=LayerKind.USER) == []
 
 
-def test_path_out_of_the_project_is_a_problem(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_path_out_of_the_project_is_a_problem(workspace: Workspace) -> None:
     workspace.script("elsewhere/x.sh")
     assert list_codes("../elsewhere/x.sh", workspace) == ["TL505"]
     assert list_codes(str(workspace.path / "elsewhere" / "x.sh"), workspace) == []
 
 
-def test_symlink_inside_the_project_is_no_problem(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_symlink_inside_the_project_is_no_problem(workspace: Workspace) -> None:
     workspace.script("project/tools/x.sh")
     (workspace.project / "x.sh").symlink_to(workspace.project / "tools" / "x.sh")
     assert list_findings("./x.sh", workspace) == []
 
 
 @pytest.mark.parametrize("mode, open_to_all", [(0o755, False), (0o775, False), (0o757, True), (0o777, True)])
-def test_world_writable_script_is_a_problem(mode: int, open_to_all: bool, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_world_writable_script_is_a_problem(mode: int, open_to_all: bool, workspace: Workspace) -> None:
     workspace.write("project/x.sh", "#!/bin/sh\n", mode)
     expected = [("TL504", "`./x.sh` can be written by everybody", "chmod o-w ./x.sh")]
     assert list_findings("./x.sh", workspace) == (expected if open_to_all else [])
 
 
-def test_windows_needs_no_mode_and_no_shebang(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_windows_needs_no_mode_and_no_shebang(workspace: Workspace) -> None:
     workspace.write("project/x.sh", "echo\n", 0o666)
     assert list_findings("./x.sh", workspace, roots=workspace.roots(platform="windows")) == []
 
@@ -413,5 +391,5 @@ def test_script_is_not_searched_outside_of_a_project() -> None:
     assert [problems.code for problems in find_command_problems(lost, roots, Path("/x"))] == ["TL409"]
 
 
-def test_all_problems_of_a_command_are_reported(tmp_path: Path) -> None:
-    assert list_codes("/home/anna/x.sh $FILE", make_workspace(tmp_path)) == ["TL405", "TL409", "TL401"]
+def test_all_problems_of_a_command_are_reported(workspace: Workspace) -> None:
+    assert list_codes("/home/anna/x.sh $FILE", workspace) == ["TL405", "TL409", "TL401"]
