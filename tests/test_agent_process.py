@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from test_agent_models import MODELS, Effect, Given
+from test_agent_models import MODELS, Effect, HookResult
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.translation import write_event
 from trotline.domain.events import BeforeShell, Event, PreToolUse
@@ -72,14 +72,14 @@ def build_command_event(agent: str, command: str) -> tuple[str, Event]:
     return theirs, BeforeShell(command=command, **shared)
 
 
-def run_hook(argv: list[str], payload: bytes, home: Path) -> Given:
+def run_hook(argv: list[str], payload: bytes, home: Path) -> HookResult:
     home.mkdir(exist_ok=True)
     line = [sys.executable, "-I", *argv, "--home", str(home)]
     process = subprocess.run(line, input=payload, capture_output=True, env={"PATH": "/usr/bin:/bin"}, check=False)
-    return Given(process.returncode, process.stdout.decode(), process.stderr.decode())
+    return HookResult(process.returncode, process.stdout.decode(), process.stderr.decode())
 
 
-def get_effect(agent: str, theirs: str, result: Given) -> Effect:
+def get_effect(agent: str, theirs: str, result: HookResult) -> Effect:
     """Return the effect; no agent may see a traceback, or an exit code that means something else to another."""
     assert result.exit in {0, 2}, result
     assert "Traceback" not in result.stderr
@@ -122,7 +122,7 @@ SAMPLE_AGENTS = ("cursor", "codex", "gemini-cli", "copilot", "windsurf", "cline"
 @pytest.mark.parametrize("agent", SAMPLE_AGENTS)
 def test_response_of_a_handler_reaches_the_agent(agent: str, command: str, refused: bool, tmp_path: Path) -> None:
     effect = run_program(tmp_path, agent, command)
-    assert (effect.blocked or effect.asked) == refused
+    assert (effect.blocked or effect.asks) == refused
     if command == "deny":
         assert "another way" in effect.reason or agent == "cursor"
 
