@@ -1,4 +1,4 @@
-"""Analyse the action that an event announces. This is the entry point of the analysis."""
+"""Analyze the action that an event announces. This is the entry point of the analysis."""
 
 import functools
 import json
@@ -78,7 +78,7 @@ def analyze_command(command: str, environment: Environment) -> Analysis:
 
 @functools.lru_cache(maxsize=128)
 def _analyze_line(command: str, environment: Environment) -> Analysis:
-    """Analyse a line. It is cached because some agents raise two events for one action."""
+    """Analyze a line. It is cached because some agents raise two events for one action."""
     analyzer = ShellAnalyzer(environment)
     state = analyzer.analyze_line(command)
     if state.written_texts:
@@ -100,7 +100,7 @@ def analyze_tool(name: str, tool_input: Mapping[str, Any], environment: Environm
 
 
 def _analyze_commands(commands: list[str], environment: Environment) -> Analysis:
-    """Analyse several lines, each in a shell of its own."""
+    """Analyze several lines, each in a separate shell."""
     if len(commands) == 1:
         return analyze_command(commands[0], environment)
     found = [analyze_command(command, environment) for command in commands]

@@ -4,7 +4,7 @@ from trotline.agents.generated_tables import CONTROL_DIRECTORIES, CONTROL_FILES,
 from trotline.analysis.locations import PathPatterns
 
 OTHER_GUARDS = tuple("agentshield cc-safety-net cupcake dcg gryph nah omamori rampart tirith".split())
-"""Other guards that people run beside Trotline; their commands, files and variables have these names."""
+"""Other guards that may run on the same machine; their commands, files and variables have these names."""
 
 _CONTROLS = {
     "agent": " ".join(CONTROL_FILES) + " */.trotline/* /etc/trotline/*"

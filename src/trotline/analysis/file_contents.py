@@ -1,7 +1,7 @@
 """Check what is written into files.
 
 A text that decides what will be installed or what a cluster will run counts as if that happened now; only additions
-count. A script is not checked: writing `rm` deletes nothing. It is analysed when it runs.
+count. A script is not checked: writing `rm` deletes nothing. It is analyzed when it runs.
 """
 
 import posixpath
@@ -71,9 +71,9 @@ def check_edit(call: Invocation, at: Argument, tool_input: Mapping[str, Any]) ->
     for change in changes:
         if change.old and change.old in after:
             after = after.replace(change.old, change.new, -1 if change.replaces_all else 1)
-        else:  # the file is not readable here: the parts have to do
-            before = "\n".join([before, *(each.old for each in changes)])
-            after = "\n".join(each.new for each in changes)
+        else:  # the file is not readable here, so only the parts are compared
+            before = "\n".join([before, *(change.old for change in changes)])
+            after = "\n".join(change.new for change in changes)
             break
     check_contents(call, at, after, before)
 
@@ -148,8 +148,8 @@ _Item = TypeVar("_Item")
 
 
 def _find_added(before: Iterable[_Item], after: Iterable[_Item]) -> list[_Item]:
-    there = set(before)
-    return [entry for entry in after if entry not in there]
+    existing = set(before)
+    return [entry for entry in after if entry not in existing]
 
 
 def _check_manifest(call: Invocation, at: Argument, before: str, after: str) -> None:
@@ -157,19 +157,19 @@ def _check_manifest(call: Invocation, at: Argument, before: str, after: str) -> 
     from trotline.analysis.packages.package_files import list_install_scripts, parse_manifest  # noqa: PLC0415 - the same
 
     path = call.resolve(at)
-    there = {(entry.kind, entry.package, entry.host) for entry in call.analyzer.effects}
+    installed = {(entry.kind, entry.package, entry.host) for entry in call.analyzer.effects}
     added = _find_added(parse_manifest(path, before), parse_manifest(path, after))
     if len(added) > MAX_PACKAGES:
         call.add_opaque(_LIMIT_REACHED, at, kind="install", source="manifest", writes=True)
     for found in added[:MAX_PACKAGES]:
-        if ("install", found.request.purl, found.request.host) not in there:  # the same line installs it
+        if ("install", found.request.purl, found.request.host) not in installed:  # the same line installs it
             add_entry(call, at, found.kind, found.request, "project")
     for name, line in _find_added(list_install_scripts(path, before), list_install_scripts(path, after)):
         _analyze_install_script(call, at, name, line)
 
 
 def _analyze_install_script(call: Invocation, at: Argument, name: str, line: str) -> None:
-    """Analyse a script that the next install runs."""
+    """Analyze a script that the next install runs."""
     state = call.state.copy()
     state.cwd = posixpath.dirname(call.resolve(at))
     inner = Invocation(call.analyzer, state, [Argument(name, at.start, at.end)], EMPTY_STREAM)
@@ -182,29 +182,36 @@ def _check_lock(call: Invocation, at: Argument, before: str, after: str) -> None
     from trotline.analysis.packages.package_files import parse_lock_file  # noqa: PLC0415 - few files are locks
 
     path = call.resolve(at)
-    there = parse_lock_file(path, before)
-    for _, want in _find_added(there, parse_lock_file(path, after)):
-        if want.source == "git":
-            call.add_effect("install", "install", at, source="git", host=want.host, package=want.name, writes=True)
-        elif want.host:
-            verb = "source" if there else "install"
-            call.add_effect("install", verb, at, source="index", host=want.host, target="project", writes=True)
+    existing = parse_lock_file(path, before)
+    for _, request in _find_added(existing, parse_lock_file(path, after)):
+        if request.source == "git":
+            call.add_effect(
+                "install", "install", at, source="git", host=request.host, package=request.name, writes=True
+            )
+        elif request.host:
+            verb = "source" if existing else "install"
+            call.add_effect("install", verb, at, source="index", host=request.host, target="project", writes=True)
 
 
 def _check_settings(call: Invocation, at: Argument, before: str, after: str) -> None:
     from trotline.analysis.packages.package_files import parse_settings_file  # noqa: PLC0415 - few files are such settings
 
     path = call.resolve(at)
-    for _, want in _find_added(parse_settings_file(path, before), parse_settings_file(path, after)):
+    for _, request in _find_added(parse_settings_file(path, before), parse_settings_file(path, after)):
         call.add_effect(
-            "install", "source" if want.host else "unverified", at, target=want.name, host=want.host, writes=True
+            "install",
+            "source" if request.host else "unverified",
+            at,
+            target=request.name,
+            host=request.host,
+            writes=True,
         )
 
 
 def _check_kubernetes(call: Invocation, at: Argument, before: str, after: str) -> None:
-    for each in _find_added(parse_objects(before), parse_objects(after)):
-        if each.privileges:
-            call.add_effect("kube", "manifest", at, target=each.summary, writes=True)
+    for added in _find_added(parse_objects(before), parse_objects(after)):
+        if added.privileges:
+            call.add_effect("kube", "manifest", at, target=added.summary, writes=True)
 
 
 def _check_compose(call: Invocation, at: Argument, before: str, after: str) -> None:

@@ -47,7 +47,7 @@ def _compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 class Location(StrEnum):
-    """Where a path is, from irreplaceable to reproducible."""
+    """The location of a path, from irreplaceable to reproducible."""
 
     ROOT = "the whole file system"
     DEVICE = "a device"

@@ -46,7 +46,7 @@ def parse_options(
     """
     flags: dict[str, list[Argument | None]] = {}
     rest: list[Argument] = []
-    takes = _split_names(valued)
+    valued_names = _split_names(valued)
     queue = list(words)
     index = 0
     while index < len(queue):
@@ -63,9 +63,9 @@ def parse_options(
                 break
             continue
         if text[1] == "-" or long_dash:
-            index += _read_long(word, queue[index : index + 1], takes, flags)
+            index += _read_long(word, queue[index : index + 1], valued_names, flags)
         else:
-            index += _read_short(word, queue[index : index + 1], takes, flags)
+            index += _read_short(word, queue[index : index + 1], valued_names, flags)
     return ParsedOptions(flags, tuple(rest))
 
 
@@ -75,14 +75,14 @@ def _split_names(names: str) -> frozenset[str]:
 
 
 def _read_long(
-    word: Argument, following: list[Argument], takes: frozenset[str], flags: dict[str, list[Argument | None]]
+    word: Argument, following: list[Argument], valued_names: frozenset[str], flags: dict[str, list[Argument | None]]
 ) -> int:
     name, equals, value = word.text.lstrip("-").partition("=")
     values = flags.setdefault(name, [])
     if equals:
         values.append(word._replace(text=value))
         return 0
-    if following and any(option == name or (len(option) > 1 and _matches(option, name)) for option in takes):
+    if following and any(option == name or (len(option) > 1 and _matches(option, name)) for option in valued_names):
         values.append(following[0])
         return 1
     values.append(None)
@@ -90,12 +90,12 @@ def _read_long(
 
 
 def _read_short(
-    word: Argument, following: list[Argument], takes: frozenset[str], flags: dict[str, list[Argument | None]]
+    word: Argument, following: list[Argument], valued_names: frozenset[str], flags: dict[str, list[Argument | None]]
 ) -> int:
     letters = word.text[1:]
     for at, letter in enumerate(letters):
         values = flags.setdefault(letter, [])
-        if letter not in takes:
+        if letter not in valued_names:
             values.append(None)
             continue
         rest = letters[at + 1 :]

@@ -48,8 +48,8 @@ _BY_PATH = {
 }
 _SAMPLES = ("example", "sample", "template", "dist", "defaults", "schema", "tpl", "test")
 _DOTENV = "an environment file"
-_KEY_ENDINGS = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".ovpn")
-_STATE_ENDINGS = (".tfstate", ".tfstate.backup")  # Terraform state holds passwords in clear text
+_KEY_SUFFIXES = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".ovpn")
+_STATE_SUFFIXES = (".tfstate", ".tfstate.backup")  # Terraform state holds passwords in clear text
 _NAMES = frozenset(
     "credentials.json client_secret.json service-account.json serviceaccount.json secrets.yml secrets.yaml secrets.json"
     " secret.json id_rsa id_dsa id_ecdsa id_ed25519 .netrc .pgpass .git-credentials .htpasswd secrets.toml"
@@ -58,9 +58,9 @@ _NAMES = frozenset(
 )
 
 _NEAR_KEYS = "a file among keys"
-_NOT_KEYS = tuple("known_hosts config authorized_keys allowed_signers environment rc readme control cm".split())
-_NOT_KEY_ENDINGS = (".conf", ".txt", ".md", ".log", ".sock")
-"""Beginnings and endings of file names beside keys that are no keys."""
+_NOT_KEY_PREFIXES = tuple("known_hosts config authorized_keys allowed_signers environment rc readme control cm".split())
+_NOT_KEY_SUFFIXES = (".conf", ".txt", ".md", ".log", ".sock")
+"""Prefixes and suffixes of names in `.ssh` that do not belong to keys."""
 
 _PROCESS_ROOT = lazy_regex(r"^/proc/[0-9a-z]+/(?:root|cwd)(?=/)")
 _TOKEN_FILE = lazy_regex(
@@ -84,11 +84,15 @@ def classify_secret_file(path: str) -> str:
         return kind
     if _TOKEN_FILE.match(lower):
         return "a token"
-    if name.endswith(_STATE_ENDINGS):
+    if name.endswith(_STATE_SUFFIXES):
         return "a secret"
-    if name in _NAMES or (name.endswith(_KEY_ENDINGS) and not _is_certificate(name)):
+    if name in _NAMES or (name.endswith(_KEY_SUFFIXES) and not _is_certificate(name)):
         return "a secret"
-    if lower.endswith(f"/.ssh/{name}") and not name.startswith(_NOT_KEYS) and not name.endswith(_NOT_KEY_ENDINGS):
+    if (
+        lower.endswith(f"/.ssh/{name}")
+        and not name.startswith(_NOT_KEY_PREFIXES)
+        and not name.endswith(_NOT_KEY_SUFFIXES)
+    ):
         return _NEAR_KEYS if set(name) - set("*.?") else ""
     return _classify_wildcard(name)
 

@@ -1,7 +1,7 @@
 """A baseline: accepted findings, stored as HMACs, so that a scan reports only new ones.
 
-The HMAC key is in the baseline file. The file is used on many machines and lies beside the texts it is about, so a
-secret key would protect nothing.
+The HMAC key is in the baseline file. The file is used on many machines and is stored next to the texts that it
+describes, so a secret key would protect nothing.
 """
 
 import msgspec

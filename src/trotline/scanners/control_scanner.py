@@ -17,9 +17,9 @@ class ControlFileScanner(PatternScanner):
     def __init__(self) -> None:
         tables = tomllib.loads((Path(__file__).parent / "control.toml").read_text("utf-8"))
         super().__init__(CONTROL, {kind: _read_kind(table) for kind, table in tables.items()})
-        self.kinds[HOOK_COMMAND] = "a command that a host runs"
+        self.kinds[HOOK_COMMAND] = "a command that an agent runs"
 
 
 def _read_kind(table: dict[str, str]) -> PatternKind:
     certainty = Certainty.GUESSED if "guessed" in table else Certainty.KNOWN
-    return PatternKind(table["pattern"], table["about"], certainty)
+    return PatternKind(table["pattern"], table["description"], certainty)

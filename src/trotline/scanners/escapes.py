@@ -73,7 +73,7 @@ class BlankedWindow(Window):
     """A window with blanks instead of escapes; its regions are the ranges after them."""
 
     def __init__(self, source: Window, data: bytes, ends: list[int]) -> None:
-        super().__init__(data, source.base, (source.own_from, source.own_to))
+        super().__init__(data, source.base, (source.owned_from, source.owned_to))
         self._source = source
         self.regions = _merge_regions(ends, len(data))
 

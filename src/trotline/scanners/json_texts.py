@@ -1,6 +1,7 @@
 """Collect the texts of a JSON value for redaction, each with the name that may tell that it is a secret.
 
-The name is the key above a text or a name beside it. Texts of a list may also be words of a command or lines of a file.
+The name is the key above a text or a name next to it. Texts of a list may also be words of a command or lines of a
+file.
 """
 
 import re

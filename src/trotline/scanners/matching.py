@@ -33,7 +33,7 @@ class PatternKind(NamedTuple):
     """
 
     pattern: str
-    about: str
+    description: str
     certainty: Certainty = Certainty.KNOWN
     accepts: Callable[[bytes, int, int], bool] = _accept
     needs: bytes = b""
@@ -48,7 +48,7 @@ class PatternScanner:
     def __init__(self, name: str, declared: Mapping[str, PatternKind]) -> None:
         self.name = name
         self.declared = declared
-        self.kinds = {kind: entry.about for kind, entry in declared.items()}
+        self.kinds = {kind: entry.description for kind, entry in declared.items()}
 
     @cached_property
     def _patterns(self) -> dict[str, Any]:

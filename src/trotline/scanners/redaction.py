@@ -125,12 +125,12 @@ def _find_in_leaf(leaf: TextLeaf, scanners: Sequence[Scanner], kinds: set[str]) 
 class _GroupSearch:
     """Finds values that only the joined texts of a group show."""
 
-    def __init__(self, known: Iterable[RedactionMatch], scanners: Sequence[Scanner], kinds: set[str]) -> None:
+    def __init__(self, matches: Iterable[RedactionMatch], scanners: Sequence[Scanner], kinds: set[str]) -> None:
         self.scanners = scanners
         self.kinds = kinds
-        self.known: dict[LeafKey, list[Span]] = {}
-        for span, leaf in (part for match in known for part in match.parts):
-            self.known.setdefault(leaf.key, []).append(span)
+        self.spans_by_leaf: dict[LeafKey, list[Span]] = {}
+        for span, leaf in (part for match in matches for part in match.parts):
+            self.spans_by_leaf.setdefault(leaf.key, []).append(span)
 
     def find(self, group: TextGroup, texts: Mapping[LeafKey, bytes]) -> Iterator[RedactionMatch]:
         whole = JoinedTexts(group, [texts[leaf.key] for leaf in group.leaves])
@@ -142,7 +142,7 @@ class _GroupSearch:
                 yield RedactionMatch(span._replace(place=narrowed[0][0].place), narrowed)
 
     def _is_known(self, part: TextPart) -> bool:
-        spans = self.known.get(part.leaf.key, ())
+        spans = self.spans_by_leaf.get(part.leaf.key, ())
         return any(span.start < part.end and part.start < span.end for span in spans)
 
 

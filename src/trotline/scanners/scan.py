@@ -78,7 +78,7 @@ def find_spans(
             for variant in (variants if scanner.reads_decoded else variants[:1])
             for span in scanner.spans(variant, path)
         ]
-        complete_to = window.base + window.own_to  # later windows begin at or after this
+        complete_to = window.base + window.owned_to  # later windows begin at or after this
         groups = join_spans(pending + found)
         pending = [span for span in groups if span.end > complete_to]
         yield from (span for span in groups if span.end <= complete_to)

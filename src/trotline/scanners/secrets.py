@@ -142,8 +142,8 @@ class SecretScanner:
     def _all_allowlists(self) -> list[CompiledAllowlist]:
         """Allowlists for built-in rules. The built-in lists describe values that only those rules find."""
         builtin = load_builtin_pack()
-        own = builtin.allowlists if builtin in self._packs else ()
-        return [*self._user_allowlists, *map(CompiledAllowlist, own)]
+        allowlists = builtin.allowlists if builtin in self._packs else ()
+        return [*self._user_allowlists, *map(CompiledAllowlist, allowlists)]
 
     @cached_property
     def _keywords(self) -> KeywordIndex[CompiledRule]:

@@ -66,16 +66,16 @@ def compute_digest(value: bytes, key: bytes) -> str:
 class Window:
     """A part of a text, with the position of its first byte."""
 
-    def __init__(self, data: bytes, base: int, own: tuple[int, int], position: tuple[int, int] = (1, 0)) -> None:
+    def __init__(self, data: bytes, base: int, owned: tuple[int, int], position: tuple[int, int] = (1, 0)) -> None:
         self.data = data
         self.base = base
-        self.own_from, self.own_to = own
+        self.owned_from, self.owned_to = owned
         self.line, self.column = position  # of the first byte; the column counts the characters before it
         self.regions = [(0, len(data))]  # where a scanner has to look
 
     def owns(self, start: int) -> bool:
         """Return whether this window reports what begins at this offset."""
-        return self.own_from <= start < self.own_to
+        return self.owned_from <= start < self.owned_to
 
     @cached_property
     def _line_starts(self) -> list[int]:

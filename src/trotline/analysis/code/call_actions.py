@@ -62,8 +62,8 @@ def _decode_hex(_effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _decode_with_codec(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Decode `decode(text, encoding)`."""
-    value, how = call.get_first(), call.get_arg(1, "encoding")
-    name = how.text.lower().replace("-", "").replace("_", "") if how is not None else ""
+    value, encoding = call.get_first(), call.get_arg(1, "encoding")
+    name = encoding.text.lower().replace("-", "").replace("_", "") if encoding is not None else ""
     if name in {"rot13", "rot"}:
         return _decode_bytes(value, codecs.encode(value.text, "rot13").encode("utf-8", "replace"))
     if name.startswith("hex"):
@@ -132,12 +132,12 @@ def _read(effects: CodeEffects, call: CodeCall) -> CodeValue:
 def _open(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Read or write a file, depending on the mode. A name that starts with a bar is a command, as in Ruby."""
     file, mode = call.get_first(), call.get_arg(1, "mode", "flags")
-    how = mode.text if mode is not None else "r"
+    letters = mode.text if mode is not None else "r"
     if file.text.startswith("|"):
         return effects.analyze_script(file.with_text(file.text[1:]))
     if "://" in file.text:
         return effects.add_fetch(file, "open", [])
-    if set(how) & set("wax+") and len(how) <= 4:
+    if set(letters) & set("wax+") and len(letters) <= 4:
         effects.add_write(file, "open")
         return CodeValue(file.text, name="<file>", paths=(effects.resolve(file),))
     return effects.add_read(file, "open")._replace(name="<file>")
@@ -169,7 +169,7 @@ def _join_paths(_effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _expand_tilde(effects: CodeEffects, call: CodeCall) -> CodeValue:
     value = call.get_first()
-    return value.with_text(effects.call.state.expand_tilde(value.text)) if value.text.startswith("~") else value
+    return value.with_text(effects.invocation.state.expand_tilde(value.text)) if value.text.startswith("~") else value
 
 
 # Programs
@@ -216,10 +216,10 @@ def _load(effects: CodeEffects, call: CodeCall) -> CodeValue:
         effects.analyze_code(effects.add_fetch(value, call.method, []))
     elif value.is_known and value.text not in {"", "None"}:
         path = effects.resolve(value)
-        known = effects.call.state.written_texts.get(path)
-        effects.add_effect("execute", "load", value, path=path, source="file" if known is None else "written")
-        if known is not None:
-            effects.analyze_code(CodeValue(known))
+        text = effects.invocation.state.written_texts.get(path)
+        effects.add_effect("execute", "load", value, path=path, source="file" if text is None else "written")
+        if text is not None:
+            effects.analyze_code(CodeValue(text))
     return UNKNOWN_VALUE
 
 
@@ -264,10 +264,10 @@ def _fetch(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _download(effects: CodeEffects, call: CodeCall) -> CodeValue:
     url, file = call.get_arg(0, "url") or UNKNOWN_VALUE, call.get_arg(1, "filename", "destfile")
-    found = effects.add_fetch(url, call.method, [])
+    response = effects.add_fetch(url, call.method, [])
     if file is not None:
         effects.add_write(file, "download", source="network")
-    return found
+    return response
 
 
 def _send(effects: CodeEffects, call: CodeCall) -> CodeValue:
@@ -291,7 +291,9 @@ def _connect(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _print(effects: CodeEffects, call: CodeCall) -> CodeValue:
     end = call.kwargs.get("end")
-    line = call.method not in {"write", "print", "printf", "echo"} or (end is None and "python" in effects.call.name)
+    line = call.method not in {"write", "print", "printf", "echo"} or (
+        end is None and "python" in effects.invocation.name
+    )
     values = flatten_values(call.args)
     effects.print(concatenate(values, " "), end.text if end is not None else "\n" if line else "")
     return UNKNOWN_VALUE
@@ -338,10 +340,14 @@ def _perl_sysopen(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _perl_pack(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Decode `pack("H*", digits)`."""
-    how = call.get_first().text
-    if how[:1] in {"H", "h"} and len(call.args) > 1:
+    template = call.get_first().text
+    if template[:1] in {"H", "h"} and len(call.args) > 1:
         return _decode_hex(effects, call._replace(args=call.args[1:]))
-    return _make_characters(effects, call._replace(args=call.args[1:])) if how[:1] in {"C", "c", "U"} else UNKNOWN_VALUE
+    return (
+        _make_characters(effects, call._replace(args=call.args[1:]))
+        if template[:1] in {"C", "c", "U"}
+        else UNKNOWN_VALUE
+    )
 
 
 def _join_parts(_effects: CodeEffects, call: CodeCall) -> CodeValue:
@@ -397,7 +403,7 @@ ACTIONS: dict[str, CallAction] = {
     "download": _download,
     "expand_tilde": _expand_tilde,
     "fetch": _fetch,
-    "get_home": lambda effects, _: CodeValue(effects.call.state.environment.home),
+    "get_home": lambda effects, _: CodeValue(effects.invocation.state.environment.home),
     "get_variable": lambda effects, call: (
         effects.get_variable(call.get_first()) if call.args else effects.get_environment()
     ),
@@ -447,18 +453,18 @@ FindAction = Callable[[CodeValue], CallAction | None]
 """A function that returns the action of a value that is a known function, or None."""
 
 
-def find_passed_function(call: CodeCall, known: FindAction) -> tuple[CallAction | None, CodeCall] | None:
+def find_passed_function(call: CodeCall, find_action: FindAction) -> tuple[CallAction | None, CodeCall] | None:
     """Find a known function among the arguments of a call.
 
     The callee may call it with the other arguments. Without other arguments the action is None, because the callee may
     return the function.
     """
-    for at, one in enumerate([*call.args, *call.kwargs.values()]):
-        value = next((inner for inner in one.flatten() if known(inner) is not None), one)
-        action = known(value)
+    for index, argument in enumerate([*call.args, *call.kwargs.values()]):
+        value = next((inner for inner in argument.flatten() if find_action(inner) is not None), argument)
+        action = find_action(value)
         if action is not None:
             others = [
-                *(call.args[at + 1 :] or call.args[:at]),
+                *(call.args[index + 1 :] or call.args[:index]),
                 *(call.kwargs[name] for name in call.kwargs if name in _ARGUMENT_NAMES),
             ]
             rest = get_passed_arguments(others)

@@ -118,8 +118,10 @@ _STDIN_PATHS = {"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"}
 class CodeEffects:
     """A collector of the effects of code that an invocation runs."""
 
-    def __init__(self, call: Invocation, arg: Argument, analyzer: CodeAnalyzer, *, is_exact: bool = False) -> None:
-        self.call, self.arg, self.analyzer, self.is_exact = call, arg, analyzer, is_exact
+    def __init__(
+        self, invocation: Invocation, arg: Argument, analyzer: CodeAnalyzer, *, is_exact: bool = False
+    ) -> None:
+        self.invocation, self.arg, self.analyzer, self.is_exact = invocation, arg, analyzer, is_exact
         self.depth = 0
         self.printed: list[Stream] = []
         self.connected_host = ""  # the host of the open connection
@@ -131,14 +133,14 @@ class CodeEffects:
 
     def resolve(self, value: CodeValue) -> str:
         """Return the absolute path of a value."""
-        return self.call.resolve(self.build_argument(value))
+        return self.invocation.resolve(self.build_argument(value))
 
     def add_effect(self, kind: str, verb: str, value: CodeValue | None = None, **fields: Any) -> CodeValue:
         """Add an effect, which is a guess if the language is not parsed exactly. Return an unknown value."""
         at = self.build_argument(value) if value is not None else self.arg
         if not self.is_exact and at.is_known:
             fields.setdefault("certainty", Certainty.GUESSED)
-        self.call.add_effect(kind, verb, at, **fields)
+        self.invocation.add_effect(kind, verb, at, **fields)
         return UNKNOWN_VALUE
 
     # Files
@@ -155,7 +157,7 @@ class CodeEffects:
         if path != "/dev/null":
             content = content or UNKNOWN_VALUE
             self.add_effect("write", verb, value, path=path, writes=True, source=source or ",".join(content.paths))
-            self.call.state.record_write(path, _to_stream(content))
+            self.invocation.state.record_write(path, _to_stream(content))
         return UNKNOWN_VALUE
 
     def add_read(self, value: CodeValue, verb: str, *, recursive: bool = False) -> CodeValue:
@@ -164,11 +166,11 @@ class CodeEffects:
         if path in _STDIN_PATHS:
             return self.get_stdin()
         self.add_effect("read", verb, value, path=path, recursive=recursive)
-        return _from_stream(self.call.state.get_content(path))
+        return _from_stream(self.invocation.state.get_content(path))
 
     def get_stdin(self) -> CodeValue:
         """Return the input of the program."""
-        return _from_stream(self.call.stdin)
+        return _from_stream(self.invocation.stdin)
 
     # Programs
 
@@ -179,10 +181,10 @@ class CodeEffects:
         self._check_remote_shell(value)
         if not value.is_known and value.text.strip(UNKNOWN_CHAR + " ") == "":
             if not value.origins & {"network", "decoded"}:
-                self.call.add_opaque("the code works out what a shell reads", self.arg, source="text")
+                self.invocation.add_opaque("the code works out what a shell reads", self.arg, source="text")
             return UNKNOWN_VALUE
         return self._record_output(
-            self.call.analyze_script(self.build_argument(value), _to_stream(stdin) if stdin is not None else None)
+            self.invocation.analyze_script(self.build_argument(value), _to_stream(stdin) if stdin is not None else None)
         )
 
     def analyze_command(self, values: list[CodeValue], stdin: CodeValue | None = None) -> CodeValue:
@@ -192,9 +194,11 @@ class CodeEffects:
         words = [self.build_argument(value) for value in values]
         self._check_remote_shell(values[0])
         if not words[0].is_known:
-            self.call.add_opaque("the code works out which program it runs", self.arg, source="name")
+            self.invocation.add_opaque("the code works out which program it runs", self.arg, source="name")
             return UNKNOWN_VALUE
-        return self._record_output(self.call.analyze_command(words, _to_stream(stdin) if stdin is not None else None))
+        return self._record_output(
+            self.invocation.analyze_command(words, _to_stream(stdin) if stdin is not None else None)
+        )
 
     def _record_output(self, stream: Stream) -> CodeValue:
         self.printed.append(stream)
@@ -213,7 +217,9 @@ class CodeEffects:
         elif not value.origins & {"network", "decoded"}:
             path = value.paths[0] if value.paths else ""
             source = "file" if path else "text"
-            self.call.add_opaque("the code runs a text that is not in this line", self.arg, source=source, path=path)
+            self.invocation.add_opaque(
+                "the code runs a text that is not in this line", self.arg, source=source, path=path
+            )
         return UNKNOWN_VALUE
 
     def _add_foreign_code(self, value: CodeValue, why: str) -> None:
@@ -222,10 +228,10 @@ class CodeEffects:
 
     def get_variable(self, name: CodeValue) -> CodeValue:
         """Return the value of an environment variable if the line sets it."""
-        found = self.call.state.get_value(name.text) if name.is_known else None
+        found = self.invocation.state.get_value(name.text) if name.is_known else None
         if found is None or name.text not in {"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "TMPDIR"}:
             self.add_effect("read", "variable", name, target=name.text)
-        assigned = self.call.assignments.get(name.text)
+        assigned = self.invocation.assignments.get(name.text)
         text = assigned.text if assigned is not None else found.texts[0] if found is not None else UNKNOWN_CHAR
         return CodeValue(text, origins=frozenset({"environment"} if text == UNKNOWN_CHAR else set()))
 

@@ -339,8 +339,8 @@ class CodeScanner:
             return CodeValue(name=self.language.canonicalize(module.text if module.is_known else module.name))
         if owner is not None and owner.name == "<response>" and method in _BODY_METHODS:
             return owner
-        about_owner = name.startswith("?.") and not values
-        action = self._find_action(name) if not about_owner else None
+        is_method = name.startswith("?.") and not values
+        action = self._find_action(name) if not is_method else None
         if action is not None:
             return action(self.effects, call)
         if owner is not None and method in _ITERATING_METHODS:
@@ -429,13 +429,13 @@ def _concatenate_owner(_effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _unpack(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Decode Ruby's `"...".unpack1("m")` and `["..."].pack("H*")`."""
-    owner, how = (call.owner or UNKNOWN_VALUE).flatten()[:1], call.get_first().text
+    owner, template = (call.owner or UNKNOWN_VALUE).flatten()[:1], call.get_first().text
     value = owner[0] if owner else UNKNOWN_VALUE
     action = (
         ACTIONS["decode_base64"]
-        if how.startswith("m") and "unpack" in call.name
+        if template.startswith("m") and "unpack" in call.name
         else ACTIONS["decode_hex"]
-        if how[:1] in "Hh"
+        if template[:1] in "Hh"
         else None
     )
     return action(effects, call._replace(args=(value,))) if action is not None else value

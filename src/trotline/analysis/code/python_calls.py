@@ -72,16 +72,16 @@ def _write_descriptor(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 
 def _get_home(effects: CodeEffects, _call: CodeCall) -> CodeValue:
-    return CodeValue(effects.call.state.environment.home, name="Path")
+    return CodeValue(effects.invocation.state.environment.home, name="Path")
 
 
 def _get_cwd(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    return CodeValue(effects.call.state.cwd, name="Path" if call.name.startswith("pathlib") else "")
+    return CodeValue(effects.invocation.state.cwd, name="Path" if call.name.startswith("pathlib") else "")
 
 
 def _change_directory(effects: CodeEffects, call: CodeCall) -> CodeValue:
     if call.args:
-        effects.call.state.cwd = effects.resolve(call.args[0])
+        effects.invocation.state.cwd = effects.resolve(call.args[0])
     return UNKNOWN_VALUE
 
 
@@ -176,7 +176,7 @@ PROCESS = "<process>"
 
 
 def _make_temporary(effects: CodeEffects, _call: CodeCall) -> CodeValue:
-    return CodeValue(f"{effects.call.state.environment.temporary[0]}/scratch", name="<file>")
+    return CodeValue(f"{effects.invocation.state.environment.temporary[0]}/scratch", name="<file>")
 
 
 PYTHON_ACTIONS: dict[str, CallAction] = {

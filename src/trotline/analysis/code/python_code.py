@@ -254,7 +254,7 @@ class PythonAnalyzer(PythonExpressions):
         if method in {"write", "writelines"} and owner.name == "<file>":
             for path in owner.paths:
                 content = call.args[0] if call.args else UNKNOWN_VALUE
-                self.effects.call.state.written_texts[path] = content.text if content.is_known else None
+                self.effects.invocation.state.written_texts[path] = content.text if content.is_known else None
             return UNKNOWN_VALUE
         if method in TEXT_METHODS and owner.name in {"", "<file>", "<response>", "bytes"}:
             return TEXT_METHODS[method](self.effects, call)
@@ -293,19 +293,19 @@ class PythonAnalyzer(PythonExpressions):
 
     # Calls that the analyzer handles itself
 
-    def on_getattr(self, call: CodeCall) -> CodeValue:
+    def call_getattr(self, call: CodeCall) -> CodeValue:
         """Return the attribute that `getattr` names."""
         if len(call.args) < 2:
             return UNKNOWN_VALUE
         return self.get_member(call.args[0], call.args[1].text)
 
-    def on_setattr(self, call: CodeCall) -> CodeValue:
+    def call_setattr(self, call: CodeCall) -> CodeValue:
         """Bind the attribute that `setattr` names."""
         if len(call.args) > 2:
             self.names[f"{call.args[0].name}.{call.args[1].text}"] = call.args[2]
         return UNKNOWN_VALUE
 
-    def on_eval(self, call: CodeCall) -> CodeValue:
+    def call_eval(self, call: CodeCall) -> CodeValue:
         """Analyze a text as code with the current names. Texts from elsewhere also get the effect of `eval`."""
         source = call.get_arg(0, "source") or UNKNOWN_VALUE
         if not source.is_known or source.origins or self.effects.depth >= MAX_NESTING:
@@ -321,18 +321,20 @@ class PythonAnalyzer(PythonExpressions):
         self.effects.depth -= 1
         return value or UNKNOWN_VALUE
 
-    def on_import_call(self, call: CodeCall) -> CodeValue:
+    def call_import(self, call: CodeCall) -> CodeValue:
         """Return the module of `__import__` or `import_module`; a computed name is opaque."""
         name = call.args[0].text if call.args else UNKNOWN_CHAR
         if UNKNOWN_CHAR in name:
-            self.effects.call.add_opaque("the code works out which module it uses", self.effects.arg, source="name")
+            self.effects.invocation.add_opaque(
+                "the code works out which module it uses", self.effects.arg, source="name"
+            )
         return CodeValue(name=name)
 
-    def on_vars(self, call: CodeCall) -> CodeValue:
+    def call_vars(self, call: CodeCall) -> CodeValue:
         """Return the `__dict__` of a module."""
         return CodeValue(name=(call.args[0].name if call.args else "builtins") + ".__dict__")
 
-    def on_map(self, call: CodeCall) -> CodeValue:
+    def call_map(self, call: CodeCall) -> CodeValue:
         """Call the function of `map` for each known item."""
         if len(call.args) < 2:
             return UNKNOWN_VALUE
@@ -340,14 +342,14 @@ class PythonAnalyzer(PythonExpressions):
         found = [self._invoke(function, CodeCall(function.name, (value,), {}, function.owner)) for value in values]
         return mix_values(found)._replace(items=tuple(found))
 
-    def on_thread(self, call: CodeCall) -> CodeValue:
+    def call_thread(self, call: CodeCall) -> CodeValue:
         """Analyze the function of `Thread(target=..., args=...)`."""
         function, args = call.get_arg(1, "target", "function"), call.get_arg(2, "args") or UNKNOWN_VALUE
         if function is not None:
             self._invoke(function, CodeCall(function.name, tuple(args.flatten()), {}, function.owner))
         return UNKNOWN_VALUE
 
-    def on_socket(self, _: CodeCall) -> CodeValue:
+    def call_socket(self, _: CodeCall) -> CodeValue:
         """Return a socket, whose methods are looked up by its kind."""
         return CodeValue(name="socket")
 
@@ -365,12 +367,12 @@ def _limit_wildcard(value: CodeValue) -> CodeValue:
 
 
 _SPECIAL_CALLS: dict[str, Callable[[PythonAnalyzer, CodeCall], CodeValue]] = {
-    **dict.fromkeys("eval exec builtins.eval builtins.exec".split(), PythonAnalyzer.on_eval),
-    **dict.fromkeys("getattr operator.attrgetter".split(), PythonAnalyzer.on_getattr),
-    **dict.fromkeys("globals vars".split(), PythonAnalyzer.on_vars),
-    **dict.fromkeys("__import__ importlib.__import__ importlib.import_module".split(), PythonAnalyzer.on_import_call),
-    **dict.fromkeys("multiprocessing.Process threading.Thread threading.Timer".split(), PythonAnalyzer.on_thread),
-    "map": PythonAnalyzer.on_map,
-    "setattr": PythonAnalyzer.on_setattr,
-    "socket.socket": PythonAnalyzer.on_socket,
+    **dict.fromkeys("eval exec builtins.eval builtins.exec".split(), PythonAnalyzer.call_eval),
+    **dict.fromkeys("getattr operator.attrgetter".split(), PythonAnalyzer.call_getattr),
+    **dict.fromkeys("globals vars".split(), PythonAnalyzer.call_vars),
+    **dict.fromkeys("__import__ importlib.__import__ importlib.import_module".split(), PythonAnalyzer.call_import),
+    **dict.fromkeys("multiprocessing.Process threading.Thread threading.Timer".split(), PythonAnalyzer.call_thread),
+    "map": PythonAnalyzer.call_map,
+    "setattr": PythonAnalyzer.call_setattr,
+    "socket.socket": PythonAnalyzer.call_socket,
 }

@@ -1,1 +1,1 @@
-"""Parse and analyse shell scripts."""
+"""Parse and analyze shell scripts."""

@@ -128,12 +128,12 @@ def _slice(text: str, operand: str) -> str | None:
     return text[begin : begin + length] if length >= 0 else text[begin : len(text) + length]
 
 
-def _build_cutter(*, front: bool, longest: bool) -> Callable[[str, str], str | None]:
+def _build_cutter(*, front: bool, greedy: bool) -> Callable[[str, str], str | None]:
     def cut(text: str, pattern: str) -> str | None:
-        if len(text) > 256:  # one match per length
+        if len(text) > 256:  # a longer text would take too many matches
             return None
         lengths = range(len(text) + 1)
-        for length in reversed(lengths) if longest else lengths:
+        for length in reversed(lengths) if greedy else lengths:
             part = text[:length] if front else text[len(text) - length :]
             if fnmatch.fnmatchcase(part, pattern):
                 return text[length:] if front else text[: len(text) - length]
@@ -154,10 +154,10 @@ def _build_replacer(*, every: bool) -> Callable[[str, str], str | None]:
 
 _OPERATORS: dict[str, Callable[[str, str], str | None]] = {
     ":": _slice,
-    "#": _build_cutter(front=True, longest=False),
-    "##": _build_cutter(front=True, longest=True),
-    "%": _build_cutter(front=False, longest=False),
-    "%%": _build_cutter(front=False, longest=True),
+    "#": _build_cutter(front=True, greedy=False),
+    "##": _build_cutter(front=True, greedy=True),
+    "%": _build_cutter(front=False, greedy=False),
+    "%%": _build_cutter(front=False, greedy=True),
     "/": _build_replacer(every=False),
     "//": _build_replacer(every=True),
     "^^": lambda text, _: text.upper(),
@@ -183,7 +183,7 @@ def get_arithmetic_script(word: Argument) -> Argument | None:
 
 
 RunScript = Callable[[ShellScript, ShellState], Stream]
-"""Analyse a script in a subshell and return its output."""
+"""Analyze a script in a subshell and return its output."""
 
 MAX_ARGUMENTS = 4096
 MAX_BRACES = 40
@@ -194,7 +194,7 @@ _SEPARATOR = "\ue001"
 
 
 class Expansion:
-    """Expands words in a shell state and analyses the scripts in them."""
+    """Expands words in a shell state and analyzes the scripts in them."""
 
     def __init__(self, state: ShellState, run_script: RunScript, feed_script: RunScript | None = None) -> None:
         self.state = state

@@ -82,7 +82,7 @@ class Invocation:
     def add_effect(self, kind: str, verb: str = "", at: Argument | None = None, **fields: Any) -> None:
         """Add an effect. `at` is the argument that names its object; by default the whole call is meant."""
         start, end = self.analyzer.span or ((at.start, at.end) if at is not None else (self.start, self.end))
-        last = len(self.analyzer.source)  # an unclosed line is analysed with added quotes and is longer than the source
+        last = len(self.analyzer.source)  # an unclosed line is analyzed with added quotes and is longer than the source
         found_only = (
             kind == "execute" and at is not None and at.why
         )  # only the place is known, not which file in it runs
@@ -147,15 +147,15 @@ class Invocation:
     def analyze_command(
         self, words: Sequence[Argument], stdin: Stream | None = None, *, state: ShellState | None = None
     ) -> Stream:
-        """Analyse another program that this one runs."""
+        """Analyze another program that this one runs."""
         return self.analyzer.invoke(words, state or self.state, stdin if stdin is not None else self.stdin, self)
 
     def analyze_wrapped(self, words: Sequence[Argument]) -> Stream:
-        """Analyse a program that replaces this one and inherits its variables."""
+        """Analyze a program that replaces this one and inherits its variables."""
         return self.analyzer.invoke(words, self.state, self.stdin, self, inherited=self.assignments)
 
     def analyze_script(self, at: Argument, stdin: Stream | None = None, *, state: ShellState | None = None) -> Stream:
-        """Analyse a text as a shell script, by default in a copy of the state."""
+        """Analyze a text as a shell script, by default in a copy of the state."""
         if not at.is_known and at.text.strip(UNKNOWN_CHAR + " ") == "":
             self._add_unknown_script(at)
             return Stream()

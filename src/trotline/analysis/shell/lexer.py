@@ -64,7 +64,7 @@ class ShellLexer:
         raise NotImplementedError
 
     def parse_inner(self, text: str, base: int, width: int = -1) -> ShellScript:
-        """Parse a script that is a text of its own; implemented by the parser."""
+        """Parse a separate text as a script; implemented by the parser."""
         raise NotImplementedError
 
     def skip_blanks(self) -> None:

@@ -232,7 +232,7 @@ class ShellParser(CommandParser):
         return ShellScript(tuple(pipelines))
 
     def parse_inner(self, text: str, base: int, width: int = -1) -> ShellScript:
-        """Parse a script that is a text of its own."""
+        """Parse a separate text as a script."""
         script = ShellParser(text, base, self.depth + 1, width).parse()
         if script.error:
             raise ShellSyntaxError(script.error, script.error_at, script.closer)

@@ -1,4 +1,4 @@
-"""Analyse a script as a shell would run it, without running it: each program becomes an invocation with effects."""
+"""Analyze a script as a shell would run it, without running it: each program becomes an invocation with effects."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -83,7 +83,7 @@ class ShellAnalyzer:
     # Scripts
 
     def analyze_line(self, command: str) -> ShellState:
-        """Analyse a command line and return the state after it."""
+        """Analyze a command line and return the state after it."""
         self.source = command
         state = ShellState(self.environment)
         try:
@@ -98,7 +98,7 @@ class ShellAnalyzer:
         return self.environment.read_content(path)
 
     def analyze_text(self, at: Argument, state: ShellState, stdin: Stream, by: Invocation | None) -> Stream:
-        """Analyse a text as a script.
+        """Analyze a text as a script.
 
         Effects get columns of the line if the text is literally in it, and the columns of its argument otherwise.
         """
@@ -115,7 +115,7 @@ class ShellAnalyzer:
         return stream
 
     def analyze_script(self, script: syntax.ShellScript, state: ShellState, stdin: Stream) -> Stream:
-        """Analyse all pipelines and return their output."""
+        """Analyze all pipelines and return their output."""
         if self.depth >= MAX_DEPTH or self.count >= MAX_INVOCATIONS:
             self._add_unreadable(_LIMIT_REACHED, 0)
             return Stream()
@@ -181,7 +181,7 @@ class ShellAnalyzer:
         return route_output(self, outputs, stream, state)
 
     def _analyze_coprocess(self, coprocess: syntax.Coprocess, state: ShellState) -> Stream:
-        """Analyse a program whose input and output are two descriptors in an array."""
+        """Analyze a program whose input and output are two descriptors in an array."""
         body = syntax.ShellScript((syntax.Pipeline((coprocess.body,)),))
         printed = self.analyze_script(body, state.copy_detached(), EMPTY_STREAM)
         reader = state.open_descriptor("", printed)
@@ -304,7 +304,7 @@ class ShellAnalyzer:
         *,
         inherited: dict[str, Argument] | None = None,
     ) -> Stream:
-        """Analyse a program with its expanded arguments."""
+        """Analyze a program with its expanded arguments."""
         if not words or not self.has_room(words[0].start):
             return Stream()
         call = Invocation(self, state, words, stdin)
@@ -355,8 +355,8 @@ def _depends_on_directory(program: Argument, state: ShellState) -> bool:
     directory, _, name = program.text.rpartition("/")
     if not program.has_wildcard or name in {"[", "[["} or not any(sign in name for sign in "*?["):
         return False
-    place = f"{state.resolve(directory)}/"
-    return not directory or not any(place.startswith(f"{root.rstrip('/')}/") for root in state.environment.roots)
+    resolved = f"{state.resolve(directory)}/"
+    return not directory or not any(resolved.startswith(f"{root.rstrip('/')}/") for root in state.environment.roots)
 
 
 def _never_waits(body: syntax.ShellScript) -> bool:

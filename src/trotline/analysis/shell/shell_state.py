@@ -1,4 +1,4 @@
-"""The state of a shell while a line is analysed, and the environment that the line starts in."""
+"""The state of a shell while a line is analyzed, and the environment that the line starts in."""
 
 import contextlib
 import posixpath
@@ -86,7 +86,7 @@ class VariableValue(NamedTuple):
 
 
 class ShellState:
-    """Variables, functions, files and directories while a line is analysed; a subshell gets a copy."""
+    """Variables, functions, files and directories while a line is analyzed; a subshell gets a copy."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -128,8 +128,8 @@ class ShellState:
 
     @contextlib.contextmanager
     def enter_function(self, function: str, words: tuple["Argument", ...]) -> Iterator[None]:
-        """Analyse the body of a function in this context; only its local variables are restored."""
-        body = self.functions.pop(function)  # a recursive call is analysed once
+        """Analyze the body of a function in this context; only its local variables are restored."""
+        body = self.functions.pop(function)  # a recursive call is analyzed once
         before = self.args, self.locals, dict(self.name_references)
         self.args, self.locals = words, {}
         yield
@@ -202,7 +202,7 @@ class ShellState:
     def is_unpacked(self, path: str) -> bool:
         """Return whether a file comes from an unpacked download."""
         return path not in self.file_streams and any(
-            path.startswith(f"{place.rstrip('/')}/") for place in self.unpacked_dirs
+            path.startswith(f"{directory.rstrip('/')}/") for directory in self.unpacked_dirs
         )
 
     def record_write(self, path: str, stream: Stream) -> None:

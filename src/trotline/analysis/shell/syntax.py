@@ -115,7 +115,7 @@ class FunctionDefinition(NamedTuple):
 
 
 class Coprocess(NamedTuple):
-    """`coproc name body`: runs beside the rest, connected by pipes."""
+    """`coproc name body`: runs in parallel, connected by pipes."""
 
     name: str
     body: "ShellStatement"

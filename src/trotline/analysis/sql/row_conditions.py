@@ -51,15 +51,15 @@ def _evaluate_comparison(test: "exp.Expr") -> bool | None:
     left, right = test.this.unnest(), test.expression.unnest()
     if left.key == "column" and left == right:
         return True if test.key in _REFLEXIVE else None
-    one, other = _constant(left), _constant(right)
-    if one is not None and other is not None and type(one) is type(other):
-        return _OPERATORS[test.key](one, other)
-    return True if _is_key(left) and (test.key, other) in _TRUE_FOR_KEYS else None
+    first, second = _get_constant(left), _get_constant(right)
+    if first is not None and second is not None and type(first) is type(second):
+        return _OPERATORS[test.key](first, second)
+    return True if _is_key(left) and (test.key, second) in _TRUE_FOR_KEYS else None
 
 
-def _constant(node: "exp.Expr") -> float | str | None:
+def _get_constant(node: "exp.Expr") -> float | str | None:
     if node.key == "neg":
-        inner = _constant(node.this)
+        inner = _get_constant(node.this)
         return -inner if isinstance(inner, float) else None
     if node.key != "literal":
         return None

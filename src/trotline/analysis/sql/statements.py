@@ -236,7 +236,7 @@ def _build_named(kind: str, verb: str, plain: str) -> SqlStatement:
     targets: tuple[str, ...] = (_unquote(name),) if name else ()
     if found and kind == "ddl-drop":
         names = _DROP_OPTIONS.sub("", plain[found.start(2) :]).split(",")
-        targets = tuple(_unquote(each.strip()) for each in names if each.strip())
+        targets = tuple(_unquote(part.strip()) for part in names if part.strip())
     if _CREATES_TEMPORARY.match(plain):
         object_type = _TEMPORARY
     elif kind == "ddl-alter" and verb == "comment":

@@ -154,7 +154,7 @@ def _cd(call: Invocation, _: str, words: list[Argument]) -> Stream:
 
 
 def _start(call: Invocation, _: str, words: list[Argument]) -> Stream:
-    """`start`, `call`: run another command, which may follow a title in quotes and switches."""
+    """Run the command after `start` or `call`, which may follow a title in quotes and switches."""
     rest = [word for word in words if word.text and not re.fullmatch(r"/\w+", word.text)]
     return call.analyze_command(rest) if rest else EMPTY_STREAM
 
@@ -173,7 +173,7 @@ _BUILTINS = expand_names(
 
 
 def _handle_builtin(call: Invocation) -> None:
-    """A builtin as a program: agents on Windows pass such lines unchanged."""
+    """Run a builtin as a program: agents on Windows pass such lines unchanged."""
     words = [restore_backslashes(call, word).text for word in (call.program, *call.args)]
     _run(call, call.program._replace(text=" ".join(map(_quote, words)), end=call.end))
 

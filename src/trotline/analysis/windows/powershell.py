@@ -246,7 +246,7 @@ def _run_stdin(call: Invocation) -> None:
 
 
 def _handle_cmdlet(call: Invocation) -> None:
-    """A cmdlet as a program: agents on Windows pass such lines unchanged."""
+    """Run a cmdlet as a program: agents on Windows pass such lines unchanged."""
     tokens = [PowerShellToken(restore_powershell_word(call, word).text) for word in (call.program, *call.args)]
     script = PowerShellScript(call, call.program._replace(end=call.end))
     call.stdout = script.analyze_command(tokens, call.stdin)

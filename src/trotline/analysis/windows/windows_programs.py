@@ -131,7 +131,7 @@ def _handle_taskkill(call: Invocation) -> None:
 
 
 def _handle_downloader(call: Invocation) -> None:
-    """`certutil -urlcache`, `bitsadmin /transfer`: downloads by programs with another purpose."""
+    """Handle downloads by programs with another purpose: `certutil -urlcache`, `bitsadmin /transfer`."""
     urls = [word for word in call.args if "://" in word.text]
     for url in urls:
         content = add_request(call, url)
@@ -142,7 +142,7 @@ def _handle_downloader(call: Invocation) -> None:
 
 
 def _handle_script_host(call: Invocation) -> None:
-    """`mshta`, `regsvr32`, `rundll32`: run a script from a URL or a file."""
+    """Run a script from a URL or a file: `mshta`, `regsvr32`, `rundll32`."""
     if any("comsvcs" in word for word in get_lower_args(call)) and any(
         "minidump" in word for word in get_lower_args(call)
     ):
@@ -222,7 +222,7 @@ def _handle_fsutil(call: Invocation) -> None:
 
 
 def _handle_ntdsutil(call: Invocation) -> None:
-    """`ntdsutil ... ifm`: copy the passwords of a whole domain."""
+    """Handle `ntdsutil ... ifm`, which copies the passwords of a whole domain."""
     words = get_lower_args(call)
     if any("ifm" in word.split() or "create full" in word for word in words) or UNKNOWN_CHAR in "".join(words):
         add_stolen_passwords(call)
