@@ -17,10 +17,10 @@ from trotline.guards.guard import GuardContext
 
 ENVIRONMENT = Environment("/home/dev/project", ("/home/dev/project",), "/home/dev", "dev")
 KINDS = frozenset("container data disk persist privilege process sql system".split())
-RECORDERS = frozenset({"add_effect", "_noted"})
+RECORDERS = frozenset({"add_effect"})
 """Functions whose first two texts are the kind and the verb of an effect."""
 
-IMPLIED_KINDS = {"_system": "system", "ContainerCommand": "container", "_build_disk_row": "disk"}
+IMPLIED_KINDS = {"_build_disk_row": "disk"}
 """Functions whose first text is a verb, with the kind that they imply unless the second text names one."""
 
 HARMLESS = {

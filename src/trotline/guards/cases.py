@@ -23,6 +23,6 @@ class GuardCases(NamedTuple):
 
 @cache
 def load_cases(guard: str) -> GuardCases:
-    """Read the TOML file beside the guard."""
+    """Read the TOML file of the guard."""
     data = tomllib.loads(files("trotline.guards").joinpath(f"{guard}.toml").read_text("utf-8"))
     return GuardCases(data.get("passes", []), data["rules"])

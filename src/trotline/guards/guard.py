@@ -1,6 +1,6 @@
 """Guards, their rules and the matches of rules. A guard watches for one danger.
 
-The cases of each guard are in the TOML file beside it. Tests, docs and `trotline guards` read them; a hook never does.
+The cases of each guard are in the TOML file next to it. Tests, docs and `trotline guards` read them; a hook never does.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +42,7 @@ class RuleAction(StrEnum):
 
     @property
     def permission(self) -> Permission:
+        """The permission that the action gives."""
         return _PERMISSIONS.get(self, Permission.NONE)
 
 
@@ -57,7 +58,7 @@ _ANY: frozenset[str] = frozenset()
 
 
 class GuardContext(msgspec.Struct):
-    """Facts that a rule may use beside the effect itself."""
+    """The facts that a rule may use in addition to the effect."""
 
     environment: Environment
     effects: Sequence[Effect] = ()
@@ -69,8 +70,8 @@ class GuardContext(msgspec.Struct):
         """Return the location of the path or of what it points to on disk, whichever is more dangerous."""
         key = (effect.path, effect.target)
         if key not in self.known_locations:
-            found = [locate(path, self.environment) for path in key if path.startswith(("/", "…"))]
-            self.known_locations[key] = min(found, key=_DANGER_ORDER.__getitem__, default=Location.UNKNOWN)
+            locations = [locate(path, self.environment) for path in key if path.startswith(("/", "…"))]
+            self.known_locations[key] = min(locations, key=_DANGER_ORDER.__getitem__, default=Location.UNKNOWN)
         return self.known_locations[key]
 
 
@@ -144,14 +145,14 @@ class Guard(NamedTuple):
 
     def find_matches(self, context: GuardContext, preset: str) -> "list[RuleMatch]":
         """Return the matches of all effects; the first rule that matches an effect decides about it."""
-        found = []
+        matches = []
         for effect in context.effects:
             if effect.kind not in self.kinds:
                 continue
             rule = next((rule for rule in self.rules if rule.filter.accepts(effect, context)), None)
             if rule is not None and (action := rule.get_action(preset)) is not RuleAction.PASS:
-                found.append(RuleMatch(self.name, rule, action, effect))
-        return found
+                matches.append(RuleMatch(self.name, rule, action, effect))
+        return matches
 
 
 def build_guard(name: str, danger: str, rules: Mapping[str, GuardRule], *, runs_last: bool = False) -> Guard:

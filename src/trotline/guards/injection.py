@@ -6,7 +6,7 @@ GUARD = build_guard(
     "injection",
     "texts of others that give orders to the model",
     {
-        # A person may write anything to their model, but pasted text cannot be told from typed text.
+        # A person may write anything to their model, but pasted text looks like typed text.
         "prompt": GuardRule(
             Filter("content: injection", sources={"prompt"}),
             MEDIUM,

@@ -32,9 +32,9 @@ def _is_raw_memory(effect: Effect, _: GuardContext) -> bool:
     path = effect.path
     if path in _MEMORY_FILES:
         return True
-    own = path.startswith(("/proc/self/fd/", "/proc/thread-self/fd/"))
+    is_own = path.startswith(("/proc/self/fd/", "/proc/thread-self/fd/"))
     of_process = path.startswith("/proc/") and (path.endswith("/mem") or "/root/" in path or "/fd/" in path)
-    return of_process and not own
+    return of_process and not is_own
 
 
 def _reads_content(effect: Effect, _: GuardContext) -> bool:

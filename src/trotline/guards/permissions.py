@@ -21,8 +21,8 @@ def _sets_user_id(effect: Effect, _: GuardContext) -> bool:
 def _opens_to_everybody(effect: Effect, _context: GuardContext) -> bool:
     mode = effect.target
     octal = mode.isdigit() and len(mode) >= 3 and mode[-1] in "2367"
-    who, _, added = mode.partition("+")
-    return octal or ("w" in added and who in {"a", "o", "ugo", "go", "uo"})
+    users, _, added = mode.partition("+")
+    return octal or ("w" in added and users in {"a", "o", "ugo", "go", "uo"})
 
 
 GUARD = build_guard(

@@ -147,7 +147,7 @@ MAX_DEPTH = 8
 def add_manifest_effects(effects: Sequence[Effect], environment: Environment) -> list[Effect]:
     """Return the effects, and those of the manifests that they apply."""
     applied = [effect for effect in effects if (effect.kind, effect.verb) == ("read", APPLY)]
-    return [*effects, *(found for effect in applied for found in _ManifestReader(effect, environment).read())]
+    return [*effects, *(new for effect in applied for new in _ManifestReader(effect, environment).read())]
 
 
 def build_object_fields(objects: Sequence[KubeObject]) -> Iterator[dict[str, str]]:

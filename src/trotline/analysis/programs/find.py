@@ -86,16 +86,16 @@ def _handle_find(call: Invocation) -> None:
     begin = next((index for index, word in enumerate(words) if word.text[:1] in {"-", "(", "!"}), len(words))
     search = FindExpression(words[begin:])
     roots = words[:begin] or [Argument(".", call.start, call.end)]
-    found = [_append_name(root, suffix) for root in roots[:MAX_ROOTS] for suffix in search.build_suffixes()]
+    paths = [_append_name(root, suffix) for root in roots[:MAX_ROOTS] for suffix in search.build_suffixes()]
     for word in search.deletes:
-        for arg in found:
+        for arg in paths:
             _add_deletion(call, arg._replace(start=word.start, end=word.end))
     for command in search.commands:
-        for arg in found:
+        for arg in paths:
             _analyze_find_command(call, command, arg)
     for file in search.output_files:
         call.add_write(file)
-    names = tuple(call.resolve(arg) for arg in found)
+    names = tuple(call.resolve(arg) for arg in paths)
     call.stdout = Stream(None, frozenset({"names"}), tuple(call.resolve(root) for root in roots), names)
 
 

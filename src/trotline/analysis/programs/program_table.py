@@ -1,6 +1,6 @@
 """Programs whose effects follow from their words and options alone, one row each; `phrases.py` explains the language.
 
-To add a dangerous program, add a row here, and its cases to tests/test_program_table.py. Programs of remote services
+To add a dangerous program, add a row here and its cases to tests/corpus/program_table.json. Programs of remote services
 belong to `service_table.py`, programs that run another program to `wrappers.py`.
 """
 

@@ -161,10 +161,10 @@ def _describe(call: Invocation, line: ServiceLine, row: ServiceRow) -> str:
     """Return the words of the line without values of options, which may be secrets."""
     if row.verb_options:
         return " ".join([call.name, *(f"--{flag}" for flag in _get_verb_options(line.options, row))])
-    own = {id(word) for word in line.options.rest[: len(line.head) + (row.verb_index >= 0)]}
+    shown = {id(word) for word in line.options.rest[: len(line.head) + (row.verb_index >= 0)]}
     words: list[str] = []
     for word in call.args:
-        if id(word) in own:
+        if id(word) in shown:
             name, equals, _ = word.text.partition("=")
             words.append(f"{name}={UNKNOWN_TEXT}" if equals else name)
         elif words:

@@ -19,7 +19,7 @@ LINES = "lines"  # each word is a line for a shell
 
 
 class Wrapper(NamedTuple):
-    """Where the words of the wrapped program begin, and what they are."""
+    """A program that runs another one: its own words, and the form of the wrapped words."""
 
     valued: str = ""  # own options that take a value
     verbs: str = ""  # the first word must be one of these, or nothing is run
@@ -394,7 +394,7 @@ def _handle_watch(call: Invocation) -> None:
         call.stdout = call.analyze_command(options.rest)
     elif options.rest:
         call.stdout = call.analyze_script(join_words(options.rest))
-        call.analyze_command(options.rest)  # people often write it as if it were run so
+        call.analyze_command(options.rest)  # people often expect this
 
 
 def _handle_entr(call: Invocation) -> None:
