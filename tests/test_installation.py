@@ -70,9 +70,6 @@ def read_backups(target: Installation) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in files if path.is_file() and path.name != "record.json"}
 
 
-# ---- identity
-
-
 @pytest.mark.parametrize("terms", [FLAT, GROUPED], ids=["flat", "grouped"])
 @GENERATED
 @given(data=st.data())
@@ -236,9 +233,6 @@ def test_unrecorded_entries_of_ours_are_removed_too(
         assert target.path.read_bytes() == (remove_entries(before, terms).data if read_backups(target) else before)
 
 
-# ---- backups, records, modes
-
-
 def test_the_backup_is_a_private_copy_outside_the_hooks_directory(target: Installation) -> None:
     done = install(target)
     assert done.backup is not None
@@ -298,9 +292,6 @@ def test_root_leaves_a_file_to_its_owner(target: Installation) -> None:
     assert (status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode)) == (UNPRIVILEGED, UNPRIVILEGED, 0o4640)
 
 
-# ---- saying and not doing
-
-
 def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation, tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     done = target.install(STOP, 1, dry_run=True)
@@ -346,9 +337,6 @@ def test_a_file_with_a_fatal_problem_is_installed_into_and_the_problem_is_shown(
     done = install(target)
     assert done.done is Done.WRITTEN
     assert [(problem.code, problem.severity) for problem in done.problems] == [("TL103", Severity.FATAL)]
-
-
-# ---- links
 
 
 def test_a_link_inside_the_home_is_followed(tmp_path: Path) -> None:
@@ -407,9 +395,6 @@ def test_circular_links_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(TrotlineError, match="too many levels of symbolic links") as caught:
         install(target)
     assert "circle" in caught.value.hint
-
-
-# ---- what the workspace refuses
 
 
 def test_a_directory_in_place_of_the_file_is_an_error(target: Installation) -> None:
@@ -499,8 +484,6 @@ def test_a_failed_install_removes_its_directories(tmp_path: Path, monkeypatch: p
         install(target)
     assert list((tmp_path / "home").iterdir()) == []
 
-
-# ---- other processes
 
 PROGRAM = """
 import os, resource, signal, sys

@@ -130,9 +130,6 @@ def test_input_that_is_nested_without_end_is_no_failure_of_ours(workspace: Works
         assert "RecursionError" not in json.dumps(last(workspace))
 
 
-# -- what is said of it
-
-
 def describe_failure(sent: AgentReply, outcome: Outcome) -> str:
     return f"{sent.stdout}{sent.stderr}{[response.failure for response in outcome.responses]}{outcome.alarms}"
 
@@ -202,9 +199,6 @@ def test_an_error_without_a_place_has_an_unknown_one_and_one_for_people_has_its_
 def test_a_call_that_cannot_be_answered_at_all_does_not_quote_its_payload() -> None:
     assert bootstrap._describe(KeyError(TOKEN)) == "KeyError at an unknown place"
     assert bootstrap._describe(SyntaxError("an upgrade")) == "SyntaxError('an upgrade')"
-
-
-# -- paths that no disk can spell
 
 
 @pytest.mark.parametrize("path", ["/p/\ud800 x", "/p/a\0b", "C:\\\ud800\\x", "\udcff"])

@@ -79,8 +79,6 @@ def regress_takes(source: str) -> Any:
         return None
 
 
-# Patterns
-
 UNITS = [*"abkKsSzZ_-09 \0\n\r\x08\x0b\x1f]c", *"\\\xa0é\u017f\u212a\u2028\ud7ff\ue000\ufeff\uffff"]
 SURROGATES = [*"😀\ud83d\ude00\ud800\udfff\U00100000\U0010ffff"]
 ESCAPES = [rf"\{rest}" for rest in ("d", "D", "s", "S", "w", "W", "0", "07", "101", "400", "8", "cA", "c", "x41")]
@@ -127,9 +125,6 @@ def is_newer_than_node_20(source: str) -> bool:
     return modifiers or source.count("(?<a>") > 1 or source.count("(?<b>") > 1
 
 
-# The tables
-
-
 @pytest.mark.parametrize("source, message, offset", INVALID)
 def test_what_is_not_javascript_is_refused_with_a_reason_and_a_place(source: str, message: str, offset: int) -> None:
     with pytest.raises(PatternError) as caught:
@@ -174,9 +169,6 @@ def test_the_set_of_spaces_and_its_opposite_share_out_all_units() -> None:
     spaces = re2.compile(space.re2, OPTIONS).findall(everything)
     others = re2.compile(other.re2, OPTIONS).findall(everything)
     assert sorted(spaces + others) == sorted(everything)
-
-
-# Against regress
 
 
 @settings(deadline=None, max_examples=700)
@@ -229,8 +221,6 @@ def test_regress_finds_what_we_find(source: str, among: list[str]) -> None:
     oracle = regress.Regex(source)
     assert {text: finds(pattern, text) for text in among} == {text: oracle.find(text) is not None for text in among}
 
-
-# Against Node
 
 NODE = """
 const cases = JSON.parse(require('fs').readFileSync(0));
@@ -289,9 +279,6 @@ def test_node_finds_what_we_find(verdicts: list[tuple[Case, list[bool] | None]])
         if pattern is not None and pattern.re2 is not None:
             wrong += [case] if [finds(pattern, text) for text in case.texts] != verdict else []
     assert sorted(wrong, key=lambda case: len(case.source))[:5] == []
-
-
-# Bounds
 
 
 @settings(deadline=None, max_examples=400)

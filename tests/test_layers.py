@@ -43,8 +43,9 @@ def files(roots: Roots, workspace: Workspace, **options: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_every_platform_has_its_own_managed_places_and_the_same_others(platform: Platform, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_every_platform_has_its_own_managed_places_and_the_same_others(
+    platform: Platform, workspace: Workspace
+) -> None:
     assert files(workspace.roots(platform=platform), workspace) == [
         ENTERPRISE[platform],
         TEAM[platform],
@@ -57,8 +58,7 @@ def test_every_platform_has_its_own_managed_places_and_the_same_others(platform:
 
 
 @pytest.mark.parametrize("platform", PLATFORMS)
-def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, workspace: Workspace) -> None:
     for files_of in (ENTERPRISE, TEAM):
         for name, file in files_of.items():
             workspace.write(file, build_hooks_file(f'{{"command": "for {name}"}}'))
@@ -67,8 +67,7 @@ def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, tmp_
     assert [hook.layer.kind for hook in hooks] == ["enterprise", "team"]
 
 
-def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(workspace: Workspace) -> None:
     for name in reversed(FILES):
         claude = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "%s"}]}]}}'
         workspace.write(
@@ -81,8 +80,7 @@ def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["2026-02", "2026-09"])
-def test_commands_run_from_the_root_of_their_layer(name: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_commands_run_from_the_root_of_their_layer(name: str, workspace: Workspace) -> None:
     workspace.write("plugin", ONE)
     layers = find_layers(workspace.roots(), get_edition(name))
     assert {layer.kind.value: named(layer.cwd, workspace) for layer in layers} == {
@@ -97,16 +95,14 @@ def test_commands_run_from_the_root_of_their_layer(name: str, tmp_path: Path) ->
     }
 
 
-def test_in_2025_commands_ran_from_the_directory_of_their_file(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_in_2025_commands_ran_from_the_directory_of_their_file(workspace: Workspace) -> None:
     workspace.write("plugin", ONE)
     for layer in find_layers(workspace.roots(), OLDEST):
         assert layer.cwd == str(Path(layer.file).parent)
         assert Path(layer.file).is_relative_to(layer.root) or layer.kind is LayerKind.CLAUDE_USER
 
 
-def test_each_workspace_root_is_a_layer_of_its_own_with_its_own_directory(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_each_workspace_root_is_a_layer_of_its_own_with_its_own_directory(workspace: Workspace) -> None:
     second, third = workspace.path / "second", workspace.path / "third"
     layers = find_layers(workspace.roots(second, third), NEWEST)
     assert [
@@ -126,8 +122,7 @@ def test_each_workspace_root_is_a_layer_of_its_own_with_its_own_directory(tmp_pa
     assert all(layer.root == layer.cwd for layer in layers)
 
 
-def test_without_a_workspace_there_are_no_project_layers(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_without_a_workspace_there_are_no_project_layers(workspace: Workspace) -> None:
     roots = msgspec.structs.replace(workspace.roots(), projects=())
     assert files(roots, workspace) == [
         "system/etc/cursor/hooks.json",
@@ -138,8 +133,7 @@ def test_without_a_workspace_there_are_no_project_layers(tmp_path: Path) -> None
     assert find_layers(roots, NEWEST)[-1].cwd == str(workspace.home)
 
 
-def test_claude_codes_files_can_be_left_out(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_claude_codes_files_can_be_left_out(workspace: Workspace) -> None:
     assert not any(".claude" in file for file in files(workspace.roots(), workspace, claude=False))
     assert len(files(workspace.roots(), workspace, claude=False)) == 4
 
@@ -148,8 +142,7 @@ def test_only_what_a_repository_can_carry_needs_trust() -> None:
     assert [kind.value for kind in LayerKind if kind.needs_trust] == ["project", "claude-local", "claude-project"]
 
 
-def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_an_absent_file_is_listed_as_absent(workspace: Workspace) -> None:
     workspace.write("user", ONE)
     read = workspace.load().layers
     assert [layer.layer.kind.value for layer in read if layer.exists] == ["user"]
@@ -157,14 +150,12 @@ def test_an_absent_file_is_listed_as_absent(tmp_path: Path) -> None:
     assert all(not layer.problems and not layer.fatal_reason and not layer.hooks for layer in read if not layer.exists)
 
 
-def test_a_file_in_place_of_a_directory_is_an_absent_layer(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_file_in_place_of_a_directory_is_an_absent_layer(workspace: Workspace) -> None:
     workspace.write("project/.claude", "notes")
     assert not workspace.layer("claude-project").exists
 
 
-def test_plugins_come_last_sorted_by_name_and_without_the_hidden_ones(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_plugins_come_last_sorted_by_name_and_without_the_hidden_ones(workspace: Workspace) -> None:
     plugins = "home/.cursor/plugins/local"
     for name in ("zebra", "ant", ".hidden"):
         workspace.write(f"{plugins}/{name}/hooks/hooks.json", ONE)
@@ -178,8 +169,9 @@ def test_plugins_come_last_sorted_by_name_and_without_the_hidden_ones(tmp_path: 
 
 
 @pytest.mark.parametrize("manifest, file, command", read_rows("layers", "a_manifest_leads_to_the_hooks_of_its_plugin"))
-def test_a_manifest_leads_to_the_hooks_of_its_plugin(manifest: str, file: str, command: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_manifest_leads_to_the_hooks_of_its_plugin(
+    manifest: str, file: str, command: str, workspace: Workspace
+) -> None:
     plugin = "home/.cursor/plugins/local/p"
     workspace.write(f"{plugin}/.cursor-plugin/plugin.json", manifest)
     workspace.write(f"{plugin}/hooks/hooks.json", '{"hooks": {"stop": [{"command": "by default"}]}}')
@@ -194,8 +186,7 @@ def test_a_manifest_leads_to_the_hooks_of_its_plugin(manifest: str, file: str, c
     )
 
 
-def test_a_plugin_without_hooks_has_nothing_to_say(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_plugin_without_hooks_has_nothing_to_say(workspace: Workspace) -> None:
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"name": "p"}')
     configuration = workspace.load()
     assert (configuration.hooks, configuration.problems) == ([], [])
@@ -204,24 +195,21 @@ def test_a_plugin_without_hooks_has_nothing_to_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "manifest", ["", "{", "5", "[]", "null", '{"hooks": 5}', '{"hooks": []}', '{"hooks": "../../x"}', '{"hooks": ""}']
 )
-def test_no_manifest_makes_the_other_layers_unreadable(manifest: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_no_manifest_makes_the_other_layers_unreadable(manifest: str, workspace: Workspace) -> None:
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
     workspace.write("user", ONE)
     assert [hook.command for hook in workspace.load().hooks] == ["x"]
 
 
 @pytest.mark.parametrize("written", [r"a\u0000b", r"a\ud800b", "loop"])
-def test_a_manifest_with_an_impossible_path_is_a_problem(written: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_manifest_with_an_impossible_path_is_a_problem(written: str, workspace: Workspace) -> None:
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", f'{{"hooks": "{written}"}}')
     (workspace.home / ".cursor/plugins/local/p/loop").symlink_to("loop")
     assert [problem.code for problem in workspace.load().problems] == ["TL511"]
 
 
 @pytest.mark.parametrize("manifest", ['{"hooks": "hooks/hooks.json"}', "{}"])
-def test_a_pipe_in_place_of_plugin_hooks_is_reported_without_blocking(manifest: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_pipe_in_place_of_plugin_hooks_is_reported_without_blocking(manifest: str, workspace: Workspace) -> None:
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
     pipe = workspace.home / ".cursor/plugins/local/p/hooks/hooks.json"
     pipe.parent.mkdir()
@@ -231,9 +219,8 @@ def test_a_pipe_in_place_of_plugin_hooks_is_reported_without_blocking(manifest: 
 
 
 def test_a_file_that_goes_while_it_is_read_is_a_problem_and_nothing_is_raised(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = make_workspace(tmp_path)
     workspace.write("project", ONE)
 
     def read_cursor_hooks(file: HooksFile, *_: object, **__: object) -> list[Hook]:
@@ -244,15 +231,13 @@ def test_a_file_that_goes_while_it_is_read_is_a_problem_and_nothing_is_raised(
     assert "TL109" in [problem.code for problem in workspace.load().problems]
 
 
-def test_a_manifest_may_hold_addresses(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_manifest_may_hold_addresses(workspace: Workspace) -> None:
     manifest = '{"homepage": "https://x.test", "hooks": {"stop": [{"command": "x"}]}}'
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", manifest)
     assert [hook.command for hook in workspace.load().hooks] == ["x"]
 
 
-def test_plugins_may_leave_the_version_out(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_plugins_may_leave_the_version_out(workspace: Workspace) -> None:
     workspace.write("plugin", '{"hooks": {"stop": [{"command": "x"}]}}')
     assert (workspace.layer("plugin").problems, workspace.layer("plugin").fatal_reason) == ([], "")
 
@@ -260,9 +245,8 @@ def test_plugins_may_leave_the_version_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("edition_name", EDITION_NAMES)
 def test_a_named_file_in_a_known_place_is_the_layer_that_lives_there(
-    name: str, edition_name: str, tmp_path: Path
+    name: str, edition_name: str, workspace: Workspace
 ) -> None:
-    workspace = make_workspace(tmp_path)
     path = workspace.write(name, ONE)
     layer = get_layer(path, workspace.roots(), get_edition(edition_name))
     assert layer in find_layers(workspace.roots(), get_edition(edition_name))
@@ -273,9 +257,8 @@ def test_a_named_file_in_a_known_place_is_the_layer_that_lives_there(
     "file, kind, cwd", read_rows("layers", "a_named_file_elsewhere_is_known_by_its_name_and_its_directory")
 )
 def test_a_named_file_elsewhere_is_known_by_its_name_and_its_directory(
-    file: str, kind: str, cwd: str, tmp_path: Path
+    file: str, kind: str, cwd: str, workspace: Workspace
 ) -> None:
-    workspace = make_workspace(tmp_path)
     layer = get_layer(workspace.write(file, ONE), workspace.roots(), NEWEST)
     assert (layer.kind.value, named(layer.root, workspace), named(layer.cwd, workspace), layer.note) == (
         kind,
@@ -288,23 +271,20 @@ def test_a_named_file_elsewhere_is_known_by_its_name_and_its_directory(
 @pytest.mark.parametrize(
     "file, kind", read_rows("layers", "a_file_in_no_project_is_read_and_says_what_was_not_looked_for")
 )
-def test_a_file_outside_projects_is_read_and_names_skipped_checks(file: str, kind: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_file_outside_projects_is_read_and_names_skipped_checks(file: str, kind: str, workspace: Workspace) -> None:
     layer = get_layer(workspace.write(file, ONE), workspace.roots(), NEWEST)
     assert (layer.kind.value, layer.root, layer.cwd) == (kind, "", "")
     assert "not looked for" in layer.note
 
 
 @pytest.mark.parametrize("kind", LayerKind)
-def test_a_named_file_can_be_treated_as_any_layer(kind: LayerKind, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_named_file_can_be_treated_as_any_layer(kind: LayerKind, workspace: Workspace) -> None:
     path = workspace.write("other/.cursor/hooks.json", ONE)
     layer = get_layer(path, workspace.roots(), NEWEST, kind)
     assert (layer.kind, layer.file) == (kind, str(path))
 
 
-def test_a_file_treated_as_user_layer_runs_from_its_directory(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_file_treated_as_user_layer_runs_from_its_directory(workspace: Workspace) -> None:
     path = workspace.write("other/.cursor/hooks.json", ONE)
     assert named(get_layer(path, workspace.roots(), NEWEST, LayerKind.USER).cwd, workspace) == "other/.cursor"
     assert named(get_layer(path, workspace.roots(), NEWEST, LayerKind.PROJECT).cwd, workspace) == "other"
@@ -312,8 +292,7 @@ def test_a_file_treated_as_user_layer_runs_from_its_directory(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("mark", [".cursor", ".claude", ".git"])
-def test_the_project_is_the_nearest_directory_upwards_that_looks_like_a_root(mark: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_the_project_is_the_nearest_directory_upwards_that_looks_like_a_root(mark: str, workspace: Workspace) -> None:
     (workspace.project / mark).mkdir()
     inner = workspace.project / "src" / "deep"
     inner.mkdir(parents=True)
@@ -321,8 +300,7 @@ def test_the_project_is_the_nearest_directory_upwards_that_looks_like_a_root(mar
     assert find_project(workspace.project, workspace.home) == workspace.project
 
 
-def test_the_nearer_of_two_roots_is_the_project(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_the_nearer_of_two_roots_is_the_project(workspace: Workspace) -> None:
     (workspace.project / ".git").mkdir()
     inner = workspace.project / "packages" / "one"
     (inner / ".cursor").mkdir(parents=True)
@@ -330,8 +308,7 @@ def test_the_nearer_of_two_roots_is_the_project(tmp_path: Path) -> None:
     assert find_project(inner.parent, workspace.home) == workspace.project
 
 
-def test_a_linked_worktree_is_a_root(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_linked_worktree_is_a_root(workspace: Workspace) -> None:
     workspace.write("project/.git", "gitdir: elsewhere\n")
     (workspace.project / "src").mkdir()
     assert find_project(workspace.project / "src", workspace.home) == workspace.project
@@ -346,15 +323,13 @@ def test_the_home_directory_is_no_project_of_what_is_in_it(tmp_path: Path) -> No
     assert find_project(downloads, workspace.home) == downloads
 
 
-def test_a_directory_without_any_root_above_is_its_own_project(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_directory_without_any_root_above_is_its_own_project(workspace: Workspace) -> None:
     inner = workspace.home / "a" / "b"
     inner.mkdir(parents=True)
     assert find_project(inner, workspace.home) == inner
 
 
-def test_hook_ids_stay_when_lines_move_and_differ_when_entries_repeat(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_hook_ids_stay_when_lines_move_and_differ_when_entries_repeat(workspace: Workspace) -> None:
     workspace.write("user", build_hooks_file('{"command": "x"}', '{"command": "y"}', '{"command": "x"}'))
     before = [hook.id for hook in workspace.layer("user").hooks]
     workspace.write(
@@ -368,8 +343,7 @@ def test_hook_ids_stay_when_lines_move_and_differ_when_entries_repeat(tmp_path: 
     assert all(len(identity) == 16 for identity in before)
 
 
-def test_equal_hooks_of_two_layers_have_two_ids(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_equal_hooks_of_two_layers_have_two_ids(workspace: Workspace) -> None:
     workspace.write("user", ONE)
     workspace.write("enterprise", ONE)
     assert len({hook.id for hook in workspace.load().hooks}) == 2

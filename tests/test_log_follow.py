@@ -49,10 +49,7 @@ def test_waiting_for_detail_is_bounded(store: SqliteStore, capsys: pytest.Captur
     one = build_follower(store)
     keep(store, record(1, at_us=NOW), record(2, at_us=NOW), detail(2, command="make"))
     assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US - 1) == []
-    assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US) == [
-        "[its words have not come]",
-        "make",
-    ]
+    assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US) == ["[its words have not come]", "make"]
 
 
 def test_a_call_that_has_no_words_yet_when_one_begins_to_follow_is_not_passed_over(

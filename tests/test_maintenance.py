@@ -72,9 +72,6 @@ def cut(workspace: Workspace, after: int, tables: tuple[str, ...] = ("facts", "m
     db.close()
 
 
-# By size
-
-
 def heavy(store: SqliteStore, count: int) -> None:
     for first in range(0, count, 100):
         keep(
@@ -118,9 +115,6 @@ def test_retention_settings_are_applied(workspace: Workspace) -> None:
     assert log(workspace, "prune", "--keep", "500MB").stdout == "0 records forgotten\n"
     assert log(workspace, "prune", "--keep", "much").returncode == 64
     assert log(workspace, "prune", "--keep", "1MB", "--before", "9d").returncode == 64
-
-
-# By themselves
 
 
 def test_by_default_nothing_is_forgotten_and_nothing_noted(workspace: Workspace) -> None:
@@ -193,9 +187,6 @@ def test_a_head_is_noted_although_nothing_can_be_forgotten(workspace: Workspace,
     with pytest.raises(TrotlineError, match="cannot be kept"):
         audit_log.drain_if_unlocked(workspace.roots(), LATER)
     assert (tmp_path / "heads").read_text().startswith("trotline-anchor 2 ")
-
-
-# Heads noted elsewhere
 
 
 def test_the_drain_notes_heads_and_verify_finds_a_cut_end(workspace: Workspace, tmp_path: Path) -> None:

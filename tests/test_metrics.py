@@ -97,8 +97,6 @@ def test_sizes_are_counted_in_bytes_and_characters() -> None:
     assert collect_measures(BeforeSubmitPrompt(prompt="né"))["characters"] == 2
 
 
-# Counted by the database, and by reading every record
-
 AGENTS, CONVERSATIONS, EVENTS = ("one", "two"), ("a", "b", ""), ("beforeShellExecution", "afterFileEdit", "stop")
 BODIES = st.fixed_dictionaries(
     {

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import (
+    Workspace,
     convert_lists,
     find_mark,
     format_toml,
@@ -116,8 +117,7 @@ def test_the_owner_of_the_machine_has_the_last_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", [".trotline", ".cursor", ".config/trotline"])
-def test_a_project_cannot_choose_the_model(place: str, tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_a_project_cannot_choose_the_model(place: str, workspace: Workspace) -> None:
     workspace.write(f"project/{place}/trotline.toml", format_toml({"models": {"providers": {"p": LOCAL}}}))
     assert read_models(workspace.roots()).choose(None) is None
 
@@ -186,8 +186,7 @@ def test_an_invalid_setting_is_a_problem_and_the_stricter_value_applies(
     assert ("trotline.toml  (configuration)" in run_trotline("check", *workspace.options, cwd=tmp_path).stdout) is True
 
 
-def test_machine_settings_take_precedence(tmp_path: Path) -> None:
-    workspace = make_workspace(tmp_path)
+def test_machine_settings_take_precedence(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", 'ask_fallback = "ask"')
     workspace.write("system/etc/trotline/trotline.toml", 'ask_fallback = "deny"')
     assert read_settings(workspace.roots()).ask_fallback == "deny"
@@ -196,9 +195,8 @@ def test_machine_settings_take_precedence(tmp_path: Path) -> None:
 DOCUMENT = Path(__file__).parent.parent / "docs" / "prompt-hooks.md"
 
 
-def test_the_files_in_the_document_are_as_they_should_be(tmp_path: Path) -> None:
+def test_the_files_in_the_document_are_as_they_should_be(workspace: Workspace) -> None:
     hooks, models = re.findall(r"^```(?:json|toml)\n(.*?)^```", DOCUMENT.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    workspace = make_workspace(tmp_path)
     workspace.write("user", hooks)
     workspace.write(MINE, models)
     configuration = workspace.load()

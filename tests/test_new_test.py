@@ -181,9 +181,6 @@ def test_a_rule_about_the_agent_makes_no_test_with_a_reason(workspace: Workspace
     )
 
 
-# The agent
-
-
 def test_an_agent_of_a_test_has_guards_if_it_wants_them(agent: FakeAgent) -> None:
     assert not agent.fire("beforeShellExecution", command="git push --force").is_asked
     agent.enable_guards()
@@ -214,9 +211,6 @@ def test_a_layer_that_has_no_policy_is_a_mistake_of_the_test(agent: FakeAgent) -
     assert agent.fire("beforeShellExecution", command="git push --force").is_denied
     with pytest.raises(UsageError, match="there is no layer `plugin` that has a policy"):
         agent.enable_guards(plugin="")
-
-
-# Laws
 
 
 nasty = st.text(max_size=40) | st.sampled_from(['"""', "{agent.home}", "\\", "'\"", "\n\r\t\x00", "\u202e", "{}", "#"])

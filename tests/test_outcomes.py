@@ -90,9 +90,6 @@ def test_only_output_that_is_no_answer_is_bad_output() -> None:
     assert {kind.value for kind in BAD_OUTPUT} == UNREADABLE
 
 
-# -- verdicts of responses
-
-
 @settings(max_examples=30)
 @given(verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(EDITION_NAMES))
 def test_a_response_without_failure_is_unchanged(verdict: Verdict, name: str, date: str) -> None:
@@ -137,9 +134,6 @@ def test_a_response_without_a_process_fails_open_unless_it_is_closed() -> None:
     assert get_effective_verdict(closed, contract, get_edition()).permission is Permission.DENY
 
 
-# -- decisions
-
-
 @settings(max_examples=40)
 @given(ranked_verdicts, st.sampled_from(sorted(EVENTS)), st.sampled_from(EDITION_NAMES))
 def test_a_decision_is_the_responses_merged_by_the_editions_rule(
@@ -174,9 +168,6 @@ def test_a_permission_is_called_by_its_word() -> None:
     assert list(Permission) == sorted(Permission)
 
 
-# -- records: what stands in them when nothing is said
-
-
 def test_what_a_response_leaves_out_is_empty() -> None:
     response = Response(author="a")
     assert (response.layer, response.rank, response.verdict, response.failure) == ("", 0, NO_OPINION, None)
@@ -202,9 +193,6 @@ def test_an_outcome_holds_all_that_happened() -> None:
     )
     assert (outcome.responses, outcome.effects, outcome.sent) == ((), (), {})
     assert (outcome.not_run[0].why, outcome.losses[0].what) == ("not trusted", "ask")
-
-
-# -- an outcome in words
 
 
 def outcome_of(verdict: Verdict, *responses: Response) -> Outcome:
@@ -295,9 +283,6 @@ def test_an_effect_has_every_field_with_a_zero_value() -> None:
     assert (effect.writes, effect.recursive, effect.column_from, effect.column_to) == (False, False, 0, 0)
     assert effect.certainty is Certainty.KNOWN
     assert [certainty.value for certainty in Certainty] == ["known", "guessed", "opaque"]
-
-
-# -- errors
 
 
 @pytest.mark.parametrize("error, code", [(TrotlineError, 1), (UsageError, 64), (TryAgain, 75), (UnreadablePayload, 1)])

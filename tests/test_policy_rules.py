@@ -337,18 +337,12 @@ def test_one_wrong_character_in_a_name_is_found_in_every_example_rule(condition:
             assert fault is not None, mutated
 
 
-@pytest.mark.parametrize(
-    "condition, expected",
-    read_rows("policy_rules", "required_kinds"),
-)
+@pytest.mark.parametrize("condition, expected", read_rows("policy_rules", "required_kinds"))
 def test_required_kinds_are_found_only_if_they_are_certain(condition: str, expected: list[str]) -> None:
     assert find_required_kinds(tokenize(condition)) == set(expected)
 
 
-@pytest.mark.parametrize(
-    "condition, expected",
-    read_rows("policy_rules", "required_texts"),
-)
+@pytest.mark.parametrize("condition, expected", read_rows("policy_rules", "required_texts"))
 def test_required_texts_are_found_only_if_they_are_certain(condition: str, expected: list[str]) -> None:
     assert find_required_texts(tokenize(condition)) == tuple(expected)
 
@@ -489,10 +483,7 @@ def test_a_mandatory_rule_cannot_be_waived(machine: PolicyMachine) -> None:
     assert get_permission(machine.evaluate_command("rm -rf ~")) is Permission.DENY
 
 
-@pytest.mark.parametrize(
-    "lists, line, expected",
-    read_rows("policy_rules", "lists"),
-)
+@pytest.mark.parametrize("lists, line, expected", read_rows("policy_rules", "lists"))
 def test_lists_match_names_and_ask_about_unknown_names(
     machine: PolicyMachine, lists: str, line: str, expected: str
 ) -> None:
@@ -515,10 +506,7 @@ def test_an_mcp_tool_is_listed_by_server_and_tool(machine: PolicyMachine) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    "lists, tool, expected",
-    read_rows("policy_rules", "mcp_lists"),
-)
+@pytest.mark.parametrize("lists, tool, expected", read_rows("policy_rules", "mcp_lists"))
 def test_before_an_event_names_the_server_only_certain_matches_count(
     machine: PolicyMachine, lists: str, tool: str, expected: str
 ) -> None:
@@ -589,10 +577,7 @@ def test_only_a_star_is_special_in_a_pattern(pattern: str, name: str) -> None:
     assert (name in build_list("deny_mcp", "user", [pattern])) is expected
 
 
-@pytest.mark.parametrize(
-    "text, expected_text",
-    read_rows("policy_rules", "invalid_parts"),
-)
+@pytest.mark.parametrize("text, expected_text", read_rows("policy_rules", "invalid_parts"))
 def test_an_invalid_part_is_a_problem_and_not_in_force(machine: PolicyMachine, text: str, expected_text: str) -> None:
     machine.write("user", text)
     read = machine.read()
@@ -630,10 +615,7 @@ def test_tests_of_rules_may_be_events(machine: PolicyMachine) -> None:
     assert "what is Falcon" in failed.line
 
 
-@pytest.mark.parametrize(
-    "test, expected_text",
-    read_rows("policy_rules", "invalid_tests"),
-)
+@pytest.mark.parametrize("test, expected_text", read_rows("policy_rules", "invalid_tests"))
 def test_an_invalid_test_is_a_problem(machine: PolicyMachine, test: str, expected_text: str) -> None:
     file = machine.write("user", f'[[rule]]\nname = "n"\nwhen = "true"\ndeny = "d"\ntests = {{ stop = [{test}] }}\n')
     (problem,) = machine.read().problems

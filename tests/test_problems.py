@@ -139,11 +139,7 @@ ON_DISK = (
     DiskCase(
         "TL406",
         "behind a shim",
-        {
-            "home/.pyenv/shims/python3": SCRIPT,
-            "home/.cursor/x.py": "",
-            "user": entry('{"command": ‸"python3 x.py"}'),
-        },
+        {"home/.pyenv/shims/python3": SCRIPT, "home/.cursor/x.py": "", "user": entry('{"command": ‸"python3 x.py"}')},
     ),
     DiskCase("TL408", "not on the path", {"user": entry('{"command": ‸"no-such-program --now"}')}),
     DiskCase("TL502", "in two layers", {"enterprise": entry('{"command": "x"}'), "user": entry('‸{"command": "x"}')}),

@@ -125,9 +125,6 @@ def test_uploaded_files_are_read_and_sent() -> None:
     assert SeenEffect("write", "download", "/home/ann/shop/here") in seen("rclone copy far:notes here")
 
 
-# SQL clients
-
-
 def test_sql_comes_from_options_words_files_and_pipes() -> None:
     drop = ("sql", "ddl-drop", "orders")
     for line in (
@@ -153,9 +150,6 @@ def test_statements_in_an_unknown_file_are_opaque() -> None:
 def test_a_shell_command_in_a_sql_client_is_analyzed() -> None:
     assert SeenEffect("delete", "rm", "/home/ann/shop/x") in seen("psql -c '\\! rm x'")
     assert SeenEffect("delete", "rm", "/home/ann/shop/x") in seen("sqlite3 a.db '.shell rm x'")
-
-
-# Containers
 
 
 def test_paths_in_a_mounted_directory_are_paths_of_this_machine() -> None:
@@ -189,9 +183,6 @@ def test_privileges_of_a_container_are_effects(options: str, verb: str) -> None:
     assert (verb in found) if verb else not {"privileged", "socket", "host network"} & set(found)
 
 
-# Manifests
-
-
 def test_a_manifest_has_kinds_names_and_powers() -> None:
     text = """
 apiVersion: v1
@@ -222,15 +213,9 @@ def test_parsing_any_text_as_a_manifest_does_not_fail(text: str) -> None:
     assert all(each.kind for each in parse_objects(text))
 
 
-# Servers of the web
-
-
 @pytest.mark.parametrize("line, stops", read_rows("programs_cloud", "stopping_a_web_server_stops_a_service"))
 def test_stopping_a_web_server_stops_a_service(line: str, stops: bool) -> None:
     assert (("system", "stop service") in [(each.kind, each.verb) for each in effects(line)]) is stops
-
-
-# Laws
 
 
 @settings(deadline=None)  # the first example imports the families

@@ -36,9 +36,6 @@ laws = settings(max_examples=100)
 for_each_event = settings(max_examples=40)
 
 
-# -- merging: permission
-
-
 @laws
 @given(our.ranked_verdicts, st.randoms(use_true_random=False))
 def test_the_order_of_hooks_cannot_change_the_permission(responses: list[RankedVerdict], random: Any) -> None:
@@ -63,10 +60,8 @@ def test_merging_in_two_steps_decides_the_same_as_merging_at_once(
 
 @laws
 @given(our.ranked_verdicts, our.verdicts, st.integers(0, 5))
-def test_one_deny_is_enough_whatever_the_others_say(
-    responses: list[RankedVerdict], spoken_values: Verdict, at: int
-) -> None:
-    denies = Verdict(permission=Permission.DENY, user_message=spoken_values.user_message)
+def test_one_deny_is_enough_whatever_the_others_say(responses: list[RankedVerdict], denial: Verdict, at: int) -> None:
+    denies = Verdict(permission=Permission.DENY, user_message=denial.user_message)
     decision = merge([*responses[:at], RankedVerdict("guard", 1, denies), *responses[at:]])
     assert decision.permission is Permission.DENY
     assert "guard" in decision.deciders
@@ -98,29 +93,24 @@ def test_the_deciders_are_all_responses_with_the_decision(responses: list[Ranked
 
 @laws
 @given(our.verdicts, rules)
-def test_a_single_response_that_refuses_is_repeated_word_for_word(spoken_values: Verdict, rule: MergeRule) -> None:
+def test_a_single_response_that_refuses_is_repeated_word_for_word(denial: Verdict, rule: MergeRule) -> None:
     refusal = Verdict(
         permission=Permission.DENY,
-        user_message=spoken_values.user_message,
-        agent_message=spoken_values.agent_message,
-        edited_input=spoken_values.edited_input,
-        context=spoken_values.context,
-        follow_up=spoken_values.follow_up,
-        env=spoken_values.env,
-        replaced_output=spoken_values.replaced_output,
-        plugin_paths=spoken_values.plugin_paths,
+        user_message=denial.user_message,
+        agent_message=denial.agent_message,
+        edited_input=denial.edited_input,
+        context=denial.context,
+        follow_up=denial.follow_up,
+        env=denial.env,
+        replaced_output=denial.replaced_output,
+        plugin_paths=denial.plugin_paths,
     )
     assert merge([RankedVerdict("one", 3, refusal)], rule=rule) == Decision(verdict=refusal, deciders=("one",))
 
 
-# -- merging: messages
-
-
 @laws
 @given(our.ranked_verdicts)
-def test_messages_come_from_the_deciding_hooks_in_configured_order(
-    responses: list[RankedVerdict],
-) -> None:
+def test_messages_come_from_the_deciding_hooks_in_configured_order(responses: list[RankedVerdict]) -> None:
     verdict = merge(responses).verdict
     received = [one.verdict for one in responses if one.verdict.permission in {Permission.ASK, Permission.DENY}]
     assert verdict.user_message == "\n\n---\n\n".join(one.user_message for one in received if one.user_message)
@@ -131,11 +121,8 @@ def test_messages_come_from_the_deciding_hooks_in_configured_order(
 @given(our.ranked_verdicts, rules)
 def test_on_an_observing_event_every_message_counts(responses: list[RankedVerdict], rule: MergeRule) -> None:
     verdict = merge(responses, rule=rule, refusable=False).verdict
-    spoken_values = [one.verdict.user_message for one in responses]
-    assert verdict.user_message == SEPARATOR.join(message for message in spoken_values if message)
-
-
-# -- merging: fields of which there is one
+    values = [one.verdict.user_message for one in responses]
+    assert verdict.user_message == SEPARATOR.join(message for message in values if message)
 
 
 @laws
@@ -143,8 +130,8 @@ def test_on_an_observing_event_every_message_counts(responses: list[RankedVerdic
 def test_of_every_other_field_the_last_answer_wins(responses: list[RankedVerdict]) -> None:
     verdict = merge(responses).verdict
     for field in ("edited_input", "context", "follow_up", "replaced_output", "plugin_paths"):
-        spoken_values = [value for one in responses if (value := getattr(one.verdict, field))]
-        assert getattr(verdict, field) == (spoken_values[-1] if spoken_values else getattr(NO_OPINION, field))
+        values = [value for one in responses if (value := getattr(one.verdict, field))]
+        assert getattr(verdict, field) == (values[-1] if values else getattr(NO_OPINION, field))
 
 
 @laws
@@ -175,24 +162,21 @@ def test_every_variable_that_two_hooks_set_differently_is_recorded(
 ) -> None:
     decision = merge(responses, rule=rule)
     recorded = {one.field for one in decision.overruled if one.field.startswith("env.")}
-    spoken_values = [(key, value) for response in responses for key, value in response.verdict.env.items()]
-    assert recorded == {f"env.{key}" for key, value in spoken_values if value != decision.verdict.env[key]}
+    values = [(key, value) for response in responses for key, value in response.verdict.env.items()]
+    assert recorded == {f"env.{key}" for key, value in values if value != decision.verdict.env[key]}
 
 
 @laws
 @given(our.ranked_verdicts, rules)
 def test_only_requested_differences_are_recorded_as_losses(responses: list[RankedVerdict], rule: MergeRule) -> None:
-    spoken_values = {response.author: response.verdict for response in responses}
+    values = {response.author: response.verdict for response in responses}
     for one in merge(responses, rule=rule).overruled:
-        stored, lost = spoken_values[one.kept], spoken_values[one.lost]
+        stored, lost = values[one.kept], values[one.lost]
         key = one.field.removeprefix("env.")
         if key == one.field:
             assert getattr(stored, key) != getattr(lost, key)
         else:
             assert stored.env[key] != lost.env[key]
-
-
-# -- merging: the rule of old, by layers
 
 
 @laws
@@ -231,8 +215,8 @@ def test_by_the_old_rule_only_the_deciding_layer_is_quoted(responses: list[Ranke
 def test_by_the_old_rule_the_highest_layers_value_wins_every_field(responses: list[RankedVerdict]) -> None:
     verdict = merge(responses, rule=HIGHEST_LAYER).verdict
     for field in SINGLE_FIELDS:
-        spoken_values = [value for one in responses if (value := getattr(one.verdict, field))]
-        assert getattr(verdict, field) == (spoken_values[0] if spoken_values else getattr(NO_OPINION, field))
+        values = [value for one in responses if (value := getattr(one.verdict, field))]
+        assert getattr(verdict, field) == (values[0] if values else getattr(NO_OPINION, field))
     for key, value in verdict.env.items():
         assert value == next(one.verdict.env[key] for one in responses if key in one.verdict.env)
 
@@ -243,9 +227,6 @@ def test_within_one_layer_both_rules_decide_alike(responses: list[RankedVerdict]
     old, new = merge(responses, rule=HIGHEST_LAYER), merge(responses, rule=STRICTEST)
     assert (old.permission, old.deciders) == (new.permission, new.deciders)
     assert old.verdict.user_message == new.verdict.user_message
-
-
-# -- the wire: events
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -280,8 +261,6 @@ def test_the_strategies_draw_every_field_that_an_event_has(name: str) -> None:
     drawn = {*our.COMMON, *our.FIELDS[name], "raw"}
     assert drawn == set(EVENTS[name].__struct_fields__)
 
-
-# -- the wire: replies
 
 WORDS = read_corpus("properties")["words"]
 ROUND_TRIPS = [
@@ -337,8 +316,8 @@ def test_in_the_words_of_early_2026_either_message_is_the_reason(
     name: str, date: str, field: str, permission: Permission, text: str
 ) -> None:
     contract, contracted = EVENTS[name].contract, get_edition(date)
-    spoken_values: dict[str, Any] = {field: text}
-    verdict = Verdict(permission=permission, **spoken_values)
+    body: dict[str, Any] = {field: text}
+    verdict = Verdict(permission=permission, **body)
     received, losses = round_trip(contract, verdict, contracted)
     assert received == Verdict(permission=permission, user_message=text, agent_message=text)
     assert losses == set()

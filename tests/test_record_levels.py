@@ -72,9 +72,6 @@ def settings(workspace: Workspace, place: str, **values: str) -> None:
     (directory / "trotline.toml").write_text(format_toml(values))
 
 
-# Who says how much
-
-
 def test_by_default_detail_is_stored_without_diffs(workspace: Workspace) -> None:
     assert read_settings(workspace.roots()).records == STANDARD
     assert read_detail_policy(workspace.roots()).level == STANDARD
@@ -143,9 +140,6 @@ def test_doctor_reports_a_changed_level(workspace: Workspace) -> None:
     settings(workspace, "person", records=MINIMAL)
     output = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
     assert "records are minimal: sizes and digests are kept, and no words" in output
-
-
-# What is kept
 
 
 def test_minimal_keeps_sizes_and_digests_and_no_text(workspace: Workspace) -> None:
@@ -253,9 +247,6 @@ def test_a_text_over_the_limit_is_stored_as_size_and_digest() -> None:
     assert one.split("digest")[1] != other.split("digest")[1]
 
 
-# What an agent counted and named
-
-
 MEASURED: list[tuple[str, dict[str, Any], dict[str, Any]]] = read_rows("record_levels", "measured")
 
 
@@ -286,9 +277,6 @@ def test_machine_user_and_version_are_named(workspace: Workspace) -> None:
     assert output["machine"] == socket.gethostname()
     assert output["user"]
     assert output["version"] == "9.9.9"
-
-
-# Diffs
 
 
 def lines() -> st.SearchStrategy[str]:

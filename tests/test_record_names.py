@@ -65,11 +65,7 @@ def test_the_engine_side_stores_names_the_same_way(workspace: Workspace) -> None
 
 
 def test_an_ordinary_name_stays_as_it_is(workspace: Workspace) -> None:
-    names = {
-        "conversation_id": ORDINARY_ID,
-        "generation_id": "ses_4f1aX9",
-        "tool_name": "Read",
-    }
+    names = {"conversation_id": ORDINARY_ID, "generation_id": "ses_4f1aX9", "tool_name": "Read"}
     record = store_names(workspace, **names)[1]
     assert [record[name] for name in ("conversation", "generation", "tool")] == list(names.values())
 

@@ -125,9 +125,6 @@ def _everything(model: ScriptedModel) -> str:
     return "\n".join(str(message) for request in model.requests for message in request)
 
 
-# -- the whole tour, recorded by real hooks
-
-
 def _tour() -> Iterator[Reply]:
     yield Reply(
         text="I will look around.",
@@ -228,9 +225,6 @@ def test_a_tool_takes_and_gives_what_cursors_own_does(tool: str, field: str, tou
     assert set.intersection(*keys(RECORDED)) == set.intersection(*keys(tour)) == set.union(*keys(tour))
 
 
-# -- the order
-
-
 def _story_of(tour: list[Payload], tool: str, number: int = 0) -> list[str]:
     """The events of one call of a tool, from the first generic one to the last."""
     started_at = [
@@ -256,11 +250,7 @@ WROTE = "preToolUse afterFileEdit postToolUse"
         ("Shell", 1, "preToolUse beforeShellExecution afterShellExecution postToolUseFailure"),
         ("Delete", 0, "preToolUse postToolUse"),
         ("MCP:find_notes", 0, "preToolUse beforeMCPExecution afterMCPExecution postToolUse"),
-        (
-            "Task",
-            0,
-            f"preToolUse subagentStart afterAgentThought {WROTE} afterAgentResponse subagentStop postToolUse",
-        ),
+        ("Task", 0, f"preToolUse subagentStart afterAgentThought {WROTE} afterAgentResponse subagentStop postToolUse"),
     ],
 )
 def test_generic_events_stand_around_a_tools_own(tool: str, number: int, story: str, tour: list[Payload]) -> None:
@@ -314,9 +304,6 @@ def test_edits_are_reported_as_replacements(tour: list[Payload]) -> None:
 def test_a_command_that_fails_is_a_tool_that_worked(tour: list[Payload]) -> None:
     shells = [one for one in _of(tour, "postToolUse") if one["tool_name"] == "Shell"]
     assert [json.loads(one["tool_output"]) for one in shells] == [{"output": "hello\n", "exitCode": 3}]
-
-
-# -- what hooks say is heeded
 
 
 def test_a_command_that_is_refused_does_not_run(stage: Stage) -> None:
@@ -482,9 +469,6 @@ def test_a_hook_that_hangs_and_fails_closed_refuses(stage: Stage) -> None:
     assert "timed out after 200ms" in list_messages(model)[0]
 
 
-# -- sub-agents
-
-
 def _task(kind: str) -> Reply:
     return Reply(calls=(build_call("Task", subagent_type=kind, prompt="look"),))
 
@@ -519,9 +503,6 @@ def test_a_sub_agent_is_followed_up_until_the_hooks_limit(stage: Stage) -> None:
 def test_a_sub_agent_starts_no_others(stage: Stage) -> None:
     stage.play([_task("explore")], subagents={"explore": lambda: [_task("explore"), Reply(text="alone")]})
     assert len(stage.raised("subagentStart")) == 1
-
-
-# -- what goes wrong is told to the model, and ends nothing
 
 
 @pytest.mark.parametrize(
@@ -616,9 +597,6 @@ def test_an_interrupt_ends_the_turn_and_answers_every_tool_call(stage: Stage, mo
         assert agent.converse("and now?") == "still here"
 
 
-# -- the transcript
-
-
 def test_compaction_keeps_the_system_message_and_pairs_of_call_and_answer() -> None:
     transcript, folds = Transcript("system", budget=200), 0
     transcript.add(Message("user", "go"))
@@ -639,9 +617,6 @@ def test_compaction_keeps_the_system_message_and_pairs_of_call_and_answer() -> N
     assert "user: go" in transcript.messages[1].text
 
 
-# -- the editor
-
-
 def test_a_file_that_a_hook_keeps_from_tab_reaches_no_editor(stage: Stage) -> None:
     stage.hooks({"beforeTabFileRead": [{"command": "grep -q '\\.env\"' && exit 2 || echo '{}'"}]})
     stage.file(".env", SECRET)
@@ -658,9 +633,6 @@ def test_hooks_name_the_plugins_that_a_workspace_opens_with(stage: Stage) -> Non
     editor = Editor(stage.engine(), Workspace(stage.project))
     editor.open_workspace()
     assert editor.plugins == ("/srv/shop/plugin",)
-
-
-# -- MCP: our client and our server, each against the real library
 
 
 REAL_SERVER = """
@@ -762,9 +734,6 @@ def test_a_complaint_of_a_server_is_a_failure_of_the_call(stage: Stage) -> None:
     assert stage.raised("afterMCPExecution")
 
 
-# -- a model behind an endpoint
-
-
 class Endpoint(NamedTuple):
     """A loopback server that speaks chat completions: what it will answer, and what it was asked."""
 
@@ -856,9 +825,6 @@ def test_without_an_address_and_a_name_no_endpoint_is_configured() -> None:
     assert EndpointModel.from_environment({}) is None
     assert EndpointModel.from_environment({"AGENT_BASE_URL": "http://localhost/v1"}) is None
     assert EndpointModel("http://localhost/v1", "m").for_subagent("explore").name == "m"
-
-
-# -- the scripted model, and the command line
 
 
 def test_a_script_may_depend_on_the_previous_message() -> None:

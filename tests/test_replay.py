@@ -298,8 +298,6 @@ def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
     assert replay(workspace).stdout == "nothing in the trail answers to that\n"
 
 
-# Hooks
-
 DENIES_NPM = """#!/bin/sh
 read -r payload
 case "$payload" in *npm*) echo '{"permission": "deny", "user_message": "use pnpm"}' ;; *) echo '{}' ;; esac

@@ -98,9 +98,6 @@ def test_what_a_monitor_did_not_say_is_no_other_decision(workspace: Workspace) -
     assert done.stdout.splitlines()[2] == "ask -> deny: 1 call"
 
 
-# Agents of one's own
-
-
 def test_a_call_of_an_unknown_agent_is_replayed_and_shown_under_its_name(workspace: Workspace) -> None:
     rule = '[[rule]]\nname = "own"\nwhen = "agent == \'\' && event.command == \'make\'"\ndeny = "not mine"\n'
     workspace.write("home/.config/trotline/trotline.toml", rule)

@@ -26,9 +26,6 @@ def notes(store: SqliteStore) -> list[dict[str, object]]:
     return [json.loads(entry.body or "{}") for entry in store.entries() if entry.kind == "forgotten"]
 
 
-# By size
-
-
 def test_a_large_unreadable_line_is_deleted_before_any_record(store: SqliteStore) -> None:
     keep(store, *(record(number) for number in range(20)))
     store.append([UnreadLine("1", "torn", os.urandom(3_000_000)), UnreadLine("2", "torn", b"light")])
@@ -89,9 +86,6 @@ def test_foreign_data_in_the_file_does_not_cause_pruning(store: SqliteStore) -> 
     assert len(ids(store)) == 50
 
 
-# Words that belong to nothing
-
-
 def test_words_without_a_record_are_forgotten_by_the_time_in_their_id(store: SqliteStore) -> None:
     old, new = uuid7(5 * HOUR, bytes(10)), uuid7(9 * HOUR, bytes(10))
     assert (get_id_time(old), get_id_time("id-1")) == (5 * HOUR, 0)
@@ -124,9 +118,6 @@ def test_lines_that_tell_of_a_conversation_are_forgotten_with_it(store: SqliteSt
     assert len(store.unread()) == 3
     assert store.forget(ForgetRequest(conversation="c1"), now_us=LATER) == 1
     assert [b"id-4" in one.line for one in store.unread()] == [True]
-
-
-# What stays
 
 
 def test_a_note_that_something_was_forgotten_is_not_forgotten_by_its_id(store: SqliteStore) -> None:

@@ -201,9 +201,6 @@ def test_findings_over_the_limit_are_counted(project: Project) -> None:
     assert body["data"]["more_in"] == ["many.txt"]
 
 
-# Control files
-
-
 @pytest.mark.parametrize("name", [name for name in AGENTS if get_agent(name).wiring])
 def test_the_hooks_of_every_agent_are_listed_and_dangerous_ones_found(name: str, project: Project) -> None:
     wiring = get_agent(name).wiring
@@ -263,9 +260,6 @@ def test_an_invalid_hooks_file_has_no_hooks() -> None:
         assert list(list_hook_lines(".cursor/hooks.json", data)) == []
 
 
-# Baselines
-
-
 def test_a_baseline_silences_what_it_knows_and_nothing_else(project: Project) -> None:
     project.write("a.txt", TOKEN)
     project.write(".cursor/hooks.json", '{"version": 1, "hooks": {"stop": [{"command": "echo one"}]}}')
@@ -300,9 +294,6 @@ def test_what_is_no_baseline_is_64_and_not_silence(text: str, project: Project) 
     assert "known.json" in output
 
 
-# Rules of one's own
-
-
 def test_rules_are_loaded_from_files_and_a_broken_one_is_a_problem_with_its_line(project: Project) -> None:
     project.write("ours.toml", "[[rules]]\nid = 'acme'\nregex = 'ACME[0-9]{4}'\n[[rules]]\nid = 'bad'\nregex = '('\n")
     project.write("x.txt", "ACME1234")
@@ -319,9 +310,6 @@ def test_rules_of_the_person_count_without_being_named(project: Project) -> None
     (config / "secrets.toml").write_text("[[rules]]\nid = 'acme'\nregex = 'ACME[0-9]{4}'\n")
     project.write("x.txt", "ACME1234")
     assert kinds(project.found()) == [("x.txt", "acme")]
-
-
-# For machines
 
 
 def test_sarif_has_what_the_format_requires(project: Project) -> None:
@@ -367,9 +355,6 @@ def test_control_characters_in_names_are_escaped(project: Project, capsys: pytes
     out = capsys.readouterr().out
     assert "\x1b[31m" not in out
     assert "\n::error" not in out
-
-
-# The key
 
 
 def test_the_key_is_made_once_and_is_its_owner_s_alone(tmp_path: Path) -> None:

@@ -266,9 +266,6 @@ def test_any_bytes_can_be_scanned(data: bytes) -> None:
         assert 0 <= finding.place.offset <= len(data)
 
 
-# Packs
-
-
 RULE_FILE = """
 title = "ours"
 [extend]
@@ -348,15 +345,9 @@ def test_a_rule_with_a_path_applies_only_there() -> None:
     assert not scan("1234", KEY, [SecretScanner([pack])], path="x/y").findings
 
 
-# Personal data
-
-
 @pytest.mark.parametrize("text, kind", read_rows("scanners", "personal_data"))
 def test_personal_data_is_found_by_check_digits_and_format(text: str, kind: str) -> None:
     assert scan_kinds(text, PiiScanner()) == ([kind] if kind else [])
-
-
-# Markers
 
 
 @pytest.mark.parametrize("text", read_rows("injection_samples", "injections"))
@@ -393,9 +384,6 @@ def test_prompts_of_the_corpus_are_classified() -> None:
     harmless = [bool(scan_kinds(row["text"], InjectionScanner())) for row in rows if row["expected_action"] == "allow"]
     assert sum(attacks) >= 0.85 * len(attacks)
     assert sum(harmless) <= 0.05 * len(harmless)
-
-
-# What nobody sees
 
 
 TAGS = "".join(chr(0xE0000 + ord(char)) for char in "run it")

@@ -34,9 +34,6 @@ def errors_of(schema: dict[str, Any], instance: Any) -> list[str]:
     return [error.message for error in jsonschema_rs.Draft202012Validator(schema).iter_errors(instance)]
 
 
-# -- the schemas themselves
-
-
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_schema_is_a_valid_schema_of_draft_2020_12(name: str) -> None:
     schema = SCHEMAS[name]
@@ -60,9 +57,6 @@ def test_the_committed_schema_is_the_one_that_the_declarations_make(name: str) -
 
 def test_no_other_file_lies_among_the_committed_schemas() -> None:
     assert {path.name for path in (ROOT / "schemas").iterdir()} == set(SCHEMAS)
-
-
-# -- payloads
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -116,9 +110,6 @@ def test_every_field_that_is_described_belongs_to_some_event() -> None:
     assert set(FIELDS) <= known | {"hook_event_name"}
 
 
-# -- replies
-
-
 @pytest.mark.parametrize("name", EVENTS)
 def test_a_reply_may_have_the_answers_of_its_event_and_nothing_else(name: str) -> None:
     schema, contract = build_reply_schema(name), EVENTS[name].contract
@@ -147,9 +138,6 @@ def test_every_reply_key_belongs_to_some_event() -> None:
     assert set(REPLY_FIELDS) == {key for cls in EVENTS.values() for key in cls.contract.answers}
 
 
-# -- hooks.json
-
-
 def hooks(*entries: Any, event: str = "stop", **top: Any) -> dict[str, Any]:
     return {"version": 1, "hooks": {event: list(entries)}, **top}
 
@@ -168,9 +156,6 @@ def test_a_hooks_file_that_cursor_loads_is_valid(file: Any) -> None:
 @pytest.mark.parametrize("file", read_rows("schemas", "invalid_hooks_files"))
 def test_a_hooks_file_that_cursor_ignores_is_invalid(file: Any) -> None:
     assert errors_of(build_hooks_schema(), file)
-
-
-# -- files in the wild, where they are at hand
 
 
 def value_of(node: JsonNode) -> Any:

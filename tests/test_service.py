@@ -113,8 +113,6 @@ def code_identity(site: Site) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-# One verdict, warm and cold
-
 ZYGOTE = """
 import base64, json, os, sys, time
 sys.path.insert(0, sys.argv[1])
@@ -207,9 +205,6 @@ def test_warm_and_cold_answers_are_equal(site: Site, home: Path) -> None:
     different = [one for one, one_warm, one_cold in zip(calls, warm, cold, strict=True) if one_warm != one_cold]
     assert different == []
     assert read_comparable_records(warm_home) == read_comparable_records(cold_home)
-
-
-# The life of a service
 
 
 def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, home: Path) -> None:
@@ -388,9 +383,6 @@ def test_a_starting_service_can_be_stopped(home: Path) -> None:
         assert starting.stdout.readline() == "locked\n"
         assert run_trotline("service", "stop", "--home", str(home), cwd=home).stdout == "stopped\n"
         assert starting.wait(10) == -signal.SIGTERM
-
-
-# Faults
 
 
 def test_a_kill_at_any_moment_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
@@ -572,8 +564,6 @@ def test_a_wrong_clock_changes_no_verdict(site: Site, home: Path, received: int)
     assert [record["at_us"] for record in records(home)][1:] == [received, received]
 
 
-# What it does not answer
-
 ELSEWHERE: dict[str, dict[str, Any]] = read_corpus("service")["foreign_headers"]
 
 
@@ -634,9 +624,6 @@ def test_oversized_announcements_make_the_service_busy(site: Site, home: Path) -
             large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, MAX_PAYLOAD_BYTES))
         time.sleep(0.1)
         assert send_header(home, build_header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY
-
-
-# The installed line
 
 
 @pytest.fixture

@@ -179,8 +179,6 @@ def test_nothing_committed_names_this_machine_or_a_package_index() -> None:
     assert named == []
 
 
-# Names
-
 SHARED_NAME_PLACES = {"cli", "agents", "guards", "programs", "kube"}
 """Directories whose files are named after a command, an agent, a danger or a family of programs."""
 

@@ -47,8 +47,6 @@ def test_corpus_lines_have_the_commands_that_shfmt_finds() -> None:
     assert _differences(sorted(lines)) == []
 
 
-# Lines that are made up: everything that bash has, in any order
-
 NAMES = st.sampled_from("ls echo cat git make a_b x1".split())
 VARIABLES = st.sampled_from("X HOME a b1 _".split())
 

@@ -84,8 +84,6 @@ def kinds(outcome: Outcome) -> set[str]:
     return {found.kind for found in outcome.findings}
 
 
-# What is said about a text, by event and preset
-
 PROMPT = ("beforeSubmitPrompt", "prompt")
 OUTPUT = ("afterShellExecution", "output")
 
@@ -130,9 +128,6 @@ def test_a_directory_above_the_workspace_does_not_make_a_file_a_test(tmp_path: P
     (tmp_path / "tests").mkdir()
     home = Home(tmp_path / "tests")
     assert home.call("beforeReadFile", file_path=str(home.project / "a.py"), content=GITHUB).is_denied
-
-
-# Writing
 
 
 def written(home: Home, **given: Any) -> Outcome:
@@ -193,9 +188,6 @@ def test_a_secret_belongs_into_an_environment_file(home: Home) -> None:
     path = str(home.project / ".env")
     outcome = home.call("preToolUse", tool_name="Write", tool_input={"file_path": path, "content": f"T={GITHUB}"})
     assert not [response for response in outcome.responses if response.author == "secrets_in_text"]
-
-
-# Files that the agent does not show
 
 
 def test_a_file_is_read_from_the_disk_when_the_payload_has_no_content(home: Home) -> None:
@@ -261,9 +253,6 @@ def test_a_file_over_the_limit_is_reported(home: Home, monkeypatch: pytest.Monke
     assert home.call("beforeReadFile", file_path=path, content="").is_denied
 
 
-# What is over
-
-
 def test_an_answer_and_a_thought_are_only_observed(home: Home) -> None:
     home.policy('preset = "paranoid"\n')
     for event in ("afterAgentResponse", "afterAgentThought"):
@@ -306,9 +295,6 @@ def test_a_record_has_findings_and_nothing_of_the_text(home: Home) -> None:
     (spool,) = home.root.rglob("spool")
     (found,) = Spool(spool).read().records[0]["findings"]
     assert found[:3] == ["secrets", "github-personal-token", "known"]
-
-
-# Values
 
 
 TEMPLATES = [(kind, seed) for seed in range(2) for kind in SECRET_TEMPLATES][:200]
@@ -361,9 +347,6 @@ def test_a_look_alike_is_let_through(home: Home, text: str) -> None:
     assert not home.call("beforeReadFile", file_path=path, content=text).decision.permission
 
 
-# What a command must have before it is looked at closely
-
-
 @pytest.mark.parametrize("kind", SECRET_TEMPLATES)
 def test_no_command_with_a_secret_is_passed_over(kind: str) -> None:
     lines = [
@@ -384,9 +367,6 @@ def test_ordinary_commands_are_passed_over() -> None:
     assert [line for line in lines if may_hold_secret(line)] == []
 
 
-# Explaining
-
-
 def test_explain_shows_what_stands_in_a_file_and_not_the_value(home: Home) -> None:
     path = home.write("settings.py", f"\nTOKEN = '{GITHUB}'\n")
     ended = run_trotline("explain", "--file", path, "--home", str(home.root), cwd=home.project)
@@ -403,8 +383,6 @@ def test_explain_masks_a_value_in_a_command_where_it_stands(home: Home, form: li
     assert "*" * len(GITHUB) in ended.stdout
     assert GITHUB not in ended.stdout + ended.stderr
 
-
-# Laws
 
 EFFECTS = st.builds(
     Effect,
@@ -445,9 +423,6 @@ def test_a_finding_has_no_field_for_a_value() -> None:
     assert set(Finding.__struct_fields__) == {"kind", "scanner", "place", "certainty", "digest", "where"}
 
 
-# Texts in JSON
-
-
 def test_json_in_json_is_read_line_by_line() -> None:
     inner = json.dumps({"token": "a\nb"})
     assert flatten_json_text(json.dumps({"content": [{"text": inner}]})).endswith("token: a\nb")
@@ -459,9 +434,6 @@ def test_json_in_json_is_read_line_by_line() -> None:
 def test_whatever_is_given_is_a_text(value: Any) -> None:
     assert isinstance(flatten_json(value), str)
     assert isinstance(flatten_json_text(json.dumps(value)), str)
-
-
-# The corpora, where they are here
 
 
 def rows(name: str) -> list[dict[str, Any]]:

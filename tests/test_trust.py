@@ -82,9 +82,6 @@ def trust(workspace: Workspace) -> None:
     assert trotline(workspace, "trust", "--yes").returncode == 0
 
 
-# before anybody said anything
-
-
 def test_hooks_of_an_untrusted_project_do_not_run_and_are_listed_with_the_reason(workspace: Workspace) -> None:
     workspace.script("project/.cursor/hooks/guard.sh", "#!/bin/sh\n: > ran\n")
     data = fire(workspace)
@@ -154,9 +151,6 @@ def test_at_a_terminal_trust_prompts(workspace: Workspace, answer: str, hooks: l
     assert ran(workspace) == hooks
 
 
-# saying yes
-
-
 def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(workspace: Workspace) -> None:
     done = trotline(workspace, "trust", "--yes")
     assert done.returncode == 0
@@ -213,9 +207,6 @@ def test_a_workspace_with_too_many_files_to_cover_cannot_be_trusted(workspace: W
     assert done.returncode == 1
     assert "cannot be trusted: its hook directories hold more than 5000 files" in done.stderr
     assert ran(workspace) == []
-
-
-# losing it
 
 
 @pytest.mark.parametrize("name", COVERED)
@@ -300,9 +291,6 @@ def test_a_hook_that_changes_a_covered_file_while_it_runs_raises_an_alarm(worksp
     assert why_not(workspace) == {"the workspace changed since it was trusted: tools/check.conf"}
 
 
-# what is covered
-
-
 def test_a_link_that_leaves_the_workspace_is_not_covered_and_is_listed(workspace: Workspace) -> None:
     outside = workspace.script("elsewhere/outside.sh", ALLOW)
     (workspace.project / "tools" / "link.sh").symlink_to(outside)
@@ -371,9 +359,6 @@ def test_an_absolute_path_into_the_workspace_is_covered(workspace: Workspace) ->
     assert "tools/check.sh" in state(workspace)["covered"]
 
 
-# showing what changed
-
-
 def test_the_difference_is_shown_line_by_line(workspace: Workspace) -> None:
     trust(workspace)
     workspace.write("project/tools/check.conf", "first\nthird\n")
@@ -417,9 +402,6 @@ def test_the_status_never_grants_anything(workspace: Workspace) -> None:
     assert ran(workspace) == []
 
 
-# in CI
-
-
 def test_a_digest_on_the_command_line_is_trust_for_one_call(workspace: Workspace) -> None:
     digest = state(workspace)["digest"]
     assert ran(workspace, "--trust-digest", digest) == RAN
@@ -453,9 +435,6 @@ def test_of_several_digests_one_fits(workspace: Workspace) -> None:
     assert ran(workspace, "--trust-digest", "0" * 64, "--trust-digest", digest) == RAN
 
 
-# which layers need it
-
-
 @pytest.mark.parametrize("layer", ["claude-project", "claude-local"])
 def test_claude_codes_files_in_a_project_need_the_same_trust(workspace: Workspace, layer: str) -> None:
     workspace.script("project/.claude/hooks/guard.sh", ALLOW)
@@ -484,9 +463,6 @@ def test_claude_codes_own_hooks_of_a_person_need_no_trust(workspace: Workspace) 
     workspace.write("claude-user", json.dumps({"hooks": {"PreToolUse": [group]}}))
     done = trotline(workspace, "fire", "preToolUse", "--set", "tool_name=Shell", "--json")
     assert [run["layer"] for run in json.loads(done.stdout)["data"]["runs"]] == ["claude-user"]
-
-
-# where it is kept
 
 
 def test_the_store_is_outside_the_workspace_and_its_owners_alone(workspace: Workspace) -> None:

@@ -211,9 +211,9 @@ def test_no_file_text_and_no_secret_is_stored_or_shown(scanning: Use) -> None:
         "additional_context"
     ]
     assert "[redacted github-personal-token" in context
-    kept = "".join(file.read_text() for file in scanning.state.rglob("*") if file.is_file())
-    assert kept
-    assert not any(word in kept + context for word in (token, "unmistakable_line", "another_line"))
+    stored = "".join(file.read_text() for file in scanning.state.rglob("*") if file.is_file())
+    assert stored
+    assert not any(word in stored + context for word in (token, "unmistakable_line", "another_line"))
 
 
 lines_of_text = st.lists(st.sampled_from(["a", "b", "}", "", "x = 1"]), max_size=8)

@@ -66,9 +66,6 @@ def test_shell_output_cannot_be_changed_and_the_model_gets_a_note(use: Use) -> N
     assert "number of a card" in reply.body["additional_context"]
 
 
-# The inventory
-
-
 def written(use: Use) -> None:
     """A call's words are written when the agent has its answer."""
     spool = get_spool(use.home / ".local/state/trotline/v1")
@@ -105,9 +102,9 @@ def test_the_inventory_lists_calls_verdicts_and_findings(use: Use) -> None:
     assert use.trotline("log", "mcp", "--allow-list")[1] == '[lists]\nallow_mcp = [\n  "db:query",\n]\n'
 
 
-def record(event: str, tool: str, asked: str = "none", **more: Any) -> dict[str, Any]:
+def record(event: str, tool: str, decided: str = "none", **more: Any) -> dict[str, Any]:
     shared = {"agent": "cursor", "conversation": "c", "at_us": 5}
-    return {**shared, "event": event, "tool": tool, "decided": asked, **more}
+    return {**shared, "event": event, "tool": tool, "decided": decided, **more}
 
 
 def test_two_events_about_one_call_are_one_call() -> None:

@@ -151,9 +151,6 @@ def test_a_missing_list_is_explained(tmp_path: Path) -> None:
     assert use.both(SHELL, command="npm install shop-cart-helpers@1.0.0") == ("allow", "allow")
 
 
-# Reading OSV
-
-
 def make_entry(name: str = "MAL-2026-1", **fields: Any) -> dict[str, Any]:
     package = {"package": {"ecosystem": "npm", "name": "@Ferry/Times"}}
     return {"id": name, "affected": [{**package, **fields.pop("affected", {})}], **fields}
@@ -214,8 +211,6 @@ def test_an_archive_without_reports_replaces_nothing(use: Use, tmp_path: Path) -
         use.trotline("guards", "packages", "load", str(tmp_path / "none.json"))
     assert get_list_file(use).read_bytes() == before
 
-
-# Looking up
 
 NAMES = st.text(alphabet="ab%-/.\tüz", min_size=1, max_size=6).map(lambda name: name.replace("\t", ""))
 
