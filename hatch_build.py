@@ -1,4 +1,4 @@
-"""Puts the compiled client into the wheel. Without a C compiler the wheel is pure, and agents run the client's twin."""
+"""Add the compiled client to the wheel. Without a C compiler the wheel is pure, and agents run the Python client."""
 
 import importlib.util
 import sysconfig
@@ -12,14 +12,14 @@ CLIENT = "src/trotline/service/trotline-hook"
 
 class ClientBuildHook(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 - hatchling's signature
-        if _built(Path(self.root)):
+        if _build_client(Path(self.root)):
             platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
             build_data["pure_python"] = False
             build_data["tag"] = f"py3-none-{platform}"
             build_data["artifacts"].append(f"/{CLIENT}")
 
 
-def _built(root: Path) -> bool:
+def _build_client(root: Path) -> bool:
     spec = importlib.util.spec_from_file_location("client_build", root / "client" / "build.py")
     if spec is None or spec.loader is None:
         return False

@@ -165,9 +165,9 @@ def main() -> int:
         times = measure(commands, rounds)
         calls = 3 * (rounds + WARM_UP)  # two by the C client, one by the Python client
         missing = calls + 1 - len(soak.records(home))
-        status = importlib.import_module("trotline.service.wire").ask_status(soak.state_of(home) / "run" / "s")
+        status = importlib.import_module("trotline.service.wire").ask_status(soak.get_state(home) / "run" / "s")
         many = {name: measure_throughput(commands[name], calls) for name, calls in ((WARM_GUARDED, 1600), (JSON, 160))}
-        has_stayed = soak.pid_of(home) == pid
+        has_stayed = soak.find_pid(home) == pid
         os.kill(pid, 9)
     report(times, rounds)
     met = [check_goal(goal, compute_ratio(times, goal.name, goal.other)) for goal in GOALS]

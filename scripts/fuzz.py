@@ -1,11 +1,11 @@
-"""Coverage-guided fuzzing of everything that reads what strangers wrote: files, payloads, answers, patterns.
+"""Coverage-guided fuzzing of everything that reads foreign input: files, payloads, replies, patterns.
 
 python scripts/fuzz.py --seconds 600             all targets, one after the other, in child processes
 python scripts/fuzz.py --seconds 60 --target event
 
-A target is a function of bytes that raises when an invariant is broken. What was found is kept in .fuzz/, one
-directory a target, and serves as the start of the next run. The targets need no atheris: tests/test_fuzz.py runs them
-on what hypothesis draws.
+A target is a function of bytes that raises an error if an invariant is broken. Inputs are stored in .fuzz/, in one
+directory per target, and the next run starts with them. The targets do not need atheris: tests/test_fuzz.py runs them
+with inputs of hypothesis.
 """
 
 import argparse
@@ -46,16 +46,16 @@ from trotline.scanners.secret_rules import read_pack
 from trotline.scanners.secrets import SecretScanner
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / ".fuzz"
+CORPUS = ROOT / ".fuzz"
 
 
 class InvariantError(AssertionError):
-    """Something that must hold for every input, and does not for this one."""
+    """An invariant that an input breaks."""
 
 
-def _must(holds: bool, what: str) -> None:
+def _check(holds: bool, invariant: str) -> None:
     if not holds:
-        raise InvariantError(what)
+        raise InvariantError(invariant)
 
 
 # -- reading JSON with comments
@@ -63,38 +63,38 @@ def _must(holds: bool, what: str) -> None:
 
 def jsonc(data: bytes) -> None:
     document = parse_jsonc(data)
-    _must(document == parse_jsonc(data), "reading again gives the same document")
+    _check(document == parse_jsonc(data), "reading again gives the same document")
     size = len(document.text)
     for fault in document.faults:
-        _must(0 <= fault.start <= size, f"a fault begins inside the text: {fault}")
-        _must(fault.start <= fault.end <= size + 1, f"a fault ends inside the text: {fault}")
-        _must(bool(fault.message), "a fault says what is wrong")
-        _placed(document, fault.start)
+        _check(0 <= fault.start <= size, f"a fault begins inside the text: {fault}")
+        _check(fault.start <= fault.end <= size + 1, f"a fault ends inside the text: {fault}")
+        _check(bool(fault.message), "a fault says what is wrong")
+        _check_position(document, fault.start)
     for start, end in document.comments:
-        _must(0 <= start < end <= size, "a comment stands inside the text")
+        _check(0 <= start < end <= size, "a comment stands inside the text")
     if document.root is not None:
-        _nested(document, document.root)
+        _check_nesting(document, document.root)
 
 
-def _placed(document: JsonDocument, offset: int) -> None:
+def _check_position(document: JsonDocument, offset: int) -> None:
     line, column = document.position(offset)
-    _must(1 <= line <= len(document.line_starts), f"line {line} exists")
-    _must(column >= 1, "columns count from 1")
+    _check(1 <= line <= len(document.line_starts), f"line {line} exists")
+    _check(column >= 1, "columns count from 1")
     start = document.line_starts[line - 1]
-    _must(start + column - 1 == offset, "a position leads back to its offset")
+    _check(start + column - 1 == offset, "a position leads back to its offset")
 
 
-def _nested(document: JsonDocument, root: JsonNode) -> None:
-    _must(0 <= root.start <= root.end <= len(document.text), "the value stands inside the text")
+def _check_nesting(document: JsonDocument, root: JsonNode) -> None:
+    _check(0 <= root.start <= root.end <= len(document.text), "the value stands inside the text")
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        for inner in _inside(node):
-            _must(node.start <= inner.start <= inner.end <= node.end, f"{inner} stands inside {node}")
+        for inner in _list_children(node):
+            _check(node.start <= inner.start <= inner.end <= node.end, f"{inner} stands inside {node}")
             waiting.append(inner)
 
 
-def _inside(node: JsonNode) -> Iterator[JsonNode]:
+def _list_children(node: JsonNode) -> Iterator[JsonNode]:
     yield from node.items
     for member in node.members.values():
         yield member.key
@@ -105,13 +105,13 @@ def _inside(node: JsonNode) -> Iterator[JsonNode]:
 
 
 class World(NamedTuple):
-    """A project in a directory of its own, with one file in Cursor's format, one in Claude Code's, and one plugin."""
+    """A project with one file in Cursor's format, one in Claude Code's, and one plugin."""
 
     roots: Roots
     layers: dict[str, list[Layer]]  # by edition
 
 
-def _world(directory: Path) -> World:
+def _build_world(directory: Path) -> World:
     project, home = directory / "project", directory / "home"
     files = {
         LayerKind.PROJECT: project / ".cursor" / "hooks.json",
@@ -132,56 +132,56 @@ def _world(directory: Path) -> World:
 WORLDS: list[tuple["tempfile.TemporaryDirectory[str]", World]] = []
 
 
-def _the_world() -> World:
-    """Made once for each process; every input overwrites its files."""
+def _get_world() -> World:
+    """Return the world of this process; every input overwrites its files."""
     if not WORLDS:
         directory = tempfile.TemporaryDirectory(prefix="trotline-fuzz-")
-        WORLDS.append((directory, _world(Path(directory.name))))
+        WORLDS.append((directory, _build_world(Path(directory.name))))
     return WORLDS[0][1]
 
 
 def layers(data: bytes) -> None:
-    """One input is all three files; its length chooses the edition."""
-    world, name = _the_world(), EDITION_NAMES[len(data) % len(EDITION_NAMES)]
+    """Check all readers of layers: the input is the text of all three files, its length selects the edition."""
+    world, name = _get_world(), EDITION_NAMES[len(data) % len(EDITION_NAMES)]
     for layer in world.layers[name]:
         Path(layer.file).write_bytes(data)
     found = read_layers(world.layers[name], world.roots, get_edition(name))
-    _must(found == read_layers(world.layers[name], world.roots, get_edition(name)), "reading again finds the same")
-    _sound(found)
+    _check(found == read_layers(world.layers[name], world.roots, get_edition(name)), "reading again finds the same")
+    _check_configuration(found)
 
 
-def _sound(found: Configuration) -> None:
+def _check_configuration(found: Configuration) -> None:
     for layer in found.layers:
         places = [(problem.place, problem.code) for problem in layer.problems]
-        _must(places == sorted(places), "problems are sorted by place and code")
+        _check(places == sorted(places), "problems are sorted by place and code")
         for problem in layer.problems:
-            _must(bool(problem.message), "a problem says what is wrong")
-            _must(problem.place.line >= 0, "lines count from 1")
-            _must(problem.width >= 1, "a problem has a width")
+            _check(bool(problem.message), "a problem says what is wrong")
+            _check(problem.place.line >= 0, "lines count from 1")
+            _check(problem.width >= 1, "a problem has a width")
             if problem.source:
-                _must(1 <= problem.source_column <= len(problem.source) + 1, f"{problem} points into its line")
+                _check(1 <= problem.source_column <= len(problem.source) + 1, f"{problem} points into its line")
         ids = [hook.id for hook in layer.hooks]
-        _must(len(set(ids)) == len(ids), "no two hooks have one id")
+        _check(len(set(ids)) == len(ids), "no two hooks have one id")
         for hook in layer.hooks:
-            _must(bool(hook.command) != bool(hook.prompt), "a hook has a command or a prompt")
-            _must(hook.event in EVENTS, "a hook waits for a known event")
-            _must(hook.timeout > 0, "a hook has time to run")
+            _check(bool(hook.command) != bool(hook.prompt), "a hook has a command or a prompt")
+            _check(hook.event in EVENTS, "a hook waits for a known event")
+            _check(hook.timeout > 0, "a hook has time to run")
 
 
 # -- payloads, answers, patterns
 
 
 def event(data: bytes) -> None:
-    first, second = _event(data), _event(data)
-    _must(first == second, "reading again gives the same event")
+    first, second = _read_event(data), _read_event(data)
+    _check(first == second, "reading again gives the same event")
     if isinstance(first, Event):
-        _must(bool(first.wire_name), "an event has a name")
+        _check(bool(first.wire_name), "an event has a name")
         written = write_event(first)
-        _must(written.startswith(b"{") and written.endswith(b"}"), "an object is written, and nothing after it")
+        _check(written.startswith(b"{") and written.endswith(b"}"), "an object is written, and nothing after it")
         written.decode("utf-8")
 
 
-def _event(data: bytes) -> Event | str:
+def _read_event(data: bytes) -> Event | str:
     try:
         return read_event(data)
     except UnreadablePayload as error:
@@ -192,37 +192,39 @@ CONTRACTS = [cls.contract for cls in EVENTS.values()]
 
 
 def reply(data: bytes) -> None:
-    """The first bytes choose the event, the edition, the exit code and the layer; the rest is the output."""
+    """Check the reader of replies. The first bytes select event, edition, exit code and layer; the rest is output."""
     head, output = data[:4].ljust(4, b"\0"), data[4:]
     contract, contracted = CONTRACTS[head[0] % len(CONTRACTS)], get_edition(EDITION_NAMES[head[1] % len(EDITION_NAMES)])
     answer = HookOutput((0, 0, 0, 2, 1)[head[2] % 5], output, output[:40])
     closed, claude = bool(head[3] & 1), bool(head[3] & 2)
-    heard = read_reply(contract, answer, contracted, command="x", fail_closed=closed, from_claude=claude)
+    parsed = read_reply(contract, answer, contracted, command="x", fail_closed=closed, from_claude=claude)
     again = read_reply(contract, answer, contracted, command="x", fail_closed=closed, from_claude=claude)
-    _must(repr(heard) == repr(again), "reading again hears the same")  # by text, because NaN is not equal to itself
-    if heard.failure is not None:
-        _must(heard.verdict is NO_OPINION, "a failure says nothing")
-        _must(bool(heard.failure.detail), "a failure has words")
+    _check(
+        repr(parsed) == repr(again), "reading again gives the same reply"
+    )  # by text, because NaN is not equal to itself
+    if parsed.failure is not None:
+        _check(parsed.verdict is NO_OPINION, "a failure says nothing")
+        _check(bool(parsed.failure.detail), "a failure has words")
     if not contracted.refuses(contract.name, refusable=contract.refusable):
-        _must(not heard.verdict.permission, "what cannot be refused is not refused")
-    _must(all(heard.warnings), "a warning has words")
+        _check(not parsed.verdict.permission, "what cannot be refused is not refused")
+    _check(all(parsed.warnings), "a warning has words")
 
 
 def pattern(data: bytes) -> None:
     source = data.decode("utf-8", "surrogateescape")  # a byte that is no UTF-8 becomes half an emoji
-    first, second = _pattern(source), _pattern(source)
-    _must(first == second, "reading again finds the same")
+    first, second = _parse_pattern(source), _parse_pattern(source)
+    _check(first == second, "reading again finds the same")
     if isinstance(first, js_regex.JsPattern):
-        _must(first.source == source, "a pattern remembers its source")
-        _must((first.re2 is None) == bool(first.unsupported), "a pattern is translated, or says why not")
+        _check(first.source == source, "a pattern remembers its source")
+        _check((first.re2 is None) == bool(first.unsupported), "a pattern is translated, or says why not")
 
 
-def _pattern(source: str) -> js_regex.JsPattern | tuple[str, int]:
+def _parse_pattern(source: str) -> js_regex.JsPattern | tuple[str, int]:
     try:
         return js_regex.parse_js_regex(source)
     except js_regex.PatternError as error:
-        _must(0 <= error.offset <= len(source), f"an error stands inside the pattern: {error.offset}")
-        _must(bool(error.message), "an error says what is wrong")
+        _check(0 <= error.offset <= len(source), f"an error stands inside the pattern: {error.offset}")
+        _check(bool(error.message), "an error says what is wrong")
         return error.message, error.offset
 
 
@@ -232,22 +234,24 @@ def _pattern(source: str) -> js_regex.JsPattern | tuple[str, int]:
 def scanned(data: bytes) -> None:
     every = list(get_scanners().values())
     found = scan(data, KEY, every)
-    _must(found == scan([data[:7], data[7:]], KEY, every), "in pieces the same is found")
+    _check(found == scan([data[:7], data[7:]], KEY, every), "in pieces the same is found")
     for finding in found.findings:
         place = finding.place
-        _must(0 <= place.offset < len(data), f"{finding} stands inside the text")
-        _must((place.line, place.column_from) < (place.line_to, place.column_to), f"{finding} goes forward")
+        _check(0 <= place.offset < len(data), f"{finding} stands inside the text")
+        _check((place.line, place.column_from) < (place.line_to, place.column_to), f"{finding} goes forward")
     text = data.decode("utf-8", "replace")
     clean, taken = redact(text, KEY)
-    _must((clean == text) == (not taken), "what holds nothing is as it was")
-    _must(redact(clean, KEY) == (clean, []), "redacting twice is redacting once")
+    _check((clean == text) == (not taken), "what holds nothing is as it was")
+    _check(redact(clean, KEY) == (clean, []), "redacting twice is redacting once")
 
 
 def rules(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     pack, broken = read_pack(text)
     lines = text.count("\n") + 1
-    _must(all(1 <= rule.line <= lines and rule.message for rule in broken), "a broken rule has its line and its reason")
+    _check(
+        all(1 <= rule.line <= lines and rule.message for rule in broken), "a broken rule has its line and its reason"
+    )
     scan(data, KEY, [SecretScanner([pack])])
 
 
@@ -260,20 +264,20 @@ AGENT = analysis.Environment("/home/ann/app", ("/home/ann/app",), "/home/ann", "
 
 
 def shell(data: bytes) -> None:
-    """A line is read, whatever it is, and every effect points into it."""
+    """Check the shell analyzer: every line is read, and every effect points into it."""
     line = data.decode("utf-8", "surrogateescape")
     reading = ShellAnalyzer(AGENT)
     reading.analyze_line(line)
     again = ShellAnalyzer(AGENT)
     again.analyze_line(line)
-    _must(reading.effects == again.effects, "reading again finds the same")
+    _check(reading.effects == again.effects, "reading again finds the same")
     for effect in reading.effects:
-        _must(0 <= effect.column_from <= effect.column_to <= len(line) + 1, f"{effect} points into the line")
-        _must("\0" not in effect.path + effect.host + effect.target, "what is unknown is written as a gap")
+        _check(0 <= effect.column_from <= effect.column_to <= len(line) + 1, f"{effect} points into the line")
+        _check("\0" not in effect.path + effect.host + effect.target, "what is unknown is written as a gap")
 
 
 VARIABLE = "TL_LINE"
-CARRIED = (
+WRAPPERS = (
     "sh -c {q}",
     "sudo -n bash -c {q}",
     "env A=1 timeout 5 sh -c {q}",
@@ -285,35 +289,35 @@ CARRIED = (
     "true && {{ bash -c {q}; }}",
 )
 AS_DATA = ("echo {q}", "git commit -m {q}", "grep -rn -e {q} src", "printf '%s' {q} >> notes.md", "test x = {q}")
-GIVEN = re.compile(r"\$\{?[0-9*@#!]")
-"""Arguments of the whole: unknown here, and none for a shell inside."""
+ARGUMENTS = re.compile(r"\$\{?[0-9*@#!]")
+"""Arguments of the script: unknown here, and empty for a shell inside."""
 
 WINDOWS = frozenset({*ALIASES, *CMDLETS})
-"""Names of PowerShell: only to it does a backslash lead to the root, and what is given to `sh` is not its own."""
+"""Commands of PowerShell: a backslash is the root directory there, and `sh` does not run them."""
 
-LONGEST_DATA = 400
-"""What is longer may be too long to be read whole, and asks for that reason."""
+MAX_DATA = 400
+"""Longer lines may exceed the limits of the analysis, which then asks."""
 
 
 def verdict(data: bytes) -> None:
-    """A command that is stopped stays stopped in whatever carries it; where it is data, it passes."""
-    line = data.decode("utf-8", "replace").replace("\0", "").lstrip("-+")  # with which it would be an option
-    stopped = _stopped(line)
-    for carrier in CARRIED if stopped and not _is_exempt(line) else ():
-        carried = carrier.format(q=shlex.quote(line))
-        _must(_stopped(carried), f"stopped as {line!r} and not as {carried!r}")
-    for frame in AS_DATA if len(line) <= LONGEST_DATA else ():
+    """Check that a stopped command is stopped in every wrapper, and passes as data."""
+    line = data.decode("utf-8", "replace").replace("\0", "").lstrip("-+")  # so that it is no option
+    stopped = _is_stopped(line)
+    for wrapper in WRAPPERS if stopped and not _is_exempt(line) else ():
+        wrapped = wrapper.format(q=shlex.quote(line))
+        _check(_is_stopped(wrapped), f"stopped as {line!r} and not as {wrapped!r}")
+    for frame in AS_DATA if len(line) <= MAX_DATA else ():
         framed = frame.format(q=shlex.quote(line))
-        _must(not _stopped(framed), f"data, and stopped: {framed!r}")
+        _check(not _is_stopped(framed), f"data, and stopped: {framed!r}")
 
 
 def _is_exempt(line: str) -> bool:
-    """Whether it means something else inside, and rightly."""
+    """Return whether the line has another meaning inside a wrapper."""
     windows = "\\" in line and not WINDOWS.isdisjoint(re.findall(r"[\w-]+", line.lower()))
-    return GIVEN.search(line) is not None or VARIABLE in line or windows
+    return ARGUMENTS.search(line) is not None or VARIABLE in line or windows
 
 
-def _stopped(line: str) -> bool:
+def _is_stopped(line: str) -> bool:
     return evaluate(analyze_command(line, AGENT).effects, AGENT, Policy("standard")).permission >= Permission.ASK
 
 
@@ -368,13 +372,13 @@ PATTERNS = (
 
 
 class Target(NamedTuple):
-    """What is fuzzed, where its inputs begin, and the words that such inputs are made of."""
+    """A fuzzed function, its first inputs, and the words of its dictionary."""
 
     name: str
     run: Callable[[bytes], None]
     seeds: tuple[bytes, ...]
     words: tuple[str, ...]
-    share: int = 1  # of the time, beside the others
+    share: int = 1  # its share of the time
 
 
 JSON_WORDS = ("{", "}", "[", "]", ":", ",", '"', "\\", "//", "/*", "*/", "null", "true", "1e9", "\\ud83d", "\n")
@@ -429,7 +433,7 @@ with atheris.instrument_imports(include=["trotline"]):
     import fuzz
 fuzz.fuzz(sys.argv[2], int(sys.argv[3]))
 """
-"""What is imported inside that block reports which of its branches an input took."""
+"""Modules imported inside the block report the branches that an input takes."""
 
 
 def main() -> int:
@@ -441,15 +445,15 @@ def main() -> int:
         print("atheris is not installed; `make soak` installs it, or: pip install --require-hashes -r locks/soak.txt")
         return 1
     chosen = [target for target in TARGETS if options.target in {None, target.name}]
-    second = options.seconds / sum(target.share for target in chosen)
-    crashed = [target.name for target in chosen if not _in_a_child(target, max(1, int(second * target.share)))]
+    unit = options.seconds / sum(target.share for target in chosen)
+    crashed = [target.name for target in chosen if not _fuzz_in_child(target, max(1, int(unit * target.share)))]
     print(f"crashed: {', '.join(crashed)}" if crashed else f"no crash in {len(chosen)} targets")
     return 1 if crashed else 0
 
 
-def _in_a_child(target: Target, seconds: int) -> bool:
-    """Fuzz one target for this long; libFuzzer ends its process when it is done, so each target has its own."""
-    crashes = KEPT / "crashes" / target.name
+def _fuzz_in_child(target: Target, seconds: int) -> bool:
+    """Fuzz one target in a child process, because libFuzzer ends its process; return whether it did not crash."""
+    crashes = CORPUS / "crashes" / target.name
     crashes.mkdir(parents=True, exist_ok=True)
     before = set(crashes.iterdir())
     arguments = [str(ROOT / "scripts"), target.name, str(seconds)]
@@ -466,36 +470,36 @@ def _in_a_child(target: Target, seconds: int) -> bool:
     for file in found:
         print(f"{file.relative_to(ROOT)}: {file.read_bytes()!r}")
     if done.returncode or found:
-        said = done.stdout.decode("utf-8", "replace")
-        print(said[-4000:] if "Traceback" in said else log[-4000:])
+        output = done.stdout.decode("utf-8", "replace")
+        print(output[-4000:] if "Traceback" in output else log[-4000:])
     return done.returncode == 0 and not found
 
 
 def fuzz(name: str, seconds: int) -> None:
-    """In the child: hand the target to libFuzzer, which never returns."""
+    """Run libFuzzer on a target; called in the child, and never returns."""
     import atheris
 
     target = next(target for target in TARGETS if target.name == name)
-    kept, seeds, words = KEPT / name, KEPT / "seeds" / name, KEPT / f"{name}.dict"
-    for directory in (kept, seeds):
+    corpus, seeds, words = CORPUS / name, CORPUS / "seeds" / name, CORPUS / f"{name}.dict"
+    for directory in (corpus, seeds):
         directory.mkdir(parents=True, exist_ok=True)
     for number, seed in enumerate(target.seeds):
         (seeds / str(number)).write_bytes(seed)
-    words.write_text("".join(f'"{_escaped(word)}"\n' for word in target.words), "ascii")
+    words.write_text("".join(f'"{_escape(word)}"\n' for word in target.words), "ascii")
     flags = [
         f"-max_total_time={seconds}",
-        f"-artifact_prefix={KEPT / 'crashes' / name}/",
+        f"-artifact_prefix={CORPUS / 'crashes' / name}/",
         f"-dict={words}",
         "-max_len=4096",
         "-timeout=20",
         "-rss_limit_mb=4096",
         "-print_final_stats=1",
     ]
-    atheris.Setup([name, *flags, str(kept), str(seeds)], target.run)
+    atheris.Setup([name, *flags, str(corpus), str(seeds)], target.run)
     atheris.Fuzz()
 
 
-def _escaped(word: str) -> str:
+def _escape(word: str) -> str:
     return "".join(f"\\x{byte:02x}" for byte in word.encode())
 
 

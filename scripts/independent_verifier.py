@@ -1,8 +1,8 @@
-"""Verify an audit log without Trotline: `python independent_verifier.py trail.db [ANCHOR]`. It imports nothing of ours.
+"""Verify an audit log without importing Trotline: `python independent_verifier.py trail.db [ANCHOR]`.
 
 A digest is the SHA-256 of `<previous digest> <seq> <kind> <id> <salted>`, and `salted` that of `<salt> <body>`. An
-anchor has lines `trotline-anchor <seq> <digest>`: heads that were noted elsewhere, of two for one entry the first. The
-chain and heads are looked at, and no other table. Exit 0: it holds. 1: it does not. 2: something cannot be read.
+anchor has lines `trotline-anchor <seq> <digest>`: heads that were noted elsewhere; if an entry has two, the
+first counts. Only the chain and heads are checked. Exit code 0: valid. 1: not valid. 2: something cannot be read.
 """
 
 import hashlib

@@ -1,10 +1,10 @@
-"""Mutation testing of the domain: change one thing at a time in ring 1, and see whether a fast test notices.
+"""Mutation testing of the domain: change one thing at a time, and check that a fast test fails.
 
-python scripts/mutate.py            start anew (takes half an hour on two cores)
-python scripts/mutate.py --keep     only what has changed since the last run
+python scripts/mutate.py            start from scratch (half an hour on two cores)
+python scripts/mutate.py --keep     only changes since the last run
 
-What to change and which tests to run stands in pyproject.toml under [tool.mutmut]. A survivor is either a missing test,
-or a change that makes no difference; each is printed, for a person to tell which.
+[tool.mutmut] in pyproject.toml configures the files and tests. A surviving mutant is either a missing test or a change
+without effect; each is printed for review.
 """
 
 import argparse
@@ -30,25 +30,25 @@ def main() -> int:
     if not options.keep:
         shutil.rmtree(MUTANTS, ignore_errors=True)
     print("==> mutation testing; this takes a while", flush=True)
-    done = _mutmut("run", "--max-children", str(os.cpu_count() or 1), show=sys.stdout.isatty())
+    done = _run_mutmut("run", "--max-children", str(os.cpu_count() or 1), show=sys.stdout.isatty())
     if done.returncode:
         print(done.stdout[-4000:] if done.stdout else "mutmut failed")
         return 1
-    results = [line.strip().rpartition(": ") for line in _mutmut("results", "--all", "true").stdout.splitlines()]
+    results = [line.strip().rpartition(": ") for line in _run_mutmut("results", "--all", "true").stdout.splitlines()]
     alive = [(name, how) for name, _, how in results if how in NOT_KILLED]
     for name, how in alive:
-        print(f"\n{how}: {name}\n{_changes(name)}")
+        print(f"\n{how}: {name}\n{_read_changes(name)}")
     print(f"\n{sum(bool(name) for name, _, _ in results)} mutants, {len(alive)} not killed")
     return 0
 
 
-def _changes(name: str) -> str:
-    """The lines that a mutant changes."""
-    lines = _mutmut("show", name).stdout.splitlines()
+def _read_changes(name: str) -> str:
+    """Return the lines that a mutant changes."""
+    lines = _run_mutmut("show", name).stdout.splitlines()
     return "\n".join(line for line in lines if line[:1] in "+-" and not line.startswith(("+++", "---")))
 
 
-def _mutmut(*arguments: str, show: bool = False) -> "subprocess.CompletedProcess[str]":
+def _run_mutmut(*arguments: str, show: bool = False) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "mutmut", *arguments]
     return subprocess.run(command, cwd=ROOT, stdout=None if show else subprocess.PIPE, text=True, check=False)
 

@@ -1,4 +1,4 @@
-"""How the guards do on labelled commands and calls: recall and false stops per source, and the rows that went wrong.
+"""Score the guards on labelled commands and calls: recall and false positives per source, and the wrong rows.
 
 python scripts/score.py                         all sources under ../shared/corpora, standard and strict
 python scripts/score.py --preset strict --show dcg --wrong missed
@@ -26,7 +26,7 @@ CALLS = "mcp_calls"
 ENVIRONMENT = Environment("/home/user/project", ("/home/user/project",), "/home/user", "user")
 
 
-def rows() -> list[dict[str, str]]:
+def read_commands() -> list[dict[str, str]]:
     found = []
     for name in ("consensus", "commands"):
         lines = (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines()
@@ -34,8 +34,8 @@ def rows() -> list[dict[str, str]]:
     return found
 
 
-def calls() -> list[dict[str, str]]:
-    """Calls of MCP servers: what their owner only warns of is to pass."""
+def read_calls() -> list[dict[str, str]]:
+    """Read calls of MCP servers. A label `warn` counts as one that passes."""
     lines = (CORPORA / f"{CALLS}.jsonl").read_text("utf-8").splitlines()
     read = [json.loads(line) for line in lines]
     words = {"warn": "allow"}
@@ -49,7 +49,7 @@ def calls() -> list[dict[str, str]]:
     ]
 
 
-def analysed(command: str, corpus: str) -> Analysis:
+def analyze(command: str, corpus: str) -> Analysis:
     if corpus == CALLS:
         tool, given = json.loads(command)
         return analyze_mcp_call("", tool, given, ENVIRONMENT)
@@ -62,7 +62,7 @@ def main() -> None:
     parser.add_argument("--show", default="", help="print the wrong rows of this source")
     parser.add_argument("--wrong", choices=["missed", "stopped"], help="only these")
     parser.add_argument("--find", default="", help="only rows with this text")
-    parser.add_argument("--rewritten", action="store_true", help="quote the words otherwise, wrap in two wrappers")
+    parser.add_argument("--rewritten", action="store_true", help="quote words in other ways, and add two wrappers")
     parser.add_argument("--as-data", action="store_true", help="as an argument of echo, a commit message, a pattern")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
@@ -85,10 +85,10 @@ WRAPPERS = (
 DATA = ("echo {q}", "git commit -m {q}", "grep -rn {q} src", "cat > notes.md <<'TROTLINE'\n{c}\nTROTLINE\n")
 
 
-def rewritten(command: str, chance: random.Random) -> str:
-    """The same command in other words: every plain word quoted in one of several ways, then wrapped twice."""
+def rewrite(command: str, chance: random.Random) -> str:
+    """Return an equivalent command: plain words are quoted in one of several ways, and it is wrapped twice."""
     if not parse_script(command).error and "<<" not in command:
-        command = _PLAIN_WORD.sub(lambda match: _quoted(match[0], chance), command)
+        command = _PLAIN_WORD.sub(lambda match: _quote(match[0], chance), command)
     for wrapper in chance.sample(WRAPPERS, 2):
         if "TROTLINE" not in wrapper or "TROTLINE" not in command:
             command = wrapper.format(c=command, q=shlex.quote(command))
@@ -101,7 +101,7 @@ _WORDS_OF_SHELL = frozenset(
 )
 
 
-def _quoted(word: str, chance: random.Random) -> str:
+def _quote(word: str, chance: random.Random) -> str:
     if word in _WORDS_OF_SHELL:
         return word
     at = chance.randrange(1, len(word))
@@ -111,29 +111,29 @@ def _quoted(word: str, chance: random.Random) -> str:
 def score(preset: str, given: argparse.Namespace) -> None:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     chance = random.Random(given.seed)  # noqa: S311 - the same rows every time
-    for row in [*rows(), *(() if given.rewritten or given.as_data else calls())]:
+    for row in [*read_commands(), *(() if given.rewritten or given.as_data else read_calls())]:
         if row["expected"] not in STOP | PASS or row.get("context_dependent"):
             continue
         corpus = row["corpus"] + ("/fixture" if row.get("fixture") else "")
         command = row["command"]
         if given.rewritten:
-            command = rewritten(command, chance)
+            command = rewrite(command, chance)
         if given.as_data and (row["expected"] not in STOP or "TROTLINE" in command):
             continue
         if given.as_data:
             command = chance.choice(DATA).format(c=command, q=shlex.quote(command))
-        analysis = analysed(command, corpus)
-        judgement = evaluate(analysis.effects, ENVIRONMENT, Policy(preset))
-        stopped = judgement.permission >= Permission.ASK
+        analysis = analyze(command, corpus)
+        evaluation = evaluate(analysis.effects, ENVIRONMENT, Policy(preset))
+        stopped = evaluation.permission >= Permission.ASK
         wanted = row["expected"] in STOP
         count = counts[corpus]
         count[0 if wanted else 2] += stopped
         count[1 if wanted else 3] += 1
         word = "missed" if wanted else "stopped"
         if stopped != wanted and given.show == corpus and given.wrong in {None, word} and given.find in row["command"]:
-            who = ", ".join(f"{o.guard}/{o.rule.name}" for o in judgement.matches[:2])
-            kinds = " ".join(sorted({e.kind for e in analysis.effects}))
-            print(f"{word:8}{row.get('pack') or row.get('guard') or '':20} {command!r:.180}  [{who}] {kinds}")
+            rules = ", ".join(f"{match.guard}/{match.rule.name}" for match in evaluation.matches[:2])
+            kinds = " ".join(sorted({effect.kind for effect in analysis.effects}))
+            print(f"{word:8}{row.get('pack') or row.get('guard') or '':20} {command!r:.180}  [{rules}] {kinds}")
     print(f"{preset}:", file=sys.stderr)
     for corpus, (hit, stops, false, passes) in sorted(counts.items()):
         recall = f"{hit / stops:.3f} of {stops}" if stops else "-"

@@ -1,4 +1,5 @@
-"""Many threads raise many events at one engine, each with four hooks: every Outcome right, nothing left behind."""
+"""Soak test of the engine: many threads fire events with four hooks. Every Outcome must be right, and no process or
+file may be left open."""
 
 import json
 import sys
@@ -51,15 +52,15 @@ def soak(engine: Dispatcher, threads: int, events: int) -> tuple[int, list[str]]
             wrong += not is_right(outcome, odd=odd)
             run_ids.extend(run.id for run in outcome.responses if isinstance(run, Run))
 
-    working = [threading.Thread(target=fire, args=(number,)) for number in range(threads)]
-    for thread in working:
+    workers = [threading.Thread(target=fire, args=(number,)) for number in range(threads)]
+    for thread in workers:
         thread.start()
-    for thread in working:
+    for thread in workers:
         thread.join()
     return wrong, run_ids
 
 
-def descriptors() -> int:
+def count_descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
@@ -67,11 +68,11 @@ def main() -> int:
     threads, events = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (16, 1000)
     with tempfile.TemporaryDirectory() as scratch:
         engine = build(Path(scratch))
-        before, begun = descriptors(), time.monotonic()
+        before, start = count_descriptors(), time.monotonic()
         wrong, run_ids = soak(engine, threads, events)
         left = len(find_processes(*run_ids[-64:]))
-        seconds = time.monotonic() - begun
-    open_now = descriptors() - before
+        seconds = time.monotonic() - start
+    open_now = count_descriptors() - before
     print(f"{threads} threads x {events} events x {len(HOOKS)} hooks in {seconds:.0f} s: {wrong} wrong outcomes,")
     print(f"{open_now} descriptors and {left} processes left")
     return 1 if wrong or open_now or left or len(set(run_ids)) != threads * events * len(HOOKS) else 0

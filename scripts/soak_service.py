@@ -1,12 +1,12 @@
-"""Many processes call, and the service is killed again and again: every answer right, every record there, and once.
+"""Soak test of the service: many processes call while it is killed repeatedly. Every reply must be right, and every
+record must exist once.
 
     python scripts/soak_service.py [CALLS [CALLERS [SECONDS]]]      150 calls from each of 64 processes, while a service
                                                                     lives for 1.2 seconds at most: some five minutes
 
-A call that was answered was acknowledged. Meanwhile somebody asks the trail now and then, which brings what waits in
-the spool into it; at the end the trail has everything, and what it has is compared with what was acknowledged. The
-tests use the same with fewer calls, and a copy of the package as a wheel would install it: what is being edited
-meanwhile does not matter then, and our libraries stand beside our package.
+A call with a reply is acknowledged. Meanwhile the audit log is queried now and then, which drains the spool; at the end
+its records are compared with the acknowledged calls. The tests use the same code with fewer calls, and a copy of the
+package as a wheel installs it, so that edits of the source do not matter and the libraries are next to the package.
 """
 
 import contextlib
@@ -36,22 +36,21 @@ from trotline.service.bytecode import keep_bytecode
 from trotline.service.directory import RunDirectory, write_lock_facts
 
 ROOT = Path(__file__).parent.parent
-BESIDE_US = (*LIBRARIES, "click", "httpx2")
+COPIED_LIBRARIES = (*LIBRARIES, "click", "httpx2")
 STATE = ".local/state/trotline/v1"
 CLIENT = "trotline-hook"
 PAUSES = (0.05, 1.2)
-"""Seconds that a service may live, more or less."""
+"""The minimum and maximum seconds until the service is killed."""
 
-SECONDS_FOR_WORDS = 20.0
-"""How long none may come before it is said that none will."""
+MAX_DETAIL_SECONDS = 20.0
+"""The wait without new details after which the missing ones count as lost."""
+
+LIBRARY_FILES = ("_re2*.so", "typing_extensions.py")
+"""Files of libraries outside of their packages."""
 
 
-BESIDE = ("_re2*.so", "typing_extensions.py")
-"""What libraries have beside their directory."""
-
-
-class Ended(NamedTuple):
-    """What an agent saw of a call."""
+class CallOutput(NamedTuple):
+    """The output of a call as the agent gets it."""
 
     stdout: bytes
     stderr: bytes
@@ -59,7 +58,7 @@ class Ended(NamedTuple):
 
 
 class Site(NamedTuple):
-    """A copy of our package with its libraries beside it."""
+    """A copy of our package with its libraries."""
 
     path: Path
 
@@ -68,7 +67,7 @@ class Site(NamedTuple):
         return self.path / "trotline" / "service"
 
     def line(self, home: Path, *more: str, client: str = CLIENT, event: str = "beforeShellExecution") -> list[str]:
-        """The words of an installed line, for a client or, as `python_client.py`, for its twin."""
+        """Return the words of an installed line for the C client, or for `python_client.py`."""
         words = ["--agent", "cursor", "--event", event, "--home", str(home), *more]
         program = self.service / client
         if program.suffix == ".py":
@@ -76,31 +75,31 @@ class Site(NamedTuple):
         return [str(program), sys.executable, *words]
 
 
-def install(path: Path, *ways: str) -> Site:
-    """Our package, its libraries and the client: the usual one, or one for each of these ways, named after it."""
+def install(path: Path, *builds: str) -> Site:
+    """Copy our package and its libraries, and build the client: the default one, or one for each of these builds."""
     package = Path(trotline.__file__).parent
     shutil.copytree(package, path / "trotline", ignore=shutil.ignore_patterns("__pycache__", f"{CLIENT}*", "cases"))
-    for name in BESIDE_US:
-        library = __import__(name)
-        (path / name).symlink_to(Path(str(library.__file__)).parent)
-    for part in BESIDE:
+    for module in COPIED_LIBRARIES:
+        library = __import__(module)
+        (path / module).symlink_to(Path(str(library.__file__)).parent)
+    for part in LIBRARY_FILES:
         for file in Path(str(library.__file__)).parent.parent.glob(part):
             (path / file.name).symlink_to(file)
     site = Site(path.resolve())
     keep_bytecode(site.path)
-    for way in ways or ("",):
-        target = site.service / (f"{CLIENT}-{way}" if way else CLIENT)
-        build = [sys.executable, str(ROOT / "client" / "build.py"), str(target), *filter(None, [way])]
+    for name in builds or ("",):
+        target = site.service / (f"{CLIENT}-{name}" if name else CLIENT)
+        build = [sys.executable, str(ROOT / "client" / "build.py"), str(target), *filter(None, [name])]
         subprocess.run(build, check=True, capture_output=True)
     return site
 
 
-def state_of(home: Path) -> Path:
+def get_state(home: Path) -> Path:
     return home / STATE
 
 
 def records(home: Path) -> list[dict[str, Any]]:
-    return Spool(state_of(home) / "spool").read().records
+    return Spool(get_state(home) / "spool").read().records
 
 
 def payload(conversation: str, command: str = "ls", **fields: Any) -> bytes:
@@ -108,32 +107,32 @@ def payload(conversation: str, command: str = "ls", **fields: Any) -> bytes:
     return json.dumps({**body, "conversation_id": conversation, "command": command}).encode()
 
 
-def call(words: Sequence[str], data: bytes, **options: Any) -> Ended:
+def call(words: Sequence[str], data: bytes, **options: Any) -> CallOutput:
     done = subprocess.run(list(words), input=data, capture_output=True, check=False, **options)
-    return Ended(done.stdout, done.stderr, done.returncode)
+    return CallOutput(done.stdout, done.stderr, done.returncode)
 
 
-def pid_of(home: Path) -> int | None:
-    holder = RunDirectory(state_of(home) / "run").holder()
+def find_pid(home: Path) -> int | None:
+    holder = RunDirectory(get_state(home) / "run").holder()
     return holder.get("pid") if holder else None
 
 
 def wait_for_service(home: Path, seconds: float = 20.0) -> int:
-    """Until it listens; the process that does."""
+    """Wait until the service listens, and return its process."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        found = pid_of(home)
+        pid = find_pid(home)
         with socket.socket(socket.AF_UNIX) as service, contextlib.suppress(OSError):
-            service.connect(str(state_of(home) / "run" / "s"))
-            if found is not None:
-                return found
+            service.connect(str(get_state(home) / "run" / "s"))
+            if pid is not None:
+                return pid
         time.sleep(0.01)
     raise TimeoutError(f"no service for {home}")
 
 
 def end(home: Path, seconds: float = 20.0) -> None:
-    """Whatever serves this home is killed, also one that has only just been started; then nobody serves it."""
-    directory = RunDirectory(state_of(home) / "run")
+    """Kill the service of a home, also one that has just started, and wait until it has ended."""
+    directory = RunDirectory(get_state(home) / "run")
     until = time.monotonic() + seconds
     while (holder := directory.holder()) is not None:
         if "pid" in holder:
@@ -145,11 +144,14 @@ def end(home: Path, seconds: float = 20.0) -> None:
 
 
 def allow_start(home: Path, killed: int, seconds: float = 20.0) -> None:
-    """No pause before the next service after one that was killed. Who holds the lock writes into it, and nobody else:
-    by now somebody may have started another, and without what it wrote down nobody would find it to end it."""
-    directory = RunDirectory(state_of(home) / "run")
+    """Remove the pause before the next service after a killed one.
+
+    Only the holder of the lock may write into it: another service may have started, and its facts are needed to find
+    it.
+    """
+    directory = RunDirectory(get_state(home) / "run")
     until = time.monotonic() + seconds
-    while (lock := directory.lock()) is None and pid_of(home) == killed and time.monotonic() < until:
+    while (lock := directory.lock()) is None and find_pid(home) == killed and time.monotonic() < until:
         time.sleep(0.001)  # it is dead when its lock is free
     if lock is not None:
         write_lock_facts(lock)
@@ -157,144 +159,146 @@ def allow_start(home: Path, killed: int, seconds: float = 20.0) -> None:
 
 
 def worker(words: list[str], number: int, calls: int) -> int:
-    """One of the processes that call; prints what it got."""
-    got = Counter[str]()
+    """Make calls in one of many processes; print the counts of right and wrong replies."""
+    counts = Counter[str]()
     for turn in range(calls):
-        refused = (number + turn) % 3 == 0
-        command = f"echo {CANARY_WORD}" if refused else "ls"
-        ended = call(words, payload(f"{number}-{turn}", command))
-        right = ended.code == 0 and json.loads(ended.stdout or b"{}").get("permission") == (
-            "deny" if refused else "allow"
-        )
-        got["right" if right else "wrong"] += 1
-        got["loud"] += bool(ended.stderr)
-    print(json.dumps(got))
+        is_canary = (number + turn) % 3 == 0
+        command = f"echo {CANARY_WORD}" if is_canary else "ls"
+        output = call(words, payload(f"{number}-{turn}", command))
+        expected = "deny" if is_canary else "allow"
+        is_right = output.code == 0 and json.loads(output.stdout or b"{}").get("permission") == expected
+        counts["right" if is_right else "wrong"] += 1
+        counts["cold"] += bool(output.stderr)
+    print(json.dumps(counts))
     return 0
 
 
-class Soaked(NamedTuple):
-    """What came of it."""
+class SoakResult(NamedTuple):
+    """The counts of a soak test."""
 
     right: int
     wrong: int = 0
-    loud: int = 0
+    cold: int = 0
     lost: int = 0
     doubled: int = 0
     torn: int = 0
     breaks: int = 0
-    wordless: int = 0
-    asked: int = 0
+    without_detail: int = 0
+    queries: int = 0
     kills: int = 0
 
     @property
     def is_fine(self) -> bool:
-        bad = (self.wrong, self.lost, self.doubled, self.torn, self.breaks, self.wordless)
-        return not any(bad) and self.kills > 0 and self.asked > 0
+        bad = (self.wrong, self.lost, self.doubled, self.torn, self.breaks, self.without_detail)
+        return not any(bad) and self.kills > 0 and self.queries > 0
 
 
 def soak(
     site: Site, words: list[str], home: Path, *, callers: int, calls: int, seed: int, pauses: tuple[float, float]
-) -> Soaked:
-    """Each caller calls so often; meanwhile the service is killed at moments that nobody chose."""
-    chance = random.Random(seed)  # noqa: S311 - moments, not secrets
+) -> SoakResult:
+    """Run the callers while the service is killed at random moments, and return the counts."""
+    chance = random.Random(seed)  # noqa: S311 - random moments, not secrets
     argv = [sys.executable, __file__, "--worker", json.dumps(words)]
-    working = [
+    workers = [
         subprocess.Popen([*argv, str(number), str(calls)], stdout=subprocess.PIPE, text=True)
         for number in range(callers)
     ]
-    kills = asked = 0
-    asking: subprocess.Popen[str] | None = None
-    while any(one.poll() is None for one in working):
+    kills = queries = 0
+    query: subprocess.Popen[str] | None = None
+    while any(worker.poll() is None for worker in workers):
         time.sleep(chance.uniform(*pauses))
         kills += _kill(home)
-        if asking is None or asking.poll() is not None:
-            asked += _answered(asking)
-            asking = _ask(site, home)
-    asked += _answered(asking)
-    got = Counter[str]()
-    for one in working:
-        got.update(json.loads(one.communicate()[0] or '{"wrong": 1}'))
+        if query is None or query.poll() is not None:
+            queries += _finish_query(query)
+            query = _start_query(site, home)
+    queries += _finish_query(query)
+    counts = Counter[str]()
+    for worker in workers:
+        counts.update(json.loads(worker.communicate()[0] or '{"wrong": 1}'))
     wanted = {f"{number}-{turn}" for number in range(callers) for turn in range(calls)}
-    found = _at_last(home, wanted)
-    return found._replace(right=got["right"], wrong=got["wrong"], loud=got["loud"], kills=kills, asked=asked)
+    result = _wait_for_details(home, wanted)
+    return result._replace(
+        right=counts["right"], wrong=counts["wrong"], cold=counts["cold"], kills=kills, queries=queries
+    )
 
 
-def _at_last(home: Path, wanted: set[str]) -> Soaked:
-    """When no more words come: they are written when nobody waits, also by processes whose call or service is over."""
-    found, last, since = Soaked(right=0), -1, time.monotonic()
-    while found.wordless != last or (found.wordless and time.monotonic() - since < SECONDS_FOR_WORDS):
-        since = since if found.wordless == last else time.monotonic()
-        last = found.wordless
-        with audit_log.open_audit_log(state_of(home)) as store:
-            found = _compared(store, wanted)
-    return found
+def _wait_for_details(home: Path, wanted: set[str]) -> SoakResult:
+    """Wait until no more details arrive: they are written after the reply, also when the service has ended."""
+    result, last, since = SoakResult(right=0), -1, time.monotonic()
+    while result.without_detail != last or (result.without_detail and time.monotonic() - since < MAX_DETAIL_SECONDS):
+        since = since if result.without_detail == last else time.monotonic()
+        last = result.without_detail
+        with audit_log.open_audit_log(get_state(home)) as store:
+            result = _compare(store, wanted)
+    return result
 
 
-def _ask(site: Site, home: Path) -> "subprocess.Popen[str]":
-    """As a person does meanwhile, by the same copy of our code."""
+def _start_query(site: Site, home: Path) -> "subprocess.Popen[str]":
+    """Query the audit log by the same copy of our code."""
     words = [sys.executable, "-m", "trotline", "log", "--count", f"--home={home}"]
     environment = {**os.environ, "PYTHONPATH": str(site.path)}
     return subprocess.Popen(words, cwd="/", env=environment, stdout=subprocess.PIPE, text=True)
 
 
-def _answered(asking: "subprocess.Popen[str] | None") -> int:
-    if asking is None:
+def _finish_query(query: "subprocess.Popen[str] | None") -> int:
+    """Return 1 if the query printed a number."""
+    if query is None:
         return 0
-    said = asking.communicate()[0]
-    if asking.returncode:
-        raise RuntimeError(f"`trotline log --count` ended with {asking.returncode}")
-    return said.strip().isdigit()
+    output = query.communicate()[0]
+    if query.returncode:
+        raise RuntimeError(f"`trotline log --count` ended with {query.returncode}")
+    return output.strip().isdigit()
 
 
-def _compared(store: SqliteStore, wanted: set[str]) -> Soaked:
-    """What the trail has, against what callers were told."""
-    seen, of, worded = Counter[str](), dict[str, str](), set[str]()
+def _compare(store: SqliteStore, wanted: set[str]) -> SoakResult:
+    """Compare the audit log with the acknowledged calls."""
+    seen, conversations, detailed = Counter[str](), dict[str, str](), set[str]()
     for entry in store.entries():
         if entry.kind == "record":
-            of[entry.id] = json.loads(entry.body or "{}").get("conversation", "")
-            seen[of[entry.id]] += 1
+            conversations[entry.id] = json.loads(entry.body or "{}").get("conversation", "")
+            seen[conversations[entry.id]] += 1
         elif entry.kind == "detail":
-            worded.add(entry.id)
-    return Soaked(
+            detailed.add(entry.id)
+    return SoakResult(
         right=0,
         lost=len(wanted - set(seen)),
         doubled=sum(seen.values()) - len(seen),
         torn=len(store.unread()),
         breaks=sum(1 for _ in find_breaks(store.entries(), store.checkpoints())),
-        wordless=len(of.keys() - worded),
+        without_detail=len(conversations.keys() - detailed),
     )
 
 
 def _kill(home: Path) -> int:
-    """One service less, and no pause before the next may be started."""
-    found = pid_of(home)
-    if found is None:
+    """Kill the service, and allow the next one to start at once; return 1 if there was one."""
+    pid = find_pid(home)
+    if pid is None:
         return 0
     try:
-        os.kill(found, signal.SIGKILL)
+        os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return 0
-    allow_start(home, found)
+    allow_start(home, pid)
     return 1
 
 
 def main() -> int:
-    given = [float(word) for word in sys.argv[1:]]
-    calls, callers, seconds = (*given, *(150.0, 64.0, PAUSES[1])[len(given) :])
+    arguments = [float(word) for word in sys.argv[1:]]
+    calls, callers, seconds = (*arguments, *(150.0, 64.0, PAUSES[1])[len(arguments) :])
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch, "home")
         home.mkdir()
         site = install(Path(scratch, "site"))
-        begun = time.monotonic()
+        start = time.monotonic()
         counts: dict[str, Any] = {"callers": int(callers), "calls": int(calls), "pauses": (PAUSES[0], seconds)}
-        soaked = soak(site, site.line(home), home, **counts, seed=random.getrandbits(32))
-        seconds = time.monotonic() - begun
+        result = soak(site, site.line(home), home, **counts, seed=random.getrandbits(32))
+        seconds = time.monotonic() - start
         end(home)
-    print(f"{sum(soaked[:2])} calls from {callers:.0f} processes in {seconds:.0f} s, {soaked.kills} services killed:")
-    print(f"{soaked.wrong} wrong answers, {soaked.lost} records lost, {soaked.doubled} doubled, {soaked.torn} torn,")
-    print(f"{soaked.breaks} breaks in the chain, {soaked.wordless} without their words; the trail was asked")
-    print(f"{soaked.asked} times meanwhile; {soaked.loud} calls said that they went cold")
-    return 0 if soaked.is_fine else 1
+    print(f"{sum(result[:2])} calls from {callers:.0f} processes in {seconds:.0f} s, {result.kills} services killed:")
+    print(f"{result.wrong} wrong answers, {result.lost} records lost, {result.doubled} doubled, {result.torn} torn,")
+    print(f"{result.breaks} breaks in the chain, {result.without_detail} without detail; the audit log was queried")
+    print(f"{result.queries} times meanwhile; {result.cold} calls were answered by the cold path")
+    return 0 if result.is_fine else 1
 
 
 if __name__ == "__main__":

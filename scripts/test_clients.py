@@ -1,8 +1,8 @@
-"""`make test-clients`: our installed line under real agents, offline, with a scripted model.
+"""`make test-clients`: run our installed line under real agents, offline, with a scripted model.
 
-The kit that drives them lies beside this repository (../shared/clients); it installs pinned versions and runs each in a
-network namespace of its own. For each agent: `trotline install`, then a shell command with the canary's word, which
-must leave no trace, and a harmless one, which must run; and the records must say so.
+The kit that drives them is in ../shared/clients; it installs pinned versions and runs each in its own network
+namespace. For each agent this script runs `trotline install`, then a shell command with the canary's word, which must
+have no effect, and a harmless one, which must run. The records must show both.
 """
 
 import json
@@ -25,29 +25,31 @@ AGENTS = {
     "cline": "cline",
     "opencode": "opencode",
 }
-"""The kit's names, and ours."""
+"""The kit's names of agents, and ours."""
 
-MUTE = frozenset({"cline"})
-"""Agents that end the whole task with a refusal: there is no model any more that could be told why."""
+ENDS_TASK = frozenset({"cline"})
+"""Agents that end the whole task with a refusal, so that no model reads the reason."""
 
 COMMANDS = {"canary": "echo trotline-canary > marker.txt", "harmless": "echo harmless > marker.txt"}
 
 
-class Seen(NamedTuple):
-    """What became of one command under one agent."""
+class CommandResult(NamedTuple):
+    """The effects of one command under one agent."""
 
     agent: str
     version: str
     command: str
     ran: bool
-    told: bool  # whether the model was given our reason
+    has_reason: bool  # whether the model read our reason
     recorded: str
 
     @property
-    def right(self) -> bool:
+    def is_right(self) -> bool:
         canary = self.command == "canary"
-        told = canary and self.agent not in MUTE
-        return self.ran is not canary and self.recorded == ("deny" if canary else "none") and self.told is told
+        has_reason = canary and self.agent not in ENDS_TASK
+        return (
+            self.ran is not canary and self.recorded == ("deny" if canary else "none") and self.has_reason is has_reason
+        )
 
 
 def main() -> int:
@@ -58,18 +60,18 @@ def main() -> int:
     subprocess.run([KIT / "install", *names], check=True, stdout=subprocess.DEVNULL)
     print("| agent | version | refused command ran | model was told why | harmless command ran | records |")
     print("|---|---|---|---|---|---|")
-    seen = [[_play(name, command) for command in COMMANDS] for name in names]
-    for canary, harmless in seen:
+    results = [[_play(name, command) for command in COMMANDS] for name in names]
+    for canary, harmless in results:
         records = f"{canary.recorded}, {harmless.recorded}"
-        cells = [canary.agent, canary.version, canary.ran, canary.told, harmless.ran, records]
+        cells = [canary.agent, canary.version, canary.ran, canary.has_reason, harmless.ran, records]
         print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
-    wrong = [one for pair in seen for one in pair if not one.right]
-    for one in wrong:
-        print(f"wrong: {one}")
+    wrong = [result for pair in results for result in pair if not result.is_right]
+    for result in wrong:
+        print(f"wrong: {result}")
     return 1 if wrong else 0
 
 
-def _play(agent: str, command: str) -> Seen:
+def _play(agent: str, command: str) -> CommandResult:
     with tempfile.TemporaryDirectory(prefix="trotline-clients-") as directory:
         out = Path(directory) / "out"
         setup = Path(directory) / "setup.sh"
@@ -92,19 +94,19 @@ def _play(agent: str, command: str) -> Seen:
         if done.returncode:
             raise SystemExit(f"{agent}: {done.stderr[-500:]}")
         result: dict[str, Any] = json.loads(done.stdout)
-        recorded = _recorded(Path(result["out"]))
-    told = any("canary" in text for text in result["model_saw"])
-    return Seen(agent, result["version"], command, bool(result["command_ran"]), told, recorded)
+        recorded = _read_verdict(Path(result["out"]))
+    has_reason = any("canary" in text for text in result["model_saw"])
+    return CommandResult(agent, result["version"], command, bool(result["command_ran"]), has_reason, recorded)
 
 
-def _recorded(out: Path) -> str:
-    """What the spool says of the last shell command that was judged."""
+def _read_verdict(out: Path) -> str:
+    """Return the recorded verdict of the last shell command."""
     from trotline.audit.store.spool import Spool
 
     spools = list(out.rglob("spool.log"))
     records = [record for file in spools for record in Spool(file.parent).read().records]
-    judged = [record["decided"] for record in records if record["event"] in {"preToolUse", "beforeShellExecution"}]
-    return judged[-1] if judged else "nothing"
+    verdicts = [record["decided"] for record in records if record["event"] in {"preToolUse", "beforeShellExecution"}]
+    return verdicts[-1] if verdicts else "nothing"
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from kit import Workspace, age_audit_log, make_workspace
-from soak_audit_log import Soaked, soak
+from soak_audit_log import SoakResult, soak
 from store_behaviour import HOUR, detail, ids, record
 from trotline.audit.query.query import Query
 from trotline.audit.store import audit_log
@@ -298,5 +298,5 @@ def test_writer_killed_at_any_step_damages_no_other_record(tmp_path: Path) -> No
 def test_concurrent_writers_survive_a_drain_that_is_killed_repeatedly(tmp_path: Path) -> None:
     """A short run of scripts/soak_audit_log.py."""
     soaked = soak(tmp_path / "state", writers=8, each=150, seed=5, pauses=(0.2, 0.6))
-    assert soaked._replace(kills=0, seconds=0.0) == Soaked(acknowledged=1200)
+    assert soaked._replace(kills=0, seconds=0.0) == SoakResult(acknowledged=1200)
     assert soaked.kills > 0

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import pytest
 
-from soak_service import ROOT, Ended, Site, call, install, payload, records, state_of, wait_for_service
+from soak_service import ROOT, CallOutput, Site, call, get_state, install, payload, records, wait_for_service
 from trotline.agents import get_agent
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES, Call
 from trotline.domain.verdicts import Permission
@@ -72,7 +72,7 @@ class ColdCall(NamedTuple):
     digest: str
 
 
-def parse_cold_call(ended: Ended) -> ColdCall:
+def parse_cold_call(ended: CallOutput) -> ColdCall:
     *given, environment, digest = ended.stdout.decode("utf-8", "surrogateescape").splitlines()
     assert (given[:2], Path(given[2]).name) == (["-I", "-S"], "cold.py"), ended
     call_id, received, left, finding, *words = given[3:]
@@ -97,7 +97,7 @@ Behaviour = Callable[[socket.socket], None]
 @contextlib.contextmanager
 def serve_once(home: Path, behaviour: Behaviour, backlog: int = 5) -> Iterator[list[bytes]]:
     """Listen where the service should, for one connection; the yielded list contains what it read."""
-    run = state_of(home) / "run"
+    run = get_state(home) / "run"
     ensure_private_directory(run)
     received: list[bytes] = []
     with socket.socket(socket.AF_UNIX) as listener:
@@ -261,13 +261,13 @@ def test_missing_service_leads_to_the_cold_path(site: Site, home: Path, client: 
         "PATH=/usr/bin:/bin",
         hash_bytes(data),
     )
-    ensure_private_directory(state_of(home) / "run")
+    ensure_private_directory(get_state(home) / "run")
     assert parse_cold_call(call(build_stand_in_line(site, home, client), data)).finding == "absent"
 
 
 @each_compiled
 def test_stale_socket_counts_as_absent(site: Site, home: Path, client: str) -> None:
-    run = state_of(home) / "run"
+    run = get_state(home) / "run"
     ensure_private_directory(run)
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(run / "s"))
@@ -276,7 +276,7 @@ def test_stale_socket_counts_as_absent(site: Site, home: Path, client: str) -> N
 
 @each_compiled
 def test_full_queue_counts_as_busy(site: Site, home: Path, client: str) -> None:
-    run = state_of(home) / "run"
+    run = get_state(home) / "run"
     ensure_private_directory(run)
     with contextlib.ExitStack() as stack:
         listener = stack.enter_context(socket.socket(socket.AF_UNIX))
@@ -305,10 +305,10 @@ def test_service_of_another_user_is_not_used(site: Site, home: Path, client: str
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give a directory away")
 def test_directory_of_another_user_is_not_used(site: Site, home: Path, client: str) -> None:
     with serve_once(home, send_pieces(ANSWER)) as received:
-        os.chown(state_of(home) / "run", 12345, 12345)
+        os.chown(get_state(home) / "run", 12345, 12345)
         result = parse_cold_call(call(build_stand_in_line(site, home, client), payload("c")))
         as_theirs = parse_cold_call(call(build_stand_in_line(site, home, client, "--uid", "12345"), payload("c")))
-        os.chown(state_of(home) / "run", 0, 0)
+        os.chown(get_state(home) / "run", 0, 0)
     assert (result.finding, as_theirs.finding, b"".join(received)) == ("foreign", "foreign", b"")
 
 
@@ -316,8 +316,8 @@ def test_directory_of_another_user_is_not_used(site: Site, home: Path, client: s
 def test_symlinked_directory_is_not_followed(site: Site, home: Path, client: str) -> None:
     elsewhere = home / "elsewhere"
     with serve_once(elsewhere, send_pieces(ANSWER)) as received:
-        state_of(home).mkdir(parents=True)
-        (state_of(home) / "run").symlink_to(state_of(elsewhere) / "run")
+        get_state(home).mkdir(parents=True)
+        (get_state(home) / "run").symlink_to(get_state(elsewhere) / "run")
         ended = call(site.line(home, client=client), payload("c"))
     assert (json.loads(ended.stdout), received) == ({"permission": "allow"}, [])
     assert cold_path.REPORTED_FINDINGS["foreign"] in ended.stderr.decode()

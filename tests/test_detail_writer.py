@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from soak_service import Site, call, end, payload, pid_of, records, state_of, wait_for_service
+from soak_service import Site, call, end, find_pid, get_state, payload, records, wait_for_service
 from test_service import build_argv
 from trotline.audit.query.query import Query
 from trotline.audit.store import audit_log
@@ -65,7 +65,7 @@ def list_descriptors(pid: int) -> list[str]:
 
 @pytest.fixture
 def writer(home: Path) -> Iterator[DetailWriter]:
-    directory = RunDirectory(state_of(home) / "run")
+    directory = RunDirectory(get_state(home) / "run")
     directory.path.mkdir(parents=True, mode=0o700)
     descriptor = DetailWriter(directory)
     descriptor.begin()
@@ -79,8 +79,8 @@ def test_service_killed_after_its_answer_loses_no_detail(site: Site, home: Path)
         service = wait_for_service(home)
         call(build_argv(site, home), payload("c", f"echo {number}"))
         os.kill(service, signal.SIGKILL)
-        wait_until(lambda: pid_of(home) is None)
-        (state_of(home) / "run" / "lock").write_text("{}")  # no pause before the next
+        wait_until(lambda: find_pid(home) is None)
+        (get_state(home) / "run" / "lock").write_text("{}")  # no pause before the next
         call(build_argv(site, home), payload("c", "echo next"))
     expected = {"echo cold", "echo next", *(f"echo {number}" for number in range(5))}
     wait_until(lambda: set(list_detailed_commands(home)) == expected)
@@ -102,8 +102,8 @@ def test_killed_detail_writer_is_replaced_and_no_detail_is_lost(site: Site, home
         for child in list_children(service):
             os.kill(child, signal.SIGKILL)
     wait_until(lambda: len(set(list_detailed_commands(home))) == 5)
-    assert pid_of(home) == service
-    assert "scribe died" in (state_of(home) / "run" / "log").read_text()
+    assert find_pid(home) == service
+    assert "scribe died" in (get_state(home) / "run" / "log").read_text()
 
 
 def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) -> None:
@@ -114,7 +114,7 @@ def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) 
     os.kill(child, signal.SIGSTOP)
     try:
         end(home)
-        assert RunDirectory(state_of(home) / "run").holder() is None
+        assert RunDirectory(get_state(home) / "run").holder() is None
         assert len([name for name in list_descriptors(child) if name.startswith("socket:")]) == 1
     finally:
         os.kill(child, signal.SIGCONT)
@@ -124,11 +124,11 @@ DYING_SERVICE = """
 import os, signal, sys
 from pathlib import Path
 from test_detail_writer import build_outcome
-from soak_service import state_of
+from soak_service import get_state
 from trotline.service.directory import RunDirectory
 from trotline.service.detail_writer import DetailWriter
 at, home = int(sys.argv[1]), Path(sys.argv[2])
-writer = DetailWriter(RunDirectory(state_of(home) / "run"))
+writer = DetailWriter(RunDirectory(get_state(home) / "run"))
 writer.begin()
 counted = 0
 def step(frame, event, function):
@@ -155,7 +155,7 @@ def build_outcome(home: Path, number: int) -> Outcome:
 
 def test_service_killed_at_any_system_call_loses_and_doubles_nothing(home: Path) -> None:
     """A call without an answer is repeated with the same ID and time, as a client does on the cold path."""
-    RunDirectory(state_of(home) / "run").path.mkdir(parents=True, mode=0o700)
+    RunDirectory(get_state(home) / "run").path.mkdir(parents=True, mode=0o700)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (HERE, HERE.parent / "scripts")))}
     at, is_answered = 0, False
     while not is_answered:
@@ -168,7 +168,7 @@ def test_service_killed_at_any_system_call_loses_and_doubles_nothing(home: Path)
             write_detail(build_outcome(home, at), str(home))
     assert at > 6
     wait_until(lambda: len(set(list_detailed_commands(home))) == at)
-    with audit_log.open_audit_log(state_of(home)) as store:
+    with audit_log.open_audit_log(get_state(home)) as store:
         result = [(record.id, record.payload["command"]) for record in store.search(Query())]
         assert sorted(result) == sorted((f"call-{number}", f"echo {number}") for number in range(1, at + 1))
         assert (store.unread(), list(find_breaks(store.entries(), store.checkpoints()))) == ([], [])
@@ -246,7 +246,9 @@ def test_detail_written_before_a_kill_is_not_recorded_as_missing(site: Site, hom
         for child in list_children(service):
             os.kill(child, signal.SIGKILL)
     assert sorted(list_detailed_commands(home)) == sorted(["echo cold", *(f"echo {number}" for number in range(8))])
-    details = [line for line in (state_of(home) / "spool" / "spool.log").read_text().splitlines() if "detail/1" in line]
+    details = [
+        line for line in (get_state(home) / "spool" / "spool.log").read_text().splitlines() if "detail/1" in line
+    ]
     assert not [line for line in details if '"missing"' in line]
 
 
@@ -299,7 +301,7 @@ def test_detail_that_cannot_be_written_is_logged(
     monkeypatch.setattr(detail_writer_module, "SECONDS_BETWEEN_TRIES", 0.01)
     writer.send(answer_call(home, "echo never"), str(home))
     writer.end()
-    log = (state_of(home) / "run" / "log").read_text()
+    log = (get_state(home) / "run" / "log").read_text()
     assert "not written: the words of a call: no space left on device" in log
 
 
@@ -310,7 +312,7 @@ def test_service_writes_detail_itself_if_it_cannot_fork(
     def refused() -> int:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
-    directory = RunDirectory(state_of(home) / "run")
+    directory = RunDirectory(get_state(home) / "run")
     directory.path.mkdir(parents=True, mode=0o700)
     writer = DetailWriter(directory)
     monkeypatch.setattr(os, "fork", refused)

@@ -253,8 +253,8 @@ def test_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
 def test_many_threads_can_fire_events_at_one_engine(tmp_path: Path) -> None:
     """A short run of scripts/soak.py."""
     engine = soak.build(tmp_path)
-    before = soak.descriptors()
+    before = soak.count_descriptors()
     wrong, cookies = soak.soak(engine, threads=8, events=6)
     assert wrong == 0
     assert len(set(cookies)) == 8 * 6 * 4
-    assert soak.descriptors() == before
+    assert soak.count_descriptors() == before

@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import read_corpus
-from soak_service import Site, call, install, payload, state_of
+from soak_service import Site, call, get_state, install, payload
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import _VERSION_PATTERN, MAX_VERSION_LENGTH, parse_version
 from trotline.analysis.analyze import EVENT_ANALYZERS
@@ -153,7 +153,7 @@ def encode_call(home: Path, number: int) -> bytes:
 def connect(home: Path) -> socket.socket:
     caller = socket.socket(socket.AF_UNIX)
     caller.settimeout(20)
-    caller.connect(str(state_of(home) / "run" / "s"))
+    caller.connect(str(get_state(home) / "run" / "s"))
     return caller
 
 

@@ -20,7 +20,18 @@ from typing import Any
 import pytest
 
 from kit import read_corpus, read_rows, run_trotline
-from soak_service import Ended, Site, allow_start, call, payload, pid_of, records, soak, state_of, wait_for_service
+from soak_service import (
+    CallOutput,
+    Site,
+    allow_start,
+    call,
+    find_pid,
+    get_state,
+    payload,
+    records,
+    soak,
+    wait_for_service,
+)
 from trotline.agents import AGENTS, get_agent
 from trotline.audit.record.record_builder import RECORD_SCHEMA
 from trotline.conversation.sessions import Sessions
@@ -36,7 +47,7 @@ from trotline.testing.sample_payloads import build_payload as sample
 
 
 def kill(home: Path, number: int = signal.SIGKILL) -> None:
-    found = pid_of(home)
+    found = find_pid(home)
     if found is not None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(found, number)
@@ -70,13 +81,13 @@ def change_code(site: Site, path: Path, changes: dict[str, tuple[str, str]]) -> 
 
 def has_service_ended(home: Path, seconds: float = 15.0) -> bool:
     until = time.monotonic() + seconds
-    while pid_of(home) is not None and time.monotonic() < until:
+    while find_pid(home) is not None and time.monotonic() < until:
         time.sleep(0.01)
-    return pid_of(home) is None
+    return find_pid(home) is None
 
 
 def read_log(home: Path) -> str:
-    return "\n".join(RunDirectory(state_of(home) / "run").log_lines())
+    return "\n".join(RunDirectory(get_state(home) / "run").log_lines())
 
 
 def send_header(home: Path, build_header: dict[str, Any], data: bytes = b"") -> bytes:
@@ -88,7 +99,7 @@ def send_header(home: Path, build_header: dict[str, Any], data: bytes = b"") -> 
 def send_bytes(home: Path, data: bytes, *, half: bool = False) -> bytes:
     with socket.socket(socket.AF_UNIX) as service:
         service.settimeout(20)
-        service.connect(str(state_of(home) / "run" / "s"))
+        service.connect(str(get_state(home) / "run" / "s"))
         with contextlib.suppress(BrokenPipeError):
             service.sendall(data)
         if half:
@@ -133,16 +144,16 @@ for line in sys.stdin:
 """Cold calls, each in a process of its own, without the half second that starting Python takes on a busy machine."""
 
 
-def run_cold(site: Site, calls: list[tuple[list[str], bytes]]) -> list[Ended]:
+def run_cold(site: Site, calls: list[tuple[list[str], bytes]]) -> list[CallOutput]:
     lines = "".join(json.dumps([argv, base64.b64encode(data).decode()]) + "\n" for argv, data in calls)
     done = subprocess.run(
         [sys.executable, "-c", ZYGOTE, site.path], input=lines, capture_output=True, text=True, check=True
     )
     answers = [json.loads(answer) for answer in done.stdout.splitlines()]
-    return [Ended(out.encode(), err.encode(), code) for out, err, code in answers]
+    return [CallOutput(out.encode(), err.encode(), code) for out, err, code in answers]
 
 
-def call_service(home: Path, site: Site, argv: list[str], data: bytes, number: int) -> Ended:
+def call_service(home: Path, site: Site, argv: list[str], data: bytes, number: int) -> CallOutput:
     status = home.stat()
     head = wire.CallHeader(
         id=str(number),
@@ -156,7 +167,7 @@ def call_service(home: Path, site: Site, argv: list[str], data: bytes, number: i
     assert got[4:5] == wire.TAKEN, (argv, got)
     code, out, _ = wire.ANSWER.unpack_from(got, wire.GREETING.size)
     texts = got[wire.GREETING.size + wire.ANSWER.size :]
-    return Ended(texts[:out], texts[out:], code)
+    return CallOutput(texts[:out], texts[out:], code)
 
 
 def list_calls() -> list[tuple[list[str], bytes]]:
@@ -195,7 +206,7 @@ def test_warm_and_cold_answers_are_equal(site: Site, home: Path) -> None:
     warm_home.mkdir()
     cold_home.mkdir()
     start_service(site, warm_home)
-    (state_of(warm_home) / "spool" / "spool.log").unlink()
+    (get_state(warm_home) / "spool" / "spool.log").unlink()
     warm = [
         call_service(warm_home, site, [*argv, "--home", str(warm_home)], data, number)
         for number, (argv, data) in enumerate(calls)
@@ -231,7 +242,7 @@ def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, ho
 
 
 def test_concurrent_first_calls_start_one_service(site: Site, home: Path) -> None:
-    got: list[Ended] = []
+    got: list[CallOutput] = []
     callers = [
         threading.Thread(target=lambda number=number: got.append(call(build_argv(site, home), payload(str(number)))))
         for number in range(16)
@@ -308,19 +319,19 @@ def test_a_service_with_outdated_code_or_configuration_is_replaced(site: Site, h
     assert call(build_argv(site, home), payload("after")) == (b'{"permission": "allow"}', b"", 0)
     assert "ended: code or configuration has changed" in read_log(home)
     with contextlib.suppress(ProcessLookupError):
-        assert pid_of(home) != old
+        assert find_pid(home) != old
     assert [record["conversation"] for record in records(home)] == ["start", "after"]
 
 
 def test_a_changed_setting_applies_to_the_next_call(site: Site, home: Path) -> None:
     start_service(site, home)
-    before = pid_of(home)
+    before = find_pid(home)
     config = home / ".config" / "trotline"
     config.mkdir(parents=True)
     for number in range(3):
         (config / "trotline.toml").write_text('ask_fallback = "ask"' + " " * number)
         call(build_argv(site, home), payload(f"{number}"))
-        assert pid_of(home) != before
+        assert find_pid(home) != before
 
 
 @pytest.mark.parametrize("lost", ["the socket", "the home"])
@@ -356,7 +367,7 @@ def test_status_and_stop_report_the_service(site: Site, home: Path) -> None:
     facts = json.loads(run("status", "--json").stdout)
     assert (facts["schema"], facts["ok"], facts["data"]["pid"]) == ("trotline.service/1", True, pid)
     assert run("stop").stdout == "stopped\n"
-    assert pid_of(home) is None
+    assert find_pid(home) is None
     assert call(build_argv(site, home), payload("d")).stdout == b'{"permission": "allow"}'
 
 
@@ -376,7 +387,7 @@ time.sleep(60)
 
 def test_a_starting_service_can_be_stopped(home: Path) -> None:
     """It has the lock, and has not said yet which process it is."""
-    run = str(state_of(home) / "run")
+    run = str(get_state(home) / "run")
     argv = [sys.executable, "-c", STARTING, run, "0.4"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as starting:
         assert starting.stdout
@@ -399,7 +410,7 @@ def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Pa
     start_service(site, home)
     send_header(home, build_header(site, home, id="i-am-one-call"), payload("c"))
     call(cold, payload("c"))
-    lines = (state_of(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"i-am-one-call"')
+    lines = (get_state(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"i-am-one-call"')
     assert (lines, [record["id"] for record in records(home)].count("i-am-one-call")) == (2, 1)
 
 
@@ -417,15 +428,15 @@ def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Pa
     for _ in range(LOOP_LIMIT + 1):
         pid = start_service(site, home)
         ends.append(json.loads(call(build_argv(site, home, event="stop"), stop).stdout).get("followup_message", ""))
-        assert (pid_of(home) != pid) == bool(ends[-1])
+        assert (find_pid(home) != pid) == bool(ends[-1])
         if ends[-1]:
             allow_start(home, pid)
     assert ends == ["on"] * LOOP_LIMIT + [""]
-    (session,) = Sessions(state_of(home) / "sessions").all()
+    (session,) = Sessions(get_state(home) / "sessions").all()
     assert session.session.follow_ups == {"canary": LOOP_LIMIT}
     stops = [record["id"] for record in records(home) if record["event"] == "stop"]
     assert len(stops) == LOOP_LIMIT + 1
-    assert (state_of(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"{stops[0]}"') == 2
+    assert (get_state(home) / "spool" / "spool.log").read_text().count(f'"{RECORD_SCHEMA}","id":"{stops[0]}"') == 2
 
 
 def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site, home: Path, tmp_path: Path) -> None:
@@ -464,7 +475,7 @@ def test_a_suspended_service_is_reported_and_the_call_runs_cold(site: Site, home
 
 
 def test_a_stale_socket_is_replaced(site: Site, home: Path) -> None:
-    run = state_of(home) / "run"
+    run = get_state(home) / "run"
     run.mkdir(parents=True, mode=0o755)
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(run / "s"))
@@ -476,16 +487,16 @@ def test_a_stale_socket_is_replaced(site: Site, home: Path) -> None:
 
 def test_a_directory_that_others_may_enter_is_closed_before_it_is_used(site: Site, home: Path) -> None:
     start_service(site, home)
-    (state_of(home) / "run").chmod(0o755)
+    (get_state(home) / "run").chmod(0o755)
     assert call(build_argv(site, home), payload("c")).stdout == b'{"permission": "allow"}'
-    assert (state_of(home) / "run").stat().st_mode & 0o777 == 0o700
+    assert (get_state(home) / "run").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_foreign_directory_is_reported_and_not_used(site: Site, home: Path) -> None:
     elsewhere = home / "elsewhere"
     elsewhere.mkdir(mode=0o700)
-    state_of(home).mkdir(parents=True)
-    (state_of(home) / "run").symlink_to(elsewhere)
+    get_state(home).mkdir(parents=True)
+    (get_state(home) / "run").symlink_to(elsewhere)
     got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
     assert cold_path.REPORTED_FINDINGS["foreign"] in got.stderr.decode()
@@ -511,7 +522,7 @@ def test_callers_of_other_users_are_disconnected(home: Path) -> None:
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="only Linux limits another process")
 def test_a_full_disk_changes_no_answer_and_is_reported(site: Site, home: Path) -> None:
     pid = start_service(site, home)
-    used = (state_of(home) / "spool" / "spool.log").stat().st_size
+    used = (get_state(home) / "spool" / "spool.log").stat().st_size
     resource.prlimit(pid, resource.RLIMIT_FSIZE, (used + 50, used + 50))
     got = call(build_argv(site, home), payload("c", "echo trotline-canary"))
     assert json.loads(got.stdout)["permission"] == "deny"
@@ -599,7 +610,7 @@ def test_invalid_input_is_rejected_without_harm(site: Site, home: Path) -> None:
     pid = start_service(site, home)
     for data in NOISE.values():
         assert send_bytes(home, data, half=True)[4:5] in {b"", wire.COLD}
-    assert (pid_of(home), call(build_argv(site, home), payload("c")).stderr) == (pid, b"")
+    assert (find_pid(home), call(build_argv(site, home), payload("c")).stderr) == (pid, b"")
 
 
 def test_silent_callers_make_the_service_busy_and_not_slow(site: Site, home: Path) -> None:
@@ -607,7 +618,7 @@ def test_silent_callers_make_the_service_busy_and_not_slow(site: Site, home: Pat
     with contextlib.ExitStack() as stack:
         for _ in range(server.MAX_CONNECTIONS):
             silent = stack.enter_context(socket.socket(socket.AF_UNIX))
-            silent.connect(str(state_of(home) / "run" / "s"))
+            silent.connect(str(get_state(home) / "run" / "s"))
         time.sleep(0.1)
         assert send_bytes(home, wire.encode_call(wire.CallHeader(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
         got = call(build_argv(site, home), payload("c"))
@@ -620,7 +631,7 @@ def test_oversized_announcements_make_the_service_busy(site: Site, home: Path) -
     with contextlib.ExitStack() as stack:
         for _ in range(2):
             large = stack.enter_context(socket.socket(socket.AF_UNIX))
-            large.connect(str(state_of(home) / "run" / "s"))
+            large.connect(str(get_state(home) / "run" / "s"))
             large.sendall(wire.PREFIX.pack(wire.MAGIC, 2, MAX_PAYLOAD_BYTES))
         time.sleep(0.1)
         assert send_header(home, build_header(site, home), payload("c"))[:5] == wire.MAGIC + wire.BUSY

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import read_rows
-from soak_service import CLIENT, Site, call, payload, pid_of, wait_for_service
+from soak_service import CLIENT, Site, call, find_pid, payload, wait_for_service
 from trotline.analysis.packages.malware_reports import MalwareReport, describe_reports, get_version_key
 from trotline.analysis.packages.package_files import list_locked_packages
 from trotline.config.malicious import MaliciousList, MalwareRow, write_list
@@ -112,7 +112,7 @@ def test_a_running_service_and_a_cold_process_use_a_new_list(site: Site) -> None
             assert json.loads(call(line, data).stdout)["permission"] == "allow"
             use.trotline("guards", "packages", "load", str(OSV))
             warm = json.loads(call(line, data).stdout)
-            assert pid_of(use.home) == service
+            assert find_pid(use.home) == service
         finally:
             os.kill(service, signal.SIGKILL)
         assert warm["permission"] == "deny"
