@@ -22,7 +22,7 @@ from trotline.config.install.edit import (
     EntryEdit,
     HooksFileEdit,
     Shape,
-    holds_nothing,
+    is_empty_file,
     install_entries,
     remove_entries,
 )
@@ -490,7 +490,7 @@ def test_missing_and_empty_files_are_created(data: bytes | None) -> None:
     after = install(data, FLAT)
     value = add_entries({"version": 1}, ENTRIES[Shape.FLAT], FLAT)
     assert after.data.decode() == json.dumps(value, indent=2) + "\n"
-    assert holds_nothing(remove_entries(after.data, FLAT, b"").data)
+    assert is_empty_file(remove_entries(after.data, FLAT, b"").data)
 
 
 def test_install_of_no_entries_creates_no_file() -> None:
@@ -507,7 +507,7 @@ def test_install_of_no_entries_removes_own_entries() -> None:
 
 @pytest.mark.parametrize("text, nothing", read_rows("hooks_json_edit", "a_file_that_says_nothing_is_known"))
 def test_file_without_content_is_recognised(text: str, nothing: bool) -> None:
-    assert holds_nothing(text.encode()) is nothing
+    assert is_empty_file(text.encode()) is nothing
 
 
 # ---- containers

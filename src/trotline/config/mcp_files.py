@@ -65,9 +65,7 @@ def _page(file: Path, problems: list[Problem]) -> TextReport | None:
         problems.append(build_read_problem(file, error))
         return None
     page = TextReport(str(file), parse_jsonc(data))
-    for fault in page.document.faults:
-        if fault.code not in TOLERATED_CODES:
-            page.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
+    page.report_faults(TOLERATED_CODES)
     return page
 
 

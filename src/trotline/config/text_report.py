@@ -1,26 +1,37 @@
 """Collect the problems of a text with their positions."""
 
 import re
+from collections.abc import Container
 
-from trotline.config.problems import CODES, Problem, Severity
+from trotline.config.problems import Problem, get_severity
 from trotline.domain.hooks import Place
 from trotline.formats.jsonc import JsonDocument, JsonNode
 
 MAX_SOURCE = 120
 """The limit of source characters in a Problem: one long line with many problems must not take quadratic memory."""
 
+MAX_SYNTAX_PROBLEMS = 5
+"""The limit of lines with reported syntax errors: one mistake causes many, and the first few are enough to find it."""
+
 
 class TextReport:
     """The problems of one file."""
 
-    def __init__(self, file: str, document: JsonDocument) -> None:
+    def __init__(self, file: str, document: JsonDocument, fatal_codes: frozenset[str] = frozenset()) -> None:
         self.file = file
         self.document = document
+        self.fatal_codes = fatal_codes  # problems because of which the agent loads nothing from the file
         self.problems: list[Problem] = []
 
-    def get_severity(self, code: str) -> Severity:
-        """Return the severity of a code; subclasses may override it."""
-        return CODES[code].severity
+    def report_faults(self, ignored: Container[str] = ()) -> None:
+        """Report the syntax errors of the document, except those with an ignored code."""
+        lines: set[int] = set()
+        for fault in self.document.faults:
+            line, _ = self.document.position(fault.start)
+            is_repeated = fault.code == "TL101" and (line in lines or len(lines) >= MAX_SYNTAX_PROBLEMS)
+            if fault.code not in ignored and not is_repeated:
+                self.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
+                lines |= {line} if fault.code == "TL101" else set()
 
     def report(
         self, code: str, node: JsonNode | tuple[int, int], message: str, hint: str = "", *, entry: str = ""
@@ -32,7 +43,7 @@ class TextReport:
         self.problems.append(
             Problem(
                 code=code,
-                severity=self.get_severity(code),
+                severity=get_severity(code, self.fatal_codes),
                 place=Place(self.file, line, column),
                 message=message,
                 hint=hint,

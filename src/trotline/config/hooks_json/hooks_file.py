@@ -3,38 +3,30 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from trotline.config.problems import Severity, get_severity
+from trotline.config.problems import Severity
 from trotline.config.text_report import TextReport
 from trotline.domain.editions import Edition
 from trotline.domain.hooks import Layer, build_hook_id
-from trotline.formats.jsonc import JsonDocument, JsonFault, JsonNode
+from trotline.formats.jsonc import JsonDocument, JsonNode
 
 UNPARSABLE_CODES = frozenset({"TL101", "TL104", "TL108", "TL110"})
 """Codes of files that no agent can parse."""
-
-MAX_SYNTAX_PROBLEMS = 5
-"""The limit of syntax errors that are reported: one mistake causes many, and the first few are enough to find it."""
 
 
 class HooksFile(TextReport):
     """The hooks file of a layer, with its problems so far and the places of its commands."""
 
     def __init__(self, layer: Layer, document: JsonDocument, edition: Edition) -> None:
-        super().__init__(layer.file, document)
+        super().__init__(layer.file, document, UNPARSABLE_CODES if layer.kind.from_claude else edition.fatal_codes)
         self.layer = layer
         self.edition = edition
         self.commands: dict[str, tuple[JsonNode, str]] = {}  # hook id -> its command, and the name of its entry
         self._ordinals: dict[tuple[str, str, str], int] = {}
-        self._report_faults()
-
-    @property
-    def fatal_codes(self) -> frozenset[str]:
-        """The codes for which Cursor loads nothing from this file."""
-        return UNPARSABLE_CODES if self.layer.kind.from_claude else self.edition.fatal_codes
-
-    def get_severity(self, code: str) -> Severity:
-        """Return the severity of a problem code in this file."""
-        return get_severity(code, self.fatal_codes)
+        # Cursor strips comments inside strings of hooks.json; this is not known of other files
+        has_foreign_syntax = layer.kind.from_claude or Path(layer.file).name == "plugin.json"
+        self.report_faults({"TL107"} if has_foreign_syntax else ())
+        if document.comments:
+            self.report("TL106", document.comments[0], "comments are fine here, unlike in plain JSON")
 
     def register_hook(self, event: str, command: JsonNode, matcher: str, entry: str) -> str:
         """Remember the place of a command and return the id of its hook; equal hooks in one file are numbered."""
@@ -60,23 +52,6 @@ class HooksFile(TextReport):
         where = f"line {first.place.line}: " if first.place.line else ""
         more = f" (and {len(fatal) - 1} more)" if len(fatal) > 1 else ""
         return f"{where}{first.message}{more}"
-
-    def _report_faults(self) -> None:
-        lines_with_syntax: set[int] = set()
-        for fault in filter(self._is_relevant, self.document.faults):
-            line, _ = self.document.position(fault.start)
-            if fault.code == "TL101":
-                if line in lines_with_syntax or len(lines_with_syntax) >= MAX_SYNTAX_PROBLEMS:
-                    continue
-                lines_with_syntax.add(line)
-            self.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
-        if self.document.comments:
-            self.report("TL106", self.document.comments[0], "comments are fine here, unlike in plain JSON")
-
-    def _is_relevant(self, fault: JsonFault) -> bool:
-        """Return whether a fault matters here: Cursor strips comments inside strings of hooks.json, not of others."""
-        is_foreign = self.layer.kind.from_claude or Path(self.layer.file).name == "plugin.json"
-        return not (fault.code == "TL107" and is_foreign)
 
 
 def iterate_entries(document: JsonDocument) -> Iterator[tuple[str, JsonNode]]:

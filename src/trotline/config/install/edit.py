@@ -15,15 +15,18 @@ from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from trotline.config.hooks_json.hooks_file import MAX_SYNTAX_PROBLEMS, UNPARSABLE_CODES
-from trotline.config.problems import Problem, Severity, get_severity
+from trotline.config.hooks_json.hooks_file import UNPARSABLE_CODES
+from trotline.config.problems import Problem
 from trotline.config.text_report import TextReport
 from trotline.formats.jsonc import JsonDocument, JsonKind, JsonMember, JsonNode, parse_jsonc
 from trotline.formats.jsonc_edit import JsonEditor, JsonPart, NamedValue, format_json
 
 BOM = b"\xef\xbb\xbf"
 COMMANDS = ("command", "bash", "powershell")
-"""The keys under which agents keep the command of an entry."""
+"""The keys under which agents have the command of an entry."""
+
+CURSOR_CODES = frozenset({"TL107"})
+"""Codes of problems that only Cursor has: it strips comments inside strings."""
 
 
 class Shape(StrEnum):
@@ -65,7 +68,7 @@ class HooksFileEdit(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-class _Wanted(NamedTuple):
+class _WantedEntry(NamedTuple):
     """An entry to install.
 
     `matcher` and `same` are compared with the file; `item` is written in the event's list, `body` inside a group.
@@ -86,7 +89,7 @@ class _Slot(NamedTuple):
     whole: bool
 
 
-class _Kept(NamedTuple):
+class _EmptyParts(NamedTuple):
     """The parts that stay even when they are empty."""
 
     hooks: bool
@@ -98,25 +101,25 @@ def install_entries(data: bytes | None, entries: Sequence[EntryEdit], terms: Edi
 
     Entries that are already there stay where they are; changed entries are replaced in position.
     """
-    wanted: dict[str, list[_Wanted]] = {}
+    wanted: dict[str, list[_WantedEntry]] = {}
     for entry in entries:
-        wanted.setdefault(entry.event, []).append(_as_wanted(entry, terms))
+        wanted.setdefault(entry.event, []).append(_build_wanted(entry, terms))
     if data is None or not data.removeprefix(BOM).strip():
-        return _new_file(data or b"", wanted, terms)
+        return _build_file(data or b"", wanted, terms)
     document = parse_jsonc(data)
-    refusal = _refusal(document, wanted, terms)
+    refusal = _find_refusal(document, wanted, terms)
     if refusal:
         return HooksFileEdit(data, refused=True, problems=refusal)
     draft = JsonEditor(document)
-    kept = _Kept(bool(wanted) or terms.shape is not Shape.GROUPED, frozenset(wanted))
-    missing = _settle(draft, wanted, kept, terms)
+    preserved = _EmptyParts(bool(wanted) or terms.shape is not Shape.GROUPED, frozenset(wanted))
+    missing = _update_entries(draft, wanted, preserved, terms)
     if draft.changes:
         document = parse_jsonc(draft.render())
-        if _unparsable(document):
+        if _is_unparsable(document):
             return _finish_edit(data, draft.render(), terms)
         draft = JsonEditor(document)
     if wanted:
-        _put(draft, missing, terms)
+        _add_entries(draft, missing, terms)
     return _finish_edit(data, draft.render(), terms)
 
 
@@ -127,16 +130,20 @@ def remove_entries(data: bytes, terms: EditTerms, original: bytes | None = None)
     and objects that become empty were there before.
     """
     document = parse_jsonc(data)
-    problems = _problems(document, terms)
-    if _unparsable(document):
+    problems = tuple(_report_faults(document, terms).problems)
+    if _is_unparsable(document):
         return HooksFileEdit(data, refused=True, problems=problems)
-    kept = _Kept(terms.shape is not Shape.GROUPED) if original is None else _list_held_entries(parse_jsonc(original))
+    preserved = (
+        _EmptyParts(terms.shape is not Shape.GROUPED)
+        if original is None
+        else _list_original_parts(parse_jsonc(original))
+    )
     draft = JsonEditor(document)
-    _settle(draft, {}, kept, terms)
+    _update_entries(draft, {}, preserved, terms)
     return _finish_edit(data, draft.render(), terms)
 
 
-def holds_nothing(data: bytes) -> bool:
+def is_empty_file(data: bytes) -> bool:
     """Check whether a file has nothing except its version."""
     document = parse_jsonc(data)
     root = document.root
@@ -144,141 +151,129 @@ def holds_nothing(data: bytes) -> bool:
     return bare and not document.comments and not document.faults
 
 
-def says_the_same(data: bytes, other: bytes) -> bool:
+def is_same_content(data: bytes, other: bytes) -> bool:
     """Check whether two files have the same content, apart from comments, layout and version."""
-    one, two = (_plain(root) if root else {} for root in (parse_jsonc(data).root, parse_jsonc(other).root))
-    for value in (one, two):
+    values = [_get_json_value(root) if root else {} for root in (parse_jsonc(data).root, parse_jsonc(other).root)]
+    for value in values:
         if isinstance(value, dict):
             value.pop("version", None)
-    return json.dumps(one, sort_keys=True) == json.dumps(two, sort_keys=True)
+    first, second = (json.dumps(value, sort_keys=True) for value in values)
+    return first == second
 
 
-def _as_wanted(entry: EntryEdit, terms: EditTerms) -> _Wanted:
+def _build_wanted(entry: EntryEdit, terms: EditTerms) -> _WantedEntry:
     """Build the entry to compare. Its content is parsed first, to compare equal to what is read: 10.0 is 10."""
     if not any(terms.ours(entry.body[key]) for key in COMMANDS if isinstance(entry.body.get(key), str)):
         raise ValueError(f"an entry of `{entry.event}` that could not be found again")
     matcher = {"matcher": entry.matcher} if entry.matcher else {}
     if terms.shape is Shape.GROUPED:
         item = {**matcher, "hooks": [entry.body]}
-        return _Wanted(entry.matcher, entry.body, item, _content(parse_jsonc(format_json(entry.body)).root))
+        return _WantedEntry(
+            entry.matcher, entry.body, item, _format_canonical(parse_jsonc(format_json(entry.body)).root)
+        )
     item = {**entry.body, **matcher}
-    return _Wanted("", item, item, _content(parse_jsonc(format_json(item)).root))
+    return _WantedEntry("", item, item, _format_canonical(parse_jsonc(format_json(item)).root))
 
 
-def _new_file(data: bytes, wanted: dict[str, list[_Wanted]], terms: EditTerms) -> HooksFileEdit:
+def _build_file(data: bytes, wanted: dict[str, list[_WantedEntry]], terms: EditTerms) -> HooksFileEdit:
     if not wanted:
         return HooksFileEdit(data)
     version = {} if terms.version is None else {"version": terms.version}
-    hooks = {event: [one.item for one in listed] for event, listed in wanted.items()}
-    return _finish_edit(data, format_json({**version, "hooks": hooks}, indent=2) + "\n", terms, anew=True)
+    hooks = {event: [entry.item for entry in listed] for event, listed in wanted.items()}
+    return _finish_edit(data, format_json({**version, "hooks": hooks}, indent=2) + "\n", terms, is_new=True)
 
 
-def _finish_edit(data: bytes, text: str, terms: EditTerms, *, anew: bool = False) -> HooksFileEdit:
+def _finish_edit(data: bytes, text: str, terms: EditTerms, *, is_new: bool = False) -> HooksFileEdit:
     """Build the result; refuse it if the new text became too large or too deep to be read again."""
-    new = text.encode() if anew or not data.startswith(BOM) else BOM + text.encode()
+    new = text.encode() if is_new or not data.startswith(BOM) else BOM + text.encode()
     document = parse_jsonc(new)
-    problems = _problems(document, terms)
-    if _unparsable(document):
+    problems = tuple(_report_faults(document, terms).problems)
+    if _is_unparsable(document):
         return HooksFileEdit(data, refused=True, problems=problems)
     return HooksFileEdit(new, new != data, problems=problems)
 
 
-class _Margin(TextReport):
-    """A report of the faults of a text."""
-
-    def __init__(self, document: JsonDocument, terms: EditTerms) -> None:
-        super().__init__(terms.file, document)
-        self.fatal_codes = terms.fatal_codes
-        lines: set[int] = set()
-        for fault in document.faults:
-            if fault.code == "TL107" and fault.code not in terms.fatal_codes:
-                continue  # only Cursor strips comments inside strings
-            line, _ = document.position(fault.start)
-            if fault.code != "TL101" or (line not in lines and len(lines) < MAX_SYNTAX_PROBLEMS):
-                self.report(fault.code, (fault.start, fault.end), fault.message, fault.hint)
-            lines |= {line} if fault.code == "TL101" else set()
-
-    def get_severity(self, code: str) -> Severity:
-        return get_severity(code, self.fatal_codes)
+def _report_faults(document: JsonDocument, terms: EditTerms) -> TextReport:
+    report = TextReport(terms.file, document, terms.fatal_codes)
+    report.report_faults(CURSOR_CODES - terms.fatal_codes)
+    return report
 
 
-def _problems(document: JsonDocument, terms: EditTerms) -> tuple[Problem, ...]:
-    return tuple(_Margin(document, terms).problems)
-
-
-def _unparsable(document: JsonDocument) -> bool:
+def _is_unparsable(document: JsonDocument) -> bool:
     return document.root is None or any(fault.code in UNPARSABLE_CODES for fault in document.faults)
 
 
-def _refusal(document: JsonDocument, wanted: dict[str, list[_Wanted]], terms: EditTerms) -> tuple[Problem, ...]:
+def _find_refusal(
+    document: JsonDocument, wanted: dict[str, list[_WantedEntry]], terms: EditTerms
+) -> tuple[Problem, ...]:
     """Return the problems that make it impossible to add entries without destroying something; empty if none."""
-    margin = _Margin(document, terms)
+    report = _report_faults(document, terms)
     root = document.root
-    if root is None or _unparsable(document):
-        return tuple(margin.problems)
+    if root is None or _is_unparsable(document):
+        return tuple(report.problems)
     hooks = root.get("hooks")
-    before = len(margin.problems)
+    count = len(report.problems)
     if root.kind is not JsonKind.OBJECT:
-        margin.report("TL201", root, f"the file holds {root.kind.value}, not an object")
+        report.report("TL201", root, f"the file holds {root.kind.value}, not an object")
     elif hooks is not None and hooks.kind is not JsonKind.OBJECT:
-        margin.report("TL205", hooks, f"`hooks` is {hooks.kind.value}, not an object", "make it `{}`, or remove it")
+        report.report("TL205", hooks, f"`hooks` is {hooks.kind.value}, not an object", "make it `{}`, or remove it")
     for event in wanted if hooks else ():
         value = hooks.get(event) if hooks else None
         if value is not None and value.kind is not JsonKind.ARRAY:
-            margin.report("TL209", value, f"`{event}` is {value.kind.value}, not a list", "put it in a list: `[...]`")
-    return tuple(margin.problems) if len(margin.problems) > before else ()
+            report.report("TL209", value, f"`{event}` is {value.kind.value}, not a list", "put it in a list: `[...]`")
+    return tuple(report.problems) if len(report.problems) > count else ()
 
 
-def _list_held_entries(original: JsonDocument) -> _Kept:
+def _list_original_parts(original: JsonDocument) -> _EmptyParts:
     root = original.root
     hooks = root.get("hooks") if root else None
-    return _Kept(hooks is not None, frozenset(hooks.members if hooks else ()))
+    return _EmptyParts(hooks is not None, frozenset(hooks.members if hooks else ()))
 
 
-def _settle(
-    draft: JsonEditor, wanted: dict[str, list[_Wanted]], kept: _Kept, terms: EditTerms
-) -> dict[str, list[_Wanted]]:
+def _update_entries(
+    draft: JsonEditor, wanted: dict[str, list[_WantedEntry]], preserved: _EmptyParts, terms: EditTerms
+) -> dict[str, list[_WantedEntry]]:
     """Update the entries in the file, remove those that are not wanted, and return those that are missing."""
     missing = {event: list(listed) for event, listed in wanted.items()}
-    doomed: set[int] = set()
-    for event, member in _events(draft.root):
+    removed: set[int] = set()
+    for event, member in _list_events(draft.root):
         left = missing.get(event, [])
         free = []
-        for slot in _slots(draft, member.value, terms):
-            same = _content(slot.entry)
-            fits = next((one for one in left if (one.matcher, one.same) == (slot.matcher, same)), None)
-            if fits is None:
+        for slot in _find_slots(draft, member.value, terms):
+            key = (slot.matcher, _format_canonical(slot.entry))
+            same_entry = next((entry for entry in left if (entry.matcher, entry.same) == key), None)
+            if same_entry is None:
                 free.append(slot)
             else:
-                left.remove(fits)
+                left.remove(same_entry)
         for slot in free:
-            takes = next((one for one in left if slot.whole or one.matcher == slot.matcher), None)
-            if takes is None:
-                doomed.add(slot.node.start)
+            replacement = next((entry for entry in left if slot.whole or entry.matcher == slot.matcher), None)
+            if replacement is None:
+                removed.add(slot.node.start)
             else:
-                left.remove(takes)
-                draft.replace(slot.node, takes.item if slot.whole else takes.body)
-    _prune(draft, doomed, kept)
+                left.remove(replacement)
+                draft.replace(slot.node, replacement.item if slot.whole else replacement.body)
+    _remove_entries(draft, removed, preserved)
     return {event: left for event, left in missing.items() if left}
 
 
-def _slots(draft: JsonEditor, listed: JsonNode, terms: EditTerms) -> Iterator[_Slot]:
+def _find_slots(draft: JsonEditor, listed: JsonNode, terms: EditTerms) -> Iterator[_Slot]:
     """Yield our entries of one event. Those in the wrong shape for this file are included, but equal no entry."""
     grouped = terms.shape is Shape.GROUPED
     for item in listed.items:
-        inner = _inner(item)
+        inner = _get_group_entries(item)
         if _is_ours(item, terms):
             yield _Slot(item, item, None if grouped else "", whole=True)
         elif inner is not None:
             mine = [entry for entry in inner.items if _is_ours(entry, terms)]
-            alone = grouped and len(mine) == len(inner.items) == 1 and _is_plain(draft, item, mine)
+            alone = grouped and len(mine) == len(inner.items) == 1 and _is_plain_group(draft, item, mine)
             matcher = item.get("matcher")
             named = "" if matcher is None else matcher.value if matcher.kind is JsonKind.STRING else None
             for entry in mine:
                 yield _Slot(item if alone else entry, entry, named if grouped else None, whole=alone)
 
 
-def _inner(item: JsonNode) -> JsonNode | None:
+def _get_group_entries(item: JsonNode) -> JsonNode | None:
     """Return the list of entries in a group."""
     inner = item.get("hooks")
     return inner if inner is not None and inner.kind is JsonKind.ARRAY else None
@@ -289,60 +284,60 @@ def _is_ours(node: JsonNode, terms: EditTerms) -> bool:
     return any(value is not None and value.kind is JsonKind.STRING and terms.ours(value.value) for value in found)
 
 
-def _prune(draft: JsonEditor, doomed: set[int], kept: _Kept) -> None:
+def _remove_entries(draft: JsonEditor, removed: set[int], preserved: _EmptyParts) -> None:
     """Remove the nodes that start at these offsets, and whatever becomes empty without them."""
     empty: list[JsonPart] = []
-    for event, member in _events(draft.root):
-        gone = [item for item in member.value.items if _goes(draft, item, doomed)]
-        alone = len(gone) == len(member.value.items) and event not in kept.events
-        if gone and alone and _goes_with(draft, member, gone):
+    for event, member in _list_events(draft.root):
+        gone = [item for item in member.value.items if _is_removed(draft, item, removed)]
+        alone = len(gone) == len(member.value.items) and event not in preserved.events
+        if gone and alone and _has_only(draft, member, gone):
             empty.append(JsonPart(member.key.start, member.value.end, member.value))
         elif gone:
             draft.remove(member.value, {item.start for item in gone})
     hooks = draft.root.members.get("hooks")
     if hooks is not None and empty:
-        alone = len(empty) == len(hooks.value.members) and not kept.hooks
-        whole = alone and _goes_with(draft, hooks, empty)
+        alone = len(empty) == len(hooks.value.members) and not preserved.hooks
+        whole = alone and _has_only(draft, hooks, empty)
         draft.remove(draft.root if whole else hooks.value, {part.start for part in ([hooks.key] if whole else empty)})
 
 
-def _goes_with(draft: JsonEditor, member: JsonMember, parts: Sequence[JsonNode | JsonPart]) -> bool:
+def _has_only(draft: JsonEditor, member: JsonMember, parts: Sequence[JsonNode | JsonPart]) -> bool:
     """Check whether a member has nothing but these parts: no comment, and no earlier value of the same key."""
     span = JsonPart(member.key.start, member.value.end, member.value)
     return not draft.has_comments_beside(span, parts) and not draft.is_repeated(member.key.start, member.key.end)
 
 
-def _goes(draft: JsonEditor, item: JsonNode, doomed: set[int]) -> bool:
-    """Check whether to remove an item of an event's list: it is doomed, or is a group with only doomed entries.
+def _is_removed(draft: JsonEditor, item: JsonNode, removed: set[int]) -> bool:
+    """Check whether to remove an item of an event's list: it is removed, or is a group with only removed entries.
 
-    Doomed entries in a group that stays are removed here.
+    Removed entries in a group that stays are removed here.
     """
-    inner = _inner(item)
-    if item.start in doomed or inner is None:
-        return item.start in doomed
-    gone = [entry for entry in inner.items if entry.start in doomed]
-    if gone and len(gone) == len(inner.items) and _is_plain(draft, item, gone):
+    inner = _get_group_entries(item)
+    if item.start in removed or inner is None:
+        return item.start in removed
+    gone = [entry for entry in inner.items if entry.start in removed]
+    if gone and len(gone) == len(inner.items) and _is_plain_group(draft, item, gone):
         return True
     if gone:
         draft.remove(inner, {entry.start for entry in gone})
     return False
 
 
-def _is_plain(draft: JsonEditor, group: JsonNode, entries: list[JsonNode]) -> bool:
+def _is_plain_group(draft: JsonEditor, group: JsonNode, entries: list[JsonNode]) -> bool:
     """Check whether a group has only a matcher and these entries, and no comment or repeated key."""
     plain = group.members.keys() <= {"matcher", "hooks"} and not draft.is_repeated(group.start, group.end)
     return plain and not draft.has_comments_beside(group, entries)
 
 
-def _put(draft: JsonEditor, missing: dict[str, list[_Wanted]], terms: EditTerms) -> None:
+def _add_entries(draft: JsonEditor, missing: dict[str, list[_WantedEntry]], terms: EditTerms) -> None:
     """Add the missing entries, and the keys and lists around them."""
     root = draft.root
     hooks = root.members.get("hooks")
-    new = {event: [one.item for one in listed] for event, listed in missing.items()}
-    for event, member in _events(root):
+    new = {event: [entry.item for entry in listed] for event, listed in missing.items()}
+    for event, member in _list_events(root):
         items: list[NamedValue] = [(None, item) for item in new.pop(event, ())]
-        put = draft.prepend if terms.first else draft.append
-        put(member.value, items, member.key.start)
+        add = draft.prepend if terms.first else draft.append
+        add(member.value, items, member.key.start)
     outer: list[NamedValue] = [("hooks", new)] if hooks is None else []
     version: list[NamedValue] = []
     if terms.version is not None and "version" not in root.members:
@@ -356,19 +351,19 @@ def _put(draft: JsonEditor, missing: dict[str, list[_Wanted]], terms: EditTerms)
         draft.append(root, [*version, *outer], root.start)
 
 
-def _events(root: JsonNode) -> list[tuple[str, JsonMember]]:
+def _list_events(root: JsonNode) -> list[tuple[str, JsonMember]]:
     """Return every event that has a list."""
     hooks = root.get("hooks")
     members = hooks.members.items() if hooks else ()
     return [(event, member) for event, member in members if member.value.kind is JsonKind.ARRAY]
 
 
-def _content(node: JsonNode | None) -> str:
+def _format_canonical(node: JsonNode | None) -> str:
     """Return the value of a node in a form that does not depend on its layout."""
-    return json.dumps(_plain(node), sort_keys=True) if node else ""
+    return json.dumps(_get_json_value(node), sort_keys=True) if node else ""
 
 
-def _plain(node: JsonNode) -> Any:
+def _get_json_value(node: JsonNode) -> Any:
     if node.kind is JsonKind.OBJECT:
-        return {key: _plain(member.value) for key, member in node.members.items()}
-    return [_plain(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value
+        return {key: _get_json_value(member.value) for key, member in node.members.items()}
+    return [_get_json_value(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value

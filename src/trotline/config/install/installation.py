@@ -25,10 +25,10 @@ from trotline.config.install.edit import (
     EditTerms,
     EntryEdit,
     HooksFileEdit,
-    holds_nothing,
     install_entries,
+    is_empty_file,
+    is_same_content,
     remove_entries,
-    says_the_same,
 )
 from trotline.config.problems import Problem
 from trotline.domain.errors import TrotlineError, TryAgain, describe_os_error
@@ -185,10 +185,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             done = Done.REFUSED if edit.refused else Done.NOTHING
             return Installed(target, done, found.data, found.data, edit.problems)
         absent = record is not None and not record.original
-        if absent and holds_nothing(edit.data):
+        if absent and is_empty_file(edit.data):
             return Installed(target, Done.DELETED, found.data, None, edit.problems)
         untouched = record is not None and found.digest in record.written
-        if untouched and original is not None and says_the_same(edit.data, original) and not absent:
+        if untouched and original is not None and is_same_content(edit.data, original) and not absent:
             return Installed(target, Done.RESTORED, found.data, original)
         return Installed(target, Done.WRITTEN, found.data, edit.data, edit.problems)
 
