@@ -22,8 +22,8 @@ from trotline.config.install.edit import (
     EntryEdit,
     HooksFileEdit,
     Shape,
-    is_empty_file,
     install_entries,
+    is_empty_file,
     remove_entries,
 )
 from trotline.config.problems import Severity

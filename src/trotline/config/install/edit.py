@@ -133,11 +133,9 @@ def remove_entries(data: bytes, terms: EditTerms, original: bytes | None = None)
     problems = tuple(_report_faults(document, terms).problems)
     if _is_unparsable(document):
         return HooksFileEdit(data, refused=True, problems=problems)
-    preserved = (
-        _EmptyParts(terms.shape is not Shape.GROUPED)
-        if original is None
-        else _list_original_parts(parse_jsonc(original))
-    )
+    preserved = _EmptyParts(terms.shape is not Shape.GROUPED)
+    if original is not None:
+        preserved = _list_original_parts(parse_jsonc(original))
     draft = JsonEditor(document)
     _update_entries(draft, {}, preserved, terms)
     return _finish_edit(data, draft.render(), terms)
@@ -166,13 +164,12 @@ def _build_wanted(entry: EntryEdit, terms: EditTerms) -> _WantedEntry:
     if not any(terms.ours(entry.body[key]) for key in COMMANDS if isinstance(entry.body.get(key), str)):
         raise ValueError(f"an entry of `{entry.event}` that could not be found again")
     matcher = {"matcher": entry.matcher} if entry.matcher else {}
-    if terms.shape is Shape.GROUPED:
-        item = {**matcher, "hooks": [entry.body]}
-        return _WantedEntry(
-            entry.matcher, entry.body, item, _format_canonical(parse_jsonc(format_json(entry.body)).root)
-        )
-    item = {**entry.body, **matcher}
-    return _WantedEntry("", item, item, _format_canonical(parse_jsonc(format_json(item)).root))
+    is_grouped = terms.shape is Shape.GROUPED
+    body = entry.body if is_grouped else {**entry.body, **matcher}
+    same = _format_canonical(parse_jsonc(format_json(body)).root)
+    if is_grouped:
+        return _WantedEntry(entry.matcher, body, {**matcher, "hooks": [body]}, same)
+    return _WantedEntry("", body, body, same)
 
 
 def _build_file(data: bytes, wanted: dict[str, list[_WantedEntry]], terms: EditTerms) -> HooksFileEdit:
@@ -253,7 +250,7 @@ def _update_entries(
             else:
                 left.remove(replacement)
                 draft.replace(slot.node, replacement.item if slot.whole else replacement.body)
-    _remove_entries(draft, removed, preserved)
+    _drop_entries(draft, removed, preserved)
     return {event: left for event, left in missing.items() if left}
 
 
@@ -284,7 +281,7 @@ def _is_ours(node: JsonNode, terms: EditTerms) -> bool:
     return any(value is not None and value.kind is JsonKind.STRING and terms.ours(value.value) for value in found)
 
 
-def _remove_entries(draft: JsonEditor, removed: set[int], preserved: _EmptyParts) -> None:
+def _drop_entries(draft: JsonEditor, removed: set[int], preserved: _EmptyParts) -> None:
     """Remove the nodes that start at these offsets, and whatever becomes empty without them."""
     empty: list[JsonPart] = []
     for event, member in _list_events(draft.root):
