@@ -5,7 +5,7 @@ from trotline.analysis.secret_files import classify_secret_file, is_secret_direc
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, build_guard, rule
 
 _DATABASE_DIRECTORY = lazy_regex(
     r"(?:^|\s)(?:/var/lib/[\w.-]*(?:sql|mongo|redis|elastic|kafka|rabbit|influx|etcd|cassandra|minio|neo4j)"
@@ -35,65 +35,57 @@ GUARD = build_guard(
     "containers",
     "a container is let out, or takes data with it when it goes",
     {
-        "let out": GuardRule(
-            Filter("container: privileged|socket"),
+        "let out": rule(
+            "container: privileged|socket",
             HIGH,
             "with {target} the container has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
-        "written": GuardRule(
-            Filter("container: manifest"),
+        "written": rule(
+            "container: manifest",
             MEDIUM,
             "{target}: a container that is started from this file has this machine in its hands",
             "give it only what it needs: a directory of the workspace, a port",
         ),
-        "machine inside": GuardRule(
+        "machine inside": rule(
             Filter("container: mount", when=_mounts_machine),
             HIGH,
             "{path} of this machine would be open to the container",
         ),
-        "host network": GuardRule(
-            Filter("container: host network"), MEDIUM, "the container would share the network of this machine"
+        "host network": rule(
+            "container: host network", MEDIUM, "the container would share the network of this machine"
         ),
-        "volumes": GuardRule(
-            Filter("container: remove volume"), HIGH, "{target}: volumes hold data, and nobody gets it back"
-        ),
-        "services": GuardRule(Filter("container: remove service"), HIGH, "{target}: services of the swarm would go"),
-        "nothing left": GuardRule(
-            Filter("container: scale to nothing"), MEDIUM, "{target}: nothing of the service would run"
-        ),
-        "machine": GuardRule(
-            Filter("container: remove machine"), MEDIUM, "{target}: all that is in the machine would go"
-        ),
-        "all removed": GuardRule(
+        "volumes": rule("container: remove volume", HIGH, "{target}: volumes hold data, and nobody gets it back"),
+        "services": rule("container: remove service", HIGH, "{target}: services of the swarm would go"),
+        "nothing left": rule("container: scale to nothing", MEDIUM, "{target}: nothing of the service would run"),
+        "machine": rule("container: remove machine", MEDIUM, "{target}: all that is in the machine would go"),
+        "all removed": rule(
             Filter("container: remove", recursive=True, when=_has_no_names),
             HIGH,
             "{target}: containers that nobody has named would go, running or not, with what is in them",
             "name the containers; docker compose down takes those of one project",
         ),
-        "data inside": GuardRule(
+        "data inside": rule(
             Filter("container: delete inside", recursive=True, when=_is_database_directory),
             HIGH,
             "{target} is where a database in a container keeps its data",
         ),
-        "forced": GuardRule(
+        "forced": rule(
             Filter("container: delete inside|down|prune|remove|remove image|stop", recursive=True),
             MEDIUM,
             "{verb} {target}: running or used things would go, with what is in them",
         ),
-        "secret in image": GuardRule(
-            Filter("container: secret in image"),
+        "secret in image": rule(
+            "container: secret in image",
             MEDIUM,
             "{target} would stand in the image for everybody who gets it",
             "give it with `--secret`, which is gone after the step that needs it",
         ),
-        "prune": GuardRule(Filter("container: prune"), MEDIUM, "{target}: what is not used now would go"),
-        "push": GuardRule(Filter("container: push"), MEDIUM, "{target} would be published"),
-        "inside": GuardRule(
-            Filter("container: delete inside"), MEDIUM, "{target} would be deleted in a running container"
-        ),
-        "other": GuardRule(
-            Filter("container: down|exec|prune cache|remove|remove image|remove network|stop|write inside"),
+        "prune": rule("container: prune", MEDIUM, "{target}: what is not used now would go"),
+        "push": rule("container: push", MEDIUM, "{target} would be published"),
+        "inside": rule("container: delete inside", MEDIUM, "{target} would be deleted in a running container"),
+        "other": rule(
+            "container: down|exec|prune cache|remove|remove image|remove network|stop|write inside",
             LOW,
             "{verb} {target} changes what runs in containers",
         ),

@@ -5,18 +5,7 @@ from trotline.analysis.locations import Location
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import (
-    ASK,
-    CRITICAL,
-    HIGH,
-    MEDIUM,
-    PASS,
-    Filter,
-    GuardContext,
-    GuardRule,
-    Predicate,
-    build_guard,
-)
+from trotline.guards.guard import ASK, CRITICAL, HIGH, MEDIUM, PASS, Filter, GuardContext, Predicate, build_guard, rule
 
 _LATER_STEPS = lazy_regex(r"\$GITHUB_(?:ENV|PATH)\b")
 _PACKAGES = frozenset({"pkg:pypi/trotline", "pkg:brew/trotline"})
@@ -66,111 +55,108 @@ GUARD = build_guard(
     "control_files",
     "files that decide what agents, editors, git and shells run next",
     {
-        "guard's own": GuardRule(
+        "guard's own": rule(
             Filter("delete|link|permissions|write: *", locations={Location.OWN}),
             CRITICAL,
             "{path} belongs to Trotline",
             "ask the person",
             mandatory=True,
         ),
-        "guard's service": GuardRule(
+        "guard's service": rule(
             Filter("process|system: *", when=_stops_service),
             CRITICAL,
             "Trotline's service would be stopped",
             mandatory=True,
         ),
-        "guard's program": GuardRule(
+        "guard's program": rule(
             Filter("install: remove", when=_is_trotline_package),
             CRITICAL,
             "Trotline would be removed",
             "ask the person",
             mandatory=True,
         ),
-        "guard's command": GuardRule(
-            Filter("control: *"), CRITICAL, "an agent does not change its own guard: {target}", mandatory=True
+        "guard's command": rule(
+            "control: *", CRITICAL, "an agent does not change its own guard: {target}", mandatory=True
         ),
-        "agent": GuardRule(
+        "agent": rule(
             Filter("delete|permissions|write: *", when=_controls("agent", "guard")),
             CRITICAL,
             "{path} decides what the agent may do and what runs when it does",
             "show the person what you would change, and let them do it",
         ),
-        "git": GuardRule(
+        "git": rule(
             Filter("delete|permissions|write: *", when=_controls("git")),
             HIGH,
             "{path} can make git run other programs",
             "use git config for one key",
         ),
-        "editor": GuardRule(
+        "editor": rule(
             Filter("delete|permissions|write: *", when=_controls("editor")),
             HIGH,
             "{path} can make the editor run programs",
         ),
-        "shell": GuardRule(
+        "shell": rule(
             Filter("delete|permissions|write: *", when=_controls("shell")),
             HIGH,
             "{path} is read by every shell that is opened",
         ),
-        "start": GuardRule(
+        "start": rule(
             Filter("delete|permissions|write: *", when=_controls("start")),
             CRITICAL,
             "{path} decides who may enter or what is started",
         ),
         # Many teams let agents write these files every day.
-        "instructions": GuardRule(
+        "instructions": rule(
             Filter("delete|permissions|write: *", when=_controls("instructions")),
             (PASS, ASK, ASK),
             "{path} tells agents what to do, or what to leave alone",
             "show the person what you would write",
         ),
-        "unwatched agent": GuardRule(
-            Filter("agent: unwatched"),
-            HIGH,
-            "{target} would act without asking anybody",
-            "start it without that option",
+        "unwatched agent": rule(
+            "agent: unwatched", HIGH, "{target} would act without asking anybody", "start it without that option"
         ),
-        "agent's settings": GuardRule(
-            Filter("agent: settings"),
+        "agent's settings": rule(
+            "agent: settings",
             HIGH,
             "`{target}` decides what an agent may use and what runs when it does",
             "show the person the line, and let them run it",
         ),
         # `known_hosts` gets new entries every day.
-        "trust": GuardRule(
+        "trust": rule(
             Filter("delete|permissions|write: *", when=_controls("trust")),
             MEDIUM,
             "{path} decides whom this machine believes, or which program it asks for credentials",
         ),
-        "pipeline": GuardRule(
+        "pipeline": rule(
             Filter("delete|permissions|write: *", when=_controls("pipeline")),
             MEDIUM,
             "{path} decides what runs on the build machines, with their secrets",
         ),
-        "later steps": GuardRule(
+        "later steps": rule(
             Filter("delete|permissions|write: *", when=_changes_later_steps),
             MEDIUM,
             "what later steps of the pipeline find and run would change",
             "set it for the one command that needs it",
         ),
         # In any directory, because an agent may be configured to read it there.
-        "servers": GuardRule(
+        "servers": rule(
             Filter("delete|permissions|write: *", when=_controls("servers")),
             MEDIUM,
             "{path} names programs that an agent starts as its servers",
             "show the person what you would change",
         ),
-        "programs": GuardRule(
+        "programs": rule(
             Filter("delete|permissions|write: *", when=_controls("programs")),
             MEDIUM,
             "{path} is obeyed by every program of its kind that starts from now on",
             "give the option on the one line that needs it",
         ),
-        "directory": GuardRule(
+        "directory": rule(
             Filter("delete|permissions|write: *", when=_replaces_control_directory),
             HIGH,
             "{path} holds settings that decide what runs",
         ),
-        "name of an option": GuardRule(
+        "name of an option": rule(
             Filter("write: *", when=_is_named_like_option),
             (PASS, ASK, ASK),
             "{path} is called like an option: a later `*` hands it to a program, which obeys it",

@@ -11,7 +11,7 @@ from trotline.analysis.secret_files import (
     is_secret_directory,
 )
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, build_guard, rule
 
 _SHOWS_NO_CONTENT = frozenset({"look", "authenticate"})
 """Verbs that list names and sizes, or use a key without showing it."""
@@ -67,50 +67,50 @@ GUARD = build_guard(
     "credentials",
     "secrets that the agent, and with it a model's provider, would read",
     {
-        "key or password": GuardRule(
+        "key or password": rule(
             Filter("link|read: *", when=_shows_key),
             CRITICAL,
             "{path} holds secrets; what an agent reads goes to a model",
             "ask the person to do what needs the secret, or use a program that reads it itself",
         ),
-        "directory of keys": GuardRule(
+        "directory of keys": rule(
             Filter("link|read: *", when=_shows_key_directory),
             CRITICAL,
             "{path} is full of secrets",
             "name the one file that you need, if it is no secret",
         ),
         # Teams keep example values in these files as often as real ones; the scanner inspects the content.
-        "environment file": GuardRule(
+        "environment file": rule(
             Filter("link|read: *", when=_shows_dotenv),
             (PASS, DENY, DENY),
             "{path} often holds secrets",
             "read the example file beside it, or ask for the names only",
         ),
-        "the machine's own": GuardRule(
+        "the machine's own": rule(
             Filter("read: secret", when=_asks_metadata_service),
             HIGH,
             "{host} gives this machine's own credentials to whoever asks",
             "let the cloud's own program ask, which shows no credentials",
         ),
-        "stolen": GuardRule(
+        "stolen": rule(
             Filter("read: secret", sources={MEMORY_SOURCE}),
             CRITICAL,
             "{target} would be taken out of the memory of this machine",
         ),
-        "all secrets": GuardRule(
+        "all secrets": rule(
             Filter("read: secret", recursive=True),
             HIGH,
             "all of {target} would be shown, not one secret that is needed",
             "let the program that needs one fetch it by its name",
         ),
         # Fetching one secret by name is the purpose of these programs.
-        "secret manager": GuardRule(
+        "secret manager": rule(
             Filter("read: secret", when=_is_not_in_secret_manager),
             MEDIUM,
             "a secret would be shown: {target}",
             "let the program that needs it fetch it",
         ),
-        "key replaced": GuardRule(
+        "key replaced": rule(
             Filter("write: *", when=_replaces_key), HIGH, "{path} holds secrets, and would be written over"
         ),
     },

@@ -3,7 +3,7 @@
 from trotline.analysis.service_verbs import VerbKind
 from trotline.domain.effects import Certainty, Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import CRITICAL, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, build_guard, rule
 
 _TEST_NAME = lazy_regex(
     r"(?:^|[_./-])(?:test|tests|testing|tmp|temp|scratch|sandbox|demo|example|ci|memory:?)\d*(?:$|[_./-])"
@@ -55,62 +55,58 @@ GUARD = build_guard(
     "databases",
     "data is dropped or emptied, or a database is used to reach its machine",
     {
-        "reaches out": GuardRule(
-            Filter("sql: unsafe-io"),
+        "reaches out": rule(
+            "sql: unsafe-io",
             CRITICAL,
             "this statement makes the database read or write files, run programs or call other machines",
             "move data with the client's own means, from and to this machine",
         ),
-        "in memory": GuardRule(
+        "in memory": rule(
             Filter("sql: *", when=_is_in_memory), (PASS, PASS, PASS), "{target} is gone with the program anyway"
         ),
-        "gone": GuardRule(
+        "gone": rule(
             Filter("data|sql: *", when=_loses_all_data),
             HIGH,
             "all of {target} would be gone; a database has no way back from that",
             "make a backup first, or name the rows with a WHERE; a person should do this",
         ),
-        "overwritten": GuardRule(
+        "overwritten": rule(
             Filter("sql: modify", recursive=True, when=_holds_real_data),
             HIGH,
             "every row of {target} would be changed, and a database does not keep what stood there",
             "name the rows with a WHERE",
         ),
-        "shut down": GuardRule(
+        "shut down": rule(
             Filter("sql: stop", recursive=True),
             HIGH,
             "the database would be stopped for everybody who uses it",
             "a person should do this",
         ),
-        "ends": GuardRule(
-            Filter("sql: stop"), MEDIUM, "what others do with this database would be ended", "ask whose work it is"
-        ),
-        "leaves": GuardRule(
-            Filter("sql: send"),
+        "ends": rule("sql: stop", MEDIUM, "what others do with this database would be ended", "ask whose work it is"),
+        "leaves": rule(
+            "sql: send",
             MEDIUM,
             "the database would copy its data to another service",
             "write it to a file of the workspace",
         ),
-        "all rows": GuardRule(
+        "all rows": rule(
             Filter("sql: *", recursive=True, when=_changes_all_rows),
             MEDIUM,
             "every row of {target} would be changed",
             "name the rows with a WHERE",
         ),
-        "structure": GuardRule(
+        "structure": rule(
             Filter("sql: ddl-alter|ddl-drop|privilege", when=_is_not_comment),
             MEDIUM,
             "this changes the structure of {target}, or who may use it",
         ),
-        "stops": GuardRule(
-            Filter("data: grant|stop"), MEDIUM, "`{target}` takes data away, stops {host} or changes who may use it"
-        ),
-        "unseen": GuardRule(
+        "stops": rule("data: grant|stop", MEDIUM, "`{target}` takes data away, stops {host} or changes who may use it"),
+        "unseen": rule(
             Filter("sql: *", writes=True, certainty=Certainty.OPAQUE),
             MEDIUM,
             "what would be done to the database cannot be seen: {why}",
         ),
-        "far": GuardRule(Filter("sql: *", writes=True, when=_is_remote), MEDIUM, "this writes to a database on {host}"),
-        "writes": GuardRule(Filter("data|sql: *", writes=True), LOW, "this writes to {target}"),
+        "far": rule(Filter("sql: *", writes=True, when=_is_remote), MEDIUM, "this writes to a database on {host}"),
+        "writes": rule(Filter("data|sql: *", writes=True), LOW, "this writes to {target}"),
     },
 )

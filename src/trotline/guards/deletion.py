@@ -4,7 +4,7 @@ from trotline.analysis.locations import Location, strip_wildcards
 from trotline.analysis.secret_files import classify_secret_file
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, DENY, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, build_guard, rule
 
 _OUTSIDE = frozenset({Location.PERSONAL, Location.ELSEWHERE})
 _CACHES = (
@@ -69,93 +69,93 @@ GUARD = build_guard(
     "deletion",
     "files that nobody gets back",
     {
-        "temporary directory itself": GuardRule(
+        "temporary directory itself": rule(
             Filter("delete: *", recursive=True, when=_is_temporary_root),
             (PASS, PASS, DENY),
             "{path} is everybody's: programs that run now keep files there",
             "delete the directory that you made in it",
         ),
-        "everything": GuardRule(
+        "everything": rule(
             Filter("delete: *", when=_deletes_everything),
             CRITICAL,
             "{path} would be deleted, and nobody gets it back",
             "name the files or the directory inside the workspace that you mean",
             mandatory=True,
         ),
-        "maybe everything": GuardRule(
+        "maybe everything": rule(
             Filter("delete: *", recursive=True, when=_starts_with_unknown),
             HIGH,
             "the path begins with something that is not known ({why}); if it is empty, this is the whole file system",
         ),
-        "history": GuardRule(
+        "history": rule(
             Filter("delete: *", locations={Location.GIT}),
             CRITICAL,
             "{path} is the repository's history",
             "use git to undo what you did",
         ),
-        "workspace": GuardRule(
+        "workspace": rule(
             Filter("delete: *", recursive=True, locations={Location.WORKSPACE}),
             HIGH,
             "{path} is the whole workspace",
             "name what you mean in it",
         ),
-        "cache": GuardRule(
+        "cache": rule(
             Filter("delete: *", recursive=True, locations={Location.PERSONAL}, when=_is_cache),
             MEDIUM,
             "{path} is outside the workspace; programs have to fetch it again",
         ),
-        "outside": GuardRule(
+        "outside": rule(
             Filter("delete: *", recursive=True, locations=_OUTSIDE),
             HIGH,
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
-        "all in a directory": GuardRule(
+        "all in a directory": rule(
             Filter("delete: *", locations=_OUTSIDE, when=_takes_all_files),
             HIGH,
             "{path} is outside the workspace",
             "delete inside the workspace only",
         ),
-        "overwritten first": GuardRule(
+        "overwritten first": rule(
             Filter("delete: shred|srm|wipe", locations=_OUTSIDE),
             HIGH,
             "{path} is outside the workspace, and no program finds again what {verb} has deleted",
         ),
-        "key": GuardRule(
+        "key": rule(
             Filter("delete: *", locations=_OUTSIDE, when=_deletes_key),
             HIGH,
             "{path} holds secrets, of which there may be no other copy",
             "move it to another name, and let the person delete it",
         ),
-        "state of Terraform": GuardRule(
+        "state of Terraform": rule(
             Filter("delete: *", when=_deletes_terraform_state),
             HIGH,
             "{path} is all that Terraform knows about what it has made; without it nobody can change or destroy that",
             "terraform state rm takes out one thing; move the file if it is in the way",
         ),
-        "by a pattern": GuardRule(
+        "by a pattern": rule(
             Filter("delete: *", locations=_OUTSIDE, when=_has_wildcard),
             MEDIUM,
             "{path} is outside the workspace",
             "name the files",
         ),
-        "found by a search": GuardRule(
+        "found by a search": rule(
             Filter("delete: *", when=_is_selected_by_search),
             MEDIUM,
             "everything that a search finds would be deleted",
             "list it first",
         ),
-        "anything": GuardRule(
+        "anything": rule(
             Filter("delete: *", recursive=True, when=_is_unknown_path),
             (PASS, DENY, DENY),
             "what would be deleted is not known at all: {why}",
             "name the files",
         ),
-        "unknown": GuardRule(
+        "unknown": rule(
             Filter("delete: *", recursive=True, locations={Location.UNKNOWN}),
             MEDIUM,
             "what would be deleted is not known: {why}",
         ),
-        "one file outside": GuardRule(Filter("delete: *", locations=_OUTSIDE), LOW, "{path} is outside the workspace"),
+        "one file outside": rule(Filter("delete: *", locations=_OUTSIDE), LOW, "{path} is outside the workspace"),
     },
 )

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, build_guard, rule
 
 
 def _is_in_memory(effect: Effect, _: GuardContext) -> bool:
@@ -17,14 +17,14 @@ GUARD = build_guard(
     "execution",
     "programs that lie where anybody may have put them",
     {
-        "memory": GuardRule(Filter("execute: *", when=_is_in_memory), HIGH, "{path} is a program that no disk holds"),
-        "temporary": GuardRule(
+        "memory": rule(Filter("execute: *", when=_is_in_memory), HIGH, "{path} is a program that no disk holds"),
+        "temporary": rule(
             Filter("execute: *", sources={"file", "written"}, locations={Location.TEMPORARY}),
             MEDIUM,
             "{path} lies where anybody may have put it",
             "run it from the workspace",
         ),
-        "through a pipe": GuardRule(
+        "through a pipe": rule(
             Filter("execute: pipe", when=_reads_file), LOW, "a shell would obey a file that nobody read first"
         ),
     },

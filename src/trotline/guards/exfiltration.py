@@ -14,9 +14,9 @@ from trotline.guards.guard import (
     PASS,
     Filter,
     GuardContext,
-    GuardRule,
     build_guard,
     is_remote,
+    rule,
 )
 
 _PRIVATE = {Location.SYSTEM, Location.HOME, Location.PERSONAL, Location.ROOT, Location.GIT}
@@ -86,80 +86,76 @@ GUARD = build_guard(
     "exfiltration",
     "secrets and files that leave the machine, and changes made elsewhere",
     {
-        "secret": GuardRule(
+        "secret": rule(
             Filter("send: *", when=_sends_secret),
             CRITICAL,
             "secrets would be sent to {host}: {source}",
             "let the person send what has to be sent",
             mandatory=True,
         ),
-        "environment": GuardRule(
+        "environment": rule(
             Filter("send: *", when=_sends_environment),
             CRITICAL,
             "all variables, secrets among them, would be sent to {host}",
             "send the one value that is needed",
             mandatory=True,
         ),
-        "in a name": GuardRule(
-            Filter("send: name"), HIGH, "the output of a command would leave in a name that is looked up"
-        ),
-        "secret variable": GuardRule(
+        "in a name": rule("send: name", HIGH, "the output of a command would leave in a name that is looked up"),
+        "secret variable": rule(
             Filter("send: *", when=_sends_secret_value), HIGH, "a secret would be sent to {host} as data"
         ),
-        "system elsewhere": GuardRule(
+        "system elsewhere": rule(
             Filter("send: rsync|scp", when=_writes_remote_system),
             (PASS, DENY, DENY),
             "{target} on {host} would be written over",
             "copy it to a home directory there",
         ),
-        "own machine": GuardRule(Filter("send: rsync|scp|ssh"), LOW, "{source} would be copied to {host}"),
-        "private file": GuardRule(
+        "own machine": rule("send: rsync|scp|ssh", LOW, "{source} would be copied to {host}"),
+        "private file": rule(
             Filter("send: *", when=_sends_private_file),
             HIGH,
             "{source} would be sent to {host}",
             "send files of the workspace",
         ),
-        "drop": GuardRule(
+        "drop": rule(
             Filter("send: *", when=_sends_to_drop),
             HIGH,
             "what is sent to {host} can be fetched by others",
             "keep it on this machine",
         ),
-        "mail": GuardRule(
-            Filter("send: mail"), HIGH, "a message would be sent to {target}", "write it, and let the person send it"
-        ),
-        "file": GuardRule(
+        "mail": rule("send: mail", HIGH, "a message would be sent to {target}", "write it, and let the person send it"),
+        "file": rule(
             Filter("send: *", when=_sends_file),
             MEDIUM,
             "{source} would be sent to {host}",
             "ask the person whether it may leave",
         ),
         # The same actions as for the command line program of the service.
-        "deletes elsewhere": GuardRule(
+        "deletes elsewhere": rule(
             Filter("send: *", writes=True, when=_deletes_elsewhere),
             HIGH,
             "{target} would be deleted, and this machine cannot bring it back",
             "look at it first; a person should delete it",
         ),
-        "deletes all here": GuardRule(
+        "deletes all here": rule(
             Filter("send: *", writes=True, when=_deletes_all),
             HIGH,
             "{target}: all that the service holds would be deleted",
             "name the one thing that you mean",
         ),
         # A service on this machine is usually one under development.
-        "deletes here": GuardRule(
+        "deletes here": rule(
             Filter("send: *", writes=True, when=_deletes),
             MEDIUM,
             "{target} would be deleted",
             "ask for it first, and show it",
         ),
-        "stops": GuardRule(
+        "stops": rule(
             Filter("send: *", writes=True, when=_stops_service),
             (PASS, DENY, DENY),
             "{target} steers a service that others may use",
         ),
-        "changes elsewhere": GuardRule(
+        "changes elsewhere": rule(
             Filter("send: *", writes=True, when=is_remote), MEDIUM, "something would be changed on {host}"
         ),
     },

@@ -2,7 +2,7 @@
 
 from trotline.analysis.network_addresses import CONTAINER_SOCKETS
 from trotline.domain.effects import Effect
-from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard, is_remote
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, build_guard, is_remote, rule
 
 _ALL_INTERFACES = frozenset({"", "*", "::", "0.0.0.0"})  # noqa: S104 - names to recognise
 
@@ -32,46 +32,44 @@ GUARD = build_guard(
     "exposure",
     "ways into the machine that were shut, and what is seen on it",
     {
-        "tunnel": GuardRule(
-            Filter("connect: tunnel"),
+        "tunnel": rule(
+            "connect: tunnel",
             HIGH,
             "{target} opens a way into this machine from everywhere",
             "serve on localhost, and let the person share it",
         ),
-        "daemon's socket": GuardRule(
+        "daemon's socket": rule(
             Filter("connect: socket", when=_is_daemon_socket), HIGH, "{path} obeys everybody who reaches it, as root"
         ),
-        "daemon's port": GuardRule(
+        "daemon's port": rule(
             Filter("fetch|send: *", when=_is_daemon_port),
             HIGH,
             "a container daemon obeys everybody who reaches it, as root",
         ),
-        "firewall": GuardRule(Filter("system: firewall"), HIGH, "the firewall would be changed: {target}"),
-        "raw connection": GuardRule(
+        "firewall": rule("system: firewall", HIGH, "the firewall would be changed: {target}"),
+        "raw connection": rule(
             Filter("connect: socket", when=_is_raw_connection),
             HIGH,
             "the shell itself would connect to {host}",
             "use curl",
         ),
-        "way back": GuardRule(Filter("connect: way back"), MEDIUM, "{host} would get a way into this network"),
-        "listening": GuardRule(
+        "way back": rule("connect: way back", MEDIUM, "{host} would get a way into this network"),
+        "listening": rule(
             Filter("connect: listen", when=_listens_everywhere),
             MEDIUM,
             "everybody who reaches port {target} talks to this machine",
         ),
-        "plain connection": GuardRule(
+        "plain connection": rule(
             Filter("connect: nc|ncat|netcat|rlogin|socat|telnet", when=is_remote),
             MEDIUM,
             "a connection to {host} that nobody can read along",
         ),
-        "scan": GuardRule(
-            Filter("connect: scan", when=is_remote), HIGH, "machines of others would be tried out: {target}"
-        ),
-        "traffic": GuardRule(Filter("read: traffic"), HIGH, "traffic of others would be read: {target}"),
-        "screen": GuardRule(Filter("read: screen"), HIGH, "what is on the person's screen would be read"),
-        "fetched": GuardRule(
+        "scan": rule(Filter("connect: scan", when=is_remote), HIGH, "machines of others would be tried out: {target}"),
+        "traffic": rule("read: traffic", HIGH, "traffic of others would be read: {target}"),
+        "screen": rule("read: screen", HIGH, "what is on the person's screen would be read"),
+        "fetched": rule(
             Filter("fetch: *", when=_has_remote_host), LOW, "{host} would be asked, and a model reads what it answers"
         ),
-        "clipboard": GuardRule(Filter("read: clipboard"), MEDIUM, "the person's clipboard would be read"),
+        "clipboard": rule("read: clipboard", MEDIUM, "the person's clipboard would be read"),
     },
 )

@@ -1,7 +1,7 @@
 """Guard: git settings that run code: aliases, hooks, helpers, filters."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import HIGH, MEDIUM, PASS, WARN, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, MEDIUM, PASS, WARN, Filter, GuardContext, build_guard, rule
 
 
 def _is_credential_setting(effect: Effect, _: GuardContext) -> bool:
@@ -12,36 +12,33 @@ GUARD = build_guard(
     "git_settings",
     "code that git runs by itself from now on",
     {
-        "command": GuardRule(
-            Filter("git: configure-command"),
+        "command": rule(
+            "git: configure-command",
             HIGH,
             "git would run this by itself from now on ({target}): {source}",
             "run the command itself, once, where it can be seen",
         ),
-        "hooks": GuardRule(
-            Filter("git: configure-hooks"),
+        "hooks": rule(
+            "git: configure-hooks",
             HIGH,
             "git would run the programs in {path} by itself from now on ({target})",
             "leave the hooks of the repository where they are",
         ),
-        "once": GuardRule(
-            Filter("git: run-setting"),
-            MEDIUM,
-            "git would run this because of {target}: {source}",
-            "run the command itself",
+        "once": rule(
+            "git: run-setting", MEDIUM, "git would run this because of {target}: {source}", "run the command itself"
         ),
-        "passwords": GuardRule(
+        "passwords": rule(
             Filter("git: configure", when=_is_credential_setting),
             MEDIUM,
             "how git keeps passwords would change: {source}",
             "leave this to the person",
         ),
-        "checks": GuardRule(
-            Filter("git: skip-hooks"),
+        "checks": rule(
+            "git: skip-hooks",
             MEDIUM,
             "the checks that the repository runs before a {target} would be left out",
             "run them, and mend what they find",
         ),
-        "setting": GuardRule(Filter("git: configure"), (PASS, PASS, WARN), "git's setting {target} would be changed"),
+        "setting": rule("git: configure", (PASS, PASS, WARN), "git's setting {target} would be changed"),
     },
 )

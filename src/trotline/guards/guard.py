@@ -134,6 +134,19 @@ class GuardRule(NamedTuple):
         return self.actions[PRESETS.index(preset)]
 
 
+def rule(
+    effects: Filter | str,
+    actions: tuple[RuleAction, RuleAction, RuleAction],
+    reason: str,
+    instead: str = "",
+    *,
+    mandatory: bool = False,
+) -> GuardRule:
+    """Return a rule about effects. A text such as `disk: format|wipe` is enough if their kind and verb decide."""
+    selected = Filter(effects) if isinstance(effects, str) else effects
+    return GuardRule(selected, actions, reason, instead, mandatory)
+
+
 class Guard(NamedTuple):
     """One danger, the kinds of effects in which it occurs, and the rules for it."""
 

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, DENY, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, LOW, MEDIUM, PASS, Filter, GuardContext, build_guard, rule
 
 _PROTECTORS = (
     "audit syslog journald falco apparmor selinux firewall ufw clamav clamd crowdstrike sentinel osquery fail2ban"
@@ -45,61 +45,55 @@ GUARD = build_guard(
     "machine",
     "the machine itself: power, services, users, kernel, protection",
     {
-        "power": GuardRule(
-            Filter("system: power"), HIGH, "the machine would be stopped or started otherwise: {target}"
-        ),
-        "protection off": GuardRule(
-            Filter("system: protection off"),
+        "power": rule("system: power", HIGH, "the machine would be stopped or started otherwise: {target}"),
+        "protection off": rule(
+            "system: protection off",
             CRITICAL,
             "what protects this machine would be switched off: {target}",
             "ask the person to decide that",
         ),
-        "signatures off": GuardRule(
-            Filter("system: signatures off"),
+        "signatures off": rule(
+            "system: signatures off",
             HIGH,
             "scripts that nobody has signed would run on this machine from now on",
             "lift it for one process: `-Scope Process`",
         ),
-        "protector stopped": GuardRule(
+        "protector stopped": rule(
             Filter("system: stop service", when=_targets_protector), CRITICAL, "{target} watches over this machine"
         ),
-        "users": GuardRule(Filter("system: users"), HIGH, "who may use this machine would change: {target}"),
-        "kernel": GuardRule(Filter("system: kernel"), HIGH, "code would be loaded into the kernel: {target}"),
-        "kernel weakened": GuardRule(
+        "users": rule("system: users", HIGH, "who may use this machine would change: {target}"),
+        "kernel": rule("system: kernel", HIGH, "code would be loaded into the kernel: {target}"),
+        "kernel weakened": rule(
             Filter("system: kernel setting", when=_weakens_kernel), HIGH, "{target} protects this machine"
         ),
-        "kernel setting": GuardRule(
-            Filter("system: kernel setting"), (PASS, DENY, DENY), "a setting of the kernel would change: {target}"
+        "kernel setting": rule(
+            "system: kernel setting", (PASS, DENY, DENY), "a setting of the kernel would change: {target}"
         ),
-        "capabilities": GuardRule(Filter("system: capabilities"), HIGH, "a program would get rights of root: {target}"),
-        "mounted over": GuardRule(Filter("system: mount over"), HIGH, "{path} would show something else"),
-        "taken away": GuardRule(
+        "capabilities": rule("system: capabilities", HIGH, "a program would get rights of root: {target}"),
+        "mounted over": rule("system: mount over", HIGH, "{path} would show something else"),
+        "taken away": rule(
             Filter("system: unmount", locations={Location.ROOT, Location.SYSTEM, Location.HOME}),
             HIGH,
             "programs that run now need {path}, and would lose it",
         ),
-        "mount": GuardRule(Filter("system: mount|unmount"), MEDIUM, "{target} would be mounted or unmounted"),
-        "key removed": GuardRule(
-            Filter("system: remove key"), HIGH, "{target} would be removed, and nobody gets it back"
+        "mount": rule("system: mount|unmount", MEDIUM, "{target} would be mounted or unmounted"),
+        "key removed": rule("system: remove key", HIGH, "{target} would be removed, and nobody gets it back"),
+        "network": rule("system: network", HIGH, "how this machine reaches others would change: {target}"),
+        "service stopped": rule(
+            "system: stop service", (PASS, DENY, DENY), "{target} would be stopped", "ask who uses it"
         ),
-        "network": GuardRule(Filter("system: network"), HIGH, "how this machine reaches others would change: {target}"),
-        "service stopped": GuardRule(
-            Filter("system: stop service"), (PASS, DENY, DENY), "{target} would be stopped", "ask who uses it"
-        ),
-        "bus": GuardRule(Filter("system: bus"), MEDIUM, "a service of the system would be told to act: {target}"),
-        "clock": GuardRule(Filter("system: clock"), MEDIUM, "the clock of this machine would change"),
-        "settings": GuardRule(Filter("system: settings"), MEDIUM, "settings of this machine would change: {target}"),
-        "service started": GuardRule(Filter("system: start service"), LOW, "{target} would be started anew"),
-        "raw memory": GuardRule(
+        "bus": rule("system: bus", MEDIUM, "a service of the system would be told to act: {target}"),
+        "clock": rule("system: clock", MEDIUM, "the clock of this machine would change"),
+        "settings": rule("system: settings", MEDIUM, "settings of this machine would change: {target}"),
+        "service started": rule("system: start service", LOW, "{target} would be started anew"),
+        "raw memory": rule(
             Filter("read: *", when=_is_raw_memory), HIGH, "{path} shows what other programs keep in memory"
         ),
-        "raw disk": GuardRule(
+        "raw disk": rule(
             Filter("read: *", locations={Location.DEVICE}, when=_reads_content),
             MEDIUM,
             "{path} shows every file of every user",
         ),
-        "memory": GuardRule(
-            Filter("read: memory"), MEDIUM, "the memory of process {target} would be read, secrets among it"
-        ),
+        "memory": rule("read: memory", MEDIUM, "the memory of process {target} would be read, secrets among it"),
     },
 )

@@ -13,9 +13,9 @@ from trotline.guards.guard import (
     WARN,
     Filter,
     GuardContext,
-    GuardRule,
     Predicate,
     build_guard,
+    rule,
 )
 
 _LANGUAGES = ("pkg:pypi/", "pkg:npm/", "pkg:gem/", "pkg:cargo/")
@@ -69,97 +69,93 @@ GUARD = build_guard(
     "packages",
     "code of strangers that is installed or run unseen, and packages that others need",
     {
-        "lock file": GuardRule(
+        "lock file": rule(
             Filter("write: *", when=_is_lock_file),
             MEDIUM,
             "{path} says which code an install brings, and by which hash it is known",
             "let the package manager write it",
         ),
-        "malicious": GuardRule(
+        "malicious": rule(
             Filter("install: *", when=_is_reported_as(MALICIOUS)),
             CRITICAL,
             "{package} must not be installed: {why}",
             "look for the package that was meant; if it is in the project already, tell the person at once",
         ),
-        "malicious versions": GuardRule(
+        "malicious versions": rule(
             Filter("install: *", when=_is_reported_as(PERHAPS)),
             (WARN, ASK, DENY),
             "{package}: {why}",
             "name a version that is not among them",
         ),
-        "list damaged": GuardRule(
+        "list damaged": rule(
             Filter("install: *", when=_is_reported_as(UNREADABLE)), HIGH, "{package} cannot be looked up: {why}"
         ),
-        "mistaken name": GuardRule(
+        "mistaken name": rule(
             Filter("install: fetch-and-run|install", when=_resembles_another),
             HIGH,
             "{package} is perhaps not what was meant: {why}",
             "look the name up, and spell it as the registry does",
         ),
-        "unverified": GuardRule(
-            Filter("install: unverified"),
+        "unverified": rule(
+            "install: unverified",
             HIGH,
             "nobody would check any more who made the packages ({target})",
             "leave the checks on",
         ),
-        "other source": GuardRule(
+        "other source": rule(
             Filter("install: source", when=_has_host),
             HIGH,
             "packages would come from {host} from now on",
             "give the address once, for the package that needs it",
         ),
-        "another tap": GuardRule(
-            Filter("install: source"), (WARN, ASK, DENY), "{target} would be a source of packages from now on"
-        ),
-        "address": GuardRule(
+        "another tap": rule("install: source", (WARN, ASK, DENY), "{target} would be a source of packages from now on"),
+        "address": rule(
             Filter("install: fetch-and-run|install", sources={"url"}),
             HIGH,
             "a package would be installed straight from {host}: no registry has seen it",
             "install it from the registry by its name and version",
         ),
-        "repository": GuardRule(
+        "repository": rule(
             Filter("install: fetch-and-run|install", sources={"git"}),
             MEDIUM,
             "code would be installed straight from a repository: {package}",
             "install a release from the registry, or name the commit in the project's files",
         ),
-        "other index": GuardRule(
+        "other index": rule(
             Filter("install: fetch-and-run|install", sources={"index", "manifest"}, when=_has_host),
             (WARN, ASK, DENY),
             "packages would come from {host}",
         ),
-        "system package removed": GuardRule(
+        "system package removed": rule(
             Filter("install: remove", targets={"system"}),
             HIGH,
             "{package} would be removed from the machine, with what needs it",
         ),
-        "removed": GuardRule(Filter("install: remove"), MEDIUM, "{package} would be removed"),
-        "as root": GuardRule(
+        "removed": rule("install: remove", MEDIUM, "{package} would be removed"),
+        "as root": rule(
             Filter("install: install", when=_is_installed_as_root),
             MEDIUM,
             "{package} would be installed with the rights of root",
         ),
-        "system package": GuardRule(
+        "system package": rule(
             Filter("install: install", targets={"system"}), MEDIUM, "this machine would get {package}"
         ),
-        "extension from a file": GuardRule(
+        "extension from a file": rule(
             Filter("install: install", sources={"path"}, targets={"user"}, when=_is_extension),
             MEDIUM,
             "{path} is code that the editor would run; no registry has seen it",
             "install it from the registry by its name",
         ),
-        "forced versions": GuardRule(
-            Filter("install: unlock"), MEDIUM, "versions would change beyond what the project allows"
-        ),
-        "for the person": GuardRule(
+        "forced versions": rule("install: unlock", MEDIUM, "versions would change beyond what the project allows"),
+        "for the person": rule(
             Filter("install: install", targets={"user"}), LOW, "{package} would be there in all projects"
         ),
-        "unknown package": GuardRule(
+        "unknown package": rule(
             Filter("install: *", when=_is_unknown), LOW, "what would be installed is not known: {why}"
         ),
-        "new package": GuardRule(
+        "new package": rule(
             Filter("install: fetch-and-run|install", when=_has_name), LOW, "{package} would be installed"
         ),
-        "setting": GuardRule(Filter("install: clean-cache|setting"), (PASS, PASS, WARN), "{target} would be changed"),
+        "setting": rule("install: clean-cache|setting", (PASS, PASS, WARN), "{target} would be changed"),
     },
 )

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, build_guard, rule
 
 _MACHINE = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.DEVICE}
 
@@ -29,28 +29,28 @@ GUARD = build_guard(
     "permissions",
     "modes and owners that open or lock what others rely on",
     {
-        "system": GuardRule(
+        "system": rule(
             Filter("permissions: *", locations=_MACHINE, when=_changes_machine),
             CRITICAL,
             "{path} would get another mode or owner",
             "name one file in the workspace",
         ),
-        "set user id": GuardRule(
+        "set user id": rule(
             Filter("permissions: chmod", when=_sets_user_id), CRITICAL, "{path} would run with the rights of its owner"
         ),
-        "everybody, everywhere": GuardRule(
+        "everybody, everywhere": rule(
             Filter("permissions: chmod", recursive=True, when=_opens_to_everybody),
             HIGH,
             "everybody could write below {path}",
             "give u+rw",
         ),
-        "everybody": GuardRule(
+        "everybody": rule(
             Filter("permissions: chmod", when=_opens_to_everybody),
             (PASS, DENY, DENY),
             "everybody could write {path}",
             "give u+w, or u+x to run it",
         ),
-        "outside": GuardRule(
+        "outside": rule(
             Filter(
                 "permissions: *", recursive=True, locations={Location.PERSONAL, Location.ELSEWHERE, Location.UNKNOWN}
             ),

@@ -1,17 +1,15 @@
 """Guard: rights of another user, above all of root."""
 
-from trotline.guards.guard import ASK, HIGH, PASS, Filter, GuardRule, build_guard
+from trotline.guards.guard import ASK, HIGH, PASS, build_guard, rule
 
 GUARD = build_guard(
     "privilege",
     "rights of another user",
     {
-        "shell": GuardRule(
-            Filter("privilege: shell|su"), HIGH, "a shell with the rights of {target}: what is typed there nobody sees"
+        "shell": rule(
+            "privilege: shell|su", HIGH, "a shell with the rights of {target}: what is typed there nobody sees"
         ),
         # Other guards evaluate the command itself; `sudo` alone is a matter of taste.
-        "command": GuardRule(
-            Filter("privilege: *"), (PASS, ASK, ASK), "a command with the rights of another user ({verb})"
-        ),
+        "command": rule("privilege: *", (PASS, ASK, ASK), "a command with the rights of another user ({verb})"),
     },
 )

@@ -1,7 +1,7 @@
 """Guard: processes that are ended all at once, and fork bombs."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, build_guard, rule
 from trotline.guards.machine import is_protector
 
 _FORCED_SIGNALS = frozenset({"9", "KILL", "STOP", "19", "TSTP", "20", "17", "CONT", "18"})
@@ -27,38 +27,31 @@ GUARD = build_guard(
     "processes",
     "processes of others ended, or the machine filled with new ones",
     {
-        "fork bomb": GuardRule(
-            Filter("process: fork bomb"),
+        "fork bomb": rule(
+            "process: fork bomb",
             CRITICAL,
             "{target} starts itself again and again until the machine stops",
             mandatory=True,
         ),
-        "endless": GuardRule(Filter("process: endless"), MEDIUM, "{target} calls itself without end"),
-        "everything": GuardRule(
+        "endless": rule("process: endless", MEDIUM, "{target} calls itself without end"),
+        "everything": rule(
             Filter("process: *", when=_ends_everything),
             CRITICAL,
             "every process would be ended: {target}",
             "name the one process that you started",
             mandatory=True,
         ),
-        "by a pattern that fits all": GuardRule(
+        "by a pattern that fits all": rule(
             Filter("process: kill by name", when=_matches_every_process), CRITICAL, "{target} fits every process"
         ),
-        "protector": GuardRule(
-            Filter("process: *", when=_ends_protector), CRITICAL, "{target} watches over this machine"
+        "protector": rule(Filter("process: *", when=_ends_protector), CRITICAL, "{target} watches over this machine"),
+        "elsewhere": rule(
+            "process: processes|start elsewhere", HIGH, "a process would be started or ended by the system: {target}"
         ),
-        "elsewhere": GuardRule(
-            Filter("process: processes|start elsewhere"),
-            HIGH,
-            "a process would be started or ended by the system: {target}",
+        "by name": rule(
+            "process: kill by name", MEDIUM, "every process named {target} would be ended", "end it by its number"
         ),
-        "by name": GuardRule(
-            Filter("process: kill by name"),
-            MEDIUM,
-            "every process named {target} would be ended",
-            "end it by its number",
-        ),
-        "by force": GuardRule(
+        "by force": rule(
             Filter("process: kill", sources=_FORCED_SIGNALS, when=_is_not_job),
             MEDIUM,
             "process {target} would be stopped without a chance to clean up",

@@ -2,7 +2,7 @@
 
 from trotline.analysis.service_verbs import INDIRECT_DOWNLOAD
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, GuardRule, Predicate, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, Predicate, build_guard, rule
 
 _NETWORK_KINDS = frozenset({"connect", "send", "fetch"})
 _PROGRAM_SUFFIXES = (".bat", ".cmd", ".dll", ".exe", ".hta", ".msi", ".ps1", ".scr", ".vbs")
@@ -27,36 +27,36 @@ GUARD = build_guard(
     "remote_code",
     "code from elsewhere that nobody has seen",
     {
-        "from the network": GuardRule(
+        "from the network": rule(
             Filter("execute: *", when=_comes_from("network")),
             CRITICAL,
             "what comes from another machine would be run unseen",
             "save it to a file, read it, and ask the person to run it; or install a named version from a registry",
             mandatory=True,
         ),
-        "from another machine, through a pipe": GuardRule(
+        "from another machine, through a pipe": rule(
             Filter("execute: *", when=_reads_network_pipe),
             CRITICAL,
             "a shell would obey what another machine writes into {path}",
             mandatory=True,
         ),
-        "decoded": GuardRule(
+        "decoded": rule(
             Filter("execute: *", when=_comes_from("decoded")),
             CRITICAL,
             "text that was hidden by an encoding would be run",
             "write the command itself",
         ),
-        "unpacked": GuardRule(
+        "unpacked": rule(
             Filter("execute: *", when=_comes_from("unpacked")),
             MEDIUM,
             "{path} was fetched and unpacked just now, and nobody has seen it",
             "look at what was unpacked before it is run",
         ),
-        "from the clipboard": GuardRule(
+        "from the clipboard": rule(
             Filter("execute: *", when=_comes_from("clipboard")), HIGH, "whatever is in the clipboard would be run"
         ),
         # Legitimate downloads use a download program.
-        "by the side door": GuardRule(
+        "by the side door": rule(
             Filter(f"write: {INDIRECT_DOWNLOAD}", when=_is_program),
             MEDIUM,
             "{path} would be fetched by a program that is not there for that, as those do who hide it",

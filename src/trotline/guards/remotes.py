@@ -1,7 +1,7 @@
 """Guard: shared repositories: work that others lose, and code that is pushed elsewhere."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, build_guard, rule
 from trotline.guards.history import is_main_branch
 
 
@@ -27,55 +27,53 @@ GUARD = build_guard(
     "remotes",
     "what others lose on a shared repository, and code that leaves for another place",
     {
-        "another repository": GuardRule(
-            Filter("send: git push"),
+        "another repository": rule(
+            "send: git push",
             HIGH,
             "the repository would be pushed to {host}, which is none of its remotes by name",
             "push to a remote that the repository has",
         ),
-        "a remote of this line": GuardRule(
+        "a remote of this line": rule(
             Filter("git: push", when=_pushes_to_new_remote),
             HIGH,
             "the repository would be pushed to a remote that this very line sets up: {target}",
             "push to a remote that the repository has",
         ),
         # The push fails if others have pushed; only the pusher's own commits are replaced, and the reflog has them.
-        "overwritten with a lease": GuardRule(
+        "overwritten with a lease": rule(
             Filter("git: overwrite-remote", sources={"lease"}),
             LOW,
             "{target} would be overwritten, if nobody has pushed since",
         ),
-        "overwritten": GuardRule(
-            Filter("git: overwrite-remote"),
+        "overwritten": rule(
+            "git: overwrite-remote",
             HIGH,
             "{target} would be overwritten, with whatever others have pushed there",
             "git push --force-with-lease stops if somebody else has pushed",
         ),
         # Unlike one named branch, this deletes whatever others have pushed.
-        "all branches": GuardRule(
+        "all branches": rule(
             Filter("git: delete-remote", sources={"all"}),
             HIGH,
             "{target} would be deleted there",
             "git push --dry-run shows which",
         ),
-        "main branch deleted": GuardRule(
+        "main branch deleted": rule(
             Filter("git: delete-remote", when=_deletes_main_branch),
             HIGH,
             "{target}: everybody's work stands on this branch, and it would be deleted for everybody",
             "let the person do this where the repository is kept",
         ),
-        "branch": GuardRule(Filter("git: delete-remote"), MEDIUM, "{target} would be deleted for everybody"),
-        "redirected": GuardRule(
-            Filter("git: redirect"),
+        "branch": rule("git: delete-remote", MEDIUM, "{target} would be deleted for everybody"),
+        "redirected": rule(
+            "git: redirect",
             HIGH,
             "what git sends to {target} would go through {host}",
             "leave git's addresses as they are",
         ),
-        "unverified": GuardRule(Filter("git: unverified"), HIGH, "git would no longer look who answers ({target})"),
-        "other address": GuardRule(Filter("git: remote-set-url"), MEDIUM, "the remote {target} would mean {source}"),
-        "new remote": GuardRule(Filter("git: remote-add|remote-remove"), LOW, "the remotes would change: {target}"),
-        "main branch": GuardRule(
-            Filter("git: push", when=_pushes_main_branch), LOW, "this pushes straight to {source}"
-        ),
+        "unverified": rule("git: unverified", HIGH, "git would no longer look who answers ({target})"),
+        "other address": rule("git: remote-set-url", MEDIUM, "the remote {target} would mean {source}"),
+        "new remote": rule("git: remote-add|remote-remove", LOW, "the remotes would change: {target}"),
+        "main branch": rule(Filter("git: push", when=_pushes_main_branch), LOW, "this pushes straight to {source}"),
     },
 )

@@ -1,7 +1,7 @@
 """Guard: actions that are harmless alone, but not after earlier ones of the same conversation."""
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import ASK, CRITICAL, DENY, HIGH, WARN, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import ASK, CRITICAL, DENY, HIGH, WARN, Filter, GuardContext, build_guard, rule
 
 _LOCAL = ("localhost", "127.", "[::1]", "::1", "0.0.0.0")  # noqa: S104 - an address to recognise
 
@@ -27,7 +27,7 @@ GUARD = build_guard(
     "sequences",
     "what is harmless alone, after what came before it",
     {
-        "again in other words": GuardRule(
+        "again in other words": rule(
             Filter(
                 "cloud|container|delete|disk|execute|git|infra|install|kube|link|permissions|persist|process|publish|read"
                 "|send|sql|system|write: *",
@@ -37,18 +37,18 @@ GUARD = build_guard(
             "this was refused before in this conversation",
             "ask the person",
         ),
-        "secret, then send": GuardRule(
+        "secret, then send": rule(
             Filter("send: *", when=_follows_secret),
             HIGH,
             "a secret was read in this conversation, and now something is sent to {host}",
         ),
-        "injection, then send": GuardRule(
+        "injection, then send": rule(
             Filter("send: *", when=_follows_injection),
             (WARN, ASK, DENY),
             "a text in this conversation spoke to the model like an attacker, and now something is sent to {host}",
             "show the person what is sent, and why",
         ),
-        "written after a refusal, then run": GuardRule(
+        "written after a refusal, then run": rule(
             Filter("execute: *", when=_was_written_after_refusal),
             HIGH,
             "{path} was written after something had been refused, and nobody has looked into it",

@@ -2,7 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, HIGH, LOW, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, LOW, Filter, GuardContext, build_guard, rule
 
 _KERNEL = ("/proc/", "/sys/", "/boot/")
 _HARMLESS = ("/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/std", "/dev/fd/", "/dev/shm/", "/dev/pts/")  # noqa: S108 - names to recognise
@@ -20,16 +20,16 @@ GUARD = build_guard(
     "system_files",
     "files of the system and of others, written by an agent",
     {
-        "kernel": GuardRule(
+        "kernel": rule(
             Filter("link|write: *", when=_is_kernel_file), CRITICAL, "{path} changes the machine while it runs"
         ),
-        "system": GuardRule(
+        "system": rule(
             Filter("link|write: *", locations={Location.SYSTEM, Location.ROOT}, when=_is_harmful),
             HIGH,
             "{path} belongs to the system",
             "write into the workspace",
         ),
-        "outside": GuardRule(
+        "outside": rule(
             Filter("link|write: *", locations={Location.ELSEWHERE}),
             LOW,
             "{path} is outside the workspace",

@@ -3,7 +3,7 @@
 import posixpath
 
 from trotline.domain.effects import Effect
-from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, GuardRule, build_guard
+from trotline.guards.guard import CRITICAL, HIGH, MEDIUM, Filter, GuardContext, build_guard, rule
 
 _HISTORY_FILES = frozenset(
     ".bash_history .zsh_history .history .sh_history .python_history .node_repl_history .mysql_history .psql_history"
@@ -36,22 +36,18 @@ GUARD = build_guard(
     "traces",
     "histories and logs that tell what was done",
     {
-        "erased": GuardRule(
-            Filter("system: erase log"), CRITICAL, "{target} would be erased", "leave it to the person"
-        ),
-        "history changed": GuardRule(
+        "erased": rule("system: erase log", CRITICAL, "{target} would be erased", "leave it to the person"),
+        "history changed": rule(
             Filter("delete|link|write: *", when=_is_shell_history), CRITICAL, "{path} tells what was done"
         ),
-        "log deleted": GuardRule(
+        "log deleted": rule(
             Filter("delete|write: *", when=_deletes_log), CRITICAL, "{path} tells what was done on this machine"
         ),
-        "switched off": GuardRule(
+        "switched off": rule(
             Filter("environment: *", targets=_SWITCHES, when=_disables_history),
             HIGH,
             "{target} decides whether the shell remembers what was done",
         ),
-        "history read": GuardRule(
-            Filter("read: *", when=_reads_history), MEDIUM, "what people typed often holds secrets"
-        ),
+        "history read": rule(Filter("read: *", when=_reads_history), MEDIUM, "what people typed often holds secrets"),
     },
 )

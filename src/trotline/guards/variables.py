@@ -5,18 +5,7 @@ from trotline.analysis.programs.environment_variables import PROMPT_VARIABLES
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.domain.effects import Effect
 from trotline.formats.lazy_regex import lazy_regex
-from trotline.guards.guard import (
-    CRITICAL,
-    DENY,
-    HIGH,
-    MEDIUM,
-    PASS,
-    Filter,
-    GuardContext,
-    GuardRule,
-    Predicate,
-    build_guard,
-)
+from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, Predicate, build_guard, rule
 
 _SECRET_NAME = lazy_regex(r"(?i)(?:SECRET|TOKEN|PASSWORD|PASSWD|API_?KEY|PRIVATE_?KEY|CREDENTIAL|ACCESS_?KEY)")
 _SETTINGS_LOCATIONS = frozenset(
@@ -96,62 +85,62 @@ GUARD = build_guard(
     "variables",
     "the environment shown, or set so that other code runs",
     {
-        "all shown": GuardRule(
-            Filter("read: environment"),
+        "all shown": rule(
+            "read: environment",
             (PASS, DENY, DENY),
             "all variables would be shown, secrets among them",
             "name the variable",
         ),
-        "secret shown": GuardRule(
+        "secret shown": rule(
             Filter("read: variable", when=_has_secret_name),
             (PASS, DENY, DENY),
             "{target} is a secret by its name",
             "test whether it is set instead",
         ),
-        "code loaded": GuardRule(
+        "code loaded": rule(
             Filter("environment: loader", when=_loads_code),
             HIGH,
             "{target} loads code into every program that is started",
         ),
-        "guard's": GuardRule(
+        "guard's": rule(
             Filter("environment: *", when=_starts_with("TROTLINE_")),
             CRITICAL,
             "{target} is a variable of the guard, which obeys none",
             mandatory=True,
         ),
-        "another guard's": GuardRule(
+        "another guard's": rule(
             Filter("environment: *", when=_starts_with(*_OTHER_GUARDS)),
             MEDIUM,
             "{target} is a variable of another guard that people run beside this one",
             "leave it alone",
         ),
-        "place moved": GuardRule(
+        "place moved": rule(
             Filter("environment: set|unset", targets=_SETTINGS_LOCATIONS),
             MEDIUM,
             "{target} decides where programs look for their settings",
         ),
-        "start of shells": GuardRule(
+        "start of shells": rule(
             Filter("environment: *", targets=_SHELL_START, when=_runs_at_shell_start),
             HIGH,
             "{target} is run by every shell that starts",
         ),
-        "search path": GuardRule(
+        "search path": rule(
             Filter("environment: *", when=_changes_search_path),
             MEDIUM,
             "{target} would be {source}: what is run or loaded then may be anybody's",
         ),
-        "command in a variable": GuardRule(
+        "command in a variable": rule(
             Filter("environment: command", when=_names_other_command),
             (PASS, DENY, DENY),
             "{target} is a command that another program runs",
         ),
-        "agent's": GuardRule(
+        "agent's": rule(
             Filter("environment: *", when=_starts_with(*_AGENTS)),
             MEDIUM,
             "{target} tells programs that an agent runs them",
             "leave it alone",
         ),
-        "no verification": GuardRule(
+        "no verification": rule(
             Filter("environment: *", when=_disables_verification),
             MEDIUM,
             "{target} switches off the check of who answers, or of what comes",

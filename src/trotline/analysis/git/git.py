@@ -3,8 +3,9 @@
 from trotline.analysis.git import git_history, git_remotes, git_worktree
 from trotline.analysis.git.git_command import GitCommand, parse_git_options
 from trotline.analysis.git.git_config import add_setting_effects, add_variable_effects, uses_network
+from trotline.analysis.programs import enter_directories
 from trotline.analysis.shell.invocation import Handler, Invocation
-from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument, ShellState
+from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import Stream
 
 _GLOBAL_OPTIONS = (
@@ -29,22 +30,13 @@ def _handle_git(call: Invocation) -> None:
     options = parse_git_options(call.args, _GLOBAL_OPTIONS, stops=True)
     call.stdout = Stream()
     words = list(options.rest) or list(options.paths)
-    call.state = _enter_directories(call, [*options.values("C"), *options.values("work-tree")])
+    call.state = enter_directories(call.state, [*options.values("C"), *options.values("work-tree")])
     for directory in options.values("exec-path"):
         call.add_effect("git", "run-setting", directory, target="exec-path", source=directory.text)
     if options.has("help", "version") or not words:
         return
     config_options = _parse_config_options(call, options.values("c"), options.values("config-env"))
     _analyze_verb(call, words, {**_parse_config_variables(call), **config_options}, _MAX_ALIASES)
-
-
-def _enter_directories(call: Invocation, directories: list[Argument]) -> ShellState:
-    if not directories:
-        return call.state
-    state = call.state.copy()
-    for directory in directories:
-        state.cwd = state.resolve(directory.text) if directory.text else state.cwd
-    return state
 
 
 def _parse_config_options(call: Invocation, values: list[Argument], variables: list[Argument]) -> dict[str, Argument]:

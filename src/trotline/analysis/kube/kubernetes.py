@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from trotline.analysis.kube.kube_manifests import APPLY, build_object_fields, parse_objects
 from trotline.analysis.options import ParsedOptions, parse_options
+from trotline.analysis.programs import print_secret
 from trotline.analysis.programs.containers import analyze_inside
 from trotline.analysis.programs.services import is_dry_run
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
-from trotline.analysis.shell.streams import SECRET_STREAM, Stream
+from trotline.analysis.shell.streams import Stream
 
 _VALUE_OPTIONS = (
     "n namespace context kubeconfig cluster user s server token as as-group request-timeout v l selector f filename o"
@@ -55,8 +56,7 @@ def _handle_kubectl(call: Invocation) -> None:
     if verb in {"exec", "rsh", "attach"}:
         _exec(call, options, inner)
     elif verb in {"get", "config", "create", "extract"} and _shows_secret(words, options):
-        call.add_effect("read", "secret", target=" ".join([call.name, *words[:3]]), host=call.name)
-        call.stdout = SECRET_STREAM
+        print_secret(call, " ".join([call.name, *words[:3]]), host=call.name)
     if verb in {"cp", "rsync"}:
         _cp(call, options)
     elif verb in {"run", "debug"}:

@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 
 from trotline.analysis.shell.invocation import Handler, Invocation
-from trotline.analysis.shell.shell_state import Argument
-from trotline.analysis.shell.streams import Stream
+from trotline.analysis.shell.shell_state import Argument, ShellState
+from trotline.analysis.shell.streams import SECRET_STREAM, Stream
 from trotline.analysis.windows import windows_words
 
 FAMILIES_FILE = Path(__file__).with_name("families.json")
@@ -79,6 +79,26 @@ def handle_unknown(call: Invocation) -> None:
 def join_words(words: Sequence[Argument]) -> Argument:
     """Return the words as one line for a shell."""
     return words[0]._replace(text=" ".join(word.text for word in words), end=words[-1].end)
+
+
+def enter_directories(state: ShellState, directories: Sequence[Argument]) -> ShellState:
+    """Return a copy of the state in another directory, as after `-C`; the state itself if there is none."""
+    state = state.copy() if directories else state
+    for directory in directories:
+        state.cwd = state.resolve(directory.text) if directory.text else state.cwd
+    return state
+
+
+def print_variables(call: Invocation) -> None:
+    """Add that the program prints all variables."""
+    call.add_effect("read", "environment", target="environment")
+    call.stdout = Stream(None, frozenset({"environment"}))
+
+
+def print_secret(call: Invocation, target: str, *, host: str = "", source: str = "", recursive: bool = False) -> None:
+    """Add that the program prints a secret."""
+    call.add_effect("read", "secret", target=target, host=host, source=source, recursive=recursive)
+    call.stdout = SECRET_STREAM
 
 
 STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})

@@ -1,6 +1,7 @@
 """Archivers: they read what they pack, write what they unpack, and some run other programs."""
 
 from trotline.analysis.options import ParsedOptions
+from trotline.analysis.programs import enter_directories
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import EMPTY_STREAM, Stream, join_streams
@@ -21,10 +22,7 @@ def _handle_tar(call: Invocation) -> None:
     for arg in options.values("checkpoint-action"):
         if arg.text.startswith("exec="):
             call.analyze_script(arg._replace(text=arg.text[5:]))
-    state = call.state
-    for arg in options.values("C", "directory"):
-        state = state.copy()
-        state.cwd = state.resolve(arg.text)
+    state = enter_directories(call.state, options.values("C", "directory"))
     archives = options.values("f", "file")
     if options.has("c", "create", "r", "append", "u", "update", "A"):
         _pack(call, options, archives[-1:], state.cwd)

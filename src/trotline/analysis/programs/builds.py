@@ -6,6 +6,7 @@ from typing import NamedTuple
 from trotline.analysis.options import ParsedOptions, parse_options
 from trotline.analysis.packages.installs import add_package
 from trotline.analysis.packages.package_specs import PackageRequest, build_purl, get_foreign_host
+from trotline.analysis.programs import enter_directories
 from trotline.analysis.programs.interpreters import analyze_code_file
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
@@ -30,11 +31,7 @@ def _handle_make(call: Invocation) -> None:
     options = call.parse_options(
         "f C I j l o W E file makefile directory jobs eval old-file justfile d working-directory t"
     )
-    state = call.state
-    for directory in options.values("C", "directory", "working-directory"):
-        state = state.copy()
-        state.cwd = state.resolve(directory.text)
-    call.state = state
+    call.state = enter_directories(call.state, options.values("C", "directory", "working-directory"))
     call.stdout = Stream()
     for text in options.values("eval", "E"):
         _analyze_recipes(call, text, text.text)

@@ -4,7 +4,7 @@ from functools import partial
 from itertools import pairwise
 
 from trotline.analysis.options import parse_options
-from trotline.analysis.programs import replaces_program
+from trotline.analysis.programs import print_variables, replaces_program
 from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.shell.expansion import get_arithmetic_script, get_subscript_script
 from trotline.analysis.shell.invocation import Handler, Invocation
@@ -170,8 +170,7 @@ def _handle_declare(call: Invocation) -> None:
     if assignments:
         call.analyzer.analyze_assignments(call, assignments)
     if not options.rest and (not call.args or call.args[0].text in {"-p", "-x"}):
-        call.add_effect("read", "environment", target="environment")
-        call.stdout = Stream(None, frozenset({"environment"}))
+        print_variables(call)
 
 
 def _handle_unset(call: Invocation) -> None:
@@ -243,8 +242,7 @@ def _handle_trap(call: Invocation) -> None:
 
 def _handle_set(call: Invocation) -> None:
     if not call.args:
-        call.add_effect("read", "environment", target="environment")
-        call.stdout = Stream(None, frozenset({"environment"}))
+        print_variables(call)
         return
     texts = [word.text for word in call.args]
     if texts[:2] in (["+o", "history"], ["+H"]):

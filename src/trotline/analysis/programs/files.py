@@ -3,6 +3,7 @@
 import posixpath
 
 from trotline.analysis.options import ParsedOptions
+from trotline.analysis.programs import enter_directories
 from trotline.analysis.programs.readers import read_contents
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.redirections import route_output
@@ -289,9 +290,7 @@ def _handle_patch(call: Invocation) -> None:
     )
     if options.has("dry-run", "check", "C", "version", "help"):
         return
-    if options.value("d", "directory"):
-        call.state = call.state.copy()
-        call.state.cwd = call.state.resolve(options.value("d", "directory"))
+    call.state = enter_directories(call.state, options.values("d", "directory")[-1:])
     patches = [*options.values("i", "input"), *options.rest[1:2]]
     for patch in patches:
         call.add_read(patch, verb="patch")

@@ -1,10 +1,10 @@
 """Clients of GitHub, GitLab, Gitea and other forges."""
 
+from trotline.analysis.programs import print_secret
 from trotline.analysis.programs.service_table import ServiceRow
 from trotline.analysis.programs.services import ServiceLine, add_service_effect, analyze_service
 from trotline.analysis.service_verbs import VerbKind, classify_request
 from trotline.analysis.shell.invocation import Handler, Invocation
-from trotline.analysis.shell.streams import SECRET_STREAM
 
 FORGES = {
     "gh": ServiceRow(
@@ -46,8 +46,7 @@ def _handle_forge(call: Invocation) -> None:
     if line.head[:2] == ("extension", "install") and len(line.options.rest) > 2:
         call.add_effect("install", "install", line.options.rest[2], package=line.options.rest[2].text, source=call.name)
     if line.head[:2] == ("config", "get") and "token" in "".join(word.text for word in line.options.rest):
-        call.add_effect("read", "secret", target=f"{call.name} config get", host=call.name)
-        call.stdout = SECRET_STREAM
+        print_secret(call, f"{call.name} config get", host=call.name)
 
 
 def _analyze_api_call(call: Invocation) -> None:

@@ -1,9 +1,10 @@
 """Keychains, password stores, encryption keys, and programs that read passwords from memory."""
 
+from trotline.analysis.programs import print_secret
 from trotline.analysis.programs.network_effects import read_sent_file
 from trotline.analysis.secret_files import MEMORY_SOURCE
 from trotline.analysis.shell.invocation import Handler, Invocation
-from trotline.analysis.shell.streams import SECRET_STREAM, Stream, join_streams
+from trotline.analysis.shell.streams import Stream, join_streams
 from trotline.formats.lazy_regex import lazy_regex
 
 _SHOW_VERB = lazy_regex(r"(?i)^(?:find-\w+-password|dump-\w*keychain|export|find-key|find-identity)$")
@@ -14,17 +15,12 @@ PASSWORD_STEALERS = frozenset(
 """Programs whose only purpose is to steal passwords."""
 
 
-def _add_secret_read(call: Invocation, target: str, *, recursive: bool = False) -> None:
-    call.add_effect("read", "secret", target=target, recursive=recursive)
-    call.stdout = SECRET_STREAM
-
-
 def _handle_security(call: Invocation) -> None:
     """The keychain of macOS."""
     words = [word.text for word in call.args]
     if words[:1] and _SHOW_VERB.match(words[0]) and words[0] != "find-identity":
         exports_all = words[0] == "export" or (words[0].startswith("dump-") and "-d" in words)
-        _add_secret_read(call, "the keychain", recursive=exports_all)
+        print_secret(call, "the keychain", recursive=exports_all)
     elif words[:1] and words[0].startswith(("delete-", "set-key", "unlock-", "add-trusted", "remove-trusted")):
         call.add_effect("system", "remove key" if words[0].startswith("delete-") else "protection off", target=words[0])
     elif words[:1] and words[0].startswith("add-"):
@@ -35,7 +31,7 @@ def _handle_security(call: Invocation) -> None:
 def _handle_secret_tool(call: Invocation) -> None:
     words = [word.text for word in call.args]
     if words[:1] in (["lookup"], ["search"]):
-        _add_secret_read(call, "the keyring")
+        print_secret(call, "the keyring")
     elif words[:1] in (["store"], ["clear"]):
         path = f"{call.state.environment.home}/.local/share/keyrings/login"
         call.add_effect("write", "secret", path=path, writes=True)
@@ -54,7 +50,7 @@ def _handle_pass(call: Invocation) -> None:
         path = f"{call.state.environment.home}/.password-store/{words[-1]}"
         call.add_effect("write", "secret", path=path, target=" ".join(words), writes=True)
         return
-    _add_secret_read(call, words[-1])
+    print_secret(call, words[-1])
 
 
 def _handle_memory_dumper(call: Invocation) -> None:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from trotline.analysis.programs import join_words
+from trotline.analysis.programs import join_words, print_secret
+from trotline.analysis.programs.network_effects import NETWORK_STREAM
 from trotline.analysis.programs.wrappers import analyze_shell
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
-from trotline.analysis.shell.streams import SECRET_STREAM, Stream, join_streams
+from trotline.analysis.shell.streams import join_streams
 
-_NETWORK_STREAM = Stream(None, frozenset({"network"}))
 _RUN_OPTIONS = frozenset({"knownhostscommand", "localcommand", "proxycommand"})
 _SSH_VALUED = "B b c D E e F I i J L l m O o p Q R S W w"
 
@@ -41,7 +41,7 @@ def _handle_ssh(call: Invocation) -> None:
         call.analyze_script(join_words(words), state=remote)
     elif call.stdin.text or call.stdin.origins:
         analyze_shell(call)
-    call.stdout = _NETWORK_STREAM
+    call.stdout = NETWORK_STREAM
 
 
 def _handle_autossh(call: Invocation) -> None:
@@ -147,7 +147,7 @@ def _handle_ssh_add(call: Invocation) -> None:
 def _handle_ssh_keyscan(call: Invocation) -> None:
     for arg in call.parse_options("f p T t").rest:
         call.add_effect("fetch", "get", arg, host=arg.text)
-    call.stdout = _NETWORK_STREAM
+    call.stdout = NETWORK_STREAM
 
 
 # Many machines at once
@@ -186,8 +186,7 @@ def _analyze_remote_script(call: Invocation, text: Argument) -> None:
 def _handle_ansible_vault(call: Invocation) -> None:
     verb = next((word.text for word in call.args if not word.text.startswith("-")), "")
     if verb in {"view", "decrypt", "edit"}:
-        call.add_effect("read", "secret", target=f"ansible-vault {verb}", host=call.name)
-        call.stdout = SECRET_STREAM
+        print_secret(call, f"ansible-vault {verb}", host=call.name)
 
 
 def _handle_salt(call: Invocation) -> None:

@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from trotline.analysis.cloud_settings import CloudSetting, find_cloud_setting
 from trotline.analysis.options import ParsedOptions, parse_options
+from trotline.analysis.programs import print_secret
 from trotline.analysis.programs.phrases import Phrase, parse_phrases
 from trotline.analysis.programs.service_table import SERVICES, ServiceRow
 from trotline.analysis.secret_files import MANAGER_SOURCE
 from trotline.analysis.service_verbs import VerbKind, classify_verb, find_verb
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT, Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
-from trotline.analysis.shell.streams import SECRET_STREAM, Stream
+from trotline.analysis.shell.streams import Stream
 
 DRY_RUN_OPTIONS = frozenset("dry-run dryrun generate-cli-skeleton help no-execute noop simulate what-if whatif".split())
 """Options with which a program only shows what it would do."""
@@ -100,8 +101,7 @@ def analyze_service(call: Invocation, row: ServiceRow) -> ServiceLine:
     if _shows_secret(line, row):
         line = line._replace(verb_kind=line.verb_kind or VerbKind.READ)
         source = MANAGER_SOURCE if row.kind == "secrets" else ""
-        call.add_effect("read", "secret", target=_describe(call, line, row), host=call.name, source=source)
-        call.stdout = SECRET_STREAM
+        print_secret(call, _describe(call, line, row), host=call.name, source=source)
     is_secret = any(word in _SECRET_SERVICES for word in line.head[:2]) and row.kind == "cloud"
     if row.kind == "cloud" and not is_secret and _add_setting(call, line, row):
         return line

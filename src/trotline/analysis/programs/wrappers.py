@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trotline.analysis.options import ParsedOptions, parse_options
-from trotline.analysis.programs import join_words
+from trotline.analysis.programs import enter_directories, join_words, print_variables
 from trotline.analysis.shell.invocation import Handler, Invocation, get_program_name
 from trotline.analysis.shell.parser import parse_script
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
@@ -254,17 +254,14 @@ def _handle_env(call: Invocation) -> None:
     assignments = take_assignments(rest)
     for name in options.values("u", "unset"):
         call.add_effect("environment", "unset", name, target=name.text)
-    state = call.state
-    for directory in options.values("C", "chdir"):
-        state = state.copy()
-        state.cwd = state.resolve(directory.text)
+    state = enter_directories(call.state, options.values("C", "chdir"))
     if rest:
         call.stdout = call.analyzer.invoke(rest, state, call.stdin, call, assignments, inherited=call.assignments)
         return
     if assignments:
         call.analyzer.analyze_assignments(call, assignments)
     if not is_bare and not options.has("i", "ignore-environment"):
-        _print_variables(call)
+        print_variables(call)
 
 
 def _split_line(text: str) -> list[str]:
@@ -286,15 +283,10 @@ def take_assignments(words: list[Argument]) -> dict[str, Argument]:
     return assignments
 
 
-def _print_variables(call: Invocation) -> None:
-    call.add_effect("read", "environment", target="environment")
-    call.stdout = Stream(None, frozenset({"environment"}))
-
-
 def _handle_printenv(call: Invocation) -> None:
     names = parse_options(call.args).rest
     if not names:
-        _print_variables(call)
+        print_variables(call)
         return
     for name in names:
         call.add_effect("read", "variable", name, target=name.text)
