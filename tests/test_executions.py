@@ -192,7 +192,7 @@ def test_edit_is_found_by_the_effect_write(workspace: Workspace, name: str) -> N
 
 def test_responding_guard_has_a_duration(workspace: Workspace) -> None:
     call_in_process(workspace, build_payload("beforeShellExecution", command="git push --force"), 1)
-    slowest = {row["who"]: row["p50"] for row in read_stats(workspace)["slowest"]}
+    slowest = {row["author"]: row["p50"] for row in read_stats(workspace)["slowest"]}
     assert len(slowest) > 1
     assert all(slowest.values())
 
@@ -208,7 +208,7 @@ def test_long_table_is_cut_except_in_json(workspace: Workspace) -> None:
 def test_row_of_all_calls_comes_before_the_ten_slowest(workspace: Workspace) -> None:
     responses = [{"author": f"hook-{number}", "failure": None, "micros": 9000} for number in range(12)]
     assert get_spool(workspace.roots().state).append(record(1, responses=responses, micros=5)) == ""
-    rows = [row["who"] for row in read_stats(workspace)["slowest"]]
+    rows = [row["author"] for row in read_stats(workspace)["slowest"]]
     assert (rows[0], len(rows)) == ("every call", 13)
     shown = workspace.run("log", "stats").stdout.split("slowest, in ms\n")[1]
     rows = [line.split()[-2:] for line in shown.splitlines()[1:]]

@@ -233,7 +233,7 @@ def test_statistics(workspace: Workspace, spool: Spool) -> None:
     assert found["verdicts"] == {"none": 3, "deny": 1}
     assert found["denied_by"] == {"deletion": 1}
     assert found["losses"] == {"ask": 1}
-    assert found["slowest"][0] == {"who": "every call", "calls": 4, "p50": 100, "p95": 9000, "p99": 9000}
+    assert found["slowest"][0] == {"author": "every call", "calls": 4, "p50": 100, "p95": 9000, "p99": 9000}
     assert "denied by" in log(workspace, "stats").stdout
 
 

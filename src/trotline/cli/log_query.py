@@ -122,7 +122,7 @@ def complete_id(store: SqliteStore, column: Literal["id", "conversation"], begin
     """Return the only id that begins so, or nothing. Several are an error."""
     if len(beginning) < MIN_PREFIX:
         return ""
-    found = store.beginning(column, beginning, MAX_CANDIDATES + 1)
+    found = store.list_with_prefix(column, beginning, MAX_CANDIDATES + 1)
     if len(found) > 1:
         more = ", ..." * (len(found) > MAX_CANDIDATES)
         shown = ", ".join(f"`{printable(name)}`" for name in found[:MAX_CANDIDATES]) + more
@@ -186,7 +186,7 @@ def find_record(store: SqliteStore, name: str) -> Record:
 
 
 def _raise_if_forgotten(store: SqliteStore, name: str) -> None:
-    with store.looked_over() as db:
+    with store.open_connection() as db:
         when = find_forgotten_time(db, name)
     if when is not None:
         at = f" at {format_time(when)}" if when else ""

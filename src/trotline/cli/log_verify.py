@@ -45,19 +45,19 @@ def verify(named: Path | None, roots: Roots) -> Result:
     `anchor_file` of the settings is the file. Without both, a cut end and a trail that was written anew as a whole
     cannot be seen.
     """
-    upkeep = read_maintenance_settings(roots)
-    upkeep = upkeep._replace(anchor=named.resolve()) if named else upkeep
-    known = read_anchor(upkeep.anchor) if upkeep.anchor else Anchor()
+    settings = read_maintenance_settings(roots)
+    settings = settings._replace(anchor=named.resolve()) if named else settings
+    known = read_anchor(settings.anchor) if settings.anchor else Anchor()
     if named and not known.heads:
         what = "has no head in it" if named.exists() else "is not there"
         hint = f"`trotline log anchor --file {named}` begins one"
         raise UsageError(f"the anchor `{named}` {what}: there is nothing to compare with", hint=hint)
     with announce_if_slow("every entry of the trail is read"):
-        found = _verify(roots, upkeep.anchor, known)
-    lines = list(_format_result(found, upkeep, known))
-    if upkeep.anchor and named and not found.breaks and found.head.seq > 0 and known.ours:
-        append_head(upkeep.anchor, found.head, format_time(read_clock()))
-        save_known_head(upkeep.anchor, found.head.seq, roots.state)
+        found = _verify(roots, settings.anchor, known)
+    lines = list(_format_result(found, settings, known))
+    if settings.anchor and named and not found.breaks and found.head.seq > 0 and known.ours:
+        append_head(settings.anchor, found.head, format_time(read_clock()))
+        save_known_head(settings.anchor, found.head.seq, roots.state)
         lines.append(dim(f"the head is noted in {named}"))
     return Result(_build_data(found, known), lines, ok=not found.breaks)
 
@@ -98,7 +98,7 @@ def _build_data(found: VerificationResult, known: Anchor) -> dict[str, Any]:
     }
 
 
-def _format_result(found: VerificationResult, upkeep: MaintenanceSettings, known: Anchor) -> Iterator[str]:
+def _format_result(found: VerificationResult, settings: MaintenanceSettings, known: Anchor) -> Iterator[str]:
     for place, text in _order_breaks(found.breaks):
         yield f"{paint(place, Severity.ERROR)}: {printable(text)}"
     unread = [f"{plural(known.unread, 'line')} of the anchor cannot be read"] if known.unread else []
@@ -110,8 +110,8 @@ def _format_result(found: VerificationResult, upkeep: MaintenanceSettings, known
     if found.forgotten.entries:
         gone, rounds = found.forgotten
         yield dim(f"{gone} of them {'is' if gone == 1 else 'are'} forgotten, in {plural(rounds, 'round')}")
-    if not known.heads and upkeep.syslog:
-        yield dim(f"heads are told to {upkeep.syslog}: compare with that log, `trotline log verify --anchor FILE`")
+    if not known.heads and settings.syslog:
+        yield dim(f"heads are told to {settings.syslog}: compare with that log, `trotline log verify --anchor FILE`")
     elif not known.heads and not found.breaks:
         yield dim("nobody but the trail itself says how long it was: a cut end would not be seen")
 
@@ -161,13 +161,13 @@ def anchor(file: Path | None, syslog: str, roots: Roots) -> Result:
     With `anchor_file` or `anchor_syslog` in trotline.toml the service does it by itself whenever records come in.
     """
     named = MaintenanceSettings(anchor=file.resolve() if file else None, syslog=syslog)
-    upkeep = named if named.anchors else read_maintenance_settings(roots)
-    if not upkeep.anchors:
+    settings = named if named.anchors else read_maintenance_settings(roots)
+    if not settings.anchors:
         hint = "say --file or --syslog, or set `anchor_file` or `anchor_syslog` in trotline.toml"
         raise click.UsageError(f"nobody says where the head is to be noted: {hint}")
     with open_log(roots.state) as store:
         head = store.head()
-    places = write_anchors(head, upkeep, format_time(read_clock()), roots.state, anew=True)
+    places = write_anchors(head, settings, format_time(read_clock()), roots.state, restart=True)
     line = f"the head, entry {head.seq}, is noted in {', '.join(places)}"
     data = {"seq": head.seq, "head": head.digest, "noted": places}
     return Result(data, [line if places else "the trail is empty: it has no head yet"])

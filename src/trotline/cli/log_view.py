@@ -191,10 +191,10 @@ def _build_counters(found: dict[str, Any]) -> Iterator[Table]:
     for key, title in COUNTERS.items():
         yield Table(title, [(number, name) for name, number in found[key].items()])
     slowest = [
-        (author["calls"], *(f"{author[share] / 1000:.1f}" for share in PERCENTILES), author["who"])
+        (author["calls"], *(f"{author[share] / 1000:.1f}" for share in PERCENTILES), author["author"])
         for author in found["slowest"]
     ]
-    yield Table("slowest, in ms", slowest, ("calls", *PERCENTILES), "who")
+    yield Table("slowest, in ms", slowest, ("calls", *PERCENTILES), "author")
 
 
 def _build_work(found: dict[str, Any]) -> Iterator[Table]:

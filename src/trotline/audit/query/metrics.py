@@ -30,9 +30,9 @@ SUM_KINDS = (
 )
 """Kinds that are summed. `open`: the call was not denied although a hook or guard failed."""
 
-TOOK, LASTED, SERVING, SAID = "took", "lasted", "server_lasted", "said"
-PERCENTILE_KINDS = (TOOK, LASTED, SERVING, SAID)
-"""Kinds with percentiles: microseconds (`took`), milliseconds (`lasted`, `server_lasted`), characters (`said`)."""
+TOOK, LASTED, SERVING, LENGTH = "took", "lasted", "server_lasted", "length"
+PERCENTILE_KINDS = (TOOK, LASTED, SERVING, LENGTH)
+"""Kinds with percentiles: microseconds (`took`), milliseconds (`lasted`, `server_lasted`), characters (`length`)."""
 
 COMMAND, EDIT = "command", "edit"
 """Kinds counted per conversation."""
@@ -93,9 +93,9 @@ def _count_decisions(record: Record) -> Iterator[tuple[str, str, Any]]:
 def _count_work(record: Record) -> Iterator[tuple[str, str, Any]]:
     measures = record.details.measures
     if record.event in TEXTS:
-        yield SAID, TEXTS[record.event], measures.get("characters")
+        yield LENGTH, TEXTS[record.event], measures.get("characters")
     elif record.event == "stop" and measures.get("characters") and not record.sends_paired_events:
-        yield SAID, "response", measures["characters"]
+        yield LENGTH, "response", measures["characters"]
     if _is_command(record):
         yield COMMAND, SHELL, 1
     for planned in record.planned_edits:

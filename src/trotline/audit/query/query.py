@@ -18,7 +18,7 @@ VERDICT_OPTIONS = {
 The `would-be-` ones are from monitor mode: decided but not sent to the agent, so the action went through.
 """
 
-VERDICT_LABELS = {word: said.replace("-", " ") for said, word in VERDICT_OPTIONS.items()}
+VERDICT_LABELS = {verdict: option.replace("-", " ") for option, verdict in VERDICT_OPTIONS.items()}
 """Readable labels by stored verdict."""
 
 By = Literal["", "all", "hour", "agent", "guard", "verdict", "conversation", "metric", "percentile"]

@@ -319,14 +319,14 @@ ENDING = (
 )
 CONVERSATION_SUMMARY = (
     "SELECT conversation, count, agent, first_us, last_us, denied, commands, edits, {status}, {reason} FROM ("
-    "SELECT talk.key AS turn, records.conversation, count(*) AS count, records.agent,"
+    "SELECT wanted.key AS position, records.conversation, count(*) AS count, records.agent,"
     " min(at_us) AS first_us, max(at_us) AS last_us, sum(verdict = 'deny') AS denied,"
     " coalesce(sum({commands}), 0) AS commands, coalesce(sum({edits}), 0) AS edits,"
     " max(CASE event WHEN 'stop' THEN records.seq END) AS stopped,"
     " max(CASE event WHEN 'sessionEnd' THEN records.seq END) AS closed"
-    " FROM json_each(?) AS talk CROSS JOIN records ON +records.agent = json_extract(talk.value, '$[0]')"
-    " AND records.conversation = json_extract(talk.value, '$[1]')"
-    " {where} GROUP BY talk.key) ORDER BY turn"
+    " FROM json_each(?) AS wanted CROSS JOIN records ON +records.agent = json_extract(wanted.value, '$[0]')"
+    " AND records.conversation = json_extract(wanted.value, '$[1]')"
+    " {where} GROUP BY wanted.key) ORDER BY position"
 )
 """Statement whose parameter is a JSON list of (agent, conversation).
 
@@ -353,7 +353,7 @@ def query_conversations(db: sqlite3.Connection, query: Query) -> Iterator[dict[s
 def _newest(db: sqlite3.Connection, query: Query) -> Iterator[tuple[str, str]]:
     """Yield each agent and conversation once, by its newest matching record, newest first."""
     seen: set[tuple[str, str]] = set()
-    for talk in db.execute(*build_conversation_query(query)):
-        if talk not in seen:
-            seen.add(talk)
-            yield talk
+    for conversation in db.execute(*build_conversation_query(query)):
+        if conversation not in seen:
+            seen.add(conversation)
+            yield conversation

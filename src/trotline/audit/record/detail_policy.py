@@ -99,28 +99,28 @@ class NameRedactor:
         if not self._has_own_rules and PLAIN_NAME.fullmatch(name):
             return name
         try:
-            return self._short(name) if len(name) <= MAX_NAME else summarize_text(name, self._wording.key)
+            return self._short(name) if len(name) <= MAX_NAME else summarize_text(name, self._policy.key)
         except TrotlineError:
             return f"[{len(name)} characters]"
 
     @property
-    def _wording(self) -> DetailPolicy:
+    def _policy(self) -> DetailPolicy:
         return read_detail_policy(self._roots)
 
     def _redact_name(self, name: str) -> str:
-        wording = self._wording
-        clean = redact(name, wording.key, wording.scanners)[0]
-        hides = clean.startswith(MCP_PREFIX) and hides_secret(clean.removeprefix(MCP_PREFIX), wording)
-        return summarize_text(name, wording.key) if hides or len(clean) > MAX_NAME else clean
+        policy = self._policy
+        clean = redact(name, policy.key, policy.scanners)[0]
+        hides = clean.startswith(MCP_PREFIX) and hides_secret(clean.removeprefix(MCP_PREFIX), policy)
+        return summarize_text(name, policy.key) if hides or len(clean) > MAX_NAME else clean
 
 
-def hides_secret(tool: str, wording: DetailPolicy) -> bool:
+def hides_secret(tool: str, policy: DetailPolicy) -> bool:
     """Check whether the name of a server and its tool contains a secret in any form the agent may have sent.
 
     The separator that was parsed as the end of the server name may have been part of the secret.
     """
     forms = (tool.replace(":", sign) for sign in SEPARATORS if ":" in tool)
-    return any(redact(form, wording.key, wording.scanners)[1] for form in forms)
+    return any(redact(form, policy.key, policy.scanners)[1] for form in forms)
 
 
 def summarize_text(text: str, key: bytes) -> str:

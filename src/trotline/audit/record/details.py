@@ -45,74 +45,74 @@ MAX_CHANGE = 262_144
 """Maximum characters of each side of an edit that is kept as a diff."""
 
 
-def build_detail(outcome: Outcome, wording: DetailPolicy) -> dict[str, Any]:
+def build_detail(outcome: Outcome, policy: DetailPolicy) -> dict[str, Any]:
     """Return the detail of an outcome: redacted texts, or only their sizes and digests at level `minimal`."""
     changes = list_changes(outcome.event)
     diffs = build_diffs(changes)
-    told = _content(outcome, wording, diffs) if wording.keeps_content else _outline(outcome, wording, diffs)
-    told |= {"version": _version(outcome), "measures": collect_measures(outcome.event, diffs)}
-    given = [*told.values(), _cut_changes(changes, wording)]  # the field names are ours and need no redaction
-    (*texts, changed), findings = redact_tree(given, wording.key, wording.scanners)
-    clean = dict(zip(told, texts, strict=True))
+    content = _list_content(outcome, policy, diffs) if policy.keeps_content else _list_sizes(outcome, policy, diffs)
+    content |= {"version": _get_version(outcome), "measures": collect_measures(outcome.event, diffs)}
+    values = [*content.values(), _cut_changes(changes, policy)]  # the field names are ours and need no redaction
+    (*texts, changed), findings = redact_tree(values, policy.key, policy.scanners)
+    clean = dict(zip(content, texts, strict=True))
     if "reply" in clean:
         clean["reply"] = clean["reply"][:MAX_TEXT]  # only after redaction: half a secret is still sensitive
     shown = build_diffs(TextChange(*change) for change in changed)
     return {
         "schema": DETAIL_SCHEMA,
         "id": outcome.call.id,
-        "level": wording.level,
-        "machine": wording.machine,
-        "user": wording.user,
+        "level": policy.level,
+        "machine": policy.machine,
+        "user": policy.user,
         **clean,
         **({"diffs": [[diff.path, diff.text] for diff in shown]} if shown else {}),
         "redacted": sorted({finding.kind for finding in findings}),
-        "action": get_action_id(outcome.event, wording.key),
-        **({"related": related} if (related := get_related_ids(outcome.event, wording.key)) else {}),
+        "action": get_action_id(outcome.event, policy.key),
+        **({"related": related} if (related := get_related_ids(outcome.event, policy.key)) else {}),
     }
 
 
-def _cut_changes(changes: list[TextChange], wording: DetailPolicy) -> list[list[str]]:
+def _cut_changes(changes: list[TextChange], policy: DetailPolicy) -> list[list[str]]:
     """Return the changes to redact before diffing: scanners miss a multi-line key once its lines have diff signs."""
-    cut = TextLimiter(wording.key, MAX_CHANGE)
-    return [[cut.of(part) for part in change] for change in changes] if wording.level == FULL else []
+    limiter = TextLimiter(policy.key, MAX_CHANGE)
+    return [[limiter.limit(part) for part in change] for change in changes] if policy.level == FULL else []
 
 
-def _content(outcome: Outcome, wording: DetailPolicy, diffs: list[EditDiff]) -> dict[str, Any]:
+def _list_content(outcome: Outcome, policy: DetailPolicy, diffs: list[EditDiff]) -> dict[str, Any]:
     responses = outcome.responses
     return {
-        "payload": TextLimiter(wording.key).of(_payload(outcome)),
-        "subject": TextLimiter(wording.key).of(extract_subject(outcome.event, _payload(outcome))),
+        "payload": TextLimiter(policy.key).limit(_parse_payload(outcome)),
+        "subject": TextLimiter(policy.key).limit(extract_subject(outcome.event, _parse_payload(outcome))),
         "reasons": [[response.author, response.summary] for response in responses if response.summary != "no opinion"],
         "hooks": {response.author: response.name for response in responses if response.name != response.author},
         "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
         "warnings": [warning for response in responses for warning in response.warnings],
-        "effects": [_effect(effect, wording) for effect in outcome.effects],
+        "effects": [_encode_redacted_effect(effect, policy) for effect in outcome.effects],
         "attachments": list_attachments(outcome.event),
         "lines": [[diff.path, diff.added, diff.removed] for diff in diffs],
         "reply": str(outcome.sent.get("stdout", "")),
     }
 
 
-def _effect(effect: Effect, wording: DetailPolicy) -> list[Any]:
+def _encode_redacted_effect(effect: Effect, policy: DetailPolicy) -> list[Any]:
     """Encode an effect. An MCP target is summarized if server and tool together may have been one secret."""
-    if effect.kind == MCP_EFFECT and hides_secret(effect.target, wording):
-        effect = msgspec.structs.replace(effect, target=summarize_text(effect.target, wording.key))
-    return list(TextLimiter(wording.key, MAX_EFFECT_TEXT).of(encode_effect(effect)))
+    if effect.kind == MCP_EFFECT and hides_secret(effect.target, policy):
+        effect = msgspec.structs.replace(effect, target=summarize_text(effect.target, policy.key))
+    return list(TextLimiter(policy.key, MAX_EFFECT_TEXT).limit(encode_effect(effect)))
 
 
-def _outline(outcome: Outcome, wording: DetailPolicy, diffs: list[EditDiff]) -> dict[str, Any]:
+def _list_sizes(outcome: Outcome, policy: DetailPolicy, diffs: list[EditDiff]) -> dict[str, Any]:
     """Return field names, sizes and digests instead of texts; equal texts have equal digests."""
 
     def digest(text: str) -> str:
-        return compute_digest(text.encode("utf-8", "surrogatepass"), wording.key)[:DIGEST_LENGTH]
+        return compute_digest(text.encode("utf-8", "surrogatepass"), policy.key)[:DIGEST_LENGTH]
 
-    payload = _payload(outcome)
+    payload = _parse_payload(outcome)
     fields = payload if isinstance(payload, dict) else {}
     inner = fields.get("tool_input")
     texts = {**fields, **(inner if isinstance(inner, dict) else {})}
     return {
         "sizes": {
-            _shorten(str(name), wording.key, MAX_FIELD_NAME): [len(value), digest(value)]
+            _shorten(str(name), policy.key, MAX_FIELD_NAME): [len(value), digest(value)]
             for name, value in list(texts.items())[:MAX_TEXTS]
             if isinstance(value, str) and value and name not in RECORDED_FIELDS
         },
@@ -125,45 +125,49 @@ def _outline(outcome: Outcome, wording: DetailPolicy, diffs: list[EditDiff]) -> 
 RECORDED_FIELDS = frozenset({"hook_event_name", "conversation_id", "generation_id", "session_id", "model", "model_id"})
 
 
-def _version(outcome: Outcome) -> str:
-    found = outcome.event.raw.get("version") or outcome.event.cursor_version
-    text = str(found or "")
+def _get_version(outcome: Outcome) -> str:
+    version = outcome.event.raw.get("version") or outcome.event.cursor_version
+    text = str(version or "")
     return text if len(text) <= MAX_FIELD_NAME else f"[{len(text)} characters]"
 
 
-def _payload(outcome: Outcome) -> Any:
+def _parse_payload(outcome: Outcome) -> Any:
     try:
         return parse_payload(outcome.call.payload)
     except TrotlineError:
         return f"{len(outcome.call.payload)} bytes that are no JSON object"
 
 
-def _shorten(text: str, key: bytes, longest: int) -> str:
-    return text if len(text) <= longest else summarize_text(text, key)
+def _shorten(text: str, key: bytes, max_length: int) -> str:
+    return text if len(text) <= max_length else summarize_text(text, key)
 
 
 class TextLimiter:
     """A limit on the length of texts and the number of values in a tree, applied before redaction."""
 
-    def __init__(self, key: bytes, longest: int = MAX_TEXT) -> None:
-        self.left = MAX_TEXTS
-        self.characters = MAX_CHARACTERS
+    def __init__(self, key: bytes, max_length: int = MAX_TEXT) -> None:
+        self.values_left = MAX_TEXTS
+        self.characters_left = MAX_CHARACTERS
         self.key = key
-        self.longest = longest
+        self.max_length = max_length
 
-    def of(self, value: Any) -> Any:
+    def limit(self, value: Any) -> Any:
         """Return the value with long texts summarized and surplus values dropped."""
-        self.left -= 1
-        if self.left < 0:
+        self.values_left -= 1
+        if self.values_left < 0:
             return "..."
         if isinstance(value, str):
-            self.characters -= min(len(value), self.longest)
-            return _shorten(value, self.key, self.longest) if self.characters >= 0 else summarize_text(value, self.key)
+            self.characters_left -= min(len(value), self.max_length)
+            return (
+                _shorten(value, self.key, self.max_length)
+                if self.characters_left >= 0
+                else summarize_text(value, self.key)
+            )
         if isinstance(value, dict):
-            items = list(value.items())[: self.left + 1]
-            return {_shorten(str(name), self.key, self.longest): self.of(inner) for name, inner in items}
+            items = list(value.items())[: self.values_left + 1]
+            return {_shorten(str(name), self.key, self.max_length): self.limit(inner) for name, inner in items}
         if isinstance(value, list):
-            return [self.of(inner) for inner in value[: self.left + 1]]
+            return [self.limit(inner) for inner in value[: self.values_left + 1]]
         return value
 
 

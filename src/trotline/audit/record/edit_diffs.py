@@ -43,17 +43,17 @@ class EditDiff(NamedTuple):
 
 def list_changes(event: Event) -> list[TextChange]:
     """Return the text changes of an event, at most MAX_CHANGES."""
-    return list(islice(_changes(event), MAX_CHANGES))
+    return list(islice(_read_changes(event), MAX_CHANGES))
 
 
-def _changes(event: Event) -> Iterator[TextChange]:
+def _read_changes(event: Event) -> Iterator[TextChange]:
     if isinstance(event, AfterFileEdit | AfterTabFileEdit):
         for edit in event.edits:
             yield TextChange(event.file_path, edit.old_string, edit.new_string)
     elif isinstance(event, PreToolUse | PostToolUse) and event.tool_name == WRITE_TOOL:
-        given = event.tool_input if isinstance(event.tool_input, dict) else {}
-        yield from _list_patch_changes(_as_text(given.get("patch")), event.cwd)
-        yield from _read_reported_changes(event, given) or _read_requested_changes(given)
+        tool_input = event.tool_input if isinstance(event.tool_input, dict) else {}
+        yield from _list_patch_changes(_as_text(tool_input.get("patch")), event.cwd)
+        yield from _read_reported_changes(event, tool_input) or _read_requested_changes(tool_input)
 
 
 def _list_patch_changes(patch: str, cwd: str) -> Iterator[TextChange]:
@@ -62,59 +62,62 @@ def _list_patch_changes(patch: str, cwd: str) -> Iterator[TextChange]:
             yield TextChange(make_absolute(cwd, path), edit.old_string, edit.new_string)
 
 
-def _read_reported_changes(event: Event, given: dict[str, Any]) -> list[TextChange]:
+def _read_reported_changes(event: Event, tool_input: dict[str, Any]) -> list[TextChange]:
     """Return the changes that Claude Code reports after an edit, including whole files and every replaced match."""
-    answer = event.raw.get("tool_response") if isinstance(event, PostToolUse) else None
-    told: dict[str, Any] = answer if isinstance(answer, dict) else {}
-    path, parts = _path(given), told.get("structuredPatch")
+    tool_response = event.raw.get("tool_response") if isinstance(event, PostToolUse) else None
+    response: dict[str, Any] = tool_response if isinstance(tool_response, dict) else {}
+    path, parts = _get_path(tool_input), response.get("structuredPatch")
     if isinstance(parts, list) and parts:
-        return [TextChange(path, _side(part, "-"), _side(part, "+")) for part in parts if isinstance(part, dict)]
-    was, is_ = told.get("originalFile"), given.get("content")
-    return [TextChange(path, was, is_)] if isinstance(was, str) and isinstance(is_, str) else []
+        hunks = [part for part in parts if isinstance(part, dict)]
+        return [TextChange(path, _join_side(hunk, "-"), _join_side(hunk, "+")) for hunk in hunks]
+    old, new = response.get("originalFile"), tool_input.get("content")
+    return [TextChange(path, old, new)] if isinstance(old, str) and isinstance(new, str) else []
 
 
-def _side(part: dict[str, Any], sign: str) -> str:
+def _join_side(part: dict[str, Any], sign: str) -> str:
     """Return the lines of a patch hunk before (`-`) or after (`+`) the change."""
     lines = part.get("lines")
     texts = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
     return "\n".join(line[1:] for line in texts if line[:1] in {" ", sign})
 
 
-def _path(given: dict[str, Any]) -> str:
-    return _as_text(given.get("file_path") or given.get("path") or given.get("notebook_path"))
+def _get_path(tool_input: dict[str, Any]) -> str:
+    return _as_text(tool_input.get("file_path") or tool_input.get("path") or tool_input.get("notebook_path"))
 
 
-def _read_requested_changes(given: dict[str, Any]) -> Iterator[TextChange]:
-    path, edits = _path(given), given.get("edits")
-    for one in [given, *(edits if isinstance(edits, list) else ())]:
-        new = next((one[name] for name in CONTENT_FIELDS if one.get(name)), None) if isinstance(one, dict) else None
-        old = _as_text(one.get("old_string")) if isinstance(one, dict) else ""
+def _read_requested_changes(tool_input: dict[str, Any]) -> Iterator[TextChange]:
+    path, edits = _get_path(tool_input), tool_input.get("edits")
+    for edit in [tool_input, *(edits if isinstance(edits, list) else ())]:
+        if not isinstance(edit, dict):
+            continue
+        new = next((edit[name] for name in CONTENT_FIELDS if edit.get(name)), None)
+        old = _as_text(edit.get("old_string"))
         if new is not None or old:
             yield TextChange(path, old, _as_text(new))
 
 
 def build_diffs(changes: Iterable[TextChange]) -> list[EditDiff]:
     """Return a diff for each change. Past the limit of compared lines, changes are diffed as a whole."""
-    left = MAX_COMPARED_LINES_TOTAL
-    found = []
+    lines_left = MAX_COMPARED_LINES_TOTAL
+    diffs = []
     for change in changes:
         old, new = change.old.splitlines(), change.new.splitlines()
         begin, end = _count_common_lines(old, new)
         middle = old[begin : len(old) - end], new[begin : len(new) - end]
         size = max(map(len, middle))
-        compared = size <= min(MAX_COMPARED_LINES, left)
-        left -= size if compared else 0
+        compared = size <= min(MAX_COMPARED_LINES, lines_left)
+        lines_left -= size if compared else 0
         lines = _build_hunks(*middle, begin) if compared else _build_whole_hunk(*middle, begin)
         added, removed = (sum(line.startswith(sign) for line in lines) for sign in "+-")
-        found.append(EditDiff(change.path, added, removed, _cut_diff("\n".join(lines))))
-    return found
+        diffs.append(EditDiff(change.path, added, removed, _cut_diff("\n".join(lines))))
+    return diffs
 
 
 def _count_common_lines(old: list[str], new: list[str]) -> tuple[int, int]:
     """Return the numbers of equal lines at the start and the end, minus the context lines."""
-    least = min(len(old), len(new))
-    begin = next((at for at in range(least) if old[at] != new[at]), least)
-    end = next((at for at in range(least - begin) if old[-1 - at] != new[-1 - at]), least - begin)
+    shorter = min(len(old), len(new))
+    begin = next((at for at in range(shorter) if old[at] != new[at]), shorter)
+    end = next((at for at in range(shorter - begin) if old[-1 - at] != new[-1 - at]), shorter - begin)
     return max(0, begin - CONTEXT_LINES), max(0, end - CONTEXT_LINES)
 
 
@@ -141,8 +144,8 @@ def _build_whole_hunk(old: list[str], new: list[str], begin: int) -> list[str]:
 def _cut_diff(text: str) -> str:
     if len(text) <= MAX_DIFF:
         return text
-    kept = text[:MAX_DIFF].rpartition("\n")[0]
-    return f"{kept}\n[{text.count(chr(10)) - kept.count(chr(10))} more lines]"
+    shown = text[:MAX_DIFF].rpartition("\n")[0]
+    return f"{shown}\n[{text.count(chr(10)) - shown.count(chr(10))} more lines]"
 
 
 def _as_text(value: object) -> str:

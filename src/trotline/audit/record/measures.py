@@ -57,28 +57,29 @@ LAST_LINE = lazy_regex(
 
 def find_exit_status(event: Event) -> int | None:
     """Return the exit status of a command, or None if the agent does not report it."""
-    if not isinstance(event, RESULT_EVENTS) or _is_of_a_server(event):
+    if not isinstance(event, RESULT_EVENTS) or _is_mcp_call(event):
         return None
-    found = next(_numbers([event.raw, *_parts(_parse_json_output(_get_output(event)))], EXIT_FIELDS), None)
+    found = next(_list_numbers([event.raw, *_walk_objects(_parse_json_output(_get_output(event)))], EXIT_FIELDS), None)
     if found is None:
-        found = next(_numbers(_structures(event), INNER_EXIT_FIELDS), None)
-    return found if found is not None else _in_words(event)
+        found = next(_list_numbers(_list_responses(event), INNER_EXIT_FIELDS), None)
+    return found if found is not None else _find_in_text(event)
 
 
 def has_failed(event: Event) -> bool:
     """Check whether the agent reports a completed call as failed, with or without an exit status."""
     if not isinstance(event, RESULT_EVENTS):
         return False
-    printed = (
-        () if _is_of_a_command(event) else _parts(_parse_json_output(_get_output(event)))
-    )  # a command can print anything
-    told = [*_structures(event), *printed]
-    if any(part.get(name) is True for part in told for name in ERROR_FIELDS):
+    # A command can print anything.
+    printed = () if _is_command(event) else _walk_objects(_parse_json_output(_get_output(event)))
+    parts = [*_list_responses(event), *printed]
+    if any(part.get(name) is True for part in parts for name in ERROR_FIELDS):
         return True
-    return not _is_of_a_server(event) and any(map(_says_failed, told))  # an MCP server defines the other fields itself
+    if _is_mcp_call(event):
+        return False  # an MCP server defines the other fields itself
+    return any(map(_reports_failure, parts))
 
 
-def _says_failed(part: dict[str, Any]) -> bool:
+def _reports_failure(part: dict[str, Any]) -> bool:
     kind = part.get("resultType", part.get("result_type"))
     return part.get("success") is False or kind == "failure" or ("llmContent" in part and bool(part.get("error")))
 
@@ -88,16 +89,16 @@ def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1 << 53
 
 
-def _numbers(parts: Iterable[dict[str, Any]], names: tuple[str, ...]) -> Iterator[int]:
+def _list_numbers(parts: Iterable[dict[str, Any]], names: tuple[str, ...]) -> Iterator[int]:
     values = (part.get(name) for part in parts for name in names)
     return (int(value) for value in values if is_number(value))
 
 
-def _in_words(event: Event) -> int | None:
-    if not _is_of_a_command(event):
+def _find_in_text(event: Event) -> int | None:
+    if not _is_command(event):
         return None
     output = _get_output(event)
-    sentences = [part["error"] for part in _structures(event) if isinstance(part.get("error"), str)]
+    sentences = [part["error"] for part in _list_responses(event) if isinstance(part.get("error"), str)]
     found = (
         LAST_LINE.search(output[-MAX_TAIL:])
         or (FIRST_LINE.match(output) if isinstance(event, PostToolUseFailure) else None)
@@ -111,31 +112,31 @@ def _get_output(event: Event) -> str:
     return next((text for name in names if isinstance(text := getattr(event, name, None), str) and text), "")
 
 
-def _is_of_a_command(event: Event) -> bool:
+def _is_command(event: Event) -> bool:
     return isinstance(event, AfterShell) or getattr(event, "tool_name", "") == "Shell"
 
 
-def _is_of_a_server(event: Event) -> bool:
+def _is_mcp_call(event: Event) -> bool:
     return isinstance(event, AfterMCP) or bool(split_mcp_name(getattr(event, "tool_name", ""))[1])
 
 
-def _structures(event: Event) -> Iterator[dict[str, Any]]:
+def _list_responses(event: Event) -> Iterator[dict[str, Any]]:
     for name in ANSWER_FIELDS:
-        yield from _parts(event.raw.get(name))
+        yield from _walk_objects(event.raw.get(name))
 
 
-def _parts(value: Any) -> Iterator[dict[str, Any]]:
+def _walk_objects(value: Any) -> Iterator[dict[str, Any]]:
     """Yield the objects of a tool response, as deep as agents nest their own fields."""
     waiting = [value]
     for _ in range(MAX_PARTS):
         if not waiting:
             return
-        one = waiting.pop()
-        if isinstance(one, dict):
-            yield one
-            waiting += [one[name] for name in INNER_FIELDS if isinstance(one.get(name), dict | list)]
-        elif isinstance(one, list):
-            waiting += [inner for inner in one[:MAX_PARTS] if isinstance(inner, dict)]
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += [value[name] for name in INNER_FIELDS if isinstance(value.get(name), dict | list)]
+        elif isinstance(value, list):
+            waiting += [inner for inner in value[:MAX_PARTS] if isinstance(inner, dict)]
 
 
 def _parse_json_output(text: str) -> Any:
@@ -184,7 +185,7 @@ def collect_measures(event: Event, diffs: Sequence[EditDiff] = ()) -> dict[str, 
         name: word for name in WORD_FIELDS if (word := str(_get_field(event, name) or "")) and WORD.fullmatch(word)
     }
     found |= {name: _shorten(str(value)) for name in NAME_FIELDS if (value := _get_field(event, name))}
-    found |= {name: size for name, size in _sizes(event, diffs) if size}
+    found |= {name: size for name, size in _measure_sizes(event, diffs) if size}
     found |= {"failed": True} if has_failed(event) else {}
     status = find_exit_status(event)
     return found if status is None else {**found, "exit": status}
@@ -203,7 +204,7 @@ TEXT_FIELDS: dict[type[Event], str] = {
 }
 
 
-def _sizes(event: Event, diffs: Iterable[EditDiff]) -> Iterator[tuple[str, int]]:
+def _measure_sizes(event: Event, diffs: Iterable[EditDiff]) -> Iterator[tuple[str, int]]:
     """Yield the sizes of the output and the text, and the lines that edits added and removed."""
     output = next((text for name in OUTPUT_FIELDS if isinstance(text := getattr(event, name, None), str)), "")
     yield "output_bytes", len(output.encode("utf-8", "surrogatepass"))
@@ -223,7 +224,7 @@ def _get_text(event: Event) -> str:
 def list_attachments(event: Event) -> list[list[str]]:
     """Return type and path of the attached files and rules."""
     attached = getattr(event, "attachments", ())
-    return [[one.type, one.file_path] for one in attached[:MAX_ATTACHMENTS]]
+    return [[attachment.type, attachment.file_path] for attachment in attached[:MAX_ATTACHMENTS]]
 
 
 def _get_field(event: Event, name: str) -> Any:

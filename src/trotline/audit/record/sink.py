@@ -33,28 +33,28 @@ EffectAnalyzer = Callable[[Event], tuple[Effect, ...]]
 class AuditLogSink:
     """A Sink that writes to the audit log or to a Store provided by the agent's author."""
 
-    def __init__(self, append: Append, roots: Roots, agent: str, would_do: EffectAnalyzer) -> None:
+    def __init__(self, append: Append, roots: Roots, agent: str, analyze: EffectAnalyzer) -> None:
         self._append = append
-        self._would_do = would_do
+        self._analyze = analyze
         self._roots = roots
         self._names = NameRedactor(roots)
         self._agent = agent
-        self._alone = threading.Lock()  # sessions may run in several threads
+        self._lock = threading.Lock()  # sessions may run in several threads
 
     def __call__(self, outcome: Outcome, micros: int) -> str:
         call = msgspec.structs.replace(outcome.call, payload=write_event(outcome.event))
-        whole = msgspec.structs.replace(outcome, call=call)
-        record = add_exit_codes(build_record(whole, self._agent, micros, self._names.redact, ENGINE_SIDE), whole)
-        with self._alone:
-            return self._append(record) or self._append(self._detail(whole))
+        complete = msgspec.structs.replace(outcome, call=call)
+        record = add_exit_codes(build_record(complete, self._agent, micros, self._names.redact, ENGINE_SIDE), complete)
+        with self._lock:
+            return self._append(record) or self._append(self._detail(complete))
 
     @cached_property
-    def _wording(self) -> DetailPolicy:
+    def _policy(self) -> DetailPolicy:
         return read_detail_policy(self._roots)
 
     def _detail(self, outcome: Outcome) -> dict[str, Any]:
         try:
-            return build_detail(self._add_effects(outcome), self._wording)
+            return build_detail(self._add_effects(outcome), self._policy)
         except Exception as error:  # noqa: BLE001 - the record exists and must show that its detail is missing
             why = f"what was said could not be kept: {type(error).__name__}"
             return {"schema": DETAIL_SCHEMA, "id": outcome.call.id, "missing": why}
@@ -65,25 +65,25 @@ class AuditLogSink:
         The record is already stored, so a failed analysis only leaves the effects unknown.
         """
         try:
-            effects = outcome.effects or self._would_do(outcome.event)
+            effects = outcome.effects or self._analyze(outcome.event)
         except Exception:  # noqa: BLE001 - the call is already decided
             return outcome
         return msgspec.structs.replace(outcome, effects=effects)
 
 
-def open_sink(roots: Roots, agent: str, would_do: EffectAnalyzer) -> AuditLogSink:
+def open_sink(roots: Roots, agent: str, analyze: EffectAnalyzer) -> AuditLogSink:
     """Return a sink that writes to the audit log through the spool, like all records."""
-    return AuditLogSink(Spool(roots.state / "spool").append, roots, agent, would_do)
+    return AuditLogSink(Spool(roots.state / "spool").append, roots, agent, analyze)
 
 
-def build_sink(trail: bool | Store, roots: Roots, agent: str, would_do: EffectAnalyzer) -> AuditLogSink | None:
-    """Return the sink for a `trail` argument: the audit log for True, none for False, or the given store."""
-    if isinstance(trail, bool):
-        return open_sink(roots, agent, would_do) if trail else None
-    return AuditLogSink(_into(trail), roots, agent, would_do)
+def build_sink(audit_log: bool | Store, roots: Roots, agent: str, analyze: EffectAnalyzer) -> AuditLogSink | None:
+    """Return the sink for an `audit_log` argument: the audit log for True, none for False, or the given store."""
+    if isinstance(audit_log, bool):
+        return open_sink(roots, agent, analyze) if audit_log else None
+    return AuditLogSink(_append_to(audit_log), roots, agent, analyze)
 
 
-def _into(store: Store) -> Append:
+def _append_to(store: Store) -> Append:
     def append(body: dict[str, Any]) -> str:
         try:
             store.append([StoredLine(body)])

@@ -26,7 +26,7 @@ SUBJECT_FIELDS: dict[str, tuple[str, ...]] = {
 }
 """Fields with the subject of these events, best first.
 
-They include our names and those of agents, so that a text which the payload has under any of them is not kept twice.
+They include our names and those of agents, so that a text which the payload has under any of them is not stored twice.
 """
 
 DEFAULT_SUBJECT_FIELDS = ("command", *PATH_FIELDS, *OTHER_SUBJECT_FIELDS)
@@ -41,35 +41,34 @@ def extract_subject(event: Event, payload: Any) -> dict[str, Any]:
 
     Texts that the payload has under the same name are left out, to avoid redacting them twice.
     """
-    given = getattr(event, "tool_input", None)
-    own = SUBJECT_FIELDS.get(event.wire_name, ())
-    found = ((name, getattr(event, name, None) or _in(given, name)) for name in dict.fromkeys((*SUBJECT_NAMES, *own)))
-    told = {
-        name: SUBJECT_SEPARATOR.join(list_texts(value))
-        for name, value in found
-        if value and not isinstance(value, tuple)
-    }
-    if LAST_MESSAGE_KEY in own and event.raw.get(LAST_MESSAGE_KEY):
-        told[LAST_MESSAGE_KEY] = str(event.raw[LAST_MESSAGE_KEY])
-    inner = _in(payload, "tool_input")
-    there = {name: {_as_text(_in(payload, name)), _as_text(_in(inner, name))} for name in told}
-    shown = {_as_text(_in(payload, name)) for name in own}
-    about = {name: text for name, text in told.items() if text not in there[name] | shown}
-    paths = _list_patched_files(event, given)
-    return {**about, "paths": paths} if paths else about
+    tool_input = getattr(event, "tool_input", None)
+    names = SUBJECT_FIELDS.get(event.wire_name, ())
+    subject = {}
+    for name in (*SUBJECT_NAMES, *names):
+        value = getattr(event, name, None) or _get(tool_input, name)
+        if value and not isinstance(value, tuple):
+            subject[name] = SUBJECT_SEPARATOR.join(list_texts(value))
+    if LAST_MESSAGE_KEY in names and event.raw.get(LAST_MESSAGE_KEY):
+        subject[LAST_MESSAGE_KEY] = str(event.raw[LAST_MESSAGE_KEY])
+    payload_input = _get(payload, "tool_input")
+    known = {name: {_as_text(_get(payload, name)), _as_text(_get(payload_input, name))} for name in subject}
+    shown = {_as_text(_get(payload, name)) for name in names}
+    new = {name: text for name, text in subject.items() if text not in known[name] | shown}
+    paths = _list_patched_files(event, tool_input)
+    return {**new, "paths": paths} if paths else new
 
 
-def _list_patched_files(event: Event, given: Any) -> list[str]:
+def _list_patched_files(event: Event, tool_input: Any) -> list[str]:
     """Return the files of a patch, which names them only in its text."""
     if not isinstance(event, PreToolUse | PostToolUse | PostToolUseFailure) or event.tool_name != WRITE_TOOL:
         return []
-    patch = _in(given, "patch")
+    patch = _get(tool_input, "patch")
     files = parse_patch(patch) if isinstance(patch, str) else ()
     return list(dict.fromkeys(make_absolute(event.cwd, file.path) for file in files))
 
 
-def _in(given: Any, name: str) -> Any:
-    return given.get(name) if isinstance(given, dict) else None
+def _get(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _as_text(value: Any) -> str | None:

@@ -64,12 +64,12 @@ def maintain(store: SqliteStore, roots: Roots, now_us: int) -> None:
 
     Anchors are written even if retention fails.
     """
-    upkeep = read_maintenance_settings(roots)
+    settings = read_maintenance_settings(roots)
     try:
-        apply_retention(store, upkeep, now_us)
+        apply_retention(store, settings, now_us)
     finally:
-        if upkeep.anchors:
-            write_anchors(store.head(), upkeep, format_time(now_us), roots.state)
+        if settings.anchors:
+            write_anchors(store.head(), settings, format_time(now_us), roots.state)
 
 
 class LogContents(NamedTuple):
@@ -131,8 +131,8 @@ def read_arrived(
     """
     head = store.head().seq
     for at in range(after_seq, head, ARRIVAL_BATCH):
-        asked = Query(after_seq=at, until_seq=min(at + ARRIVAL_BATCH, head) + 1, own=own)
-        for record in list(store.search(asked))[::-1]:
+        query = Query(after_seq=at, until_seq=min(at + ARRIVAL_BATCH, head) + 1, own=own)
+        for record in list(store.search(query))[::-1]:
             if not record.has_detail and 0 <= now_us - record.at_us < patience_us:
                 return
             yield record
@@ -170,12 +170,12 @@ class MaintenanceSettings(NamedTuple):
 
 def read_maintenance_settings(roots: Roots) -> MaintenanceSettings:
     """Read the settings for retention and anchors."""
-    said = read_settings(roots)
+    settings = read_settings(roots)
     return MaintenanceSettings(
-        keep_us=_parse_hours(said.keep_for) * HOUR_US,
-        keep_bytes=parse_size(said.keep_size),
-        anchor=Path(said.anchor_file) if said.anchor_file != OFF else None,
-        syslog=_get_syslog_socket(said, roots),
+        keep_us=_parse_hours(settings.keep_for) * HOUR_US,
+        keep_bytes=parse_size(settings.keep_size),
+        anchor=Path(settings.anchor_file) if settings.anchor_file != OFF else None,
+        syslog=_get_syslog_socket(settings, roots),
     )
 
 
@@ -189,21 +189,21 @@ def parse_size(text: str) -> int:
     return int(found[1]) * BYTES[found[2]] if found else 0
 
 
-def _get_syslog_socket(said: Settings, roots: Roots) -> str:
-    return {OFF: "", "on": SYSLOG_SOCKETS[roots.platform]}.get(said.anchor_syslog, said.anchor_syslog)
+def _get_syslog_socket(settings: Settings, roots: Roots) -> str:
+    return {OFF: "", "on": SYSLOG_SOCKETS[roots.platform]}.get(settings.anchor_syslog, settings.anchor_syslog)
 
 
-def apply_retention(store: SqliteStore, upkeep: MaintenanceSettings, now_us: int) -> int:
+def apply_retention(store: SqliteStore, settings: MaintenanceSettings, now_us: int) -> int:
     """Forget records that exceed the age or size limit, and return how many were forgotten.
 
     Raises TrotlineError if the size limit cannot be reached.
     """
     count = 0
-    if upkeep.keep_us and 0 < store.oldest_us() < now_us - upkeep.keep_us - RETENTION_SLACK_US:
-        count += store.forget(ForgetRequest(before_us=now_us - upkeep.keep_us), now_us=now_us)
-    if upkeep.keep_bytes and store.size() > upkeep.keep_bytes * SIZE_SLACK:
-        count += store.forget(ForgetRequest(keep_bytes=upkeep.keep_bytes), now_us=now_us)
-        if store.size() > upkeep.keep_bytes * SIZE_SLACK:
+    if settings.keep_us and 0 < store.oldest_us() < now_us - settings.keep_us - RETENTION_SLACK_US:
+        count += store.forget(ForgetRequest(before_us=now_us - settings.keep_us), now_us=now_us)
+    if settings.keep_bytes and store.size() > settings.keep_bytes * SIZE_SLACK:
+        count += store.forget(ForgetRequest(keep_bytes=settings.keep_bytes), now_us=now_us)
+        if store.size() > settings.keep_bytes * SIZE_SLACK:
             raise TrotlineError(f"{explain_size(store, now_us)}: `keep_size` cannot be kept", hint="a larger one can")
     return count
 
@@ -211,30 +211,30 @@ def apply_retention(store: SqliteStore, upkeep: MaintenanceSettings, now_us: int
 def explain_size(store: SqliteStore, now_us: int) -> str:
     """Return a sentence that says why a size limit cannot be reached."""
     size, least = (number // 100_000 / 10 for number in (store.size(), store.least(now_us)))
-    kept = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
-    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {kept}"
+    unforgettable = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
+    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {unforgettable}"
 
 
 def write_anchors(
-    head: ChainHead, upkeep: MaintenanceSettings, when: str, state: Path, *, anew: bool = False
+    head: ChainHead, settings: MaintenanceSettings, when: str, state: Path, *, restart: bool = False
 ) -> list[str]:
     """Write the head to the anchor file and to syslog, and return where it was written.
 
-    An anchor file that has lost heads is only continued with `anew`, which means that a user asked for it. Otherwise
+    An anchor file that has lost heads is only continued with `restart`, which means that a user asked for it. Otherwise
     the new end of a truncated log would be anchored as if nothing had happened.
     """
-    noted, lost = [], ""
-    if upkeep.anchor is not None and head.seq:
-        lost = "" if anew else explain_lost_heads(upkeep.anchor, state)
+    written, lost = [], ""
+    if settings.anchor is not None and head.seq:
+        lost = "" if restart else explain_lost_heads(settings.anchor, state)
         if not lost:
-            _write_anchor(upkeep.anchor, head, when, state)
-            noted.append(str(upkeep.anchor))
-    if upkeep.syslog and head.seq:
-        send_to_syslog(upkeep.syslog, head, when)
-        noted.append(upkeep.syslog)
+            _write_anchor(settings.anchor, head, when, state)
+            written.append(str(settings.anchor))
+    if settings.syslog and head.seq:
+        send_to_syslog(settings.syslog, head, when)
+        written.append(settings.syslog)
     if lost:
         raise TrotlineError(lost, hint="if that was meant, `trotline log anchor` goes on there")
-    return noted
+    return written
 
 
 def explain_lost_heads(anchor: Path, state: Path) -> str:
@@ -257,12 +257,12 @@ def _write_anchor(anchor: Path, head: ChainHead, when: str, state: Path) -> None
 
 def send_to_syslog(place: str, head: ChainHead, when: str) -> None:
     """Send the head to a syslog socket as one datagram; journald and syslog add the sender and the time."""
-    said = f"<{AUTH_INFO}>trotline[{os.getpid()}]: {format_head(head, when)} uid={os.getuid()}"
+    message = f"<{AUTH_INFO}>trotline[{os.getpid()}]: {format_head(head, when)} uid={os.getuid()}"
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as telling:
-            telling.settimeout(SYSLOG_TIMEOUT)
-            telling.connect(place)
-            telling.send(said.encode())
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as connection:
+            connection.settimeout(SYSLOG_TIMEOUT)
+            connection.connect(place)
+            connection.send(message.encode())
     except OSError as error:
         why = describe_os_error(error)
         hint = "whether something listens there: `anchor_syslog` may name another socket"

@@ -65,8 +65,8 @@ def _build_lock_error(lock: Path) -> TryAgain:
     pid = ""
     with suppress(OSError):
         pid = lock.read_text("ascii", "replace").strip()
-    who = f"process {int(pid)}" if pid.isdigit() else "another process"
-    message = f"{who} is draining the spool, and was not through within {LOCK_TIMEOUT:g} seconds"
+    process = f"process {int(pid)}" if pid.isdigit() else "another process"
+    message = f"{process} is draining the spool, and was not through within {LOCK_TIMEOUT:g} seconds"
     return TryAgain(message, hint=f"it holds `{lock}`; try again, or end it if it hangs: what waits is not lost")
 
 
@@ -84,7 +84,7 @@ def _set_aside(spool: Spool) -> None:
 def _drain_file(file: Path, store: Store) -> int:
     descriptor = open_regular(file, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as opened:
-        _wait_for_the_last_line(descriptor)
+        _wait_for_last_line(descriptor)
         lines = _lines(opened, os.fstat(descriptor).st_mtime_ns // 1000)
         count = 0
         while batch := list(islice(lines, BATCH_SIZE)):
@@ -93,7 +93,7 @@ def _drain_file(file: Path, store: Store) -> int:
     return count
 
 
-def _wait_for_the_last_line(descriptor: int) -> None:
+def _wait_for_last_line(descriptor: int) -> None:
     """Wait shortly for a writer that is in the middle of a line.
 
     It will write the line again to the new file, but the half in this one would be counted as torn.

@@ -114,7 +114,10 @@ def rebuild_spans(db: sqlite3.Connection) -> None:
 
 def find_wrong_spans(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """Yield the number and id of an entry in each span that would lead a query with a time to the wrong place."""
-    kept, right = set(db.execute("SELECT number, first_us, last_us FROM spans")), set(db.execute(_OF_RECORDS, (-1,)))
-    for number in sorted({span[0] for span in kept ^ right}):
+    stored, expected = (
+        set(db.execute("SELECT number, first_us, last_us FROM spans")),
+        set(db.execute(_OF_RECORDS, (-1,))),
+    )
+    for number in sorted({span[0] for span in stored ^ expected}):
         found = "SELECT seq, id FROM records WHERE seq >= ? AND seq < ? LIMIT 1"
         yield db.execute(found, (100 * number, 100 * number + 100)).fetchone() or (100 * number, "")

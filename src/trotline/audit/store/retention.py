@@ -49,7 +49,7 @@ class DueEntries(NamedTuple):
     """The ids of records, the ids of details without a record, and the places of unread lines to forget."""
 
     records: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
 
 
@@ -63,34 +63,34 @@ class SpaceUsage(NamedTuple):
     lines: tuple[tuple[str, int], ...]
 
     @property
-    def dearness(self) -> float:
+    def bytes_per_body_byte(self) -> float:
         """File bytes per body byte of a record."""
         others = self.entries * LINK_BYTES + TABLES_BYTES + sum(weight for _, weight in (*self.alone, *self.lines))
         return max(1.0, min(MAX_BYTES_PER_BODY_BYTE, (self.size - others) / max(1.0, self.bodies)))
 
 
-def find_due(db: sqlite3.Connection, what: ForgetRequest, size: int, now_us: int) -> DueEntries:
+def find_due(db: sqlite3.Connection, request: ForgetRequest, size: int, now_us: int) -> DueEntries:
     """Return what a request selects, including unread lines that mention the selected ids or the conversation."""
-    if what.keep_bytes:
-        found = _find_excess(db, _measure_space(db, size, now_us), what.keep_bytes, now_us)
-    elif what.conversation:
-        found = DueEntries(_select_ids(db, "SELECT id FROM records WHERE conversation = ?", what.conversation))
+    if request.keep_bytes:
+        found = _find_excess(db, _measure_space(db, size, now_us), request.keep_bytes, now_us)
+    elif request.conversation:
+        found = DueEntries(_select_ids(db, "SELECT id FROM records WHERE conversation = ?", request.conversation))
     else:
         found = DueEntries(
-            _select_ids(db, "SELECT id FROM records WHERE at_us < ?", what.before_us),
-            tuple(id_ for id_, _ in db.execute(ORPHANED_DETAILS) if get_id_time(id_) < what.before_us),
-            _select_ids(db, "SELECT place FROM unread WHERE at_us < ?", what.before_us),
+            _select_ids(db, "SELECT id FROM records WHERE at_us < ?", request.before_us),
+            tuple(id_ for id_, _ in db.execute(ORPHANED_DETAILS) if get_id_time(id_) < request.before_us),
+            _select_ids(db, "SELECT place FROM unread WHERE at_us < ?", request.before_us),
         )
-    also = _find_lines_about(db, {*found.records, *found.words}, what.conversation)
-    return found._replace(lines=tuple(dict.fromkeys((*found.lines, *also))))
+    mentions = _find_lines_mentioning(db, {*found.records, *found.details}, request.conversation)
+    return found._replace(lines=tuple(dict.fromkeys((*found.lines, *mentions))))
 
 
 def estimate_minimum_size(db: sqlite3.Connection, size: int, now_us: int) -> int:
     """Estimate the size of the log after forgetting everything that may be forgotten by size."""
-    room = _measure_space(db, size, now_us)
-    given_back = sum(weight for _, weight in (*room.alone, *room.lines))
-    given_back += sum(int(weight * room.dearness) for _, weight in db.execute(RECORD_SIZES, (now_us - DAY_US,)))
-    return max(0, size - given_back)
+    usage = _measure_space(db, size, now_us)
+    freed = sum(weight for _, weight in (*usage.alone, *usage.lines))
+    freed += sum(int(weight * usage.bytes_per_body_byte) for _, weight in db.execute(RECORD_SIZES, (now_us - DAY_US,)))
+    return max(0, size - freed)
 
 
 def get_id_time(id_: str) -> int:
@@ -104,8 +104,8 @@ def erase_entries(db: sqlite3.Connection, found: DueEntries) -> list[int]:
 
     Tombstones, the entries that say what was forgotten, stay.
     """
-    of = "SELECT seq FROM entries WHERE id = ? AND kind IN ('record', 'detail')"
-    numbers = [int(row[0]) for id_ in (*found.records, *found.words) for row in db.execute(of, (id_,))]
+    statement = "SELECT seq FROM entries WHERE id = ? AND kind IN ('record', 'detail')"
+    numbers = [int(row[0]) for id_ in (*found.records, *found.details) for row in db.execute(statement, (id_,))]
     db.executemany("UPDATE entries SET salt = NULL, body = NULL WHERE seq = ?", [(seq,) for seq in numbers])
     db.executemany("DELETE FROM unread WHERE place = ?", [(place,) for place in found.lines])
     return sorted(numbers)
@@ -120,17 +120,17 @@ def _measure_space(db: sqlite3.Connection, size: int, now_us: int) -> SpaceUsage
     return SpaceUsage(size, entries, bodies - sum(weight for _, weight in alone), alone, lines)
 
 
-def _find_excess(db: sqlite3.Connection, room: SpaceUsage, keep: int, now_us: int) -> DueEntries:
+def _find_excess(db: sqlite3.Connection, usage: SpaceUsage, keep: int, now_us: int) -> DueEntries:
     """Select entries until the size is reached, or nothing if it cannot be reached.
 
     Lines and details that no query shows go first, the largest before the others; then the oldest records.
     """
-    left = float(room.size - keep)
+    left = float(usage.size - keep)
     lines: list[str] = []
-    words: list[str] = []
+    details: list[str] = []
     records: list[str] = []
-    unshown = [(weight, place, lines) for place, weight in room.lines]
-    unshown += [(weight, id_, words) for id_, weight in room.alone]
+    unshown = [(weight, place, lines) for place, weight in usage.lines]
+    unshown += [(weight, id_, details) for id_, weight in usage.alone]
     for weight, name, into in sorted(unshown, key=lambda one: -one[0]):
         if left <= 0:
             break
@@ -139,17 +139,17 @@ def _find_excess(db: sqlite3.Connection, room: SpaceUsage, keep: int, now_us: in
     for id_, weight in db.execute(RECORD_SIZES, (now_us - DAY_US,)):
         if left <= 0:
             break
-        left -= weight * room.dearness
+        left -= weight * usage.bytes_per_body_byte
         records.append(id_)
-    return DueEntries(tuple(records), tuple(words), tuple(lines)) if left <= 0 else DueEntries()
+    return DueEntries(tuple(records), tuple(details), tuple(lines)) if left <= 0 else DueEntries()
 
 
-def _find_lines_about(db: sqlite3.Connection, ids: set[str], conversation: str) -> Iterator[str]:
+def _find_lines_mentioning(db: sqlite3.Connection, ids: set[str], conversation: str) -> Iterator[str]:
     """Yield the places of unread lines that mention a forgotten id or conversation, as far as they are legible."""
-    talk = b'"conversation":' + json.dumps(conversation).encode()
+    field = b'"conversation":' + json.dumps(conversation).encode()
     for place, line in db.execute("SELECT place, line FROM unread") if ids or conversation else ():
         named = {name.decode("utf-8", "replace") for name in LINE_ID.findall(line)}
-        if named & ids or (conversation and talk in line):
+        if named & ids or (conversation and field in line):
             yield place
 
 

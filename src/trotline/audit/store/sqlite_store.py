@@ -1,6 +1,6 @@
 """The audit log in one SQLite file, which many processes may read while one writes.
 
-The file and the journals beside it are private to their owner. Database errors are turned into messages that say what
+The file and the journals journal it are private to their owner. Database errors are turned into messages that say what
 to do about them.
 """
 
@@ -97,8 +97,8 @@ class SqliteStore:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._complaints = DatabaseErrors(file)
-        with self._complaints:
+        self._errors = DatabaseErrors(file)
+        with self._errors:
             ensure_private_file(file)
             self._db = sqlite3.connect(  # threads that share it must take turns
                 file, timeout=DATABASE_TIMEOUT, isolation_level=None, check_same_thread=False
@@ -127,25 +127,25 @@ class SqliteStore:
 
         Raises TrotlineError if the database does not keep the entries.
         """
-        given = list(lines)
+        batch = list(lines)
         with self._writing():
-            begun = self.head()
+            start = self.head()
             try:
-                added = self._insert_all(given)
+                added = self._insert_all(batch)
             except Exception as error:
                 if not is_line_error(error):
                     raise
-                added = sum(map(self._taken_alone, given))
+                added = sum(map(self._insert_alone, batch))
             head = self.head()
-            kept = self._db.execute("SELECT count(*) FROM entries WHERE seq > ?", (begun.seq,)).fetchone()[0]
-            if not head.seq - begun.seq == kept == added:  # a foreign trigger may drop them
+            stored = self._db.execute("SELECT count(*) FROM entries WHERE seq > ?", (start.seq,)).fetchone()[0]
+            if not head.seq - start.seq == stored == added:  # a foreign trigger may drop them
                 hint = "`trotline log verify` looks at it; records wait in the spool until it can be used"
                 raise TrotlineError(f"the trail `{self.file}` does not keep what it is given", hint=hint)
-            extend_spans(self._db, begun.seq)
+            extend_spans(self._db, start.seq)
             self._checkpoint(head)
             return added
 
-    def _taken_alone(self, line: StoredLine | UnreadLine) -> int:
+    def _insert_alone(self, line: StoredLine | UnreadLine) -> int:
         """Insert one line of a batch that failed; a line that causes the failure is kept as unread, with the reason."""
         try:
             return self._insert_all([line])
@@ -159,7 +159,7 @@ class SqliteStore:
         """Insert all lines or none, and return how many are new."""
         self._db.execute("SAVEPOINT lines")
         try:
-            head = begun = self.head()
+            head = start = self.head()
             touched: dict[str, None] = {}
             for line in lines:
                 text, why = ("", line.why) if isinstance(line, UnreadLine) else self._encode_body(line.body)
@@ -174,7 +174,7 @@ class SqliteStore:
             self._db.execute("ROLLBACK TO lines")
             raise
         self._db.execute("RELEASE lines")
-        return head.seq - begun.seq
+        return head.seq - start.seq
 
     def _encode_body(self, body: dict[str, Any]) -> tuple[str, str]:
         """Return the body as text for the chain, or the reason why it cannot be an entry.
@@ -185,8 +185,8 @@ class SqliteStore:
         if why:
             return "", why
         kind, text = BODY_KINDS[body["schema"]], encode_body(body)
-        there = "SELECT kind, body FROM entries WHERE id = ? AND kind IN (?, 'record')"
-        found = dict(self._db.execute(there, (body["id"], kind)))
+        statement = "SELECT kind, body FROM entries WHERE id = ? AND kind IN (?, 'record')"
+        found = dict(self._db.execute(statement, (body["id"], kind)))
         if found.get("record", "") is None or found.get(kind, "") is None:
             return "", ""
         if kind not in found:
@@ -195,7 +195,7 @@ class SqliteStore:
 
     def search(self, query: Query) -> Iterator[Record]:
         """Yield the matching records, newest first."""
-        with self._complaints:
+        with self._errors:
             statements, values = build_record_query(query)
             newest = self._db.execute(statements.newest, values).fetchall() if statements.newest else []
             enough = newest and len(newest) == query.limit
@@ -204,12 +204,12 @@ class SqliteStore:
 
     def aggregate(self, query: Query) -> Iterator[dict[str, Any]]:
         """Yield the groups of matching records that `query.by` names."""
-        with self._complaints:
+        with self._errors:
             yield from AGGREGATES.get(query.by, query_counts)(self._db, query)
 
     def fetch(self, id_: str) -> Record | None:
         """Return the record with an id, including its detail, or None."""
-        with self._complaints:
+        with self._errors:
             bodies = {
                 kind: (seq, body)
                 for seq, kind, body in self._db.execute("SELECT seq, kind, body FROM entries WHERE id = ?", (id_,))
@@ -217,13 +217,13 @@ class SqliteStore:
         seq, body = bodies.get("record", (0, None))
         return None if body is None else decode_record(seq, body, bodies.get("detail", (0, None))[1])
 
-    def beginning(self, column: Literal["id", "conversation"], with_: str, most: int) -> list[str]:
-        """Return at most `most` ids of records or conversations that begin with a prefix."""
+    def list_with_prefix(self, column: Literal["id", "conversation"], prefix: str, limit: int) -> list[str]:
+        """Return at most `limit` ids of records or conversations that begin with a prefix."""
         statement = f"SELECT DISTINCT {column} FROM records WHERE {column} >= ? AND {column} < ? ORDER BY 1 LIMIT ?"  # noqa: S608 - a fixed column name
-        with self._complaints:
-            return [row[0] for row in self._db.execute(statement, (with_, with_ + LAST_CHARACTER, most))]
+        with self._errors:
+            return [row[0] for row in self._db.execute(statement, (prefix, prefix + LAST_CHARACTER, limit))]
 
-    def forget(self, what: ForgetRequest, *, now_us: int) -> int:
+    def forget(self, request: ForgetRequest, *, now_us: int) -> int:
         """Forget what the request selects and return how many records were forgotten.
 
         By size it is all or nothing: if the size cannot be reached, no record is forgotten. `least` estimates the
@@ -231,12 +231,12 @@ class SqliteStore:
         """
         count = 0
         # The space that a record takes is only known once it is gone, so forgetting by size takes several rounds.
-        for _ in range(MAX_FORGET_ROUNDS if what.keep_bytes else 1):
-            found = self._forget(what, now_us)
+        for _ in range(MAX_FORGET_ROUNDS if request.keep_bytes else 1):
+            found = self._forget(request, now_us)
             count += len(found.records)
             if not any(found):
                 break
-        with self._complaints:
+        with self._errors:
             busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if busy:
             raise TryAgain(
@@ -246,38 +246,38 @@ class SqliteStore:
             )
         return count
 
-    def _forget(self, what: ForgetRequest, now_us: int) -> retention.DueEntries:
+    def _forget(self, request: ForgetRequest, now_us: int) -> retention.DueEntries:
         with self._writing():
-            found = retention.find_due(self._db, what, self.size(), now_us)
+            found = retention.find_due(self._db, request, self.size(), now_us)
             if not any(found):
                 return found
             gone = retention.erase_entries(self._db, found)
             for seq in gone:
-                self._unlist(seq)
+                self._remove_index(seq)
             rebuild_spans(self._db)
             id_ = uuid7(now_us, os.urandom(10))
             body = {
                 "schema": TOMBSTONE_SCHEMA,
                 "id": id_,
                 "at_us": now_us,
-                "why": what.why,
+                "why": request.why,
                 "entries": group_runs(gone),
             }
             body |= {"lines": len(found.lines)} if found.lines else {}
             self._checkpoint(self._add(self.head(), TOMBSTONE, id_, encode_body(body)))
             self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
-        with self._complaints:
+        with self._errors:
             self._db.execute("VACUUM")  # removes what was forgotten from all pages of the file
         return found
 
     def least(self, now_us: int) -> int:
         """Estimate the size in bytes after forgetting everything that may be forgotten by size."""
-        with self._complaints:
+        with self._errors:
             return retention.estimate_minimum_size(self._db, self.size(), now_us)
 
     def size(self) -> int:
         """Return the size of the file in bytes, without free pages."""
-        with self._complaints:
+        with self._errors:
             pages, free, each = (
                 self._db.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count", "page_size")
@@ -289,39 +289,39 @@ class SqliteStore:
 
         Entries without a time are ignored here; they are forgotten along with the others.
         """
-        with self._complaints:
+        with self._errors:
             return int(self._db.execute(OLDEST_TIME).fetchone()[0] or 0)
 
     def head(self) -> ChainHead:
         """Return the head of the chain."""
-        with self._complaints:
+        with self._errors:
             return read_head(self._db)
 
     def entries(self) -> Iterator[ChainEntry]:
         """Yield all entries of the chain in order."""
-        with self._complaints:
+        with self._errors:
             yield from read_entries(self._db)
 
     def checkpoints(self) -> dict[int, str]:
         """Return the digests of the checkpoints by entry number."""
-        with self._complaints:
+        with self._errors:
             return read_checkpoints(self._db)
 
     @contextlib.contextmanager
-    def looked_over(self) -> Iterator[sqlite3.Connection]:
+    def open_connection(self) -> Iterator[sqlite3.Connection]:
         """Provide the database connection for verification."""
-        with self._complaints:
+        with self._errors:
             yield self._db
 
     def unread(self) -> list[UnreadLine]:
         """Return the lines that could not be read, ordered by place."""
-        with self._complaints:
+        with self._errors:
             return [UnreadLine(*row) for row in self._db.execute("SELECT place, why, line FROM unread ORDER BY place")]
 
     def steps(self, newest: int) -> Iterator[ActionStep]:
         """Yield the action steps of the newest entries, oldest first, or of all entries if `newest` is 0."""
         after = max(0, self.head().seq - newest) if newest else 0
-        with self._complaints:
+        with self._errors:
             yield from query_steps(self._db, "records.seq > ?", after)
 
     def alarms(self, newest: int = RECENT_FOR_ALARMS) -> list[Alarm]:
@@ -330,18 +330,18 @@ class SqliteStore:
 
     def related_alarms(self, record: Record) -> list[Alarm]:
         """Return the alarms that a record raised or that are about it."""
-        with self._complaints:
+        with self._errors:
             steps = query_steps_around(self._db, record)
         return [alarm for alarm in find_alarms(steps) if record.seq in (alarm.seq, alarm.decision_seq)]
 
     def with_observed(self, records: Iterable[Record]) -> Iterator[Record]:
         """Yield the records; those that announce an action list under `observed` the records that report it as done."""
-        with self._complaints:
+        with self._errors:
             yield from add_observed(self._db, records)
 
     def find_index_faults(self) -> Iterator[tuple[int, str]]:
         """Yield the number and id of each record whose index does not match its body."""
-        with self._complaints:
+        with self._errors:
             yield from find_misindexed(self._db)
 
     def _add(self, head: ChainHead, kind: str, id_: str, body: str) -> ChainHead:
@@ -380,7 +380,7 @@ class SqliteStore:
         seq = record.seq
         marks = ", ".join("?" * (len(RecordColumns._fields) + 1))
         if self._db.execute("SELECT 1 FROM records WHERE seq = ?", (seq,)).fetchone():
-            self._unlist(seq)
+            self._remove_index(seq)
         insert = f"INSERT OR REPLACE INTO records ({RECORD_COLUMNS}) VALUES ({marks})"  # noqa: S608 - fixed column names
         self._db.execute(insert, (seq, *build_columns(record)))
         self._db.executemany(
@@ -389,7 +389,7 @@ class SqliteStore:
         self._db.executemany("INSERT OR REPLACE INTO metrics VALUES (?, ?, ?, ?, ?)", build_metric_rows(seq, record))
         self._db.execute("INSERT OR REPLACE INTO words (rowid, text) VALUES (?, ?)", (seq, build_search_text(record)))
 
-    def _unlist(self, seq: int) -> None:
+    def _remove_index(self, seq: int) -> None:
         for statement in (
             "DELETE FROM records WHERE seq = ?",
             "DELETE FROM facts WHERE seq = ?",
@@ -400,7 +400,7 @@ class SqliteStore:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        with self._complaints:
+        with self._errors:
             self._db.execute("BEGIN IMMEDIATE")
             try:
                 check_version(self._db, self.file)  # another process may have migrated it since then
@@ -426,17 +426,17 @@ def ensure_private_file(file: Path) -> None:
         check_owner(status, file)
         if status.st_mode & OTHERS_MODE:
             file.chmod(OWNER_ONLY)
-        for beside in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm")):
-            _open_as(beside, status)
+        for journal in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm")):
+            _make_writable(journal, status)
 
 
-def _open_as(beside: Path, status: os.stat_result) -> None:
+def _make_writable(journal: Path, status: os.stat_result) -> None:
     """Make a journal writable that was created while the database was read-only, if the database is writable now."""
     with contextlib.suppress(FileNotFoundError):
-        found = beside.lstat()
+        found = journal.lstat()
         ours = stat.S_ISREG(found.st_mode) and found.st_uid == status.st_uid
         if ours and status.st_mode & 0o200 and not found.st_mode & 0o200:
-            beside.chmod(0o600)
+            journal.chmod(0o600)
 
 
 class DatabaseErrors:
@@ -450,12 +450,12 @@ class DatabaseErrors:
 
     def __exit__(self, _: object, error: BaseException | None, __: TracebackType | None) -> None:
         if isinstance(error, sqlite3.Error):
-            raise self._of_the_database(error) from None
+            raise self._translate(error) from None
         if isinstance(error, OSError):
             why = describe_os_error(error)
             raise TrotlineError(f"the trail `{self.file}` cannot be used: {why}", hint="look at its owner") from None
 
-    def _of_the_database(self, error: sqlite3.Error) -> TrotlineError:
+    def _translate(self, error: sqlite3.Error) -> TrotlineError:
         what = getattr(error, "sqlite_errorname", "")
         if what.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return TryAgain(f"another process is writing to `{self.file}`", hint="try again in a moment")

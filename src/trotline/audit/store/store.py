@@ -67,5 +67,5 @@ class Store(Protocol):
     def fetch(self, id_: str) -> Record | None:
         """Return the record with an id, including its detail, or None."""
 
-    def forget(self, what: ForgetRequest, *, now_us: int) -> int:
+    def forget(self, request: ForgetRequest, *, now_us: int) -> int:
         """Forget what the request selects, note that in an entry, and return how many records were forgotten."""

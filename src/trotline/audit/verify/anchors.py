@@ -89,10 +89,10 @@ def append_head(file: Path, head: ChainHead, when: str) -> None:
 
 def save_known_head(file: Path, seq: int, state: Path) -> None:
     """Save in the state directory that the anchor has heads up to an entry."""
-    begun = _read_known_heads(state)
-    if begun.heads.get(str(file)) != seq:
+    started = _read_known_heads(state)
+    if started.heads.get(str(file)) != seq:
         export_progress.write_progress(
-            _get_known_heads_file(state), msgspec.structs.replace(begun, heads={**begun.heads, str(file): seq})
+            _get_known_heads_file(state), msgspec.structs.replace(started, heads={**started.heads, str(file): seq})
         )
 
 

@@ -126,11 +126,11 @@ def _wrong_in(entry: ChainEntry, previous: str | None, heads: Iterable[str]) -> 
 
 def _is_shaped(entry: ChainEntry) -> bool:
     """Check the types and forms of an entry, because SQLite columns accept values of any type."""
-    kept = (
+    stored = (
         entry.salt is None if entry.body is None else _has_form(ENTRY_SALT, entry.salt) and isinstance(entry.body, str)
     )
     return (
-        kept
+        stored
         and entry.kind in ENTRY_KINDS
         and _has_form(ENTRY_ID, entry.id)
         and _has_form(ENTRY_DIGEST, entry.salted)

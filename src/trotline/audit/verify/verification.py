@@ -124,11 +124,11 @@ def find_forgotten_time(db: sqlite3.Connection, name: str) -> int | None:
 
 def find_misindexed(db: sqlite3.Connection) -> Iterator[tuple[int, str]]:
     """Yield the number and id of records with a wrong index and of index rows without a record, each once."""
-    told: set[int] = set()
+    reported: set[int] = set()
     for seq, id_ in _find_index_faults(db):
         number = seq if isinstance(seq, int) else 0
-        if number not in told:
-            told.add(number)
+        if number not in reported:
+            reported.add(number)
             yield number, str(id_)
 
 
@@ -164,7 +164,9 @@ def _has_facts(db: sqlite3.Connection, record: Record) -> bool:
 
 def build_metric_rows(seq: int, record: Record) -> list[tuple[str, str, int, int, int]]:
     """Build the rows of the table `metrics` for a record."""
-    return [(figure.kind, figure.name, seq, turn, figure.amount) for turn, figure in enumerate(build_metrics(record))]
+    return [
+        (metric.kind, metric.name, seq, number, metric.amount) for number, metric in enumerate(build_metrics(record))
+    ]
 
 
 def check_integrity(db: sqlite3.Connection) -> str:
@@ -188,7 +190,7 @@ def check_search_index(db: sqlite3.Connection) -> str:
 
 
 def find_schema_changes(db: sqlite3.Connection) -> Iterator[str]:
-    """Yield a sentence for each table, index or trigger that differs from the schema of the migrations.
+    """Yield a sentence for each table, index or trigger that differs from a new audit log.
 
     They decide what is kept and what is found.
     """
@@ -233,12 +235,12 @@ def verify_audit_log(store: "SqliteStore", anchors: Mapping[int, str]) -> Verifi
     """Verify the file, the chain and the index of a store, using heads known from elsewhere."""
     head, forgotten = EMPTY_HEAD, ForgottenCounts(0, 0)
     unchecked: list[str] = []
-    with store.looked_over() as db:
+    with store.open_connection() as db:
         with read_snapshot(db):
-            breaks = [ChainBreak(WHOLE_FILE, "", what) for what in _wrong_with_the_file(db)]
+            breaks = [ChainBreak(WHOLE_FILE, "", what) for what in _find_file_faults(db)]
             with contextlib.suppress(sqlite3.OperationalError) if breaks else contextlib.nullcontext():
                 head, forgotten = read_head(db), count_forgotten(db)
-                breaks += _wrong_with_entries(db, anchors)
+                breaks += _find_entry_faults(db, anchors)
         try:
             damage = check_search_index(db)
         except CheckSkipped as why:
@@ -249,16 +251,16 @@ def verify_audit_log(store: "SqliteStore", anchors: Mapping[int, str]) -> Verifi
     )
 
 
-def _wrong_with_the_file(db: sqlite3.Connection) -> Iterator[str]:
+def _find_file_faults(db: sqlite3.Connection) -> Iterator[str]:
     damage = check_integrity(db)
     if damage:
         yield f"the file is damaged: {damage}"
     yield from find_schema_changes(db)
 
 
-def _wrong_with_entries(db: sqlite3.Connection, anchors: Mapping[int, str]) -> Iterator[ChainBreak]:
-    told = set()
+def _find_entry_faults(db: sqlite3.Connection, anchors: Mapping[int, str]) -> Iterator[ChainBreak]:
+    reported = set()
     for one in find_breaks(read_entries(db), read_checkpoints(db), anchors):
-        told.add(one.seq)
+        reported.add(one.seq)
         yield one
-    yield from (ChainBreak(seq, id_, MISINDEXED) for seq, id_ in find_misindexed(db) if seq not in told)
+    yield from (ChainBreak(seq, id_, MISINDEXED) for seq, id_ in find_misindexed(db) if seq not in reported)
