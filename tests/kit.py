@@ -302,7 +302,7 @@ def convert_lists(value: Any) -> Any:
 
 
 def fill_in(value: Any, **texts: str) -> Any:
-    """Replace `{name}` in the strings of a value at every depth: secrets do not stand in data files."""
+    """Replace `{name}` in the strings of a value at every depth: data files contain no secrets."""
     if isinstance(value, str):
         for name, text in texts.items():
             value = value.replace(f"{{{name}}}", text)

@@ -1,4 +1,4 @@
-"""trotline install, uninstall and agents, as a person uses them."""
+"""The commands install, uninstall and agents."""
 
 import json
 import shlex
@@ -20,13 +20,13 @@ from trotline.service.line import is_hook_line
 
 WIRED_AGENTS = [name for name in AGENTS if get_agent(name).wiring is not None]
 FILE_AGENTS = [name for name in WIRED_AGENTS if (wiring := get_agent(name).wiring) is not None and not wiring.own]
-"""Those with entries in a file that others use as well; tests/test_agent_plugins.py has the rest."""
+"""Agents with entries in a shared file; tests/test_agent_plugins.py has the others."""
 MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n'
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
-    """A workspace that is left without the service that a line may have started."""
+    """A workspace; a service that a hook line started is stopped at the end."""
     made = make_workspace(tmp_path)
     yield made
     if (made.home / ".local").exists():
@@ -45,7 +45,7 @@ def get_hooks_file(workspace: Workspace, name: str) -> Path:
 
 
 def list_commands(body: Any) -> list[str]:
-    """Every command line in a file, whatever its shape."""
+    """Return every command line in a hooks file of any shape."""
     if isinstance(body, list):
         return [line for one in body for line in list_commands(one)]
     if not isinstance(body, dict):
@@ -58,7 +58,7 @@ def list_commands(body: Any) -> list[str]:
     "version, count", [("1.7.2", 6), ("2.1.0", 12), ("2.6.3", 20), ("3.9.16", 21), ("2026.07.23-e383d2b", 21), ("", 21)]
 )
 def test_only_events_that_the_version_knows_are_written(tmp_path: Path, version: str, count: int) -> None:
-    """Cursor loads nothing of a file that names an event which it does not know."""
+    """Cursor ignores a file with an unknown event."""
     roots = Roots(home=tmp_path, system=tmp_path)
     (wire,) = build_entries(get_agent("cursor"), "user", roots, version)
     assert len(wire.events) == count

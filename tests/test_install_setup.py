@@ -1,4 +1,4 @@
-"""trotline install, as a newcomer meets it: what is found, asked, written, and said at the end."""
+"""The setup dialog of install: agents found, questions, files written, and the final report."""
 
 import contextlib
 import json
@@ -39,7 +39,7 @@ def run_json(workspace: Workspace, *words: str, **environment: str) -> tuple[int
 
 
 def run_at_terminal(workspace: Workspace, answers: str, *words: str) -> tuple[int, str]:
-    """The command with a person who types these answers."""
+    """Run a command at a terminal with these typed answers."""
     ours, theirs = pty.openpty()
     os.write(ours, answers.encode())
     process = subprocess.Popen(

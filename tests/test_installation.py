@@ -1,4 +1,4 @@
-"""Installing into files on disk: real files, real processes, real signals; and always the old bytes or the new ones."""
+"""Installation into files: with real processes and signals, a file has the old bytes or the new ones."""
 
 import errno
 import fcntl
@@ -35,7 +35,7 @@ GENERATED = settings(
 
 
 def build_installation(directory: Path, name: str = "home/.cursor/hooks.json", terms: EditTerms = FLAT) -> Installation:
-    """Problems name the file by its path."""
+    """Build an installation whose Problems name the file by its path."""
     home = directory / "home"
     home.mkdir(exist_ok=True)
     return Installation(
@@ -45,7 +45,7 @@ def build_installation(directory: Path, name: str = "home/.cursor/hooks.json", t
 
 @pytest.fixture
 def target(tmp_path: Path) -> Installation:
-    """An installation whose file holds what a person wrote."""
+    """An installation whose file has entries of the user."""
     made = build_installation(tmp_path)
     made.path.parent.mkdir()
     made.path.write_bytes(MINE)
@@ -57,7 +57,7 @@ def install(target: Installation, entries: list[EntryEdit] | None = None, now_us
 
 
 def snapshot(directory: Path) -> dict[str, tuple[int, bytes]]:
-    """Mode and content of all that is there."""
+    """Return mode and content of every file and directory."""
     return {
         str(path.relative_to(directory)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in sorted(directory.rglob("*"))
@@ -65,7 +65,7 @@ def snapshot(directory: Path) -> dict[str, tuple[int, bytes]]:
 
 
 def read_backups(target: Installation) -> dict[str, bytes]:
-    """The backups, by name."""
+    """Return the backups by name."""
     files = (target.state / "backups").rglob("*")
     return {path.name: path.read_bytes() for path in files if path.is_file() and path.name != "record.json"}
 
@@ -76,9 +76,7 @@ def read_backups(target: Installation) -> dict[str, bytes]:
 def test_installing_and_uninstalling_is_the_identity(
     terms: EditTerms, data: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        os, "fsync", lambda _descriptor: None
-    )  # hundreds of files: what a power cut would do is no matter
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # hundreds of files; durability does not matter here
     before = data.draw(draw_file(FILES[terms.shape]) | st.sampled_from([b"", b"\n", BOM, b"{}", PROBE.encode()]))
     with tempfile.TemporaryDirectory() as name:
         target = build_installation(Path(name), "home/file.json", terms)
@@ -455,7 +453,7 @@ def test_a_concurrent_edit_is_preserved(target: Installation, monkeypatch: Any) 
 def test_a_failing_system_call_leaves_the_old_bytes(
     target: Installation, monkeypatch: pytest.MonkeyPatch, call: str, reason: int
 ) -> None:
-    """`open` fails only when it is to make a file; it is what all reading begins with, too."""
+    """`open` fails only if it creates a file, because reading uses it too."""
     real = getattr(os, call)
 
     def refuse(*arguments: Any, **named: Any) -> Any:
@@ -626,7 +624,7 @@ def test_a_full_disk_leaves_the_old_bytes(target: Installation, tmp_path: Path) 
 
 @pytest.fixture
 def foreign_installation() -> Iterator[Installation]:
-    """An installation that belongs to a user who is not root; root may write everywhere."""
+    """An installation owned by an unprivileged user, because root may write everywhere."""
     top = Path(tempfile.mkdtemp())
     target = build_installation(top)
     target.path.parent.mkdir()

@@ -1,4 +1,4 @@
-"""A failure of ours is on record like every other call: who called, of what event, how we failed, what was sent."""
+"""Internal errors are recorded like other calls: agent, event, failure and reply."""
 
 import json
 import os
@@ -65,7 +65,7 @@ def test_a_deadline_that_passes_while_the_agent_still_speaks_is_a_record_too(wor
 
 
 def fail(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: str = "cursor") -> dict[str, Any]:
-    """What is on record when we break while judging; its words too."""
+    """Return the record and the detail of a call whose evaluation fails."""
 
     def breaks(*_: object) -> None:
         raise RecursionError("somewhere of ours")

@@ -1,4 +1,4 @@
-"""What `new RegExp` takes and finds, `parse` takes and RE2 finds. Two engines are asked: regress and Node."""
+"""JavaScript patterns: `parse` and RE2 agree with `new RegExp`, checked against regress and Node."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ MODIFIED = read_rows("js_regex", "modified")
 
 BEYOND = [*read_rows("js_regex", "beyond"), ("(?:" * 250 + ")" * 250, "nesting")]
 
-# What regress 2026.9.1 gets wrong, how to know it in a pattern, and an example for which Node has our verdict.
+# Errors of regress 2026.9.1: how to recognise them, and an example where Node agrees with us.
 # Worse: it never returns from ((a?){2})*b on "a" and takes all memory, hence `)` before `{` is not run on it.
 QUANTIFIERS = ("*", "+", "?", "{")
 REGRESS_IS_WRONG: dict[str, tuple[Callable[[str], bool], str]] = {
@@ -116,7 +116,7 @@ plain_texts = st.lists(st.sampled_from([unit for unit in UNITS if unit != "\u017
 
 
 def is_plain(text: str) -> bool:
-    """Whether regress, which knows characters only, can be asked about it."""
+    """Return whether regress, which compares characters only, can check a case."""
     return text == encode_subject(text)
 
 
@@ -180,7 +180,7 @@ def test_regress_takes_what_we_take(source: str) -> None:
 
 
 def may_share_names(tokens: list[str]) -> bool:
-    """The specification's own way: compare every two groups of one name by the alternatives around them."""
+    """Compare every two groups of one name by the alternatives around them, as the specification does."""
     path: list[tuple[int, int]] = [(-1, 0)]
     named: list[tuple[str, dict[int, int]]] = []
     for at, token in enumerate(tokens):
@@ -233,7 +233,7 @@ console.log(JSON.stringify(cases.map(verdict)));
 
 
 def generated(count: int) -> list[Case]:
-    """As many cases as hypothesis cares to make, kept for one call of Node instead of being tried one by one."""
+    """All generated cases with our verdicts, collected for one call of Node."""
     cases: list[Case] = []
 
     @settings(deadline=None, max_examples=count, phases=[Phase.generate], suppress_health_check=[*HealthCheck])
@@ -262,7 +262,7 @@ def verdicts() -> list[tuple[Case, list[bool] | None]]:
 
 
 def ours(case: Case) -> JsPattern | None:
-    """A flag for all of the pattern is a modifier around all of it, if the pattern is one by itself."""
+    """Return the pattern inside a modifier group that replaces its flags."""
     pattern = read(case.source)
     return read(f"(?{case.flags}:{case.source})") if pattern and case.flags else pattern
 
@@ -304,7 +304,7 @@ def test_re2_takes_the_greatest_pattern_that_we_call_possible(atom: str, mark: s
 
 
 def steps(source: str) -> int:
-    """How many lines of jsregex run; the clock would measure the machine."""
+    """Return how many lines of js_regex run: the same on every machine."""
     count = 0
 
     def tracer(frame: FrameType, _event: str, _argument: object) -> Any:

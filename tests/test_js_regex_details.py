@@ -1,4 +1,4 @@
-"""The small print of JavaScript's patterns: an example for every turn that `parse` takes; nothing is left to chance."""
+"""Details of JavaScript patterns: an example for every branch of `parse`."""
 
 import pytest
 import re2
@@ -17,7 +17,7 @@ CLASSES = read_rows("js_regex_details", "classes")
 
 COUNTS = [*read_rows("js_regex_details", "counts"), ("^" + "(?:" * 249 + "x" + ")" * 249 + "$", "x", True)]
 
-# What looks like a reference is none where no group captures, or none has a name.
+# Text that looks like a reference is none if no group captures or has a name.
 NO_REFERENCES = read_rows("js_regex_details", "no_references")
 
 CASELESS = read_rows("js_regex_details", "caseless")
@@ -28,7 +28,7 @@ BEYOND = read_rows("js_regex_details", "beyond")
 
 INVALID = read_rows("js_regex_details", "invalid")
 
-# What a name may start with, what may only follow, and what is in none; Python's identifiers differ in most of these.
+# Characters that may start a name, only follow, or never occur; Python's identifiers differ in most of them.
 STARTS = [*"$_aX\u037a\u0e33\u0eb3\u309b\u309c\ufdfa\ufdfb\uff9e\uff9f"]
 STARTS += [*"\ufc5e\ufc5f\ufc60\ufc61\ufc62\ufc63\ufc64\ufe70\ufe72\ufe74\ufe76\ufe78\ufe7a\ufe7c\ufe7e\ufe80"]
 FOLLOWERS = [*"5\u200c\u200d\u0300\u30fb\uff65"]

@@ -1,4 +1,4 @@
-"""The positioned reader of JSON with comments: what it reads, where things stand in it, and that it never gives up."""
+"""The JSONC reader: values, positions, faults and recovery."""
 
 import json
 from collections import Counter
@@ -42,7 +42,7 @@ def value_of(node: JsonNode) -> Any:
 
 
 def all_nodes(node: JsonNode | None) -> Iterator[JsonNode]:
-    """The node and everything in it, keys too."""
+    """Yield the node and everything in it, including keys."""
     if node is None:
         return
     yield node
@@ -72,13 +72,13 @@ def tokens(value: Any) -> Iterator[str]:
 
 
 def spread(value: Any, gaps: list[str]) -> str:
-    """The value as JSON, with these gaps in turn before, between and after its tokens."""
+    """Return the value as JSON with these gaps around its tokens, in turn."""
     gap = cycle(gaps)
     return "".join(next(gap) + token for token in tokens(value)) + next(gap)
 
 
 def in_javascript(value: Any) -> Any:
-    """The value with its numbers as JavaScript has them, which knows no difference between 1.0 and 1."""
+    """Return the value with JavaScript's numbers, where 1.0 and 1 are the same."""
     if isinstance(value, dict):
         return {key: in_javascript(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -88,7 +88,7 @@ def in_javascript(value: Any) -> Any:
 
 
 def same(found: Any, written: Any) -> bool:
-    """Equal, and of the same types: 1 and true are two things, and 1.0 is found as 1."""
+    """Return whether values and types are equal; 1 and true differ, and 1.0 is read as 1."""
     return repr(found) == repr(in_javascript(written))
 
 

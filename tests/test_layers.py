@@ -1,4 +1,4 @@
-"""Where hooks come from: which files on which platform, in which order, run from where, and what a named file is."""
+"""Layers: files by platform, order, working directories, and the layer of a named file."""
 
 import os
 from pathlib import Path
@@ -34,7 +34,7 @@ ONE = build_hooks_file('{"command": "x"}')
 
 
 def named(path: str, workspace: Workspace) -> str:
-    """A path as seen from the top of the workspace."""
+    """Return a path relative to the workspace."""
     return Path(path).relative_to(workspace.path).as_posix()
 
 

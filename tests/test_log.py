@@ -1,4 +1,4 @@
-"""trotline log as a person sees it: real calls of agents, real processes, and what is said about them."""
+"""The log commands: queries, statistics, exports, verification and alarms of real calls."""
 
 import csv
 import fcntl
@@ -45,7 +45,7 @@ def data(workspace: Workspace, *words: str) -> Any:
 
 
 def call(workspace: Workspace, command: str, conversation: str = "c1", event: str = "beforeShellExecution") -> None:
-    """As the agent calls us; it ends when also the words are written."""
+    """Call a hook as the agent does, and wait until the detail is written."""
     payload = {"hook_event_name": event, "conversation_id": conversation, "command": command, "cwd": "/w"}
     argv = [sys.executable, "-I", "-m", "trotline", "hook", "cursor", "--home", str(workspace.home)]
     subprocess.run(argv, input=json.dumps(payload).encode(), capture_output=True, check=True)
@@ -55,7 +55,7 @@ def call(workspace: Workspace, command: str, conversation: str = "c1", event: st
 
 
 def fill(spool: Spool) -> None:
-    """Four calls, one hour after the other."""
+    """Append four calls, one hour apart."""
     responses = [{"author": "deletion", "verdict": "deny", "failure": None, "micros": 300}]
     for body in (
         record(1, at_us=NOW, decided="deny", deciders=["deletion"], responses=responses),
@@ -96,7 +96,7 @@ def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
 
 
 def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, spool: Spool) -> None:
-    """Somebody else brings records into the trail, and is slow."""
+    """Another process holds the lock of the drain."""
     fill(spool)
     argv = [sys.executable, "-m", "trotline", "log", "--count", *workspace.options]
     with (spool.directory / "drain.lock").open("w") as lock:
@@ -169,7 +169,7 @@ def test_a_forgotten_record_is_reported_with_its_time(workspace: Workspace, spoo
     done = log(workspace, "show", name)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith(f"error: record `{name}` was forgotten at {format_time(NOW)}\n")
-    assert "has no record `2`" in log(workspace, "show", "2").stderr  # which was none
+    assert "has no record `2`" in log(workspace, "show", "2").stderr
 
 
 @pytest.mark.parametrize("word", ["tomorrow", "2x", "", "-1h", "99999999999d", "2026-99-01", "1h30", "h"])
@@ -181,7 +181,7 @@ def test_an_invalid_time_is_refused(workspace: Workspace, word: str) -> None:
 
 @pytest.mark.parametrize("word", ["1h30m", "today", "yesterday", "1w2d3h4m5s"])
 def test_times_can_be_written_as_durations_and_days(workspace: Workspace, spool: Spool, word: str) -> None:
-    """The four calls are of a year to come."""
+    """The four calls are in the future."""
     fill(spool)
     assert log(workspace, "--since", word, "--count").stdout == "4\n"
     assert log(workspace, "--until", word, "--count").stdout == "0\n"
@@ -487,7 +487,7 @@ def test_an_action_executed_despite_a_denial_is_an_alarm(workspace: Workspace) -
 
 
 def test_an_ask_sent_as_deny_counts_as_denied(workspace: Workspace) -> None:
-    """Cursor cannot ask: it is told to refuse, and what it does all the same was refused."""
+    """Cursor cannot ask, so it gets a deny; an execution afterwards is an alarm."""
     call(workspace, "git push --force")
     assert data(workspace)["records"][0]["decided"] == "ask"
     assert "denied: git push --force" in log(workspace, "--verdict", "denied").stdout

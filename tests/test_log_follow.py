@@ -1,4 +1,4 @@
-"""`trotline log --follow`: nothing that answers is passed over, and an alarm is told when it arises."""
+"""`trotline log --follow`: every matching record and every new alarm is shown."""
 
 import json
 from pathlib import Path

@@ -22,12 +22,12 @@ OTHERWISE = """
     UPDATE words SET text = 'of old';
     UPDATE spans SET first_us = 1, last_us = 2
 """
-"""What another version could have made of the same entries."""
+"""Index rows that another version could have built from the same entries."""
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """A trail with all that is odd: texts that no database likes, a record without words, words without a record."""
+    """An audit log with odd texts, a record without detail, and detail without a record."""
     file = tmp_path / "state" / "trail.db"
     with SqliteStore(file) as store:
         edited = {**detail(2), "lines": [["/srv/\ud83d.py", 2, 1]], "measures": {"status": "x"}}

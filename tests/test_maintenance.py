@@ -1,4 +1,4 @@
-"""The trail kept for a time, up to a size, and with its heads noted where the agent cannot write."""
+"""Retention by age and size, and anchors outside the agent's reach."""
 
 import json
 import os
@@ -27,12 +27,12 @@ from trotline.machine import read_clock
 SCRIPT = Path(__file__).parent.parent / "scripts" / "independent_verifier.py"
 DAY = 24 * HOUR
 LATER = 10**15
-"""Long after all records that are made here."""
+"""A time long after all records of these tests."""
 
 
 @pytest.fixture
 def syslog() -> Iterator[socket.socket]:
-    """What the machine's log is to programs: a socket that takes datagrams. Names of sockets are short."""
+    """A datagram socket in place of the system log; socket names are short."""
     with (
         tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as directory,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening,
@@ -238,7 +238,7 @@ def test_heads_are_written_to_the_system_log_as_an_anchor(
     collected.write_text(f"Nov 16 06:00:01 box sshd[3]: hello 12\nNov 16 06:00:02 box {output[4:]}\n")
     before = collected.read_bytes()
     assert "it holds; anchored up to entry 4" in log(workspace, "verify", "--anchor", str(collected)).stdout
-    assert collected.read_bytes() == before  # a log of the machine is not ours to write
+    assert collected.read_bytes() == before  # the system log is not a file that we write
     assert verified_elsewhere(workspace, str(collected)).stdout == "holds\n"
     cut(workspace, 2)
     assert log(workspace, "verify", "--anchor", str(collected)).returncode == 1

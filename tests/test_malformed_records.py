@@ -1,4 +1,4 @@
-"""Records of an odd shape: whoever reads the trail bears them, and nothing of them is lost."""
+"""Malformed records: every reader accepts them, and no value is lost."""
 
 import contextlib
 import io
@@ -28,7 +28,7 @@ from trotline.domain.outcomes import Call, Outcome
 from trotline.domain.verdicts import Decision, Verdict
 
 HALF = "\ud83d"
-"""Of a surrogate pair: JSON may hold it, and nobody can print it."""
+"""Half of a surrogate pair: valid in JSON, and not printable."""
 
 ODD: list[dict[str, Any]] = [
     *read_rows("malformed_records", "odd_values"),
@@ -65,7 +65,7 @@ READERS = read_rows("malformed_records", "readers")
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """Every shape as a record alone, with words of its own, and beside words that are odd."""
+    """Return every shape as a record alone, with detail, and with odd detail."""
     workspace = make_workspace(tmp_path_factory.mktemp("odd"))
     spool = get_spool(workspace.roots().state)
     for number, odd in enumerate(ODD):
@@ -83,7 +83,7 @@ class Terminal(io.TextIOWrapper):
 
 
 def run_command(workspace: Workspace, *words: str, to: type[io.TextIOWrapper] = io.TextIOWrapper) -> tuple[int, str]:
-    """What somebody gets who reads bytes: a text that is none is seen here."""
+    """Run a command with output as bytes, so that invalid text is visible."""
     written = io.BytesIO()
     out = to(written, "utf-8")
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
@@ -129,7 +129,7 @@ def test_exported_lines_are_json_for_everybody_and_answer_to_their_schema(worksp
 
 
 def shape_alone(schema: Any) -> Any:
-    """The schema without the words that exist today: one of tomorrow's is read like them."""
+    """Return the schema without its enumerations, because readers accept future words."""
     if isinstance(schema, dict):
         words = {name: shape_alone(inner) for name, inner in schema.items() if name != "enum"}
         return {**words, **({"type": "string"} if "enum" in schema else {})}

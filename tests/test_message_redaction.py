@@ -1,4 +1,4 @@
-"""What we say about an action quotes it, and what a person and a model then read holds no secret and nobody's data."""
+"""Messages quote actions without secrets and personal data."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ TOKEN, MAIL, CARD = fill_template("ghp_{crc*36}"), "alice.smith@acme-corp.com", 
 
 
 def sent(home: Path, event: str, **fields: Any) -> str:
-    """All that the agent gets to see."""
+    """Return the reply as the agent gets it."""
     body = {"hook_event_name": event, "conversation_id": "c", "cwd": "/w/p", "workspace_roots": ["/w/p"], **fields}
     argv = ("--agent", "cursor", "--event", event, "--home", str(home))
     answer, _ = handle_call(Call(id="i", argv=argv, payload=json.dumps(body).encode(), received_us=5), [], guarded=True)

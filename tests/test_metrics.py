@@ -1,4 +1,4 @@
-"""What agents did, counted: lines, tools, lengths, costs."""
+"""Metrics of calls: lines, tools, durations and costs."""
 
 import tempfile
 from collections import Counter
@@ -142,7 +142,7 @@ def test_what_the_database_counts_is_what_reading_every_record_would(
 
 
 def _least(times: list[int], share: int) -> int:
-    """The least that so many in a hundred do not exceed, as one would say it."""
+    """Return the percentile by its definition."""
     return next(one for one in times if sum(other <= one for other in times) * 100 >= share * len(times))
 
 
@@ -172,7 +172,7 @@ def test_a_figure_that_was_edited_is_found(store: SqliteStore, change: str) -> N
 
 
 def test_for_the_newest_conversations_no_older_ones_are_read(store: SqliteStore) -> None:
-    """By the steps that the database takes."""
+    """Count database steps, which are the same on every machine."""
     steps = []
     for first in range(0, 3000, 1000):
         keep(store, *(record(number, conversation=f"c{number // 10}") for number in range(first, first + 1000)))

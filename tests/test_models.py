@@ -1,4 +1,4 @@
-"""[models]: who answers prompt hooks; said by the person, above them by the machine's owner, never by a project."""
+"""The [models] table: providers of prompt hooks, set by the user or the machine, never by a project."""
 
 import json
 import re
@@ -31,7 +31,7 @@ LOCAL = {"speaks": "ollama", "model": "small"}
 
 
 def one(text: str) -> str:
-    """A file with one provider."""
+    """Build a file with one provider."""
     return f"[models.providers.p]\n{text}\n"
 
 

@@ -1,5 +1,4 @@
-"""Monitor mode: everything is judged and written down, nothing is sent but what the canary says, and nobody is left in
-the dark about it."""
+"""Monitor mode: calls are evaluated and recorded, only the canary is denied, and every report shows the mode."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""`trotline new`: what it writes works at once, and whatever was there before stays."""
+"""`trotline new`: its files work at once, and existing files stay."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def run(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]"
 
 
 def pytest_in(directory: Path) -> str:
-    """The last line of a real pytest over the tests that were written."""
+    """Run pytest on the written tests, and return its last line."""
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", ".cursor/tests"]
     done = subprocess.run(argv, cwd=directory, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -243,7 +243,7 @@ def test_scripts_are_answered_in_the_envelope(workspace: Workspace) -> None:
 
 
 def launched(directory: Path, environment: dict[str, str]) -> "subprocess.CompletedProcess[str]":
-    """The launcher with a program that says which Python runs it, and where `json` comes from."""
+    """The launcher with a program that prints its Python and the origin of `json`."""
     directory.mkdir(exist_ok=True)
     (directory / "launch").write_text(LAUNCHER)
     (directory / "hook.py").write_text(

@@ -1,4 +1,4 @@
-"""trotline new test: a test from a recorded call, which passes when it is run."""
+"""`trotline new test`: a test from a recorded call passes."""
 
 import ast
 import json
@@ -28,7 +28,7 @@ def make_test(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess
 
 
 def written(workspace: Workspace, number: int) -> Path:
-    """The test from this record."""
+    """Write the test for this record."""
     done = make_test(workspace, "--from", str(number), "--json")
     assert done.returncode == 0, done.stderr
     return Path(json.loads(done.stdout)["data"]["file"])

@@ -1,4 +1,4 @@
-"""What a newer Trotline wrote into a file of ours is still there after an older one has changed it."""
+"""Data of a newer version survives a change by an older one."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from trotline.domain.history import History
 
 
 def add(file: Path, **fields: Any) -> None:
-    """What a newer version would have added; a name with dots is a place inside."""
+    """Fields that a newer version could add; dots in a name are levels."""
     body = json.loads(file.read_bytes())
     for name, value in fields.items():
         *outer, last = name.split(".")

@@ -1,5 +1,4 @@
-"""Outcomes: what a failure decides, for every event, every way to fail and every edition; and how responses are
-heard."""
+"""Outcomes: the effect of a failure for every event, kind and edition, and how responses become a decision."""
 
 from itertools import product
 from typing import Any
@@ -41,7 +40,7 @@ def failed(kind: FailureKind, *, closed: bool = False) -> Run:
     return Run(author="guard", rank=3, hook=CLOSED if closed else OPEN, fail_closed=closed, failure=failure)
 
 
-# -- what a failure decides: cursor-protocol.md 3.1 and C2, hosts.md 8, and the issue, written out a second time
+# -- the effect of a failure, written independently of the code
 
 GATES = set(read_rows("outcomes", "gates"))
 CAN_BE_REFUSED = {

@@ -20,7 +20,7 @@ def effects(line: str) -> tuple[Effect, ...]:
 
 
 def list_effects(line: str, kind: str = "install") -> list[tuple[str, ...]]:
-    """Verb, package, source, for whom; what is empty is left out."""
+    """Return verb, package, source and scope of each effect, without empty values."""
     return [
         tuple(part for part in (e.verb, e.package, e.source, e.target) if part) for e in effects(line) if e.kind == kind
     ]

@@ -488,7 +488,7 @@ def count_reading_steps(text: str, workspace: Workspace) -> int:
 
 @pytest.mark.parametrize("make", MANY.values(), ids=MANY)
 def test_twice_the_entries_are_at_most_twice_the_work(make: Callable[[int], str], workspace: Workspace) -> None:
-    count_reading_steps(make(10), workspace)  # what is imported and remembered at the first call is not counted
+    count_reading_steps(make(10), workspace)  # imports and caches of the first call do not count
     once = count_reading_steps(make(300), workspace)
     assert count_reading_steps(make(600), workspace) <= 2.3 * once + 500
 

@@ -1,4 +1,4 @@
-"""Many processes at once: everything a process can do to us, and nothing of it kept."""
+"""Hook processes: limits, deadlines and misbehaviour, many at once."""
 
 import os
 import threading
@@ -147,7 +147,7 @@ def test_more_processes_than_descriptors_run_in_turns(job: Make) -> None:
 
 
 def test_threads_do_not_mix_up_their_processes(job: Make) -> None:
-    """The small twin of scripts/soak.py."""
+    """A short version of scripts/soak.py."""
     wrong: list[object] = []
 
     def fire(thread: int) -> None:

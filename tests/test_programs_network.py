@@ -14,7 +14,7 @@ ENVIRONMENT = Environment("/home/me/work", ("/home/me/work",), "/home/me", "me")
 
 
 def effects(line: str, kind: str) -> list[tuple[str, ...]]:
-    """The effects of a kind: verb, host or path, source."""
+    """Return verb, host or path, and source of the effects of a kind."""
     found = analyze_command(line, ENVIRONMENT).effects
     return [(e.verb, e.host or e.path, e.source) for e in found if e.kind == kind]
 

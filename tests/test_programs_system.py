@@ -10,7 +10,7 @@ ENVIRONMENT = Environment("/home/me/work", ("/home/me/work",), "/home/me", "me")
 
 
 def found(line: str) -> list[tuple[str, str, str]]:
-    """Kind, verb, and what it is done to."""
+    """Return kind, verb and object of each effect."""
     return [(e.kind, e.verb, e.path or e.target) for e in analyze_command(line, ENVIRONMENT).effects]
 
 

@@ -1,4 +1,4 @@
-"""Prompt hooks: a question to a real HTTP server for each, and whatever it does is an answer or a Failure."""
+"""Prompt hooks: requests to a real HTTP server, whose every answer is an opinion or a Failure."""
 
 import json
 import re
@@ -449,7 +449,7 @@ def test_cached_answers_are_bounded_and_expire(workspace: Workspace) -> None:
         roots = load_engine(workspace).roots
         engine = Engine(roots, {}, lambda: now[0])
         with engine.session() as session:
-            for command in ("a", "b", "c", "c", "b", "a"):  # of three questions, two are kept
+            for command in ("a", "b", "c", "c", "b", "a"):  # of three answers, two are cached
                 session.fire(BeforeShell(command=command))
             assert len(model.seen) == 4
             now[0] = 11_000_000
@@ -534,7 +534,7 @@ def test_any_model_output_is_an_opinion_or_a_failure(text: str) -> None:
 
 @pytest.mark.parametrize("body", [{"ok": False, "reason": "{}"}, {"no": "{}"}], ids=["a reason", "another object"])
 def test_a_long_model_text_is_cut_between_words(body: dict[str, Any]) -> None:
-    """Half of a secret is one that nobody recognises and takes out."""
+    """Half of a secret would not be redacted."""
     words = [f"word{number:06}" for number in range(1000)]
     text = json.dumps(body).replace("{}", " ".join(words))
     found = parse_opinion(text)

@@ -1,4 +1,4 @@
-"""Laws: how responses merge, and that what was written is read again; for all events and all editions."""
+"""Laws of merging responses and of round trips, for all events and editions."""
 
 import json
 from typing import Any
@@ -273,7 +273,7 @@ REASON_ONLY = [("preToolUse", "2026-02"), ("subagentStart", "2026-02")]
 
 
 def _hearable(contract: Contract, verdict: Verdict, keys: tuple[str, ...]) -> tuple[Verdict, set[str]]:
-    """What of a verdict this event's keys can carry, and the names of all that they cannot."""
+    """Return the part of a verdict that survives a round trip, and the names of the lost fields."""
     fields = {field: getattr(verdict, field) for field in WORDS}
     lost = {field for field, value in fields.items() if value and WORDS[field] not in keys}
     carried: dict[str, Any] = {field: value for field, value in fields.items() if value and field not in lost}
@@ -333,7 +333,7 @@ def test_every_written_reply_is_valid_by_the_newest_schema(name: str, verdict: V
 
 
 def _without_surrogates(value: Any) -> Any:
-    """The validator is written in Rust, where half an emoji is no text."""
+    """The validator rejects lone surrogates."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 

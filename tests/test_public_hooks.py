@@ -1,4 +1,4 @@
-"""Files of hooks that people really have, played from the first event to the last, with stand-ins for their scripts."""
+"""Hooks files from public repositories, run for every event with harmless scripts."""
 
 import json
 import os
@@ -27,7 +27,7 @@ CONVERSATION = "\n".join(
 
 
 def _stand_in(workspace: Workspace, text: str) -> None:
-    """A harmless script wherever a command names a file of the project."""
+    """Write a harmless script for every project file that a command names."""
     text = re.sub(r'\\?"?\$\{?CURSOR_PROJECT_DIR\}?\\?"?/', "", text)
     for word in re.findall(r"(?<![\w/.$~-])(?:\./)?[\w.-]+(?:/[\w.-]+)+", text):
         body = STAND_INS.get(Path(word).suffix)

@@ -1,4 +1,4 @@
-"""How much of what was said is kept: sizes, the words, or also what edits change. It is redacted at every level."""
+"""Levels of detail in records: sizes, texts, or also diffs; redacted at every level."""
 
 import json
 import re
@@ -223,7 +223,7 @@ def test_rules_of_ones_own_redact_as_well(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("stored", [1, 10, len(SECRET) - 1])
 def test_no_half_of_a_secret_stays_where_a_text_is_cut(stored: int) -> None:
-    """In a reply, in the name of a field, in what an agent calls its model and itself."""
+    """Checked in a reply, a field name, a model name and a version."""
 
     def edge(limit: int) -> str:
         return "-" * (limit - stored - 1) + " " + SECRET
@@ -284,7 +284,7 @@ def lines() -> st.SearchStrategy[str]:
 
 
 def applied(text: str, old: str) -> list[str]:
-    """The new text, from the old one and its diff."""
+    """Return the new text from the old text and its diff."""
     rest, new = old.splitlines(), []
     at = 0
     for line in text.splitlines():
@@ -376,7 +376,7 @@ def test_a_record_is_found_by_the_package_and_the_agent_of_its_effects(workspace
     call(workspace, "beforeShellExecution", command="cd /tmp; npm i left-pad", cwd="/w")
     with open_audit_log(workspace.roots().state) as store:
         (found,) = store.search(Query(text="pkg npm left-pad", effect="install"))
-        assert not list(store.search(Query(path="project")))  # its target, which is no path
+        assert not list(store.search(Query(path="project")))  # a target is no path
     (installed,) = [effect for effect in found.details.effects if effect.kind == "install"]
     assert (installed.more.package, installed.more.target, installed.more.writes) == (
         "pkg:npm/left-pad",

@@ -1,4 +1,4 @@
-"""What an agent calls things by, as records keep it: short, clean, and the same for the same."""
+"""Names in records are short, redacted and stable."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ LEAKY = "MCP:https://me:hunter2hunter2@example.org/x"
 
 
 def store_names(workspace: Workspace, **fields: Any) -> tuple[str, dict[str, Any]]:
-    """The spool as it is on the disk after this call, and its last record."""
+    """Return the spool after this call, and its last record."""
     body = {"hook_event_name": "postToolUse", "tool_name": "Shell", "tool_input": {}, "tool_output": "", **fields}
     argv = ("--agent", "cursor", "--event", str(body["hook_event_name"]), "--home", str(workspace.home))
     handle_call(Call(id="i", argv=argv, payload=json.dumps(body).encode(), received_us=5), [], guarded=True)

@@ -1,4 +1,4 @@
-"""What a call is about is shown and found, whatever names its agent has for that."""
+"""The subject of a call is shown and searchable for every agent."""
 
 from typing import Any
 

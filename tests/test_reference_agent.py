@@ -1,4 +1,4 @@
-"""The reference agent: every event at its moment, with the fields that Cursor sends, and what hooks say is heeded."""
+"""The reference agent: order and fields of events, and effects of hook replies."""
 
 import json
 import os
@@ -35,7 +35,7 @@ Hooks = dict[str, list[dict[str, Any]]]
 
 
 class Yes:
-    """A person who agrees to everything, and remembers what they read."""
+    """A user who agrees to everything and stores the texts shown."""
 
     def __init__(self) -> None:
         self.questions: list[str] = []
@@ -50,7 +50,7 @@ class Yes:
 
 
 class Stage(NamedTuple):
-    """A workspace with a project, some hooks of the person, and all that came of a play in it."""
+    """A workspace with user hooks, and the outcomes of a run."""
 
     path: Path
     outcomes: list[Outcome]
@@ -117,7 +117,7 @@ def reply_line(matcher: str = "", **reply: Any) -> dict[str, str]:
 
 
 def list_messages(model: ScriptedModel) -> list[str]:
-    """What tools told the model, as it stood in its last request."""
+    """Return the tool results in the last request to the model."""
     return [message.text for message in model.requests[-1] if message.role == "tool"]
 
 
@@ -157,7 +157,7 @@ def _explorer() -> Iterator[Reply]:
 
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory: pytest.TempPathFactory) -> list[Payload]:
-    """Every payload of one play, in order, as a hook of the user layer got it on standard input."""
+    """Every payload of one run, in order, as a user hook received it."""
     stage = _stage(tmp_path_factory.mktemp("tour"))
     seen = stage.path / "seen.jsonl"
     recorder = {"command": f"{{ cat; echo; }} >> {seen}; echo '{{}}'"}
@@ -226,7 +226,7 @@ def test_a_tool_takes_and_gives_what_cursors_own_does(tool: str, field: str, tou
 
 
 def _story_of(tour: list[Payload], tool: str, number: int = 0) -> list[str]:
-    """The events of one call of a tool, from the first generic one to the last."""
+    """Return the events of one tool call, from the first generic one to the last."""
     started_at = [
         at for at, one in enumerate(tour) if one["hook_event_name"] == "preToolUse" and one["tool_name"] == tool
     ]
@@ -735,7 +735,7 @@ def test_a_complaint_of_a_server_is_a_failure_of_the_call(stage: Stage) -> None:
 
 
 class Endpoint(NamedTuple):
-    """A loopback server that speaks chat completions: what it will answer, and what it was asked."""
+    """A loopback chat completions server with its answers and the received requests."""
 
     url: str
     answers: list[Any]

@@ -1,4 +1,4 @@
-"""trotline replay as a person sees it: a real trail, judged again."""
+"""The replay command on a real audit log."""
 
 import json
 import subprocess
@@ -48,7 +48,7 @@ def data(workspace: Workspace, *words: str) -> Any:
 
 
 def changes(workspace: Workspace, *words: str) -> list[tuple[str, str, str]]:
-    """What would be decided otherwise: subject, old and new."""
+    """Return subject, old and new decision of every change."""
     rows = data(workspace, *words)["changes"]
     return [(row["subject"], row["old"], row["new"]) for row in rows if row["kind"] == "changed"]
 
@@ -305,7 +305,7 @@ case "$payload" in *npm*) echo '{"permission": "deny", "user_message": "use pnpm
 
 
 def hooks(workspace: Workspace, file: str, **entry: Any) -> Path:
-    """A file with one hook before commands, which refuses npm."""
+    """Build a file with one hook that denies npm."""
     script = workspace.script("scripts/no-npm.sh", DENIES_NPM)
     content = {"version": 1, "hooks": {"beforeShellExecution": [{"command": str(script), **entry}]}}
     return workspace.write(file, json.dumps(content))
@@ -376,7 +376,7 @@ def test_a_program_of_the_sdk_leaves_no_record_in_the_real_conversation(workspac
 )
 def test_an_invalid_query_is_a_clear_error(workspace: Workspace, words: list[str], expected_text: str) -> None:
     done = replay(workspace, *words)
-    assert done.returncode == 64  # 1 would say that a decision changes
+    assert done.returncode == 64  # exit code 1 means that a decision changes
     assert done.stderr.splitlines()[0] == f"error: {expected_text}"
 
 

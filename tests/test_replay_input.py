@@ -1,4 +1,4 @@
-"""Lines that somebody gives to be judged: exports of a trail, payloads, and what is neither."""
+"""Input of replay: exports, payloads and invalid lines."""
 
 import json
 import subprocess

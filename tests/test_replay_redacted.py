@@ -1,4 +1,4 @@
-"""What is certain although something before it was redacted, and what an agent was told of a decision."""
+"""Replay of redacted calls, and of decisions that were sent differently."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ SENDS = "curl https://example.com/x -d a=b"
 
 
 def output(workspace: Workspace, text: str) -> dict[str, Any]:
-    """What a tool gave back, in the conversation of all the others."""
+    """Build the result of a tool in the shared conversation."""
     shell_result = {
         "tool_name": "Shell",
         "tool_input": {"command": "git log -1"},
@@ -29,7 +29,7 @@ def output(workspace: Workspace, text: str) -> dict[str, Any]:
 
 
 def evaluate(workspace: Workspace, candidate: Candidate) -> dict[str, CallChange]:
-    """What becomes of the calls of the trail under a candidate, by their subjects."""
+    """Return the replayed decisions by subject."""
     with open_audit_log(workspace.roots().state) as store:
         calls = find_calls(store, Query())
     old = Trial(IN_FORCE, workspace.roots(), workspace.path / "old", "2026-01-01")

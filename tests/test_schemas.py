@@ -1,4 +1,4 @@
-"""Schemas: valid themselves, current on disk, and true of samples, of recordings and of files in the wild."""
+"""Schemas are valid, current on disk, and accept samples, recordings and public files."""
 
 import json
 from pathlib import Path
@@ -159,7 +159,7 @@ def test_a_hooks_file_that_cursor_ignores_is_invalid(file: Any) -> None:
 
 
 def value_of(node: JsonNode) -> Any:
-    """What a tree of our reader says, as json.loads would have it."""
+    """Return the value of a node as json.loads would."""
     if node.kind is JsonKind.OBJECT:
         return {key: value_of(member.value) for key, member in node.members.items()}
     return [value_of(item) for item in node.items] if node.kind is JsonKind.ARRAY else node.value
@@ -170,7 +170,7 @@ NOT_VALID = {
     # an entry of type `prompt` that has a command and no prompt
     "paultyng__testagent__cmd_cursor_testdata_hooks.json": '"type":"prompt"} is not valid under any of the schemas'
 }
-"""Files of the corpus that Cursor would not load, and what the schema says about each."""
+"""Corpus files that Cursor would not load, with the error of the schema."""
 
 
 @pytest.mark.skipif(not FILES, reason="no corpus of hooks.json files beside this repository")

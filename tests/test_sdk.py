@@ -1,5 +1,4 @@
-"""A function as a hook program: the same file under every agent, and nothing that breaks in it reaches the agent
-raw."""
+"""The SDK: one hook function under every agent, and errors in it never reach the agent raw."""
 
 import json
 import os
@@ -121,7 +120,7 @@ BAD = {"nothing": b"", "no JSON": b"{", "a list": b"[]", "bytes": b"\xff\xfe", "
 
 
 def test_a_process_that_works_on_is_in_no_group_of_ours_when_we_end() -> None:
-    """Whoever started us looks for what we left behind the moment that we end."""
+    """The caller reads the state as soon as the process ends."""
     script = """
         import os, time
         from trotline.hook.process import fork_detached
@@ -317,7 +316,7 @@ def test_log_shows_the_last_calls(tmp_path: Path) -> None:
     roots = ["--home", str(tmp_path / "home"), "--system", str(tmp_path), "--project", str(tmp_path)]
     spool = Spool(tmp_path / "home" / STATE["linux"] / "spool")
     while not all("detail" in record for record in spool.read().records):
-        time.sleep(0.05)  # words come a moment after the record
+        time.sleep(0.05)  # the detail follows the record
     newest, oldest = run_trotline("log", *roots, cwd=tmp_path).stdout.splitlines()
     assert "cursor beforeShellExecution denied: terraform destroy (no_destroy)" in oldest
     assert "claude-code preToolUse none: ls" in newest

@@ -1,4 +1,4 @@
-"""The warm service: the same answers as without it, and nothing is lost when it is killed, hangs, or is not ours."""
+"""The warm service: same answers as cold, and no loss if it is killed, hangs or is foreign."""
 
 import base64
 import contextlib
@@ -54,7 +54,7 @@ def kill(home: Path, number: int = signal.SIGKILL) -> None:
 
 
 def get_client(site: Site) -> str:
-    """The compiled client, or its twin where there is no compiler."""
+    """Return the compiled client, or the Python client if there is no compiler."""
     return line.CLIENT.name if (site.service / line.CLIENT.name).exists() else "python_client.py"
 
 
@@ -63,13 +63,13 @@ def build_argv(site: Site, home: Path, *more: str, event: str = "beforeShellExec
 
 
 def start_service(site: Site, home: Path) -> int:
-    """A service for this home, started as every service is."""
+    """Start a service for this home with a call, and return its process id."""
     call(build_argv(site, home), payload("start"))
     return wait_for_service(home)
 
 
 def change_code(site: Site, path: Path, changes: dict[str, tuple[str, str]]) -> Site:
-    """A copy in which something of a file is something else: a judge that is not there, or a fault."""
+    """Copy a site with replaced texts in its files."""
     shutil.copytree(site.path, path, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     for name, (before, after) in changes.items():
         file = path / "trotline" / name
@@ -91,7 +91,7 @@ def read_log(home: Path) -> str:
 
 
 def send_header(home: Path, build_header: dict[str, Any], data: bytes = b"") -> bytes:
-    """What the service says to a call that a client would not have sent."""
+    """Send a call with any header to the service, and return its answer."""
     head = json.dumps(build_header).encode()
     return send_bytes(home, wire.PREFIX.pack(wire.MAGIC, len(head), len(data)) + head + data)
 
@@ -105,7 +105,7 @@ def send_bytes(home: Path, data: bytes, *, half: bool = False) -> bytes:
         if half:
             service.shutdown(socket.SHUT_WR)
         got = b""
-        with contextlib.suppress(ConnectionResetError):  # it did not want to hear all of it
+        with contextlib.suppress(ConnectionResetError):  # the service may close before it has read everything
             while piece := service.recv(65_536):
                 got += piece
     return got
@@ -141,7 +141,7 @@ for line in sys.stdin:
     out, err = (os.fdopen(end, "rb").read().decode() for end, _ in pipes)
     print(json.dumps([out, err, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])]), flush=True)
 """
-"""Cold calls, each in a process of its own, without the half second that starting Python takes on a busy machine."""
+"""Run each cold call in a forked process, without the start of a Python interpreter."""
 
 
 def run_cold(site: Site, calls: list[tuple[list[str], bytes]]) -> list[CallOutput]:
@@ -171,7 +171,7 @@ def call_service(home: Path, site: Site, argv: list[str], data: bytes, number: i
 
 
 def list_calls() -> list[tuple[list[str], bytes]]:
-    """Every event of every situation, then every event of every agent; and what nobody can read."""
+    """Return every event of the conformance cases, every event of every agent, and unreadable payloads."""
     calls = []
     for case in load_cases():
         for event in [*case.body.get("earlier", []), *filter(None, [case.body.get("event")])]:
@@ -211,7 +211,7 @@ def test_warm_and_cold_answers_are_equal(site: Site, home: Path) -> None:
         call_service(warm_home, site, [*argv, "--home", str(warm_home)], data, number)
         for number, (argv, data) in enumerate(calls)
     ]
-    kill(warm_home)  # one that nobody calls for a minute takes its records out of the spool
+    kill(warm_home)  # an idle service would drain the spool
     cold = run_cold(site, [([*argv, "--home", str(cold_home)], data) for argv, data in calls])
     different = [one for one, one_warm, one_cold in zip(calls, warm, cold, strict=True) if one_warm != one_cold]
     assert different == []
@@ -226,7 +226,7 @@ def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, ho
     pid = wait_for_service(home)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
-        assert pipe.read() == b""  # nobody holds the other end
+        assert pipe.read() == b""  # no process holds the other end
     if not Path("/proc").is_dir():
         return
     process = Path(f"/proc/{pid}")
@@ -235,7 +235,7 @@ def test_a_service_inherits_nothing_from_the_call_that_started_it(site: Site, ho
     assert os.getsid(pid) == pid
     opened = []
     for file in (process / "fd").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # the connection by which we have seen that it listens
+        with contextlib.suppress(FileNotFoundError):  # the connection of wait_for_service
             opened.append(str(file.readlink()))
     assert opened.count("/dev/null") == 3
     assert not [name for name in opened if "pipe" in name]
@@ -266,9 +266,9 @@ def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) ->
     os.close(lock)
     pause = int(SECONDS_BETWEEN_STARTS * 1_000_000)
     assert not launch(roots, 1_000_000 + pause - 1)
-    assert launch(roots, 999_999)  # a clock that was put back
+    assert launch(roots, 999_999)  # a clock that was set back
     wait_for_service(home)
-    assert not launch(roots, 1_000_000 + 10 * pause)  # there is one
+    assert not launch(roots, 1_000_000 + 10 * pause)  # one is running
 
 
 def test_an_idle_service_ends(home: Path) -> None:
@@ -286,12 +286,12 @@ def test_an_idle_service_ends(home: Path) -> None:
 
 
 COMMAND = "import sys; sys.path.insert(0, sys.argv.pop(1)); from trotline.__main__ import main; main()"
-"""The command line of the copy: only it can tell whether a service of the copy is current."""
+"""The command line of the copied site, which can tell whether its service is current."""
 
 
 def _touch_code(site: Site, _home: Path) -> None:
     file = site.path / "trotline" / "hook/answer.py"
-    os.utime(file, (file.stat().st_atime, file.stat().st_mtime + 3600))  # a clock that is wrong is a change as well
+    os.utime(file, (file.stat().st_atime, file.stat().st_mtime + 3600))  # a wrong clock is a change as well
     time.sleep(0.6)
 
 
@@ -386,7 +386,7 @@ time.sleep(60)
 
 
 def test_a_starting_service_can_be_stopped(home: Path) -> None:
-    """It has the lock, and has not said yet which process it is."""
+    """The process holds the lock, and has not written its id yet."""
     run = str(get_state(home) / "run")
     argv = [sys.executable, "-c", STARTING, run, "0.4"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as starting:
@@ -397,14 +397,14 @@ def test_a_starting_service_can_be_stopped(home: Path) -> None:
 
 
 def test_a_kill_at_any_moment_changes_no_verdict_and_loses_no_record(site: Site, home: Path) -> None:
-    """The small twin of scripts/soak_service.py; at the end all of it is in the trail, and the chain is whole."""
+    """A short version of scripts/soak_service.py; at the end all records are in the audit log and the chain holds."""
     soaked = soak(site, build_argv(site, home), home, callers=8, calls=40, seed=7, pauses=(0.05, 0.4))
     assert soaked.is_fine, soaked
     assert soaked.right == 320
 
 
 def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Path) -> None:
-    """What a client does whose service was killed: the same id, once more."""
+    """A client whose service was killed repeats the call with the same id."""
     given = ["i-am-one-call", "5", "9000", "lost", *build_argv(site, home)[2:]]
     cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), *given]
     start_service(site, home)
@@ -415,7 +415,7 @@ def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Pa
 
 
 def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Path, tmp_path: Path) -> None:
-    """Each stop is judged by a service, which counts its follow-up and dies; its client goes cold with the same id."""
+    """A service counts the follow-up of each stop and dies; its client repeats the call cold with the same id."""
     always = (
         "    responses = [*guarded.responses,",
         '    responses = [Response(author="canary", verdict=Verdict(follow_up="on")), *guarded.responses,',
@@ -471,7 +471,7 @@ def test_a_suspended_service_is_reported_and_the_call_runs_cold(site: Site, home
     os.kill(pid, signal.SIGCONT)
     assert call(build_argv(site, home), payload("d")).stderr == b""
     conversations = [record["conversation"] for record in records(home)]
-    assert conversations == ["start", "c", "d"]  # what waited for the service was not judged once more
+    assert conversations == ["start", "c", "d"]  # the waiting call was not evaluated twice
 
 
 def test_a_stale_socket_is_replaced(site: Site, home: Path) -> None:

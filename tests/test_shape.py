@@ -1,4 +1,4 @@
-"""The shape of the code itself: rings, budgets, what the hot paths wake, and what stands in one place only."""
+"""The structure of the code: package order, size limits, imports of hot paths, and names."""
 
 import ast
 import re
@@ -89,7 +89,7 @@ def test_functions_are_short_flat_and_take_few_arguments(path: Path) -> None:
 
 
 def _depth(node: ast.AST, depth: int = 0) -> int:
-    """How many blocks stand inside each other; a chain of elif is one block."""
+    """Return how deep blocks are nested; a chain of elif is one block."""
     deepest = depth
     for child in ast.iter_child_nodes(node):
         opens = isinstance(child, ast.If | ast.For | ast.While | ast.With | ast.Try)

@@ -17,7 +17,7 @@ def _steps(steps: list[Invocation]) -> list[Invocation]:
 
 
 def _programs(line: str) -> list[list[str]]:
-    """Every program that would run, with its words."""
+    """Return every program that would run, with its arguments."""
     analyzer = ShellAnalyzer(ENVIRONMENT)
     analyzer.analyze_line(line)
     return [[step.program.text, *(word.text for word in step.args)] for step in _steps(analyzer.invocations)]
@@ -130,7 +130,7 @@ def test_adversarial_lines_need_bounded_work(name: str) -> None:
 
 
 class _Counted(str):
-    """A text that counts how often it is looked into."""
+    """A text that counts its reads."""
 
     __slots__ = ()
     looks = 0

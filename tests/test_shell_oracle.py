@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not shell_oracle.there(), reason="shfmt is not i
 
 
 def _differences(lines: list[str]) -> list[str]:
-    """Listed exceptions: what bash reads and shfmt does not, or reads otherwise (`time -p -- x`)."""
+    """Return whether bash reads a line that shfmt rejects or reads differently (`time -p -- x`)."""
     found = []
     for line, theirs in zip(lines, shell_oracle.read_by_shfmt(lines), strict=True):
         script = parse_script(line)
@@ -95,7 +95,7 @@ def _words(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         ["${#X}", "${!X}", "${a[@]}", "${a[1]}", "${a[$i]}", "${X:1:2}", "$((1 + 2))", "$(( (1+2)*3 ))"]
     )
     commands = inner.map("$( {})".format) | inner.map('"$( {})"'.format) | inner.map("<({})".format)
-    subscript = NAMES.map("${{a[$({})]}}".format)  # shfmt reads less in there than a shell
+    subscript = NAMES.map("${{a[$({})]}}".format)  # shfmt reads less than a shell there
     simple = inner.filter(lambda text: not set("`\\\"'$") & set(text) and "\n" not in text)
     ticks = simple.map("`{}`".format) | simple.map('"x`{}`y"'.format)
     return st.one_of(plain, plain, variable, braced, other, commands, subscript, ticks)

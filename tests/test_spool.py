@@ -1,4 +1,4 @@
-"""The spool: nobody but us writes or reads it, and what is in the way of a record is said."""
+"""The spool is private, and reports what prevents a record."""
 
 import os
 from pathlib import Path

@@ -131,7 +131,7 @@ def test_statements_in_strings_are_classified(text: str, kinds: list[str] | None
 
 
 def test_unknown_statements_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
-    """Its logger would say it to standard error, with the passwords that are in it."""
+    """The logger of the parser would print statements with passwords."""
     assert [each.kind for each in parse_statements("replace into t values ('hunter2')", "mysql")] == ["write"]
     assert "hunter2" not in caplog.text
     assert logging.getLogger("sqlglot").handlers

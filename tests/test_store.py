@@ -1,4 +1,4 @@
-"""The trail in SQLite: what any Store does, whose file it is, and what a broken one says."""
+"""The SQLite store: behaviour of a Store, file ownership, and broken files."""
 
 import os
 import sqlite3

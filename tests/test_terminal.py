@@ -1,4 +1,4 @@
-"""What `trotline log` looks like on a terminal: tables as wide as it is, and nothing in them that talks to it."""
+"""`trotline log` on a terminal: tables fit its width, and control characters are escaped."""
 
 import fcntl
 import os
@@ -38,7 +38,7 @@ def _fill(spool: Spool) -> None:
 
 
 def seen(workspace: Workspace, *words: str, width: int = 120, **environment: str) -> str:
-    """What a terminal of that width gets from the command."""
+    """Return the output of the command on a terminal of this width."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
     argv = [sys.executable, "-m", "trotline", "log", *words, *workspace.options]
@@ -50,7 +50,7 @@ def seen(workspace: Workspace, *words: str, width: int = 120, **environment: str
     try:
         while piece := os.read(ours, 65_536):
             pieces.append(piece)
-    except OSError:  # how a terminal says that nobody writes to it any more
+    except OSError:  # a terminal without writers reports an error
         pass
     finally:
         os.close(ours)

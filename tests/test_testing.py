@@ -1,4 +1,4 @@
-"""The testing kit: payloads of every event and edition, an agent that is not there, and the pytest plugin."""
+"""The testing kit: sample payloads, the fake agent and the pytest plugin."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What stands in texts, judged in the hook's seat: by event, by preset, and without a value leaving it."""
+"""Findings in texts on the hook side: verdicts by event and preset, without leaking a value."""
 
 import json
 import os
@@ -36,7 +36,7 @@ PADDING = "The quick brown fox jumps over the lazy dog, again and again.\n"
 
 
 class Home:
-    """A home and a project in it, called as Cursor calls us."""
+    """A home with a project, called as Cursor calls hooks."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -66,7 +66,7 @@ class Home:
         return outcome
 
     def read_state(self) -> str:
-        """All that was said and written, but for the files of the project."""
+        """Return all output and all written state, without the files of the project."""
         files = [file for file in self.root.rglob("*") if file.is_file() and self.project not in file.parents]
         return "\n".join([*self.output, *(file.read_bytes().decode("utf-8", "replace") for file in files)])
 
@@ -301,7 +301,7 @@ TEMPLATES = [(kind, seed) for seed in range(2) for kind in SECRET_TEMPLATES][:20
 
 
 def everywhere(home: Home, text: str) -> list[Outcome]:
-    """A text in each place of each event that has one."""
+    """Yield each event with the text in each of its text fields."""
     path = str(home.project / "app.py")
     tool = {"tool_input": {"a": {"b": text}}, "tool_name": "MCP:server:tool"}
     result = json.dumps({"content": [{"type": "text", "text": text}]})

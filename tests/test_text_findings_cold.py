@@ -1,4 +1,4 @@
-"""Texts in a process that begins with the call: it says what a warm one says, and reads scanners only if it must."""
+"""Texts in a cold process: same reply as a warm one, and scanners are imported only if needed."""
 
 import json
 from pathlib import Path

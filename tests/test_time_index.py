@@ -1,4 +1,4 @@
-"""A time is a place in the trail, in whatever order records came."""
+"""The time index finds records by time in any order of arrival."""
 
 import tempfile
 from pathlib import Path
@@ -16,11 +16,11 @@ from trotline.audit.store.store import ForgetRequest
 
 TIMES = st.integers(1, 60)
 CLOCKS = st.lists(st.tuples(TIMES, st.integers(1, 90)), min_size=1, max_size=6)
-"""A clock that stands still for some records, then is somewhere else."""
+"""Times of a clock that stands still and jumps."""
 
 
 def batches(clocks: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
-    """Numbers and times of records, as they come."""
+    """Return numbers and times of records in order of arrival."""
     found, number = [], 0
     for at_us, count in clocks:
         found.append([(one, at_us) for one in range(number, number + count)])
@@ -71,7 +71,7 @@ def file(tmp_path: Path) -> Path:
     ids=lambda conditions: next(iter(conditions), "nothing else"),
 )
 def test_of_what_is_older_nothing_is_looked_at(file: Path, conditions: dict[str, Any]) -> None:
-    """By the steps that the database takes: a thousand older records take none."""
+    """Count database steps: a thousand older records take none."""
     steps = []
     for older in (0, 1000):
         with filled(file.with_name(f"{older}.db"), [(1, older), (50, 3)] if older else [(50, 3)]) as store:

@@ -1,4 +1,4 @@
-"""A TOML file that anybody may have put there: a project's policy is read before anybody trusts the project."""
+"""Limits for untrusted TOML: a project's policy is read before the project is trusted."""
 
 import tomllib
 from pathlib import Path

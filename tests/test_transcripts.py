@@ -1,4 +1,4 @@
-"""The command line as a person sees it: files, commands and the exact output, one story per file of transcripts/.
+"""The exact output of the command line: one story per file of transcripts/.
 
 A transcript begins with its note. `-- name --` begins a file of the workspace (`-- name * --` an executable one), and
 `-- transcript --` the commands with what they print; a code other than 0 stands in the last line of its command as
@@ -48,7 +48,7 @@ def build(story: Story, path: Path) -> Workspace:
 
 
 def render_story(story: Story, workspace: Workspace) -> str:
-    """What the commands of a story print in this workspace."""
+    """Return the output of the commands of a story in this workspace."""
     commands = [line for line in story.transcript.splitlines() if line.startswith("$ ")]
     return "\n".join(f"{line}\n{printed(shlex.split(line[2:]), workspace)}" for line in commands)
 

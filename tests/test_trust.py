@@ -1,4 +1,4 @@
-"""Trust as a person and a script see it: `trust`, `untrust` and `fire`, each a process of its own."""
+"""The commands `trust` and `fire` in their own processes: granting, losing and showing trust."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from trotline.config.trust import MAX_WORDS, Digests, TrustCoverage, build_cover
 ALLOW = '#!/bin/sh\ncat > /dev/null\necho \'{"permission": "allow"}\'\n'
 
 COVERED = tuple(read_rows("trust", "covered"))
-"""Every file of the sample workspace that trust covers."""
+"""Files of the sample workspace that trust covers."""
 
 HOOKS = {
     "version": 1,
@@ -36,7 +36,7 @@ RAN = [".cursor/hooks/guard.sh", "tools/check.sh --config tools/check.conf", "sh
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    """A workspace with hooks in both trees, in tools/, and with files that no hook is known to use."""
+    """A workspace with hooks in both trees and in tools/, and with unrelated files."""
     made = make_workspace(tmp_path)
     made.write("project", json.dumps(HOOKS) + "\n")
     made.write("claude-project", "{}\n")
@@ -64,7 +64,7 @@ def ran(workspace: Workspace, *words: str) -> list[str]:
 
 
 def state(workspace: Workspace) -> dict[str, Any]:
-    """How `trust --status` says things stand."""
+    """Return the data of `trust --status`."""
     done = trotline(workspace, "trust", "--status", "--json")
     answer = json.loads(done.stdout)
     assert done.returncode == (0 if answer["ok"] else 1)
@@ -73,7 +73,7 @@ def state(workspace: Workspace) -> dict[str, Any]:
 
 
 def why_not(workspace: Workspace) -> set[str]:
-    """Why the hooks of the workspace did not run; empty if one of them did."""
+    """Return the reasons why no hook ran; empty if one ran."""
     data = fire(workspace)
     return {entry["why"] for entry in data["not_run"]} if not data["runs"] else set()
 

@@ -1,4 +1,4 @@
-"""Sub-agents, texts that give orders, and actions that are harmless alone: what conversations are made of."""
+"""Recipes for conversations: subagents, injections, and sequences of harmless actions."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -39,7 +39,7 @@ Say = Callable[..., str]
 
 @pytest.fixture(params=["engine", "cursor"])
 def say(request: pytest.FixtureRequest, tmp_path: Path) -> Say:
-    """One conversation, in an engine or under Cursor; every event of it gives a word."""
+    """One conversation in an engine or under Cursor; each event returns a permission."""
     use = Use("injection-and-sequences", tmp_path)
 
     def raised(event: str, **fields: Any) -> str:

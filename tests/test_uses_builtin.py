@@ -1,4 +1,4 @@
-"""Built-in hooks as a whole: their table, their pages, their examples, and what all of them have in common."""
+"""Built-in hooks: their table, page, examples and shared behaviour."""
 
 import json
 import re
@@ -18,7 +18,7 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 TRIED: dict[str, tuple[str, ...]] = read_corpus("uses_builtin")["tried"]
-"""What a person sees who does what the page says."""
+"""Return the output of a command from the page."""
 
 
 def blocks(name: str, language: str) -> list[str]:

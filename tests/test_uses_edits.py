@@ -1,4 +1,4 @@
-"""Uses around edits: formatters, scans, commits and diffs."""
+"""Built-in hooks for edits: format, code-scan, agent-branch and forwarded diffs."""
 
 import json
 import shlex
@@ -95,7 +95,7 @@ def test_a_failing_formatter_is_reported_and_the_others_run(formatting: Use) -> 
 
 @pytest.fixture
 def scanning(tmp_path: Path) -> Use:
-    """With a scanner that finds every `eval`, as a line for each."""
+    """A use with a scanner that reports every line with `eval`."""
     use = Use(tmp_path, "code-scan")
     use.write("scan.py", SCANNER)
     return use
@@ -277,7 +277,7 @@ def branch(use: Use) -> str:
 
 
 def read_user_state(use: Use) -> tuple[str, ...]:
-    """All that is the person's: what is staged, where HEAD is, what is in the files, and other branches."""
+    """Return the user's state: staged files, HEAD, file contents and other branches."""
     files = {path.name: path.read_bytes() for path in use.project.iterdir() if path.is_file()}
     index = (use.project / ".git/index").read_bytes()
     refs = git(use, "for-each-ref --format='%(refname) %(objectname)' refs/heads/main refs/tags")
@@ -367,7 +367,7 @@ def test_odd_names_are_committed_as_they_are(branching: Use, name: str) -> None:
 
 @pytest.fixture
 def trapped(branching: Use, tmp_path: Path) -> Use:
-    """A repository that names programs wherever it can; each leaves a mark."""
+    """A repository that configures programs in every setting; each program leaves a mark."""
     use, program = branching, tmp_path / "evil"
     program.write_text(f'#!/bin/sh\necho "$0 $*" >> {tmp_path}/was-run\ntest "$1" || cat\n')
     program.chmod(0o755)
@@ -391,7 +391,7 @@ def test_no_program_named_by_a_repository_runs(trapped: Use, tmp_path: Path) -> 
     assert not mark.exists(), mark.read_text()
     tip = (use.project / ".git/refs/heads" / branch(use)).read_text().strip()
     use.by_hand("afterFileEdit", file_path=str(use.write("b.py", "b = 2\n")))
-    (use.project / f".git/objects/{tip[:2]}/{tip[2:]}").unlink()  # now one is missing that somebody offers to fetch
+    (use.project / f".git/objects/{tip[:2]}/{tip[2:]}").unlink()  # a missing object that a remote offers
     assert "`git " in use.by_hand("stop").stderr
     assert not mark.exists(), mark.read_text()
 
@@ -568,7 +568,7 @@ def split_lines(text: str) -> list[str]:
 
 
 def split_diff(diff: str) -> tuple[list[str], list[str]]:
-    """The lines before and after, as a reader of diffs would take them."""
+    """Return the old and the new lines of a diff."""
     taken: list[str] = []
     put: list[str] = []
     ended = diff.replace("\n\\ No newline at end of file\n", "\0\n")

@@ -1,4 +1,4 @@
-"""Uses that gate commands, files and prompts, each through an engine and through the line that Cursor runs."""
+"""Recipes that gate commands, files and prompts, in an engine and under Cursor."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ ROWS = [(use, *row) for use, rows in CASES.items() for row in rows]
 def test_a_recipe_has_the_same_verdict_in_an_engine_and_under_cursor(
     use: str, wanted: str, event: str, fields: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Where Cursor cannot ask, it is told to deny."""
+    """Cursor gets a deny where it cannot ask."""
     words = wanted.split()
     assert Use(use, tmp_path).both(event, **fields) == (words[0], words[-1])
 

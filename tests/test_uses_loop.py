@@ -1,4 +1,4 @@
-"""Uses around the agent's loop: context at its start, tests, tracking and waiting at its end."""
+"""Built-in hooks for the agent's loop: context at the start; tests, reports and waiting at the end."""
 
 import json
 import os
@@ -366,7 +366,7 @@ def mounts(tmp_path: Path) -> Use:
 
 
 def get_refusal(use: Use, line: str = "") -> str:
-    """What both say that refuse, or nothing when both let pass."""
+    """Return the refusal of the hook and the engine, or "" if both allow."""
     by_hand = use.by_hand("beforeShellExecution", line, command="npm start", cwd=str(use.project))
     if not line:
         outcome = use.agent.fire("beforeShellExecution", command="npm start", cwd=str(use.project))
@@ -382,7 +382,7 @@ def test_no_command_runs_before_its_environment_file_is_there(mounts: Use) -> No
 
 
 def test_a_mount_is_checked_and_never_opened(mounts: Use) -> None:
-    os.mkfifo(mounts.project / ".env")  # to open it would wait for somebody at the other end
+    os.mkfifo(mounts.project / ".env")  # opening it would block
     assert get_refusal(mounts) == ""
     assert get_refusal(mounts, "trotline builtin env-files --file .env --mounted") == ""
 

@@ -1,4 +1,4 @@
-"""MCP governance: what may be called, with what, what comes back, and the inventory of it all."""
+"""MCP governance: allowed calls and arguments, redacted results, and the inventory."""
 
 import json
 import os
@@ -67,7 +67,7 @@ def test_shell_output_cannot_be_changed_and_the_model_gets_a_note(use: Use) -> N
 
 
 def written(use: Use) -> None:
-    """A call's words are written when the agent has its answer."""
+    """The detail of a call is written after the reply."""
     spool = get_spool(use.home / ".local/state/trotline/v1")
     while any("detail" not in one for one in spool.read().records):
         os.sched_yield()

@@ -1,4 +1,4 @@
-"""Package installs, and the list of malicious packages that they are judged by."""
+"""Package installs and the list of malicious packages."""
 
 import json
 import os
@@ -99,10 +99,10 @@ def test_a_warm_process_notices_a_new_and_a_removed_list(use: Use, tmp_path: Pat
 
 
 def test_a_running_service_and_a_cold_process_use_a_new_list(site: Site) -> None:
-    # A socket's path must be short; and what was said is still being written when a call is answered
+    # A socket path must be short, and detail is written after the reply
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as root:
         use = Use("package-installs", Path(root).resolve())
-        (use.config / "trotline.toml").unlink()  # a site has no library for rules, and asks about all of them
+        (use.config / "trotline.toml").unlink()  # a site has no library for rules, so every rule asks
         client = CLIENT if (site.service / CLIENT).exists() else "twin.py"
         line = site.line(use.home, "--deadline", "55", client=client)
         data = payload("", "npm install shop-cart-helpers@1.0.0")

@@ -1,4 +1,4 @@
-"""What verify finds beside the chain: in tables, indexes and triggers, at one moment, and before anything is added."""
+"""Verification of tables, indexes and triggers next to the chain, in one read transaction."""
 
 import json
 import sqlite3
@@ -71,7 +71,7 @@ def test_tables_indexes_and_triggers_that_are_not_ours_are_found(file: Path, cha
 
 
 def test_a_row_that_is_gone_behind_an_index_is_found(file: Path) -> None:
-    """The index is taken out of the schema, the row deleted, and the index put back."""
+    """Delete a row without its index entry."""
     db = sqlite3.connect(file)
     index = db.execute("SELECT * FROM sqlite_master WHERE name = 'facts_seq'").fetchone()
     db.close()
@@ -151,7 +151,7 @@ def test_a_remaining_checkpoint_is_not_replaced_by_a_rebuilt_chain(tmp_path: Pat
 
 
 def test_verification_succeeds_during_writes(file: Path) -> None:
-    """Every look is at one moment; and what is read meanwhile is what that moment had."""
+    """Verification reads one snapshot."""
     ended = threading.Event()
 
     def write() -> None:

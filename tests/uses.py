@@ -1,4 +1,4 @@
-"""A use as people have it: its example's files in place, asked through an engine and through the line of Cursor."""
+"""A recipe with its example files in place, called through an engine and as a Cursor hook."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ EXAMPLES = ROOT / "examples" / "uses"
 
 
 class CursorReply(NamedTuple):
-    """What Cursor's line answered: the word, what stands beside it, and what a person reads in the log."""
+    """The reply of the Cursor hook: permission, body, and the text on standard error."""
 
     permission: str
     body: dict[str, Any]
@@ -24,7 +24,7 @@ class CursorReply(NamedTuple):
 
 
 class Use:
-    """One example, put where its page says: the policy into the configuration, hooks into ~/.cursor."""
+    """One example, installed as its page describes: policy in the configuration, hooks in ~/.cursor."""
 
     def __init__(self, name: str, root: Path) -> None:
         self.home, self.system, self.project = root / "home", root / "system", root / "home" / "shop"
@@ -43,7 +43,7 @@ class Use:
         self.conversations = 0
 
     def payload(self, event: str, fields: dict[str, Any]) -> dict[str, Any]:
-        """An event of a conversation of its own, unless it names one."""
+        """Build a payload in a new conversation, unless the fields name one."""
         self.conversations += 1
         shared = {"conversation_id": f"talk-{self.conversations}", "workspace_roots": [str(self.project)]}
         return {**shared, "hook_event_name": event, **fields}
@@ -63,7 +63,7 @@ class Use:
         return CursorReply(body.get("permission") or continue_permission, body, done.stderr)
 
     def both(self, event: str, **fields: Any) -> tuple[str, str]:
-        """The word of the engine and of Cursor's line. To have no opinion is to let pass."""
+        """Return the permission of the engine and of the hook; no opinion is allow."""
         word = self.engine(event, **fields).decision.permission.word
         return {"none": "allow"}.get(word, word), self.cursor(event, **fields).permission
 
