@@ -1,12 +1,12 @@
-"""The last two acts of `make demo`: what is remembered, and whether it can be believed."""
+"""The last two acts of `make demo`: the audit log, and its integrity."""
 
 import json
 
 from stage import Repair, Scene, Step, Tampering, Watching
 
 
-def call(command: str) -> str:
-    """What Cursor would say on our line's standard input."""
+def build_payload(command: str) -> str:
+    """Return the payload that Cursor sends to our line."""
     body = {"hook_event_name": "beforeShellExecution", "conversation_id": "from-cursor", "cursor_version": "3.21.16"}
     return json.dumps({**body, "workspace_roots": ["/srv/shop"], "command": command, "cwd": "/srv/shop"})
 
@@ -28,7 +28,7 @@ REMEMBERED: tuple[Scene, ...] = (
     Watching(
         "Somebody watches, while Cursor runs our line and hears an answer:",
         ["log", "--follow", "-n", "1"],
-        Step("Meanwhile, under Cursor:", ["hook", "cursor"], call("sudo systemctl restart shop")),
+        Step("Meanwhile, under Cursor:", ["hook", "cursor"], build_payload("sudo systemctl restart shop")),
         "systemctl",
     ),
     Step("Would a stricter preset have decided otherwise?", ["replay", "--agent", "cursor", "--preset", "strict"]),
@@ -57,7 +57,7 @@ BELIEVED: tuple[Scene, ...] = (
         ["log", "export", "--format", "csv", "--verdict", "denied"],
     ),
     Repair("Somebody wants to be told:", "home/.config/trotline/trotline.toml", "", ALERTS),
-    Step("Cursor again:", ["hook", "cursor"], call("rm -rf ~")),
+    Step("Cursor again:", ["hook", "cursor"], build_payload("rm -rf ~")),
     Step("Who was told?", ["log", "send"]),
     Step("And this conversation is nobody's business any more:", ["log", "conversations", "--clear", "from-cursor"]),
     Step("It still holds, and says that something is gone:", ["log", "verify", "--anchor", "~/elsewhere.anchor"]),

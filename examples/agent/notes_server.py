@@ -21,8 +21,8 @@ TOOLS = [
 METHOD_NOT_FOUND = -32601
 
 
-class Complaint(Exception):  # noqa: N818 - an answer, not an accident
-    """What is told to the client instead of a result."""
+class ToolError(Exception):
+    """An error that the client gets instead of a result."""
 
 
 def main() -> None:
@@ -30,15 +30,15 @@ def main() -> None:
     for line in sys.stdin:
         request = json.loads(line)
         if "id" in request:
-            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **_answer(request, file)}), flush=True)
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **_build_answer(request, file)}), flush=True)
 
 
-def _answer(request: dict[str, Any], file: Path) -> dict[str, Any]:
+def _build_answer(request: dict[str, Any], file: Path) -> dict[str, Any]:
     method, params = request["method"], request.get("params", {})
     if method == "initialize":
-        about = {"name": "notes", "version": "1"}
+        server = {"name": "notes", "version": "1"}
         version = params.get("protocolVersion")
-        return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": about}}
+        return {"result": {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": server}}
     if method == "ping":
         return {"result": {}}
     if method == "tools/list":
@@ -48,21 +48,21 @@ def _answer(request: dict[str, Any], file: Path) -> dict[str, Any]:
     return {"error": {"code": METHOD_NOT_FOUND, "message": f"there is no method `{method}`"}}
 
 
-def _call(tool: str, given: dict[str, Any], file: Path) -> dict[str, Any]:
+def _call(tool: str, arguments: dict[str, Any], file: Path) -> dict[str, Any]:
     try:
-        return {"content": [{"type": "text", "text": _text(tool, given, file)}], "isError": False}
-    except (Complaint, KeyError, OSError) as error:
+        return {"content": [{"type": "text", "text": _run_tool(tool, arguments, file)}], "isError": False}
+    except (ToolError, KeyError, OSError) as error:
         return {"content": [{"type": "text", "text": f"{tool}: {error}"}], "isError": True}
 
 
-def _text(tool: str, given: dict[str, Any], file: Path) -> str:
+def _run_tool(tool: str, arguments: dict[str, Any], file: Path) -> str:
     notes = file.read_text("utf-8").splitlines()
     if tool == "find_notes":
-        return "\n".join(note for note in notes if given["word"].lower() in note.lower()) or "no such note"
+        return "\n".join(note for note in notes if arguments["word"].lower() in note.lower()) or "no such note"
     if tool == "add_note":
-        file.write_text("\n".join([*notes, given["note"]]) + "\n", "utf-8")
+        file.write_text("\n".join([*notes, arguments["note"]]) + "\n", "utf-8")
         return f"{len(notes) + 1} notes"
-    raise Complaint("there is no such tool")
+    raise ToolError("there is no such tool")
 
 
 if __name__ == "__main__":

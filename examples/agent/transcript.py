@@ -58,8 +58,8 @@ class Transcript:
             return None
         lines = [line for message in self.messages[1:cut] for line in _summarize(message)]
         recent = len(lines) - MAX_SUMMARY_LINES
-        kept = [line for at, line in enumerate(lines) if at >= recent or line.startswith("user: ")]
-        shorter = [self.messages[0], Message("user", SUMMARY_HEADING + "\n".join(kept)), *self.messages[cut:]]
+        summary = [line for at, line in enumerate(lines) if at >= recent or line.startswith("user: ")]
+        shorter = [self.messages[0], Message("user", SUMMARY_HEADING + "\n".join(summary)), *self.messages[cut:]]
         return shorter if count_tokens(shorter) < self.tokens else None
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Keeps files that hold secrets from the model."""
+"""Deny reads of files that hold secrets."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ SECRET = {".env", "id_rsa", "id_ed25519", "credentials.json"}
 event = json.load(sys.stdin)
 name = PurePath(event.get("file_path", "")).name
 if name in SECRET or name.startswith(".env."):
-    answer = {"permission": "deny", "user_message": f"{name} holds secrets"}
+    reply = {"permission": "deny", "user_message": f"{name} holds secrets"}
 else:
-    answer = {"permission": "allow"}
-print(json.dumps(answer))
+    reply = {"permission": "allow"}
+print(json.dumps(reply))

@@ -1,4 +1,4 @@
-"""Has git used through the `gh` tool, and asks before anything that rewrites history."""
+"""Deny network access of git in favour of `gh`, and ask before a command rewrites history."""
 
 from trotline import Verdict, ask, deny, on, run
 from trotline.domain.events import BeforeShell

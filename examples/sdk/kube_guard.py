@@ -1,6 +1,6 @@
-"""Looks into Kubernetes manifests before `kubectl apply` sends them off.
+"""Check Kubernetes manifests before `kubectl apply`.
 
-It reads line by line, which is enough to find what must not be there, and needs no YAML library.
+It reads line by line, which is enough for these settings and needs no YAML library.
 """
 
 import re
@@ -19,19 +19,19 @@ FORBIDDEN = {
 
 
 @on.before_shell(matching=r"\bkubectl\b.*\bapply\b", fail_closed=True)
-def look_inside(event: BeforeShell) -> Verdict | None:
+def check_manifests(event: BeforeShell) -> Verdict | None:
     words = shlex.split(event.command)
     names = [after for word, after in pairwise(words) if word in {"-f", "--filename"}]
     if not names or any("://" in name or name == "-" for name in names):
         return ask("A manifest from elsewhere is applied.")
-    found = [f"{what} ({name})" for name in names for what in asked_for(Path(event.cwd or ".") / name)]
+    found = [f"{setting} ({name})" for name in names for setting in find_forbidden(Path(event.cwd or ".") / name)]
     return deny(f"Not applied: the manifest asks for {', '.join(found)}.") if found else None
 
 
-def asked_for(manifest: Path) -> list[str]:
-    """What the manifest asks for that nobody may have."""
+def find_forbidden(manifest: Path) -> list[str]:
+    """Return the forbidden settings of a manifest."""
     lines = manifest.read_text("utf-8").splitlines()
-    return sorted({what for pattern, what in FORBIDDEN.items() for line in lines if pattern.match(line)})
+    return sorted({setting for pattern, setting in FORBIDDEN.items() for line in lines if pattern.match(line)})
 
 
 if __name__ == "__main__":

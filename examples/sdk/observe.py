@@ -1,6 +1,6 @@
-"""Writes a line for everything the agent does, without what it said: the event, the tool, how long it took.
+"""Log a line for every action of the agent, without its texts: the event, the program, the duration.
 
-The work is done after the answer is out, so that nobody waits for it.
+The handlers run after the reply, so that the agent does not wait for them.
 """
 
 import json
@@ -20,17 +20,17 @@ def write(event: Event, **facts: object) -> None:
 
 
 @on.after_shell(background=True)
-def command(event: AfterShell) -> None:
+def log_command(event: AfterShell) -> None:
     write(event, program=event.command.split(maxsplit=1)[0], ms=event.duration, bytes=len(event.output))
 
 
 @on.after_file_edit(background=True)
-def edit(event: AfterFileEdit) -> None:
+def log_edit(event: AfterFileEdit) -> None:
     write(event, kind=Path(event.file_path).suffix, edits=len(event.edits))
 
 
 @on.stop(background=True)
-def stop(event: Stop) -> None:
+def log_stop(event: Stop) -> None:
     write(event, status=event.status, loops=event.loop_count)
 
 

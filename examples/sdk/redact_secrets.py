@@ -1,4 +1,4 @@
-"""Keeps files with keys in them from the agent and from Tab. A hook cannot cut a part out of a file, so all stays."""
+"""Deny reads of files with keys, by Agent and Tab. A hook cannot remove a part of a file, so it denies the whole."""
 
 import re
 
@@ -9,7 +9,7 @@ KEYS = re.compile(r"gh[pousr]_[A-Za-z0-9]{36}|AKIA[0-9A-Z]{16}|-----BEGIN [A-Z ]
 
 
 @on.file_read(fail_closed=True)
-def withhold(event: BeforeReadFile | BeforeTabFileRead) -> Verdict | None:
+def deny_keys(event: BeforeReadFile | BeforeTabFileRead) -> Verdict | None:
     return deny(f"{event.file_path} holds a key.") if KEYS.search(event.content) else None
 
 

@@ -1,6 +1,6 @@
-"""Keeps the agent going until the tests pass: `.tests-failed` holds the names of those that do not.
+"""Keep the agent going until the tests pass: `.tests-failed` has the names of failed tests.
 
-The loop limit ends it: Cursor's own, and ours under agents that have none.
+The loop limit ends it: Cursor's own, or Trotline's under agents that have none.
 """
 
 from pathlib import Path
@@ -10,7 +10,7 @@ from trotline.domain.events import Stop
 
 
 @on.stop
-def go_on(event: Stop) -> Verdict | None:
+def report_failures(event: Stop) -> Verdict | None:
     report = Path(event.workspace_roots[0] if event.workspace_roots else ".") / ".tests-failed"
     failing = report.read_text("utf-8").split() if report.exists() else []
     if event.status != "completed" or not failing:

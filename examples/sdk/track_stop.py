@@ -1,4 +1,4 @@
-"""Counts failures in a row for each conversation, and has the agent try again after the second one."""
+"""Count failures in a row per conversation, and ask the agent to try another way after the second one."""
 
 import json
 from pathlib import Path

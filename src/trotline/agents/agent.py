@@ -34,7 +34,7 @@ class Capability(StrEnum):
 
 
 class PersonChannel(StrEnum):
-    """How an agent shows a message to the person."""
+    """The way in which an agent shows a message to the person."""
 
     SEPARATE = "separate"  # at any event, apart from the message to the model
     WITH_REFUSAL = "with refusal"  # only in the text of a refusal, which the model reads too
@@ -122,7 +122,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     grouped: bool = False  # entries are in groups that have the matcher
     version: int | None = None
     matchers: dict[str, str] = {}
-    entry: dict[str, Any] = {}  # what every entry has besides its command
+    entry: dict[str, Any] = {}  # further keys of every entry
     command_key: str = "command"
     timeout_key: str = "timeout"
     seconds: int = 60  # timeout of the hook; Trotline's own deadline is shorter
@@ -134,7 +134,7 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     plugin: bool = False
     taken: str = ""  # what to do if another file has the name of ours
     graphical: bool = False  # people start it from a menu, with a short search path
-    note: str = ""  # what a person has to do besides
+    note: str = ""  # what a person has to do in addition
 
     def get_known_events(self, version: str) -> tuple[str, ...]:
         """Return the events that a version supports, because some versions ignore a file that names another event.
@@ -208,13 +208,14 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # identity co
     unreported_actions: frozenset[str] = frozenset()  # actions that it may perform without an event after them
     unpaired_actions: frozenset[str] = frozenset()  # actions whose events before and after name different tools
     missing_fields: frozenset[str] = frozenset()  # fields that similar agents send and this one does not
-    raises_paired_events: bool = False  # it raises the specific event beside the generic one
+    raises_paired_events: bool = False  # it raises both the specific and the generic event
 
     def at(self, version: str, *, believing: frozenset[Capability] = frozenset()) -> "Agent":
         """Return the agent with the capabilities of a version; `believing` overrides quirks that a setting trusts."""
         return _apply_quirks(self, version[:MAX_VERSION_LENGTH], believing)
 
     def supports(self, event: str, capability: Capability) -> bool:
+        """Return whether the agent acts on a part of a verdict at an event."""
         return capability in self.capabilities.get(event, frozenset())
 
 

@@ -81,6 +81,7 @@ def _check_finite(digits: str) -> float | None:
 
 @functools.cache
 def get_strict_decoder() -> "json.JSONDecoder":
+    """Return a decoder that refuses NaN and infinities."""
     return json.JSONDecoder(parse_constant=refuse_constant, parse_float=_check_finite)
 
 

@@ -182,6 +182,7 @@ def _get_text(value: object) -> str:
 
 
 def make_absolute(cwd: str, path: str) -> str:
+    """Return a path below the working directory; absolute paths are unchanged."""
     return path if not cwd or ABSOLUTE_PATH.match(path) else f"{cwd.rstrip('/')}/{path}"
 
 

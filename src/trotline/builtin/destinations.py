@@ -115,6 +115,7 @@ class Destinations(msgspec.Struct, frozen=True):
 
     @property
     def is_empty(self) -> bool:
+        """Return whether there is no destination."""
         return not (self.file or self.commands or self.outbox)
 
     def deliver(self, event: Event, body: dict[str, Any], text: str = "", folder: Path | None = None) -> None:

@@ -99,6 +99,7 @@ class CommitFile(NamedTuple):
 
     @property
     def mode(self) -> str:
+        """The file mode for git."""
         return "100755" if self.is_executable else "100644"
 
 

@@ -47,6 +47,7 @@ class HookContext(NamedTuple):
 
     @property
     def key(self) -> bytes:
+        """The key of this installation, for digests."""
         return install_key(self.roots.state)
 
     def redact(self, text: str) -> str:

@@ -76,7 +76,7 @@ In CI:
 )
 @click.version_option(__version__, message="trotline %(version)s")
 def group() -> None:
-    pass
+    """Run a command; the help text is HELP."""
 
 
 def run(argv: list[str]) -> int:

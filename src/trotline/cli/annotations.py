@@ -99,6 +99,7 @@ def _build_result(rule: str, level: str, text: str, file: str, region: dict[str,
 
 
 def build_sarif(problems: Iterable[Problem]) -> dict[str, Any]:
+    """Return problems as a SARIF document."""
     listed = list(problems)
     used = sorted({problem.code for problem in listed})
     rules = [

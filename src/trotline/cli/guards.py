@@ -159,7 +159,7 @@ def load(paths: tuple[Path, ...], roots: Roots) -> Result:
 @declare("check", "trotline.guards.packages.check/1", parent=packages)
 @click.argument("names", nargs=-1, required=True, metavar="PURL...")
 def check(names: tuple[str, ...], roots: Roots) -> Result:
-    """What the lists say about packages, given as package URLs. Exit 1 when one of them is reported."""
+    """Look up packages, given as package URLs, in the lists. Exit 1 when one of them is reported."""
     files = [str(file) for file in malicious_files(roots) if file.exists()]
     if not files:
         hint = "`trotline guards packages load PATH` takes one in the OSV format"

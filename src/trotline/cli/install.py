@@ -242,6 +242,7 @@ def _build_data(
 
 
 def build_file_data(file: Installed) -> dict[str, Any]:
+    """Return the data of a file for --json."""
     return {
         "file": str(file.path),
         "done": file.done,

@@ -1,4 +1,4 @@
-"""What commands return and how it is printed: one JSON envelope for programs, text or rich tables for people."""
+"""The result of a command, and its output: one JSON envelope for programs, text or rich tables for people."""
 
 import json
 import sys
@@ -50,7 +50,7 @@ class View(Protocol):
 
 
 class Result(NamedTuple):
-    """What a command returns: data for --json, lines for people, problems, and whether all is well."""
+    """The result of a command: data for --json, lines for people, problems, and whether all is well."""
 
     data: Any = None
     lines: Iterable["str | View"] = ()
@@ -97,6 +97,7 @@ def format_json(body: Any) -> str:
 
 
 def build_problem_data(problem: Problem) -> dict[str, Any]:
+    """Return the data of a problem for --json."""
     return {**msgspec.to_builtins(problem), "docs": problem.docs}
 
 
@@ -120,6 +121,7 @@ class Table(NamedTuple):
     of: str = ""
 
     def format_lines(self) -> Iterator[str]:
+        """Yield the title, the header and the rows."""
         if self.title:
             yield bold(self.title)
         if any(self.numbers):
@@ -127,6 +129,7 @@ class Table(NamedTuple):
         yield from (_format_row(numbers, printable(str(name))) for *numbers, name in self.rows)
 
     def draw(self) -> None:
+        """Draw it on the terminal with rich."""
         from trotline.cli import terminal
 
         terminal.draw_table(self)
@@ -137,6 +140,7 @@ def _format_row(numbers: Iterable[Any], name: str) -> str:
 
 
 def paint(text: str, severity: Severity) -> str:
+    """Return the text in the colour of a severity."""
     return click.style(text, fg=COLOURS[severity], bold=severity is not Severity.NOTE)
 
 
@@ -146,14 +150,17 @@ def warn(text: str) -> None:
 
 
 def dim(text: str) -> str:
+    """Return dim text."""
     return click.style(text, dim=True)
 
 
 def bold(text: str) -> str:
+    """Return bold text."""
     return click.style(text, bold=True)
 
 
 def plural(count: int, noun: str) -> str:
+    """Return a count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 

@@ -37,7 +37,7 @@ def command() -> None:
 
 @declare("status", "trotline.service/1", parent=command)
 def show_status(roots: Roots) -> Result:
-    """Is it there, is it current, and what has it done."""
+    """Show whether it runs, whether it is current, and how many calls it has answered."""
     from trotline.service.start import CODE
     from trotline.service.watch import CodeWatch
     from trotline.service.wire import ask_status

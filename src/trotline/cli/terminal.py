@@ -34,18 +34,22 @@ INDENT = (0, 0, 0, 2)
 
 
 def build_console() -> Console:
+    """Return a console that prints texts unchanged."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def draw(*parts: RenderableType) -> None:
+    """Print these parts, one below the other."""
     build_console().print(*parts, sep="\n")
 
 
 def build_text(value: Any, style: str = "") -> Text:
+    """Return a value as text without control characters."""
     return Text(printable(str(value)), style=style)
 
 
 def format_time(micros: int, form: str = TIME) -> str:
+    """Return a time in UTC."""
     return to_datetime(micros).strftime(form)
 
 
@@ -55,6 +59,7 @@ def build_title(title: str) -> Text:
 
 
 def build_grid(*, has_header: bool = True, expand: bool = False, gap: int = 2) -> Grid:
+    """Return a table without borders."""
     return Grid(
         box=None,
         show_header=has_header,
@@ -66,6 +71,7 @@ def build_grid(*, has_header: bool = True, expand: bool = False, gap: int = 2) -
 
 
 def draw_table(table: Table) -> None:
+    """Draw a table with its title."""
     grid = build_grid(has_header=any(table.numbers))
     for name in table.numbers:
         grid.add_column(name, justify="right", no_wrap=True)
@@ -90,6 +96,7 @@ def _build_authors(record: Record) -> Text:
 
 
 def build_verdict(record: Record) -> Text:
+    """Return the verdict of a record in its colour."""
     verdict = record.verdict
     return build_text(VERDICT_LABELS.get(verdict, verdict), STYLES.get(verdict.removeprefix(WOULD_PREFIX), ""))
 

@@ -21,7 +21,7 @@ GATES = ("beforeShellExecution", "preToolUse")
 
 
 class CanaryResult(NamedTuple):
-    """What an installed line did with the canary."""
+    """The reaction of an installed line to the canary."""
 
     agent: str
     title: str
@@ -35,6 +35,7 @@ class CanaryResult(NamedTuple):
 
     @property
     def holds(self) -> bool:
+        """Return whether the line ran, refused, and is in a file that the agent loads."""
         return self.executed and self.refused and not self.fatal
 
 

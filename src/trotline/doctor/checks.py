@@ -25,7 +25,7 @@ MAX_RECORDS = 10_000
 
 
 class CheckState(StrEnum):
-    """How serious the result of a check is; a note needs no action."""
+    """The severity of a result; a note needs no action."""
 
     OK = "ok"
     NOTE = "note"
@@ -34,7 +34,7 @@ class CheckState(StrEnum):
 
 
 class CheckResult(NamedTuple):
-    """What one check found."""
+    """A result of a check."""
 
     state: CheckState
     detail: str
@@ -57,17 +57,19 @@ def find_next_step(results: Iterable[CheckResult]) -> str:
 
 
 class MachineState:
-    """What is the same for all agents."""
+    """The state of the machine, which is the same for all agents."""
 
     def __init__(self, roots: Roots) -> None:
         self.roots = roots
 
     @cached_property
     def settings(self) -> Settings:
+        """The settings of this machine and user."""
         return read_settings(self.roots)
 
     @cached_property
     def spool(self) -> Spool:
+        """The spool of records."""
         return Spool(self.roots.state / "spool")
 
     @cached_property
@@ -76,6 +78,7 @@ class MachineState:
         return self._read(Query(limit=MAX_RECORDS))
 
     def find_last_call(self, agent: str) -> Record | None:
+        """Return the last record of an agent."""
         calls = [record for record in self._read(Query(agent=agent, limit=1)).records if record.agent == agent]
         return calls[-1] if calls else None
 
@@ -93,14 +96,17 @@ class InstalledLayer(NamedTuple):
 
     @property
     def name(self) -> str:
+        """The name of the layer."""
         return self.wires[0].layer
 
     @property
     def wiring(self) -> Wiring:
+        """The wiring of the agent."""
         return self.wires[0].wiring
 
     @property
     def place(self) -> Path:
+        """The file or directory of the hooks."""
         return get_location(self.wires)
 
     def list_runnable(self, roots: Roots) -> list[tuple[str, str]]:
@@ -133,6 +139,7 @@ class AgentState:
 
     @cached_property
     def samples(self) -> list[tuple[InstalledLayer, list[SampleCall]]]:
+        """The layers with a sample call of each line."""
         return [
             (layer, send_samples(self.agent, layer.list_runnable(self.roots), self.conversation, self.roots.home))
             for layer in self.layers

@@ -52,7 +52,7 @@ def _install(wire: Wired, roots: Roots, *, fail_closed: bool, dry_run: bool) -> 
 
 
 class HookLineState(NamedTuple):
-    """Whether our lines are current, and whether they fail closed."""
+    """The state of our lines: whether they are current, and whether they fail closed."""
 
     current: bool
     closed: bool

@@ -37,6 +37,7 @@ class LineOutput(NamedTuple):
 
     @property
     def text(self) -> str:
+        """All output as text."""
         return (self.stdout + self.stderr).decode("utf-8", "replace").strip()
 
 

@@ -25,6 +25,7 @@ class InstallPlan(NamedTuple):
 
     @property
     def done(self) -> Done:
+        """The worst result of the files."""
         return get_worst(self.planned)
 
 
@@ -37,7 +38,7 @@ class InstallTerms(NamedTuple):
 
 
 class SetupResult(NamedTuple):
-    """What was written for each agent and to the settings, and the canary of each agent."""
+    """The files that were written for each agent, the settings, and the canary of each agent."""
 
     plans: list[InstallPlan]
     files: list[list[Installed]]
@@ -46,7 +47,7 @@ class SetupResult(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether at least one agent was set up, and all that were refuse the canary."""
+        """True if at least one agent was set up, and all of them refuse the canary."""
         is_written = all(get_worst(files) is not Done.REFUSED for files in self.files)
         return bool(self.files) and is_written and all(canary is not None and canary.holds for canary in self.canaries)
 

@@ -41,7 +41,7 @@ class FoundHook(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ScanReport(msgspec.Struct, kw_only=True):
-    """What a scan found. `known` counts findings of the baseline; `rows` are the entries of a new baseline."""
+    """The results of a scan. `known` counts findings of the baseline; `rows` are the entries of a new baseline."""
 
     findings: list[Finding] = []
     problems: list[Problem] = []
@@ -56,6 +56,7 @@ class ScanReport(msgspec.Struct, kw_only=True):
 
     @property
     def ok(self) -> bool:
+        """Whether nothing was found."""
         return not self.findings and not self.problems
 
 

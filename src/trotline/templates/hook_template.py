@@ -81,6 +81,7 @@ class HookLocation(NamedTuple):
 
     @property
     def directory(self) -> Path:
+        """The directory with hooks.json."""
         return self.root / ".cursor"
 
 
@@ -95,10 +96,12 @@ class HookSpec(NamedTuple):
 
     @property
     def file(self) -> str:
+        """The name of the hook's file."""
         return f"{self.name}{LANGUAGES[self.language].suffix}"
 
     @property
     def test_file(self) -> str:
+        """The name of the test's file."""
         return f"test_{self.name.replace('-', '_')}.py"
 
 

@@ -73,15 +73,18 @@ class ConformanceCase(NamedTuple):
 
     @property
     def want(self) -> dict[str, Any]:
+        """The expected values."""
         want: dict[str, Any] = self.body["want"]
         return want
 
     @property
     def group(self) -> str:
+        """The group, which is the first word of the name."""
         return self.name.partition("_")[0]
 
     @property
     def edition(self) -> str:
+        """The name of the edition."""
         return str(self.body.get("edition", NEWEST_EDITION))
 
     @property
@@ -182,6 +185,7 @@ class CaseResult(NamedTuple):
 
     @property
     def status(self) -> str:
+        """The result in one word."""
         if self.error:
             return "failed"
         if self.differences:
@@ -219,6 +223,7 @@ class EngineProcess:
             raise TrotlineError(str(error) or "it hung up") from None
 
     def close(self) -> None:
+        """End the process."""
         process, self._process = self._process, None
         if process is None:
             return

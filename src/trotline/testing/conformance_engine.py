@@ -89,6 +89,7 @@ def describe_decision(decision: Decision, responses: Sequence[Response], names: 
 
 
 def main() -> None:
+    """Answer situations from standard input."""
     for line in sys.stdin:
         print(json.dumps(run_case(json.loads(line))), flush=True)
 

@@ -125,7 +125,7 @@ class StepResult(NamedTuple):
 
     @property
     def mismatch(self) -> str:
-        """How the outcome differs from the expected one; empty if it does not."""
+        """The difference from the expected outcome; empty if there is none."""
         expected, actual = self.step.expect, self.outcome.decision.permission.word
         if expected == "follow-up":
             return "" if self.outcome.follow_up else "a follow-up was expected, and nobody had one"

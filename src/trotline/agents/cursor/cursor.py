@@ -39,23 +39,14 @@ ASK_IS_BROKEN = (
 FIRST_DATED_VERSION = f"{FIRST_DATED}.01.01"
 
 QUIRKS = (
-    VersionQuirk(
-        "beforeShellExecution",
-        Capability.ASK,
-        False,
-        ASK_IS_BROKEN,
-        "seeds/004; ROS; LAB",
-        since="2.4.21",
-        date="2026-10",
-    ),
-    VersionQuirk(
-        "beforeMCPExecution", Capability.ASK, False, ASK_IS_BROKEN, "seeds/004", since="2.4.21", date="2026-10"
-    ),
-    VersionQuirk(
-        "beforeShellExecution", Capability.ASK, False, ASK_IS_BROKEN, "LAB", since=FIRST_DATED_VERSION, date="2026-10"
-    ),
-    VersionQuirk(
-        "beforeMCPExecution", Capability.ASK, False, ASK_IS_BROKEN, "LAB", since=FIRST_DATED_VERSION, date="2026-10"
+    *(
+        VersionQuirk(event, Capability.ASK, False, ASK_IS_BROKEN, source, since=since, date="2026-10")
+        for event, since, source in (
+            ("beforeShellExecution", "2.4.21", "seeds/004; ROS; LAB"),
+            ("beforeMCPExecution", "2.4.21", "seeds/004"),
+            ("beforeShellExecution", FIRST_DATED_VERSION, "LAB"),
+            ("beforeMCPExecution", FIRST_DATED_VERSION, "LAB"),
+        )
     ),
     VersionQuirk(
         "beforeSubmitPrompt",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""After an edit: no tabs, no blanks at the end of a line, a blank after a comma and around an equals sign."""
+"""Format an edited file: no tabs, no trailing blanks, a blank after a comma and around an equals sign."""
 
 import json
 import re
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 
-def formatted(line: str) -> str:
+def format_line(line: str) -> str:
     line = line.replace("\t", "    ").rstrip()
     indent = line[: len(line) - len(line.lstrip())]
     body = re.sub(r",(?=\S)", ", ", line.lstrip())
@@ -19,7 +19,7 @@ def main() -> None:
     if path.suffix != ".py":
         return
     before = path.read_text("utf-8")
-    after = "\n".join(formatted(line) for line in before.splitlines()).rstrip() + "\n"
+    after = "\n".join(format_line(line) for line in before.splitlines()).rstrip() + "\n"
     if after != before:
         changed = sum(a != b for a, b in zip(before.splitlines(), after.splitlines(), strict=False))
         path.write_text(after, "utf-8")

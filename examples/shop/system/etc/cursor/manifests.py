@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No Kubernetes manifest gives a container the whole machine."""
+"""Deny Kubernetes manifests that give a container access to the whole machine."""
 
 import json
 import re
@@ -10,8 +10,8 @@ DANGERS = {
     r"hostPath:\s*(?:\{\s*|\n\s*)path:\s*[\"']?/[\"']?\s*(?:\}|\n|$)": "the root of the machine as a volume",
 }
 
-given = json.load(sys.stdin)["tool_input"]
-text = given["content"] if given["file_path"].endswith((".yaml", ".yml")) else ""
+tool_input = json.load(sys.stdin)["tool_input"]
+text = tool_input["content"] if tool_input["file_path"].endswith((".yaml", ".yml")) else ""
 found = [name for pattern, name in DANGERS.items() if re.search(pattern, text)]
 if found:
     reason = f"This manifest asks for {' and '.join(found)}."
