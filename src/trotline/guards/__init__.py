@@ -5,42 +5,13 @@ from importlib import import_module
 
 from trotline.guards.guard import Guard
 
-GUARD_NAMES = (
-    "backups",
-    "cloud",
-    "containers",
-    "control_files",
-    "credentials",
-    "databases",
-    "deletion",
-    "disks",
-    "execution",
-    "exfiltration",
-    "exposure",
-    "git_settings",
-    "history",
-    "infrastructure",
-    "injection",
-    "invisible",
-    "kubernetes",
-    "machine",
-    "opaque",
-    "packages",
-    "permissions",
-    "persistence",
-    "personal_data",
-    "privilege",
-    "processes",
-    "publishing",
-    "remote_code",
-    "remotes",
-    "secrets_in_text",
-    "secrets_managers",
-    "sequences",
-    "system_files",
-    "traces",
-    "variables",
+_NAMES = (
+    "backups cloud containers control_files credentials databases deletion disks execution exfiltration exposure"
+    " git_settings history infrastructure injection invisible kubernetes machine opaque packages permissions"
+    " persistence personal_data privilege processes publishing remote_code remotes secrets_in_text secrets_managers"
+    " sequences system_files traces variables"
 )
+GUARD_NAMES = tuple(_NAMES.split())
 
 
 @cache

@@ -4,24 +4,23 @@ from collections.abc import Sequence
 
 from trotline.analysis.git.git_command import GitSettings
 from trotline.analysis.network_addresses import get_host
+from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import Argument
 
 _NETWORK_VERBS = frozenset("clone fetch ls-remote pull push".split())
 _NETWORK_WORDS = {"archive": "--remote", "remote": "update prune show add set-head", "submodule": "update add"}
-_SETTING_VARIABLES = {
-    "EDITOR": "core.editor",
-    "GIT_ASKPASS": "core.askpass",
-    "GIT_EDITOR": "core.editor",
-    "GIT_EXTERNAL_DIFF": "diff.external",
-    "GIT_PAGER": "core.pager",
-    "GIT_PROXY_COMMAND": "core.gitproxy",
-    "GIT_SEQUENCE_EDITOR": "sequence.editor",
-    "GIT_SSH": "core.sshcommand",
-    "GIT_SSH_COMMAND": "core.sshcommand",
-    "PAGER": "core.pager",
-    "VISUAL": "core.editor",
-}
+_SETTING_VARIABLES = expand_names(
+    {
+        "EDITOR GIT_EDITOR VISUAL": "core.editor",
+        "GIT_ASKPASS": "core.askpass",
+        "GIT_EXTERNAL_DIFF": "diff.external",
+        "GIT_PAGER PAGER": "core.pager",
+        "GIT_PROXY_COMMAND": "core.gitproxy",
+        "GIT_SEQUENCE_EDITOR": "sequence.editor",
+        "GIT_SSH GIT_SSH_COMMAND": "core.sshcommand",
+    }
+)
 """Variables with the effect of a setting; their commands are analyzed where they are set."""
 
 _COMMAND_KEYS = frozenset(
@@ -29,22 +28,20 @@ _COMMAND_KEYS = frozenset(
     " credential.helper diff.external gpg.program gpg.ssh.defaultkeycommand gpg.ssh.program gpg.x509.program"
     " interactive.difffilter sequence.editor sendemail.smtpserver uploadpack.packobjectshook web.browser".split()
 )
-_COMMAND_SUFFIXES = {
-    "browser": "cmd path",
-    "credential": "helper",
-    "diff": "command textconv",
-    "difftool": "cmd path",
-    "filter": "clean smudge process",
-    "guitool": "cmd",
-    "hook": "command",
-    "man": "cmd path",
-    "merge": "driver",
-    "mergetool": "cmd path",
-    "pager": "",
-    "remote": "uploadpack receivepack vcs",
-    "tar": "command",
-    "trailer": "command cmd",
-}
+_COMMAND_SUFFIXES = expand_names(
+    {
+        "browser difftool man mergetool": "cmd path",
+        "credential": "helper",
+        "diff": "command textconv",
+        "filter": "clean smudge process",
+        "guitool": "cmd",
+        "hook tar": "command",
+        "merge": "driver",
+        "pager": "",
+        "remote": "uploadpack receivepack vcs",
+        "trailer": "command cmd",
+    }
+)
 """Suffixes that hold a command, by section: `section.NAME.suffix`."""
 
 _HOOK_KEYS = frozenset("core.hookspath init.templatedir core.attributesfile".split())

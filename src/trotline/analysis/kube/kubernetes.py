@@ -6,6 +6,7 @@ from trotline.analysis.kube.kube_manifests import APPLY, build_object_fields, pa
 from trotline.analysis.options import ParsedOptions, parse_options
 from trotline.analysis.programs import print_secret
 from trotline.analysis.programs.containers import analyze_inside
+from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.programs.services import is_dry_run
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
@@ -26,20 +27,10 @@ _CRITICAL_KINDS = frozenset(
 _GRANTING_KINDS = frozenset("clusterrolebinding clusterrolebindings rolebinding rolebindings clusterrole role".split())
 _READ_VERBS = frozenset(
     "api-resources api-versions auth cluster-info completion describe diff events explain get help kustomize logs"
-    " options"
-    " top version wait config plugin projects status whoami project login logout".split()
+    " options top version wait config plugin projects status whoami project login logout".split()
 )
-_EFFECT_VERBS = {
-    "delete": "delete",
-    "drain": "drain",
-    "cordon": "cordon",
-    "evict": "drain",
-    "scale": "scale",
-    "replace": "replace",
-    "patch": "patch",
-    "edit": "edit",
-    "taint": "cordon",
-    "adm": "admin",
+_EFFECT_VERBS = {"adm": "admin", "evict": "drain", "taint": "cordon"} | {
+    verb: verb for verb in "cordon delete drain edit patch replace scale".split()
 }
 
 
@@ -222,19 +213,9 @@ def _add_privileges(call: Invocation, text: str, words: list[str]) -> None:
         call.add_effect("kube", "privileged", target=" ".join(words[:2]), writes=True)
 
 
-_HELM_VERBS = {
-    "uninstall": "delete",
-    "delete": "delete",
-    "del": "delete",
-    "un": "delete",
-    "rollback": "rollout",
-    "upgrade": "change",
-    "install": "change",
-    "push": "change",
-    "destroy": "delete",
-    "apply": "change",
-    "sync": "change",
-}
+_HELM_VERBS = expand_names(
+    {"del delete destroy un uninstall": "delete", "rollback": "rollout", "apply install push sync upgrade": "change"}
+)
 _HELM_VALUE_OPTIONS = "set set-string set-file values version repo e environment kube-context"
 
 

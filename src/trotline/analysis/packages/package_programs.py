@@ -13,6 +13,7 @@ from trotline.analysis.packages.installs import (
 )
 from trotline.analysis.packages.managers import LETTER_MANAGERS, MANAGERS, PackageManager
 from trotline.analysis.packages.package_specs import parse_request
+from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import Stream
@@ -34,15 +35,7 @@ _NODE_PROGRAMS = frozenset(
 """Names of such programs that are hardly ever scripts of a project."""
 
 _SCRIPT_MANIFESTS = {"cargo": "Cargo.toml", "composer": "composer.json", "golang": "go.mod", "npm": "package.json"}
-_INTERPRETERS = {
-    ".py": "python",
-    ".js": "node",
-    ".mjs": "node",
-    ".cjs": "node",
-    ".sh": "sh",
-    ".rb": "ruby",
-    ".php": "php",
-}
+_INTERPRETERS = expand_names({".py": "python", ".js .mjs .cjs": "node", ".sh": "sh", ".rb": "ruby", ".php": "php"})
 _COMMAND_OPTIONS = {"apt": "", "apt-get": "", "go": "exec toolexec", "npm": "script-shell"}
 """Options whose value is a command that the manager runs."""
 

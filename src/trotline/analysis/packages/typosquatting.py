@@ -4,19 +4,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 
 _NAMES_FILE = Path(__file__).with_name("popular_names.txt")
-_LOOKALIKES = str.maketrans(
-    {
-        "0": "o",
-        "1": "l",
-        "\u0456": "i",
-        "\u0430": "a",
-        "\u0435": "e",
-        "\u043e": "o",
-        "\u0440": "p",
-        "\u0441": "c",
-        "\u0455": "s",
-    }
-)
+_LOOKALIKES = str.maketrans("01\u0456\u0430\u0435\u043e\u0440\u0441\u0455", "oliaeopcs")
 _MIN_LENGTH = 5
 """Shorter names resemble each other by chance."""
 

@@ -6,10 +6,9 @@ from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import Stream
 
 _FIND_VALUED = frozenset(
-    "-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum"
-    " -ipath -iregex -iwholename"
-    " -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path -perm -printf -regex -regextype -samefile -size"
-    " -type -uid -used -user -wholename -xtype".split()
+    "-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname -iname -inum -ipath -iregex"
+    " -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name -newer -path -perm -printf -regex -regextype"
+    " -samefile -size -type -uid -used -user -wholename -xtype".split()
 )
 _NARROWING = frozenset(
     "-path -ipath -regex -iregex -wholename -empty -mtime -mmin -newer -size -atime -ctime -maxdepth -prune".split()

@@ -12,12 +12,11 @@ from trotline.formats.lazy_regex import lazy_regex
 _REDIS_VERBS = {
     VerbKind.DESTROY: "flushall flushdb shutdown swapdb cluster-reset script-flush function-flush xgroup-destroy",
     VerbKind.STOP: "ltrim xtrim zremrangebyscore client-kill debug failover replicaof slaveof acl function-delete",
-    VerbKind.READ: "get mget hget hgetall hmget hkeys keys scan hscan sscan zscan info ping ttl pttl exists type lrange"
-    " llen"
-    " smembers scard sismember zrange zcard strlen dbsize monitor memory client-list client-info config-get slowlog"
-    " latency"
-    " time echo command object xrange xlen xinfo cluster-info cluster-nodes acl-list acl-whoami lastsave role help auth"
-    " select getrange bitcount pubsub subscribe psubscribe srandmember randomkey",
+    VerbKind.READ: "get mget hget hgetall hmget hkeys keys scan hscan sscan zscan info ping ttl pttl exists type"
+    " lrange llen smembers scard sismember zrange zcard strlen dbsize monitor memory client-list"
+    " client-info config-get slowlog latency time echo command object xrange xlen xinfo cluster-info"
+    " cluster-nodes acl-list acl-whoami lastsave role help auth select getrange bitcount pubsub"
+    " subscribe psubscribe srandmember randomkey",
 }
 _REDIS_VERB_KINDS = {word: verb_kind for verb_kind, words in _REDIS_VERBS.items() for word in words.split()}
 _REACHING_COMMANDS = frozenset("config-set module-load replicaof slaveof debug migrate config-rewrite".split())

@@ -16,10 +16,10 @@ Programs of remote services (`service_table.py`), migrations, forges and others 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple, Protocol, TypeVar
 
-from trotline.analysis.shell.invocation import Handler, Invocation
+from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import SECRET_STREAM
 
@@ -181,8 +181,3 @@ def add_object_effects(call: Invocation, words: Iterable[Argument], effect: str,
 def expand_names(rows: Mapping[str, Row]) -> dict[str, Row]:
     """Return a table with one name per row, from one whose keys are names separated by blanks."""
     return {name: row for names, row in rows.items() for name in names.split()}
-
-
-def build_handlers(rows: Mapping[str, ProgramRow]) -> dict[str, Handler]:
-    """Return a handler for each program of a table."""
-    return {name: partial(analyze_program, row=row) for name, row in rows.items()}

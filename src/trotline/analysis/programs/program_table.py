@@ -4,7 +4,9 @@ To add a dangerous program, add a row here and its cases to tests/corpus/program
 belong to `service_table.py`, programs that run another program to `wrappers.py`.
 """
 
-from trotline.analysis.programs.phrases import DEVICE, NAME, Act, ProgramRow, build_handlers, expand_names, program
+from functools import partial
+
+from trotline.analysis.programs.phrases import DEVICE, NAME, Act, ProgramRow, analyze_program, expand_names, program
 from trotline.analysis.shell.invocation import Handler
 
 _POWER, _PROTECTION, _FIREWALL, _USERS, _KERNEL, _SETTINGS, _NETWORK = (
@@ -202,4 +204,4 @@ _DATABASE_FILES = {
 
 ROWS = expand_names({**_MACHINE, **_DISKS, **_SECRETS, **_DATABASE_FILES})
 
-PROGRAMS: dict[str, Handler] = build_handlers(ROWS)
+PROGRAMS: dict[str, Handler] = {name: partial(analyze_program, row=row) for name, row in ROWS.items()}
