@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trotline.domain.events import (
@@ -45,43 +45,31 @@ class EventText(NamedTuple):
 
 def get_texts(event: Event) -> list[EventText]:
     """Return the texts of an event that are long enough to scan."""
-    given = TEXTS.get(type(event))
-    return [text for text in given(event) if len(text.text) >= MIN_TEXT_LENGTH] if given is not None else []
+    get_all = TEXTS.get(type(event))
+    return [text for text in get_all(event) if len(text.text) >= MIN_TEXT_LENGTH] if get_all is not None else []
 
 
-def _prompt(event: BeforeSubmitPrompt) -> Iterator[EventText]:
+def _get_prompt_texts(event: BeforeSubmitPrompt) -> Iterator[EventText]:
     yield EventText(PROMPT, event.prompt)
     for attached in event.attachments:
         yield EventText(NAME, attached.file_path)
 
 
-def _file(event: BeforeReadFile | BeforeTabFileRead) -> Iterator[EventText]:
+def _get_file_texts(event: BeforeReadFile | BeforeTabFileRead) -> Iterator[EventText]:
     yield EventText(NAME, event.file_path)
     yield EventText(READ, event.content, event.file_path)
 
 
-def _command(event: BeforeShell) -> Iterator[EventText]:
-    yield EventText(COMMAND, event.command)
-
-
-def _call(event: BeforeMCP) -> Iterator[EventText]:
-    yield EventText(ARGUMENTS, flatten_json(event.tool_input))
-
-
-def _task(event: SubagentStart) -> Iterator[EventText]:
-    yield EventText(ARGUMENTS, event.task)
-
-
-def _tool(event: PreToolUse) -> Iterator[EventText]:
-    given = event.tool_input if isinstance(event.tool_input, dict) else {"text": event.tool_input}
+def _get_tool_texts(event: PreToolUse) -> Iterator[EventText]:
+    tool_input = event.tool_input if isinstance(event.tool_input, dict) else {"text": event.tool_input}
     if event.tool_name == "Shell":
-        for command in _list_texts(given.get("command", given.get("text"))):
+        for command in _list_texts(tool_input.get("command", tool_input.get("text"))):
             yield EventText(COMMAND, command)
         return
-    for path in _list_texts(given.get("file_path", given.get("path"))):
+    for path in _list_texts(tool_input.get("file_path", tool_input.get("path"))):
         yield EventText(NAME, path)
     if event.tool_name == "Write":
-        yield from _get_written_texts(given)
+        yield from _get_written_texts(tool_input)
     elif event.tool_name not in WITHOUT_TEXT:
         yield EventText(ARGUMENTS, flatten_json(event.tool_input))
 
@@ -94,14 +82,14 @@ PATCHED = lazy_regex(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$", r
 """Pattern of the line that begins a file in a patch of `apply_patch`."""
 
 
-def _get_written_texts(given: dict[str, Any]) -> Iterator[EventText]:
+def _get_written_texts(tool_input: dict[str, Any]) -> Iterator[EventText]:
     """Yield the text that each edit would add to a file."""
-    path = next(iter(_list_texts(given.get("file_path", given.get("path")))), "")
-    edits = given.get("edits")
-    several = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else []
-    for one in (given, *several):
-        before = str(one.get("old_string") or "")
-        new = {key: value for key, value in one.items() if key not in OLD and not (one is given and key == "edits")}
+    path = next(iter(_list_texts(tool_input.get("file_path", tool_input.get("path")))), "")
+    edits = tool_input.get("edits")
+    several = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else []
+    for edit in ({key: value for key, value in tool_input.items() if key != "edits"}, *several):
+        before = str(edit.get("old_string") or "")
+        new = {key: value for key, value in edit.items() if key not in UNWRITTEN_KEYS}
         patch = new.pop("patch", None)
         yield EventText(WRITE, "\n".join(_list_texts(list(new.values()))), path, before)
         if isinstance(patch, str):
@@ -110,14 +98,13 @@ def _get_written_texts(given: dict[str, Any]) -> Iterator[EventText]:
 
 def _get_patch_texts(patch: str, path: str) -> Iterator[EventText]:
     """Yield the lines that a patch adds to each file. Lines before the first file name belong to `path`."""
-    heads = list(PATCHED.finditer(patch))
-    begins = [0, *(head.end() for head in heads)]
-    ends = [*(head.start() for head in heads), len(patch)]
-    for named, begin, end in zip([path, *(head[1].strip() for head in heads)], begins, ends, strict=True):
-        yield EventText(WRITE, "\n".join(ADDED.findall(patch[begin:end])), named)
+    first, *rest = PATCHED.split(patch)
+    names, parts = [path, *(name.strip() for name in rest[::2])], [first, *rest[1::2]]
+    for name, part in zip(names, parts, strict=True):
+        yield EventText(WRITE, "\n".join(ADDED.findall(part)), name)
 
 
-OLD = frozenset({"file_path", "path", "old_string", "tool_use_id"})
+UNWRITTEN_KEYS = frozenset({"file_path", "path", "old_string", "tool_use_id"})
 """Keys of an edit whose values are not written to the file."""
 
 
@@ -126,53 +113,25 @@ def _get_edit_texts(event: AfterFileEdit | AfterTabFileEdit) -> Iterator[EventTe
         yield EventText(WRITE, edit.new_string, event.file_path, edit.old_string)
 
 
-def _output(event: PostToolUse) -> Iterator[EventText]:
-    yield EventText(OUTPUT, flatten_json_text(event.tool_output))
-
-
-def _get_failure_texts(event: PostToolUseFailure) -> Iterator[EventText]:
-    yield EventText(OUTPUT, event.error_message)
-
-
-def _get_printed_texts(event: AfterShell) -> Iterator[EventText]:
-    yield EventText(OUTPUT, event.output)
-
-
-def _result(event: AfterMCP) -> Iterator[EventText]:
-    yield EventText(OUTPUT, flatten_json_text(event.result_json))
-
-
-def _get_response_texts(event: AfterAgentResponse | AfterAgentThought) -> Iterator[EventText]:
-    yield EventText(RESPONSE, event.text)
-
-
-def _get_stop_texts(event: Stop) -> Iterator[EventText]:
-    """Yield the last message of the assistant, which some agents send only with this event."""
-    yield EventText(RESPONSE, str(event.raw.get("last_assistant_message") or ""))
-
-
-def _get_summary_texts(event: SubagentStop) -> Iterator[EventText]:
-    yield EventText(RESPONSE, event.summary or "")
-
-
-TEXTS: dict[type[Event], Callable[[Any], Iterator[EventText]]] = {
-    AfterAgentResponse: _get_response_texts,
-    AfterAgentThought: _get_response_texts,
+TEXTS: dict[type[Event], Callable[[Any], Iterable[EventText]]] = {
+    AfterAgentResponse: lambda event: [EventText(RESPONSE, event.text)],
+    AfterAgentThought: lambda event: [EventText(RESPONSE, event.text)],
     AfterFileEdit: _get_edit_texts,
-    AfterMCP: _result,
-    AfterShell: _get_printed_texts,
+    AfterMCP: lambda event: [EventText(OUTPUT, flatten_json_text(event.result_json))],
+    AfterShell: lambda event: [EventText(OUTPUT, event.output)],
     AfterTabFileEdit: _get_edit_texts,
-    BeforeMCP: _call,
-    BeforeReadFile: _file,
-    BeforeShell: _command,
-    BeforeSubmitPrompt: _prompt,
-    BeforeTabFileRead: _file,
-    PostToolUse: _output,
-    PostToolUseFailure: _get_failure_texts,
-    PreToolUse: _tool,
-    Stop: _get_stop_texts,
-    SubagentStart: _task,
-    SubagentStop: _get_summary_texts,
+    BeforeMCP: lambda event: [EventText(ARGUMENTS, flatten_json(event.tool_input))],
+    BeforeReadFile: _get_file_texts,
+    BeforeShell: lambda event: [EventText(COMMAND, event.command)],
+    BeforeSubmitPrompt: _get_prompt_texts,
+    BeforeTabFileRead: _get_file_texts,
+    PostToolUse: lambda event: [EventText(OUTPUT, flatten_json_text(event.tool_output))],
+    PostToolUseFailure: lambda event: [EventText(OUTPUT, event.error_message)],
+    PreToolUse: _get_tool_texts,
+    # some agents send the last message of the assistant only with this event
+    Stop: lambda event: [EventText(RESPONSE, str(event.raw.get("last_assistant_message") or ""))],
+    SubagentStart: lambda event: [EventText(ARGUMENTS, event.task)],
+    SubagentStop: lambda event: [EventText(RESPONSE, event.summary or "")],
 }
 
 
@@ -217,4 +176,4 @@ def _parse_json(text: str) -> object:
 
 def _list_texts(value: object) -> list[str]:
     values = value if isinstance(value, list) else [] if value is None else [value]
-    return [one if isinstance(one, str) else flatten_json(one) for one in values]
+    return [item if isinstance(item, str) else flatten_json(item) for item in values]

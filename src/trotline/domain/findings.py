@@ -30,10 +30,3 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     certainty: Certainty
     digest: str
     where: str = ""  # the file, the JSON pointer, or the source of the text: prompt, command, output
-
-    def describe(self) -> str:
-        """Return one line for output and logs."""
-        where = f"{self.where}:" if self.where else ""
-        place = f"{where}{self.place.line}:{self.place.column_from}"
-        doubt = "" if self.certainty is Certainty.KNOWN else f", {self.certainty}"
-        return f"{self.kind} ({self.scanner}{doubt}) at {place} [{self.digest[:SHOWN_DIGEST_DIGITS]}]"

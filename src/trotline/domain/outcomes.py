@@ -95,9 +95,9 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
         if self.failure is not None:
             return f"failed, {self.failure.kind}"
         reason = self.verdict.user_message or self.verdict.agent_message
-        given = [words for field, words in SUMMARY_WORDS.items() if getattr(self.verdict, field)]
-        word = self.verdict.permission.word if self.verdict.permission or not (given or self.notes) else ""
-        parts = [word.replace("none", "no opinion"), reason, *given, *self.notes]
+        changes = [words for field, words in SUMMARY_WORDS.items() if getattr(self.verdict, field)]
+        word = self.verdict.permission.word if self.verdict.permission or not (changes or self.notes) else ""
+        parts = [word.replace("none", "no opinion"), reason, *changes, *self.notes]
         return ", ".join(part for part in parts if part)
 
 
@@ -207,7 +207,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     def explain(self) -> str:
         """Describe the decision, with one line for each response, skipped hook, loss and alarm."""
         lines = [f"{self.event.wire_name}: {self.decision.permission.word}"]
-        lines += [f"  {one.layer or 'function'} {one.name}: {one.summary}" for one in self.responses]
+        lines += [f"  {each.layer or 'function'} {each.name}: {each.summary}" for each in self.responses]
         lines += [f"  {entry.hook.layer.kind} {entry.hook.line}: not run, {entry.why}" for entry in self.not_run]
         lines += [f"  lost: {loss.what}, {loss.why}" for loss in self.losses]
         lines += [f"  not sent, because this is monitor mode: {', '.join(self.withheld)}"] if self.withheld else []
@@ -248,11 +248,11 @@ def get_effective_verdict(response: Response, contract: Contract, edition: Editi
 
 def decide(contract: Contract, responses: Iterable[Response], edition: Edition) -> Decision:
     """Merge responses, given in configured order, into one decision."""
-    spoken = [
+    verdicts = [
         RankedVerdict(response.author, response.rank, get_effective_verdict(response, contract, edition))
         for response in responses
     ]
-    if all(ranked.verdict is NO_OPINION for ranked in spoken):
+    if all(ranked.verdict is NO_OPINION for ranked in verdicts):
         return NO_DECISION
     refusable = edition.refuses(contract.name, refusable=contract.refusable)
-    return merge(spoken, rule=edition.merge_rule, refusable=refusable)
+    return merge(verdicts, rule=edition.merge_rule, refusable=refusable)

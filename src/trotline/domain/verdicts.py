@@ -96,42 +96,45 @@ def merge(
     responses: Iterable[RankedVerdict], *, rule: MergeRule = MergeRule.STRICTEST, refusable: bool = True
 ) -> Decision:
     """Merge responses, given in configured order, into one decision."""
-    spoken = list(responses)
-    counted = spoken if rule is MergeRule.STRICTEST else _of_the_highest_layer(spoken)
+    responses = list(responses)
+    is_strictest = rule is MergeRule.STRICTEST
+    counted = responses if is_strictest else _select_highest_layer(responses)
     permission = max((response.verdict.permission for response in counted), default=Permission.NONE)
     deciders = [response for response in counted if response.verdict.permission is permission]
-    heard = _collect_messages(counted, permission) if refusable else spoken
-    weakest_first = spoken if rule is MergeRule.STRICTEST else spoken[::-1]
-    fields, overruled = _single_fields(weakest_first)
+    shown = _select_messages(counted, permission) if refusable else responses
+    weakest_first = responses if is_strictest else responses[::-1]
+    fields, overruled = _merge_fields(weakest_first)
     return Decision(
         verdict=Verdict(
             permission=permission,
-            user_message=_join_texts(response.verdict.user_message for response in heard),
-            agent_message=_join_texts(response.verdict.agent_message for response in heard),
+            user_message=_join_texts(response.verdict.user_message for response in shown),
+            agent_message=_join_texts(response.verdict.agent_message for response in shown),
             env={key: value for response in weakest_first for key, value in response.verdict.env.items()},
             **fields,
         ),
         deciders=tuple(response.author for response in deciders) if permission else (),
-        overruled=(*_unheard(spoken, deciders), *overruled, *_env_conflicts(weakest_first)),
+        overruled=(*_find_overruled_permissions(responses, deciders), *overruled),
     )
 
 
-def _of_the_highest_layer(spoken: Sequence[RankedVerdict]) -> list[RankedVerdict]:
-    opinions = [response for response in spoken if response.verdict.permission]
+def _select_highest_layer(responses: Sequence[RankedVerdict]) -> list[RankedVerdict]:
+    opinions = [response for response in responses if response.verdict.permission]
     top = min((response.rank for response in opinions), default=0)
     return [response for response in opinions if response.rank == top]
 
 
-def _unheard(spoken: Sequence[RankedVerdict], deciders: Sequence[RankedVerdict]) -> list[OverruledField]:
+def _find_overruled_permissions(
+    responses: Sequence[RankedVerdict], deciders: Sequence[RankedVerdict]
+) -> list[OverruledField]:
     """Return stricter permissions that the highest layer overruled. The strictest rule overrules none."""
     if not deciders:
         return []
-    decided = deciders[0]
-    stricter = [response for response in spoken if response.verdict.permission > decided.verdict.permission]
-    return [OverruledField("permission", decided.author, response.author) for response in stricter]
+    winner = deciders[0]
+    stricter = [response for response in responses if response.verdict.permission > winner.verdict.permission]
+    return [OverruledField("permission", winner.author, response.author) for response in stricter]
 
 
-def _collect_messages(counted: Sequence[RankedVerdict], permission: Permission) -> list[RankedVerdict]:
+def _select_messages(counted: Sequence[RankedVerdict], permission: Permission) -> list[RankedVerdict]:
     """Return the responses whose messages are shown: those that refuse or ask."""
     if permission < Permission.ASK:
         return []
@@ -142,29 +145,18 @@ def _join_texts(messages: Iterable[str]) -> str:
     return SEPARATOR.join(message for message in messages if message)
 
 
-def _single_fields(weakest_first: Sequence[RankedVerdict]) -> tuple[dict[str, Any], list[OverruledField]]:
-    kept: dict[str, Any] = {}
-    overruled = []
-    for field in SINGLE_FIELDS:
-        wanted = [
-            (response.author, value)
-            for response in weakest_first
-            if (value := getattr(response.verdict, field)) not in EMPTY
-        ]
-        if wanted:
-            winner, kept[field] = wanted[-1]
-            overruled += [
-                OverruledField(field, winner, author) for author, value in wanted[:-1] if value != kept[field]
-            ]
-    return kept, overruled
-
-
-def _env_conflicts(weakest_first: Sequence[RankedVerdict]) -> list[OverruledField]:
-    owner: dict[str, tuple[str, str]] = {}
-    conflicts = []
-    for response in weakest_first:
-        for key, value in response.verdict.env.items():
-            if key in owner and owner[key][1] != value:
-                conflicts.append(OverruledField(f"env.{key}", response.author, owner[key][0]))
-            owner[key] = (response.author, value)
-    return conflicts
+def _merge_fields(weakest_first: Sequence[RankedVerdict]) -> tuple[dict[str, Any], list[OverruledField]]:
+    """Return the last value of each single field, and the other values of these fields and of variables."""
+    values: dict[str, list[tuple[str, Any]]] = {}
+    for author, _, verdict in weakest_first:
+        fields = {field: getattr(verdict, field) for field in SINGLE_FIELDS}
+        for field, value in {**fields, **{f"env.{key}": value for key, value in verdict.env.items()}}.items():
+            if field not in SINGLE_FIELDS or value not in EMPTY:
+                values.setdefault(field, []).append((author, value))
+    overruled = [
+        OverruledField(field, listed[-1][0], author)
+        for field, listed in values.items()
+        for author, value in listed[:-1]
+        if value != listed[-1][1]
+    ]
+    return {field: values[field][-1][1] for field in SINGLE_FIELDS if field in values}, overruled
