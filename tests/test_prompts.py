@@ -26,7 +26,7 @@ from trotline.domain.events import (
     Stop,
 )
 from trotline.domain.outcomes import Failure, FailureKind
-from trotline.engine.model_output import parse_opinion
+from trotline.engine.hook_output import parse_opinion
 from trotline.engine.prompts import build_prompt, quote_event
 
 PROTOCOLS = list(PATHS)

@@ -39,8 +39,8 @@ from trotline.domain.editions import LOOP_LIMIT
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES
 from trotline.service import cold_path, line, server, wire
 from trotline.service.directory import RunDirectory, get_service_roots, write_lock_facts
-from trotline.service.launch import SECONDS_BETWEEN_STARTS, launch
 from trotline.service.server import Service
+from trotline.service.start import SECONDS_BETWEEN_STARTS, launch
 from trotline.service.watch import CodeWatch
 from trotline.testing.conformance import load_cases
 from trotline.testing.sample_payloads import build_payload as sample

@@ -16,7 +16,7 @@ from trotline.domain.event_texts import TEXTS
 from trotline.domain.events import Event, get_event_class
 from trotline.domain.hooks import Matcher
 from trotline.engine.dispatch import Dispatcher, Options
-from trotline.engine.session import OpenSession, Session
+from trotline.engine.session import Session
 from trotline.evaluation.machine_panel import build_effect_finder, build_panel
 from trotline.formats.js_regex import PatternError, parse_js_regex
 from trotline.machine import find_roots, read_clock
@@ -75,9 +75,9 @@ class Engine(Dispatcher):
         background: bool = False,
         user_email: str | None = None,
         transcript_path: str | None = None,
-    ) -> OpenSession:
+    ) -> Session:
         """Return a conversation: `with` fires sessionStart and sessionEnd, `async with` gives the async session."""
-        session = Session.create(
+        return Session.create(
             self,
             conversation_id=conversation_id,
             background=background,
@@ -86,7 +86,6 @@ class Engine(Dispatcher):
             user_email=user_email,
             transcript_path=transcript_path,
         )
-        return OpenSession(session)
 
     def hook(
         self, event: str, *, matcher: str = "", fail_closed: bool = False

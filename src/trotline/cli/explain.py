@@ -21,8 +21,7 @@ from trotline.domain.errors import TrotlineError, UsageError
 from trotline.domain.events import BeforeMCP, BeforeShell, Event, PreToolUse
 from trotline.domain.hooks import split_mcp_name
 from trotline.domain.verdicts import Permission
-from trotline.evaluation.deletion_size import measure_deletion
-from trotline.evaluation.explain import Explanation, explain_command, explain_event
+from trotline.evaluation.explain import Explanation, explain_command, explain_event, measure_deletion
 from trotline.evaluation.machine_panel import build_environment, build_scanning
 from trotline.evaluation.text_findings import KIND, Scanning, TextFindings
 from trotline.guards.guard import PRESETS, RuleMatch
@@ -79,7 +78,7 @@ def command(roots: Roots, *, batch: bool, **options: Any) -> Result:
         found = explain_command(line, world, policy, scanning).mask()
     else:
         found = explain_event(_build_event(options), world, policy, scanning).mask()
-    permission = found.judgement.permission
+    permission = found.evaluation.permission
     lines = _format(found.content.mask(line or ""), found, policy)
     return Result(_build_data(found, policy), lines, ok=not permission, exit_code=PERMISSION_EXITS[permission])
 
@@ -129,13 +128,13 @@ def _build_tool_use(name: str, given: Any) -> PreToolUse:
 
 def _format(line: str, found: Explanation, policy: Policy) -> Iterator[str]:
     yield from _format_invocations(found.analysis.invocations, found.content)
-    matched = {match.effect for match in found.judgement.matches}
+    matched = {match.effect for match in found.evaluation.matches}
     for effect in found.analysis.effects:
         if effect.kind not in QUIET_KINDS or effect in matched:
             yield from _format_effect(line, effect)
-    for match in found.judgement.matches:
+    for match in found.evaluation.matches:
         yield from _format_match(match)
-    permission = found.judgement.permission
+    permission = found.evaluation.permission
     word = permission.word if permission else "none: no guard has anything against it"
     yield f"{bold(click.style(word, fg=COLOURS.get(permission, 'green')))} {dim(f'(preset {policy.preset})')}"
     if found.smallest and found.smallest != line:
@@ -178,7 +177,7 @@ def _format_match(match: RuleMatch) -> Iterator[str]:
 
 def _build_data(found: Explanation, policy: Policy) -> dict[str, Any]:
     return {
-        "permission": found.judgement.permission.word,
+        "permission": found.evaluation.permission.word,
         "preset": policy.preset,
         "steps": [_build_step(step, found.content) for step in found.analysis.invocations],
         "effects": [msgspec.to_builtins(effect) for effect in found.analysis.effects],
@@ -191,7 +190,7 @@ def _build_data(found: Explanation, policy: Policy) -> dict[str, Any]:
                 "reason": match.reason,
                 "instead": match.rule.instead,
             }
-            for match in found.judgement.matches
+            for match in found.evaluation.matches
         ],
         "smallest": found.smallest,
     }
@@ -226,8 +225,8 @@ def _explain_line(line: str, roots: Roots, policy: Policy, scanning: Scanning) -
     except (ValueError, TrotlineError) as error:
         return {"error": str(error)}
     return {
-        "permission": found.judgement.permission.word,
-        "reasons": [f"{one.guard}: {one.reason}" for one in found.judgement.matches],
+        "permission": found.evaluation.permission.word,
+        "reasons": [f"{one.guard}: {one.reason}" for one in found.evaluation.matches],
         "effects": [msgspec.to_builtins(effect) for effect in found.analysis.effects],
         "opaque": any(effect.certainty is Certainty.OPAQUE for effect in found.analysis.effects),
         "micros": micros,

@@ -50,8 +50,7 @@ from trotline.engine.hook_command import (
     build_session_environment,
     build_shell_argv,
 )
-from trotline.engine.hook_output import build_run
-from trotline.engine.model_output import build_prompt_run
+from trotline.engine.hook_output import build_prompt_run, build_run
 from trotline.engine.prompts import PendingAnswer, PromptRunner
 from trotline.system.processes import Job, ProcessResult, run_all
 

@@ -19,7 +19,7 @@ from trotline.domain.errors import describe_error
 from trotline.domain.hooks import Hook
 from trotline.domain.ids import uuid7
 from trotline.domain.outcomes import Failure, FailureKind
-from trotline.engine.model_output import Opinion, parse_opinion
+from trotline.engine.hook_output import Opinion, parse_opinion
 from trotline.engine.providers import ProviderKeys, Question, ask_model, open_client
 
 if TYPE_CHECKING:
@@ -127,8 +127,8 @@ class PendingAnswer:
 
     def __init__(self, hook: Hook, ask: Callable[[float], Opinion]) -> None:
         self.hook = hook
-        self._begun = time.monotonic()
-        self._deadline = self._begun + hook.timeout
+        self._started = time.monotonic()
+        self._deadline = self._started + hook.timeout
         self._opinion: Opinion | None = None
         self._thread = threading.Thread(target=self._run, args=(ask,), daemon=True, name="trotline prompt hook")
         self._thread.start()
@@ -143,7 +143,7 @@ class PendingAnswer:
         """Wait for the opinion, up to the deadline of the hook."""
         self._thread.join(max(0.0, self._deadline - time.monotonic()))
         late = _build_failure(FailureKind.TIMED_OUT, f"timed out after {round(self.hook.timeout * 1000)}ms")
-        micros = int((time.monotonic() - self._begun) * 1_000_000)
+        micros = int((time.monotonic() - self._started) * 1_000_000)
         return (self._opinion or late)._replace(micros=micros)
 
 
@@ -179,7 +179,7 @@ class PromptRunner:
         about = (chosen.provider.url, chosen.model, hook.prompt)
         cached = self._cache.get(about, event, cache)
         if cached:
-            return Opinion(cached, remembered=True)
+            return Opinion(cached, is_cached=True)
         opinion = self._ask(hook, event, chosen, deadline)
         if not isinstance(parse_opinion(opinion.text), Failure):
             self._cache.put(about, event, opinion.text, cache)

@@ -25,12 +25,15 @@ from trotline.domain.outcomes import Outcome
 from trotline.domain.verdicts import EMPTY
 from trotline.engine.dispatch import Dispatcher
 
-OF_A_WORKSPACE = ("workspace_roots", "user_email")
+WORKSPACE_FIELDS = ("workspace_roots", "user_email")
 """The shared fields of workspaceOpen, which belongs to no conversation."""
 
 
 class Session:
-    """A conversation. `start` is the Outcome of sessionStart; a refused session can still be ended."""
+    """A conversation: `with` fires sessionStart and sessionEnd, `async with` gives the async session.
+
+    `start` is the Outcome of sessionStart; a refused session can still be ended.
+    """
 
     def __init__(self, engine: Dispatcher, shared: dict[str, Any], *, background: bool = False) -> None:
         self.engine = engine
@@ -38,7 +41,7 @@ class Session:
         self.background = background
         self.parent = ""  # the conversation that started this one
         self.start: Outcome | None = None
-        self._began = engine.clock()
+        self._started_us = engine.clock()
 
     @classmethod
     def create(cls, engine: Dispatcher, *, conversation_id: str, background: bool, **shared: str | None) -> "Session":
@@ -69,7 +72,7 @@ class Session:
         """
         if isinstance(event, BeforeSubmitPrompt):
             self.shared["generation_id"] = _create_id(self.engine)
-        names = OF_A_WORKSPACE if isinstance(event, WorkspaceOpen) else self.shared
+        names = WORKSPACE_FIELDS if isinstance(event, WorkspaceOpen) else self.shared
         missing = {name: self.shared[name] for name in names if name in self.shared and getattr(event, name) in EMPTY}
         return self.engine.dispatch(msgspec.structs.replace(event, **missing))
 
@@ -91,7 +94,25 @@ class Session:
 
     @property
     def _duration_ms(self) -> float:
-        return (self.engine.clock() - self._began) / 1000
+        return (self.engine.clock() - self._started_us) / 1000
+
+    def __enter__(self) -> Self:
+        self.begin()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end("error" if kind else "completed", str(error) if error else None)
+
+    async def __aenter__(self) -> "AsyncSession":
+        await asyncio.to_thread(self.begin)
+        return AsyncSession(self)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
 
     def subagent(self, subagent_type: str, task: str = "", *, model: str = "", call_id: str = "") -> "SubagentSession":
         """Return the session of a sub-agent, for `with`; `is_refused` says that it may not run."""
@@ -148,15 +169,11 @@ class SubagentSession(Session):
         )
         return self.finish
 
-    def __enter__(self) -> Self:
-        self.begin()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self.is_refused:
-            self.end("error" if kind else "completed", str(error) if error else None)
+            super().__exit__(kind, error, trace)
 
 
 class AsyncSession:
@@ -203,31 +220,6 @@ class AsyncSubagentSession(AsyncSession):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await asyncio.to_thread(self.session.__exit__, kind, error, trace)
-
-
-class OpenSession:
-    """A conversation about to begin, by `with` or by `async with`."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __enter__(self) -> Session:
-        self._session.begin()
-        return self._session
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._session.end("error" if kind else "completed", str(error) if error else None)
-
-    async def __aenter__(self) -> AsyncSession:
-        await asyncio.to_thread(self._session.begin)
-        return AsyncSession(self._session)
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await asyncio.to_thread(self.__exit__, kind, error, trace)
 
 
 def _create_id(engine: Dispatcher) -> str:

@@ -1,7 +1,8 @@
 """Explain the verdict on an action: find the smallest part of a command line that causes it, and run rule tests."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from trotline.agents.cursor.payloads import build_event
@@ -19,13 +20,15 @@ from trotline.policy.policy import Policy
 from trotline.policy.policy_rules import EVENT_KEY, PolicyRule, RuleTest
 
 MAX_TRIES = 60
+MAX_ENTRIES = 20_000
+"""The limit of entries that are counted below a path."""
 
 
 class Explanation(NamedTuple):
     """The analysis and evaluation of an action, and the smallest part of its command line with the same verdict."""
 
     analysis: Analysis
-    judgement: Evaluation
+    evaluation: Evaluation
     smallest: str = ""
     content: TextFindings = NO_FINDINGS
 
@@ -35,10 +38,10 @@ class Explanation(NamedTuple):
         if not found.values:
             return self
         effects = tuple(found.mask_effect(effect) for effect in self.analysis.effects)
-        matches = tuple(match._replace(effect=found.mask_effect(match.effect)) for match in self.judgement.matches)
+        matches = tuple(match._replace(effect=found.mask_effect(match.effect)) for match in self.evaluation.matches)
         return self._replace(
             analysis=self.analysis._replace(effects=effects),
-            judgement=Evaluation(matches),
+            evaluation=Evaluation(matches),
             smallest=found.mask(self.smallest),
         )
 
@@ -53,10 +56,10 @@ def explain_command(command: str, environment: Environment, policy: Policy, scan
         return Explanation(analysis, evaluate(analysis.effects, environment, policy, about=facts), content=found)
 
     explanation = explain(command)
-    if not explanation.judgement.permission:
+    if not explanation.evaluation.permission:
         return explanation
-    decisive = explanation.judgement.matches[0]
-    smallest = _find_smallest(command, explanation.analysis, decisive, lambda text: explain(text).judgement)
+    decisive = explanation.evaluation.matches[0]
+    smallest = _find_smallest(command, explanation.analysis, decisive, lambda text: explain(text).evaluation)
     return explanation._replace(smallest=smallest)
 
 
@@ -134,7 +137,7 @@ def _evaluate_test(test: RuleTest, rule: PolicyRule, environment: Environment, s
         return evaluate_command(test, environment, Policy(rules=(rule._replace(events=()),)))
     fields = {name: value for name, value in test.items() if name != EVENT_KEY}
     event = build_event({"workspace_roots": list(environment.roots), **fields}, str(test[EVENT_KEY]))
-    return explain_event(event, environment, Policy(rules=(rule,)), scanning).judgement
+    return explain_event(event, environment, Policy(rules=(rule,)), scanning).evaluation
 
 
 def _is_expected(action: RuleAction, rule: PolicyRule, test: RuleTest) -> bool:
@@ -152,3 +155,68 @@ def evaluate_command(command: str, environment: Environment, policy: Policy) -> 
 def build_command_facts(command: str, programs: tuple[str, ...]) -> EventFacts:
     """Return the facts of a command line, as if it were a shell event."""
     return EventFacts(name=BeforeShell.contract.name, tool="Shell", command=command, programs=programs)
+
+
+# The size of a deletion
+
+
+class DeletionSize(NamedTuple):
+    """The number and size of files below a path."""
+
+    path: str
+    files: int
+    bytes: int
+    is_complete: bool  # everything was counted
+
+    @property
+    def words(self) -> str:
+        more = "" if self.is_complete else "more than "
+        return f"{more}{self.files} {'file' if self.files == 1 else 'files'}, {more}{_format_size(self.bytes)}"
+
+
+def measure_deletion(path: str) -> DeletionSize | None:
+    """Count what is at a path now; None if nothing is. A pattern counts the content of its directory."""
+    path = path.rstrip("*").rstrip("/") or "/"
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    if not os.path.isdir(path) or os.path.islink(path):  # noqa: PTH112, PTH114 - beside scandir
+        return DeletionSize(path, 1, status.st_size, is_complete=True)
+    files = size = seen = 0
+    waiting = [path]
+    while waiting and seen < MAX_ENTRIES:
+        for entry in _list_entries(waiting.pop()):
+            seen += 1
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            else:
+                files += 1
+                size += _get_size(entry)
+            if seen >= MAX_ENTRIES:
+                break
+    return DeletionSize(path, files, size, is_complete=seen < MAX_ENTRIES)
+
+
+def _list_entries(directory: str) -> Iterable[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []
+
+
+def _get_size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat(follow_symlinks=False).st_size
+    except OSError:
+        return 0
+
+
+def _format_size(count: int) -> str:
+    size = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{count} bytes" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return ""

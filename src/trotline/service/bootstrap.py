@@ -69,9 +69,9 @@ def run_command() -> None:
     if sys.argv[1] == SERVE:
         gc.enable()  # cold.py disabled it
         find_libraries()
-        from trotline.service.start import begin  # noqa: PLC0415 - its libraries can be found now
+        from trotline.service.start import serve_launched  # noqa: PLC0415 - its libraries can be found now
 
-        begin(sys.argv[2])
+        serve_launched(sys.argv[2])
         return
     call, received, left, finding, *words = sys.argv[1:]
     answer_cold((call, int(received), int(left), finding, words, None, time.monotonic()))

@@ -164,7 +164,7 @@ def _tend_service(client: ClientCall) -> None:
         RunDirectory,
         get_service_roots,
     )
-    from trotline.service.launch import launch  # noqa: PLC0415 - the same
+    from trotline.service.start import launch  # noqa: PLC0415 - the same
 
     roots = get_service_roots(parse_arguments(client.words).home)
     if client.finding in LAUNCHING_FINDINGS:
