@@ -103,7 +103,7 @@ def test_killed_detail_writer_is_replaced_and_no_detail_is_lost(site: Site, home
             os.kill(child, signal.SIGKILL)
     wait_until(lambda: len(set(list_detailed_commands(home))) == 5)
     assert find_pid(home) == service
-    assert "scribe died" in (get_state(home) / "run" / "log").read_text()
+    assert "detail writer died" in (get_state(home) / "run" / "log").read_text()
 
 
 def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) -> None:
@@ -302,7 +302,7 @@ def test_detail_that_cannot_be_written_is_logged(
     writer.send(answer_call(home, "echo never"), str(home))
     writer.end()
     log = (get_state(home) / "run" / "log").read_text()
-    assert "not written: the words of a call: no space left on device" in log
+    assert "not written: the detail of a call: no space left on device" in log
 
 
 def test_service_writes_detail_itself_if_it_cannot_fork(
@@ -319,7 +319,7 @@ def test_service_writes_detail_itself_if_it_cannot_fork(
     writer.begin()
     writer.send(answer_call(home, "echo here"), str(home))
     assert list_detailed_commands(home) == ["echo here"]
-    assert "no scribe" in directory.log_file.read_text()
+    assert "no detail writer" in directory.log_file.read_text()
 
 
 def test_detail_that_cannot_be_sent_is_written_at_once(writer: DetailWriter, home: Path) -> None:

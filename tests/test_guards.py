@@ -16,7 +16,7 @@ from trotline.analysis.shell.shell_state import Environment
 from trotline.domain.effects import Effect
 from trotline.domain.history import History
 from trotline.domain.verdicts import Permission
-from trotline.evaluation.evaluate import Evaluation, evaluate, update_memory
+from trotline.evaluation.evaluate import Evaluation, evaluate, update_history
 from trotline.guards import GUARD_NAMES, load_guards
 from trotline.guards.cases import Case, load_cases
 from trotline.guards.guard import PRESETS, Guard, GuardContext, GuardLevel, RuleAction
@@ -55,10 +55,10 @@ def run_case(case: Case, preset: str) -> Evaluation:
     memory = History()
     for step in earlier:
         effects = read_effects(step)
-        evaluation = evaluate(effects, ENVIRONMENT, Policy("strict"), memory=memory)
+        evaluation = evaluate(effects, ENVIRONMENT, Policy("strict"), history=memory)
         denied = tuple(match.effect for match in evaluation.matches if match.action is RuleAction.DENY)
-        memory = update_memory(memory, effects, evaluation.permission, denied)
-    return evaluate(read_effects(last), ENVIRONMENT, Policy(preset), memory=memory)
+        memory = update_history(memory, effects, evaluation.permission, denied)
+    return evaluate(read_effects(last), ENVIRONMENT, Policy(preset), history=memory)
 
 
 def find_first_rules(guard: Guard, case: str) -> set[str]:

@@ -6,14 +6,14 @@ import httpx2
 import pytest
 
 from secret_samples import fill_template
-from trotline.system.http_post import SHOWN, Answer, Request, post
+from trotline.system.http_post import MAX_SHOWN_TEXT, Answer, Request, post
 
 KEY = "sk-very-secret-and-long-enough"
 HIDDEN_PARTS = [*"xyzzy plugh secre long enough alice acme ghp_".split(), base64.b64encode(KEY.encode()).decode()]
 URL = "https://example.org/hook/T0/xyzzy-plugh"
 
 
-def post_to_server(status: int, body: bytes = b"", most: int = 64_000, **headers: str) -> Answer:
+def post_to_server(status: int, body: bytes = b"", max_bytes: int = 64_000, **headers: str) -> Answer:
     text = {name.replace("_", "-"): value for name, value in headers.items()}
 
     def server(_: httpx2.Request) -> httpx2.Response:
@@ -21,13 +21,13 @@ def post_to_server(status: int, body: bytes = b"", most: int = 64_000, **headers
 
     with httpx2.Client(transport=httpx2.MockTransport(server)) as client:
         sent = {"authorization": f"Bearer {KEY}", "x-api-key": KEY, "content-type": "application/json"}
-        return post(client, Request(URL, b"{}", sent, 5.0, most=most), 1_000_000)
+        return post(client, Request(URL, b"{}", sent, 5.0, max_bytes=max_bytes), 1_000_000)
 
 
 @pytest.mark.parametrize("secret", [KEY, f"Bearer {KEY}", URL])
 @pytest.mark.parametrize("length", [1, 4, 12])
 def test_error_shows_no_part_of_a_header_or_address(secret: str, length: int) -> None:
-    why = post_to_server(400, b"-" * (SHOWN - length) + secret.encode()).why
+    why = post_to_server(400, b"-" * (MAX_SHOWN_TEXT - length) + secret.encode()).why
     assert why.startswith("answered with status 400: ---")
     assert secret[:length] not in why.removeprefix("answered with status 400: ")
 
@@ -49,29 +49,29 @@ def test_error_hides_secrets_in_another_form(text: str) -> None:
     message = answer.why.lower()
     assert "[hidden]" in message or "[redacted" in message
     assert not [part for part in HIDDEN_PARTS if part.lower() in message]
-    assert answer.complaint == "it answered with status 404, not found"
+    assert answer.failure == "it answered with status 404, not found"
 
 
 def test_reason_shows_harmless_text_and_the_complaint_does_not() -> None:
     answer = post_to_server(415, b"no application/json here")
     assert answer.why == "answered with status 415: no application/json here"
-    assert answer.complaint == "it answered with status 415, unsupported media type"
+    assert answer.failure == "it answered with status 415, unsupported media type"
 
 
 def test_unknown_status_is_only_a_number() -> None:
-    assert post_to_server(599, b"x").complaint == "it answered with status 599"
+    assert post_to_server(599, b"x").failure == "it answered with status 599"
 
 
 @pytest.mark.parametrize("url", ["ftp://h.example/xyzzy-plugh", "xyzzy-plugh", "http://me:xyzzy%20plugh@[h/plugh"])
 def test_invalid_address_is_not_shown(url: str) -> None:
     with httpx2.Client() as client:
         answer = post(client, Request(url, b"", {}, 5.0), 1)
-    assert answer.complaint.startswith("it could not be reached: ")
-    assert "plugh" not in answer.complaint
+    assert answer.failure.startswith("it could not be reached: ")
+    assert "plugh" not in answer.failure
 
 
 def test_long_reply_is_cut() -> None:
-    whole, cut = post_to_server(200, b"x" * 10, most=10), post_to_server(200, b"x" * 11, most=10)
+    whole, cut = post_to_server(200, b"x" * 10, max_bytes=10), post_to_server(200, b"x" * 11, max_bytes=10)
     assert (whole.cut, cut.cut) == (False, True)
     assert whole.body == cut.body == b"x" * 10
 

@@ -51,11 +51,11 @@ class Engine(Dispatcher):
         """
         projects = [project] if isinstance(project, str | Path) else list(project)
         roots = find_roots(
-            [Path(one) for one in projects], Path(home) if home else None, Path(system) if system else None
+            [Path(root) for root in projects], Path(home) if home else None, Path(system) if system else None
         )
         moved = {"HOME": str(roots.home)} if home else {}
         engine = cls(roots, {**os.environ, **moved}, read_clock, options)
-        engine.sessions.named = NameRedactor(roots).redact
+        engine.sessions.clean_name = NameRedactor(roots).redact
         if guarded:
             engine.guard()
         engine.sink = build_sink(_check_store(audit_log), roots, engine.options.agent, engine._find_effects)

@@ -98,7 +98,7 @@ class Outbox:
         for file in self._list_waiting():
             answer = send_request(Request(self.url, file.read_bytes(), headers, SEND_SECONDS), read_clock())
             if not answer.is_good:
-                return f"it answered with status {answer.status}" if answer.status else answer.complaint
+                return f"it answered with status {answer.status}" if answer.status else answer.failure
             file.unlink(missing_ok=True)
         return ""
 

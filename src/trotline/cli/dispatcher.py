@@ -21,7 +21,7 @@ def build_dispatcher(kind: type[D], roots: Roots, options: Options) -> D:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that hooks end with this process
     moved = {"HOME": str(roots.home)} if roots.home != find_roots().home else {}
     dispatcher = kind(roots, {**os.environ, **moved}, read_clock, options)
-    dispatcher.sessions.named = lambda name: _redact_name(name, roots)
+    dispatcher.sessions.clean_name = lambda name: _redact_name(name, roots)
     return dispatcher
 
 

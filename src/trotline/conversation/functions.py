@@ -54,7 +54,7 @@ class EventHandler(msgspec.Struct, frozen=True, kw_only=True):
         An error text may quote the event, so `clean` removes secrets from it; by default with the built-in rules only.
         """
         clean = clean or redact_with_builtin_rules
-        begun = time.monotonic()
+        started = time.monotonic()
         verdict, failure = NO_OPINION, None
         try:
             answer = _check_verdict(self.call(event))
@@ -74,7 +74,7 @@ class EventHandler(msgspec.Struct, frozen=True, kw_only=True):
             layer=AGENT,
             verdict=verdict,
             failure=failure,
-            micros=int((time.monotonic() - begun) * 1_000_000),
+            micros=int((time.monotonic() - started) * 1_000_000),
             fail_closed=self.fail_closed,
         )
 
@@ -85,8 +85,8 @@ def _describe_exception(error: BaseException, clean: Redact) -> str:
     Redact before shortening, because a part of a secret is not recognized.
     """
     whole = repr(error)
-    said = clean(whole if len(whole) <= MAX_ERROR_LENGTH else whole[:MAX_ERROR_LENGTH].rpartition(" ")[0])
-    short = said if len(said) <= MAX_SHOWN_ERROR else f"{said[:MAX_SHOWN_ERROR]}…"
+    text = clean(whole if len(whole) <= MAX_ERROR_LENGTH else whole[:MAX_ERROR_LENGTH].rpartition(" ")[0])
+    short = text if len(text) <= MAX_SHOWN_ERROR else f"{text[:MAX_SHOWN_ERROR]}…"
     return f"raised {short} at {find_error_place(error)}"
 
 

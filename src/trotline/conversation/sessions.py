@@ -85,9 +85,9 @@ class StoredSession(msgspec.Struct, frozen=True):
 class Sessions:
     """The sessions of one user, in a private directory."""
 
-    def __init__(self, directory: Path, named: CleanName = hide_name) -> None:
+    def __init__(self, directory: Path, clean_name: CleanName = hide_name) -> None:
         self.directory = directory
-        self.named = named
+        self.clean_name = clean_name
 
     def read(self, conversation: str) -> StoredSession:
         """Return the session of a conversation; an empty one if it is unknown or has no name."""
@@ -145,16 +145,16 @@ class Sessions:
             file.unlink(missing_ok=True)
         return sum(1 for file in files if file.suffix == ".json")
 
-    def _find_files(self, kept: str) -> Iterator[str]:
+    def _find_files(self, clean_name: str) -> Iterator[str]:
         for file in self.directory.glob("*.json"):
-            if kept and _parse_session(file, file.read_bytes()).session.conversation == kept:
+            if clean_name and _parse_session(file, file.read_bytes()).session.conversation == clean_name:
                 yield file.stem
 
     def _clean_name(self, conversation: str) -> str:
         if ORDINARY.fullmatch(conversation):
             return conversation
         return (
-            self.named(conversation).encode("utf-8", "replace").decode()
+            self.clean_name(conversation).encode("utf-8", "replace").decode()
         )  # a lone surrogate cannot be written to disk
 
     def _path(self, conversation: str) -> Path:

@@ -317,7 +317,7 @@ def _to_a_webhook(message: AlertMessage, machine: ChannelContext) -> str:
         return "its file holds no address to which anything should be sent" if alert.webhook_file else fault[0]
     data = json.dumps(message.body, ensure_ascii=True).encode()
     answer = send_request(Request(url, data, {"content-type": "application/json"}, CHANNEL_TIMEOUT), machine.clock())
-    return "" if answer.is_good else answer.complaint
+    return "" if answer.is_good else answer.failure
 
 
 CHANNELS: dict[str, Callable[[AlertMessage, ChannelContext], str]] = {

@@ -29,7 +29,7 @@ from trotline.audit.store.audit_log import ReadableLog, read_arrived
 from trotline.config.export_file import Destination
 from trotline.delivery.request_headers import read_headers, send_request
 from trotline.domain.errors import TrotlineError
-from trotline.system.http_post import Answer, Request, format_url
+from trotline.system.http_post import Answer, Request, redact_error
 
 MAX_BATCH_BYTES = 1_000_000
 """Of records in one batch; a record that is longer goes without its words."""
@@ -128,7 +128,7 @@ class RecordSender:
                 self._make_smaller(batch)
                 return True
             if not answer.is_good:
-                self._record_failure(answer.complaint, answer.wait_us)
+                self._record_failure(answer.failure, answer.wait_us)
                 return False
             self._note_refused(otlp.parse_rejection(signal, answer.body, self.destination.protocol))
             pending = replace(pending, done=(*pending.done, signal))
@@ -179,7 +179,7 @@ class RecordSender:
         """What a collector took and did not want: sending it again would change nothing, and it is said."""
         if refused.number:
             asked = Request(self.destination.endpoint, b"", self._headers, self.destination.timeout)
-            why = f"it refused {refused.number} of a batch: {format_url(refused.why, asked)}"
+            why = f"it refused {refused.number} of a batch: {redact_error(refused.why, asked)}"
             trouble = DeliveryError(self._world.clock(), why)
             self._note(refused=self.progress.refused + refused.number, trouble=trouble)
 

@@ -100,7 +100,7 @@ Clock = Callable[[], int]
 """Returns microseconds since the epoch."""
 
 Signature = tuple[int, ...] | None
-"""What changes when a file is written; None if there is no file."""
+"""The status of a file, which changes when it is written; None if there is no file."""
 
 
 class LiveConfiguration:
@@ -212,14 +212,14 @@ class Dispatcher:
         Only a mistake of the caller is raised. A failure of Trotline refuses what can be refused.
         """
         call = call or self._build_call()
-        begun = time.monotonic_ns()
+        started = time.monotonic_ns()
         try:
             outcome = self._evaluate(event, call)
         except (TypeError, UsageError):
             raise  # a mistake of the caller, such as input that is not JSON
         except Exception as error:  # noqa: BLE001 - a failure of Trotline must not end the loop of the agent
             outcome = self._handle_failure(event, call, error)
-        return self._write_record(outcome, (time.monotonic_ns() - begun) // 1000)
+        return self._write_record(outcome, (time.monotonic_ns() - started) // 1000)
 
     def _handle_failure(self, event: Event, call: Call, error: Exception) -> Outcome:
         failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {describe_error(error)}")
@@ -312,8 +312,8 @@ class Dispatcher:
         for hook in (hook for hook in hooks if hook.command):
             variables, lost = build_session_environment(hook, session.env)
             losses += lost
-            own = build_agent_environment(event, hook, project)
-            jobs.append(self._build_job(hook, {**self._environment, **variables, **own}))
+            agent_variables = build_agent_environment(event, hook, project)
+            jobs.append(self._build_job(hook, {**self._environment, **variables, **agent_variables}))
         answers = iter(self._prompts.begin(hooks, payload, configuration.models))
         results = zip(run_all(jobs, payload), jobs, strict=True)
         return [self._build_run(hook, results, answers, event) for hook in hooks], losses
@@ -410,7 +410,7 @@ def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list
     """Return the hooks that run for an event, and those that are off or not trusted."""
     configuration = snapshot.configuration
     running: list[Hook] = []
-    kept_out: list[NotRun] = []
+    not_run: list[NotRun] = []
     for read in configuration.layers:
         for hook in read.hooks:
             if hook.event != event.wire_name:
@@ -418,14 +418,14 @@ def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list
             trust = snapshot.trusted[hook.layer.root] if hook.layer.kind.needs_trust else None
             is_trusted = trust is None or trust.state is TrustState.TRUSTED
             if off := configuration.find_inactive_reason(read, hook):
-                kept_out.append(NotRun(hook, off))
+                not_run.append(NotRun(hook, off))
             elif not hook.fit(event, search if is_trusted else decide_nothing).applies:
                 continue  # an untrusted pattern gets no backtracking search
             elif trust is None or is_trusted:
                 running.append(hook)
             else:
-                kept_out.append(NotRun(hook, trust.reason))
-    return running, kept_out
+                not_run.append(NotRun(hook, trust.reason))
+    return running, not_run
 
 
 def _get_authority(response: Response) -> int:

@@ -61,18 +61,18 @@ def build_session_environment(
 
     A layer with less authority cannot set privileged variables, and cannot override a layer with more.
     """
-    given: dict[str, str] = {}
+    environment: dict[str, str] = {}
     losses = []
     for name, variables in session.items():
-        allowed = [one for one in variables if _may_set(name, one, hook)]
-        from_above = [one for one in allowed if one.authority <= hook.layer.kind.authority]
-        chosen = (from_above or allowed)[-1:]
+        allowed = [variable for variable in variables if _may_set(name, variable, hook)]
+        with_authority = [variable for variable in allowed if variable.authority <= hook.layer.kind.authority]
+        chosen = (with_authority or allowed)[-1:]
         if chosen:
-            given[name] = chosen[0].value
+            environment[name] = chosen[0].value
         if chosen != list(variables[-1:]):
             why = f"a hook of the {hook.layer.kind} layer is not told this by one with less authority"
             losses.append(Loss("trotline", f"env.{name}", why))
-    return given, losses
+    return environment, losses
 
 
 def _may_set(name: str, variable: Variable, hook: Hook) -> bool:
@@ -111,10 +111,10 @@ def build_agent_environment(event: Event, hook: Hook, project: str, *, remote: b
         "CLAUDE_PLUGIN_ROOT": plugin,
     }
     always = {"CURSOR_PROJECT_DIR", "CLAUDE_PROJECT_DIR", "CURSOR_VERSION"}
-    return {name: value for name, value in variables.items() if (value or name in always) and _can_be_given(value)}
+    return {name: value for name, value in variables.items() if (value or name in always) and _fits_environment(value)}
 
 
-def _can_be_given(value: str) -> bool:
+def _fits_environment(value: str) -> bool:
     try:
         return b"\0" not in os.fsencode(value)
     except UnicodeEncodeError:

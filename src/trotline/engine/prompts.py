@@ -97,29 +97,29 @@ class AnswerCache:
         self._answers: OrderedDict[str, tuple[int, str]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, about: tuple[str, ...], event: dict[str, object], cache: Cache) -> str:
+    def get(self, question_key: tuple[str, ...], event: dict[str, object], cache: Cache) -> str:
         """Return the answer to an equal question, or ""."""
         if not cache.seconds:
             return ""
         with self._lock:
-            stored_us, answer = self._answers.get(_hash_question(about, event), (0, ""))
+            stored_us, answer = self._answers.get(_hash_question(question_key, event), (0, ""))
         return answer if answer and self._clock() - stored_us < cache.seconds * 1_000_000 else ""
 
-    def put(self, about: tuple[str, ...], event: dict[str, object], answer: str, cache: Cache) -> None:
+    def put(self, question_key: tuple[str, ...], event: dict[str, object], answer: str, cache: Cache) -> None:
         """Store an answer, if caching is on."""
         if not cache.seconds:
             return
         with self._lock:
-            key = _hash_question(about, event)
+            key = _hash_question(question_key, event)
             self._answers[key] = (self._clock(), answer)
             self._answers.move_to_end(key)
             while len(self._answers) > cache.entries:
                 self._answers.popitem(last=False)
 
 
-def _hash_question(about: tuple[str, ...], event: dict[str, object]) -> str:
+def _hash_question(question_key: tuple[str, ...], event: dict[str, object]) -> str:
     content = {key: value for key, value in event.items() if key not in IDENTITY_FIELDS}
-    return hashlib.sha256(json.dumps([*about, content], sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([*question_key, content], sort_keys=True).encode()).hexdigest()
 
 
 class PendingAnswer:
@@ -176,13 +176,13 @@ class PromptRunner:
     def _ask_or_recall(
         self, hook: Hook, event: dict[str, object], chosen: ModelChoice, cache: Cache, deadline: float
     ) -> Opinion:
-        about = (chosen.provider.url, chosen.model, hook.prompt)
-        cached = self._cache.get(about, event, cache)
+        question_key = (chosen.provider.url, chosen.model, hook.prompt)
+        cached = self._cache.get(question_key, event, cache)
         if cached:
             return Opinion(cached, is_cached=True)
         opinion = self._ask(hook, event, chosen, deadline)
         if not isinstance(parse_opinion(opinion.text), Failure):
-            self._cache.put(about, event, opinion.text, cache)
+            self._cache.put(question_key, event, opinion.text, cache)
         return opinion
 
     def _ask(self, hook: Hook, event: dict[str, object], chosen: ModelChoice, deadline: float) -> Opinion:

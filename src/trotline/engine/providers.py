@@ -209,7 +209,7 @@ def _post(client: "httpx2.Client", question: Question, deadline: float) -> "Answ
         return Answer(late=True)
     url = question.provider.url.rstrip("/") + built.path
     headers = {"content-type": "application/json", **built.headers}
-    request = Request(url, json.dumps(built.body).encode(), headers, left, most=MAX_ANSWER_BYTES)
+    request = Request(url, json.dumps(built.body).encode(), headers, left, max_bytes=MAX_ANSWER_BYTES)
     return post(client, request, 0)  # a date at which to try again is never before the deadline
 
 

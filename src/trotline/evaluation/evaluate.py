@@ -15,7 +15,7 @@ from trotline.policy.condition_variables import EventFacts
 from trotline.policy.policy import DEFAULT_POLICY, Policy
 
 NO_HISTORY = History()
-NO_EVENT = EventFacts()
+NO_FACTS = EventFacts()
 
 
 class Evaluation(NamedTuple):
@@ -34,12 +34,12 @@ def evaluate(
     policy: Policy = DEFAULT_POLICY,
     *,
     tab: bool = False,
-    about: EventFacts = NO_EVENT,
-    memory: History = NO_HISTORY,
-    named_later: bool = False,
+    facts: EventFacts = NO_FACTS,
+    history: History = NO_HISTORY,
+    has_late_server_names: bool = False,
 ) -> Evaluation:
     """Return the matches of guards, lists and policy rules. Lists and rules never weaken a guard."""
-    matches = _run_guards(effects, environment, policy, tab=tab, memory=memory) if effects else []
+    matches = _run_guards(effects, environment, policy, tab=tab, history=history) if effects else []
     if policy.waivers:
         from trotline.policy.waivers import apply_waivers  # noqa: PLC0415 - few have any
 
@@ -47,18 +47,18 @@ def evaluate(
     if policy.lists:
         from trotline.policy.lists import match_lists  # noqa: PLC0415 - few have any
 
-        matches += match_lists(policy.lists, effects, named_later=named_later)
+        matches += match_lists(policy.lists, effects, named_later=has_late_server_names)
     if policy.rules:
         from trotline.policy.policy_rules import match_rules  # noqa: PLC0415 - few have any, and it loads a library
 
-        matches += match_rules(policy.rules, about, effects)
+        matches += match_rules(policy.rules, facts, effects)
     return Evaluation(tuple(sorted(matches, key=lambda match: -match.action.permission)))
 
 
 def _run_guards(
-    effects: Sequence[Effect], environment: Environment, policy: Policy, *, tab: bool, memory: History
+    effects: Sequence[Effect], environment: Environment, policy: Policy, *, tab: bool, history: History
 ) -> list[RuleMatch]:
-    context = GuardContext(environment, effects, memory)
+    context = GuardContext(environment, effects, history)
     kinds = {effect.kind for effect in effects}
     levels = {**policy.levels, **policy.tab} if tab else policy.levels
     matches: list[RuleMatch] = []
@@ -89,21 +89,21 @@ def _limit(match: RuleMatch, level: GuardLevel) -> RuleMatch:
     return match._replace(action=RuleAction.WARN)
 
 
-def update_memory(
-    memory: History, effects: tuple[Effect, ...], permission: Permission, refused: tuple[Effect, ...]
+def update_history(
+    history: History, effects: tuple[Effect, ...], permission: Permission, refused: tuple[Effect, ...]
 ) -> History:
     """Return what the conversation remembers after this action was answered."""
     if permission is Permission.DENY:
-        new = [key for key in map(digest_effect, refused) if key not in memory.denied]
-        denied = (*memory.denied, *new)[-MAX_REMEMBERED:]
-        return History(memory.secrets, denied, memory.written, memory.injected) if new else memory
-    secrets = memory.secrets + any(_reads_secret(effect) for effect in effects)
-    written = memory.written
-    if memory.denied:
+        new = [key for key in map(digest_effect, refused) if key not in history.denied]
+        denied = (*history.denied, *new)[-MAX_REMEMBERED:]
+        return History(history.secrets, denied, history.written, history.injected) if new else history
+    secrets = history.secrets + any(_reads_secret(effect) for effect in effects)
+    written = history.written
+    if history.denied:
         files = [digest_path(effect.path) for effect in effects if effect.kind == "write"]
         written = (*written, *(key for key in files if key not in written))[-MAX_REMEMBERED:]
-    injected = memory.injected + any(_brings_injection(effect) for effect in effects)
-    return History(min(secrets, MAX_REMEMBERED), memory.denied, written, min(injected, MAX_REMEMBERED))
+    injected = history.injected + any(_brings_injection(effect) for effect in effects)
+    return History(min(secrets, MAX_REMEMBERED), history.denied, written, min(injected, MAX_REMEMBERED))
 
 
 def _brings_injection(effect: Effect) -> bool:

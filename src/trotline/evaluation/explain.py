@@ -34,15 +34,15 @@ class Explanation(NamedTuple):
 
     def mask(self) -> "Explanation":
         """Return the explanation without found values. Columns stay the same."""
-        found = self.content
-        if not found.values:
+        findings = self.content
+        if not findings.values:
             return self
-        effects = tuple(found.mask_effect(effect) for effect in self.analysis.effects)
-        matches = tuple(match._replace(effect=found.mask_effect(match.effect)) for match in self.evaluation.matches)
+        effects = tuple(findings.mask_effect(effect) for effect in self.analysis.effects)
+        matches = tuple(match._replace(effect=findings.mask_effect(match.effect)) for match in self.evaluation.matches)
         return self._replace(
             analysis=self.analysis._replace(effects=effects),
             evaluation=Evaluation(matches),
-            smallest=found.mask(self.smallest),
+            smallest=findings.mask(self.smallest),
         )
 
 
@@ -50,10 +50,10 @@ def explain_command(command: str, environment: Environment, policy: Policy, scan
     """Evaluate and explain a command line."""
 
     def explain(text: str) -> Explanation:
-        analysis, found = analyze_command(text, environment), scan_command(text, scanning)
-        analysis = analysis._replace(effects=(*analysis.effects, *found.effects))
+        analysis, findings = analyze_command(text, environment), scan_command(text, scanning)
+        analysis = analysis._replace(effects=(*analysis.effects, *findings.effects))
         facts = build_command_facts(text, analysis.programs)
-        return Explanation(analysis, evaluate(analysis.effects, environment, policy, about=facts), content=found)
+        return Explanation(analysis, evaluate(analysis.effects, environment, policy, facts=facts), content=findings)
 
     explanation = explain(command)
     if not explanation.evaluation.permission:
@@ -66,11 +66,11 @@ def explain_command(command: str, environment: Environment, policy: Policy, scan
 def explain_event(event: Event, environment: Environment, policy: Policy, scanning: Scanning) -> Explanation:
     """Evaluate any event. Matches of an event that cannot be refused are warnings."""
     analysis = analyze_event(event, environment)
-    found = scan_event(event, analysis.effects, scanning)
-    analysis = analysis._replace(effects=(*analysis.effects, *found.effects))
+    findings = scan_event(event, analysis.effects, scanning)
+    analysis = analysis._replace(effects=(*analysis.effects, *findings.effects))
     facts = build_event_facts(event, policy, NO_IDENTITY, analysis.programs)
-    evaluation = evaluate(analysis.effects, environment, policy, tab=isinstance(event, TAB_EVENTS), about=facts)
-    return Explanation(analysis, evaluation if event.contract.refusable else to_warnings(evaluation), content=found)
+    evaluation = evaluate(analysis.effects, environment, policy, tab=isinstance(event, TAB_EVENTS), facts=facts)
+    return Explanation(analysis, evaluation if event.contract.refusable else to_warnings(evaluation), content=findings)
 
 
 def _find_smallest(
@@ -149,7 +149,7 @@ def _is_expected(action: RuleAction, rule: PolicyRule, test: RuleTest) -> bool:
 def evaluate_command(command: str, environment: Environment, policy: Policy) -> Evaluation:
     """Evaluate a command line without scanning its text."""
     analysis = analyze_command(command, environment)
-    return evaluate(analysis.effects, environment, policy, about=build_command_facts(command, analysis.programs))
+    return evaluate(analysis.effects, environment, policy, facts=build_command_facts(command, analysis.programs))
 
 
 def build_command_facts(command: str, programs: tuple[str, ...]) -> EventFacts:

@@ -225,9 +225,9 @@ def list_directory(path: str) -> tuple[str, ...] | None:
 @functools.lru_cache(16)
 def _list_own_paths(roots: Roots, workspaces: tuple[str, ...]) -> tuple[str, ...]:
     """Return the directories of Trotline itself. Its code is not protected from an agent that works on Trotline."""
-    kept = [str(path) for path in (roots.state, roots.config, roots.managed_config)]
+    directories = [str(path) for path in (roots.state, roots.config, roots.managed_config)]
     code = str(Path(trotline.__file__).parent)
-    return (*kept, *([] if any(_is_within(code, workspace) for workspace in workspaces) else [code]))
+    return (*directories, *([] if any(_is_within(code, workspace) for workspace in workspaces) else [code]))
 
 
 def _read_policy(roots: Roots, projects: tuple[str, ...]) -> tuple[Policy, tuple[str, ...]]:

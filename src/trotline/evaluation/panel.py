@@ -30,7 +30,7 @@ from trotline.domain.history import MAX_HISTORY_BYTES, UNKNOWN_HISTORY, History,
 from trotline.domain.hooks import split_mcp_name
 from trotline.domain.outcomes import NO_GUARD_RESULT, Call, Failure, FailureKind, GuardResult, Response
 from trotline.domain.verdicts import Permission, Verdict
-from trotline.evaluation.evaluate import NO_EVENT, Evaluation, evaluate, update_memory
+from trotline.evaluation.evaluate import NO_FACTS, Evaluation, evaluate, update_history
 from trotline.evaluation.text_findings import KIND, Scanning, TextFindings, redact_quote, replace_texts, scan_texts
 from trotline.guards.guard import RuleAction, RuleMatch
 from trotline.policy.condition_variables import EventFacts
@@ -139,7 +139,7 @@ class GuardPanel:
 
     def __call__(self, event: Event, call: Call) -> GuardResult:
         """Return the responses of all guards. A guard that breaks has failed, and refuses what can be refused."""
-        begun = time.monotonic_ns()
+        started = time.monotonic_ns()
         try:
             environment = self.build_environment(event, call)
             policy, alarms = self.read_policy(environment.roots)
@@ -148,10 +148,10 @@ class GuardPanel:
                 result = self._evaluate(event, call, environment, policy, alarms)
                 self.paired_events.store(event, environment, policy, result)
         except Exception as error:  # noqa: BLE001 - a guard that breaks must not be a guard that is off
-            result = self._fail(event, call, error)
+            result = self._handle_failure(event, call, error)
         if not result.responses:
             return result
-        micros = (time.monotonic_ns() - begun) // 1000  # guards are evaluated together and share the duration
+        micros = (time.monotonic_ns() - started) // 1000  # guards are evaluated together and share the duration
         return result._replace(
             responses=tuple(msgspec.structs.replace(response, micros=micros) for response in result.responses)
         )
@@ -160,22 +160,28 @@ class GuardPanel:
         self, event: Event, call: Call, environment: Environment, policy: Policy, alarms: tuple[str, ...]
     ) -> GuardResult:
         analysis = analyze_event(event, environment)
-        found = scan_event(event, analysis.effects, self.scanning)
-        effects = (*analysis.effects, *found.effects)
+        findings = scan_event(event, analysis.effects, self.scanning)
+        effects = (*analysis.effects, *findings.effects)
         if not effects and not policy.rules:
             return GuardResult(build_responses(NO_MATCHES, alarms)) if alarms else NO_GUARD_RESULT
         stored, alarm = self.history_store.read(event.conversation_id)
         history = get_history_before(event, stored)
-        facts = NO_EVENT
+        facts = NO_FACTS
         if policy.rules:
             facts = build_event_facts(event, policy, self.identity, analysis.programs)._replace(before=history.labels)
-        unnamed = policy.lists != () and self.identity.has_late_server_names and isinstance(event, PreToolUse)
-        tab = isinstance(event, TAB_EVENTS)
-        evaluation = evaluate(effects, environment, policy, tab=tab, about=facts, memory=history, named_later=unnamed)
-        shown = redact_evaluation(evaluation, found, self.scanning)
-        remedies = tuple(_build_remedies(event, shown, self.scanning))
+        evaluation = evaluate(
+            effects,
+            environment,
+            policy,
+            tab=isinstance(event, TAB_EVENTS),
+            facts=facts,
+            history=history,
+            has_late_server_names=self.identity.has_late_server_names and isinstance(event, PreToolUse),
+        )
+        redacted = redact_evaluation(evaluation, findings, self.scanning)
+        remedies = tuple(_build_remedies(event, redacted, self.scanning))
         if not event.contract.refusable:
-            evaluation, shown = to_warnings(evaluation), to_warnings(shown)
+            evaluation, redacted = to_warnings(evaluation), to_warnings(redacted)
 
         def change(before: History) -> History:
             return add_mark(event, before, self._update_history(before, effects, evaluation))
@@ -183,11 +189,11 @@ class GuardPanel:
         if history is stored and not alarm and (new := change(history)) is not history:
             alarm = self.history_store.update(event.conversation_id, change, call.received_us)
             remedies = (*remedies, *_ask_about_lost_history(new, history)) if alarm else remedies
-        responses = (*build_responses(shown, (*alarms, *filter(None, [alarm]))), *remedies)
-        clean_effects = tuple(found.mask_effect(effect) for effect in effects)
-        return GuardResult(responses, clean_effects, found.findings, list_warnings(event, shown))
+        responses = (*build_responses(redacted, (*alarms, *filter(None, [alarm]))), *remedies)
+        clean_effects = tuple(findings.mask_effect(effect) for effect in effects)
+        return GuardResult(responses, clean_effects, findings.findings, list_warnings(event, redacted))
 
-    def _fail(self, event: Event, call: Call, error: Exception) -> GuardResult:
+    def _handle_failure(self, event: Event, call: Call, error: Exception) -> GuardResult:
         """Refuse. An action that is over and was not evaluated may have been anything, so its history is unknown."""
         failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline's guards failed: {describe_error(error)}")
         alarm = ""
@@ -201,10 +207,10 @@ class GuardPanel:
     def _update_history(self, history: History, effects: tuple[Effect, ...], evaluation: Evaluation) -> History:
         """Return the history after the agent got our answer. In monitor mode nothing was refused."""
         if self.is_monitoring:
-            return update_memory(history, effects, Permission.NONE, ())
+            return update_history(history, effects, Permission.NONE, ())
         denied = [match.effect for match in evaluation.matches if match.action is RuleAction.DENY]
         refused = tuple(effect for effect in denied if effect.kind != KIND)  # a corrected text may come again
-        return update_memory(history, effects, evaluation.permission, refused)
+        return update_history(history, effects, evaluation.permission, refused)
 
 
 def _ask_about_lost_history(now: History, before: History) -> Iterator[Response]:
@@ -342,11 +348,11 @@ def _get_subject(event: Event) -> tuple[Any, ...]:
     specific = derive_events(event) if isinstance(event, PreToolUse) else (event,)
     if len(specific) != 1:
         return ()
-    (one,) = specific
-    if isinstance(one, BeforeShell):
-        return (one.command,)
-    if isinstance(one, BeforeMCP) and one.mcp_server_name and not (one.url or one.command):
-        return one.mcp_server_name, one.tool_name, one.tool_input
+    (action,) = specific
+    if isinstance(action, BeforeShell):
+        return (action.command,)
+    if isinstance(action, BeforeMCP) and action.mcp_server_name and not (action.url or action.command):
+        return action.mcp_server_name, action.tool_name, action.tool_input
     return ()
 
 
@@ -400,7 +406,7 @@ def _redact_output(output: str, key: bytes, scanners: Sequence[Any]) -> dict[str
     return clean if isinstance(clean, dict) else {"content": [{"type": "text", "text": clean}]}
 
 
-def redact_evaluation(evaluation: Evaluation, found: TextFindings, scanning: Scanning) -> Evaluation:
+def redact_evaluation(evaluation: Evaluation, findings: TextFindings, scanning: Scanning) -> Evaluation:
     """Return the matches without secrets and personal data in what they quote of the action.
 
     This is the only pass over them: responses, warnings and remedies are built from the result. The text of a person's
@@ -410,7 +416,7 @@ def redact_evaluation(evaluation: Evaluation, found: TextFindings, scanning: Sca
         return evaluation
 
     def redact(text: str) -> str:
-        return redact_quote(text, found, scanning)
+        return redact_quote(text, findings, scanning)
 
     def redact_match(match: RuleMatch) -> RuleMatch:
         rule = match.rule

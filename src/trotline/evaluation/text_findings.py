@@ -57,7 +57,7 @@ class FilePieces(NamedTuple):
 
 
 class Scanning(NamedTuple):
-    """What scanning needs from the machine, each loaded on first use."""
+    """The parts of the machine that scanning needs, each loaded on first use."""
 
     key: Callable[[], bytes]
     scanners: Callable[[], "dict[str, Scanner]"]
@@ -96,16 +96,18 @@ class TextFinding(NamedTuple):
 
 def scan_texts(texts: Sequence[EventText], files: Sequence[str], scanning: Scanning) -> TextFindings:
     """Scan texts, and files that the agent wants to read."""
-    found = [finding for text in texts if _is_worth_scanning(text, scanning) for finding in _scan_text(text, scanning)]
-    found += [finding for path in files for finding in _scan_file(path, scanning)]
-    if not found:
+    results = [
+        finding for text in texts if _is_worth_scanning(text, scanning) for finding in _scan_text(text, scanning)
+    ]
+    results += [finding for path in files for finding in _scan_file(path, scanning)]
+    if not results:
         return NO_FINDINGS
-    key = scanning.key() if any(finding.span for finding in found) else b""
-    spans = [finding.span for finding in found if finding.span]
+    key = scanning.key() if any(finding.span for finding in results) else b""
+    spans = [finding.span for finding in results if finding.span]
     values = {span.value for span in spans if span.scanner in REDACTED_SCANNERS}
     return TextFindings(
-        tuple(_build_effects(found)),
-        tuple(finding.span.build_finding(key, finding.path or finding.source) for finding in found if finding.span),
+        tuple(_build_effects(results)),
+        tuple(finding.span.build_finding(key, finding.path or finding.source) for finding in results if finding.span),
         tuple(sorted({part for value in values for part in _split_value(value)}, key=len, reverse=True)),
     )
 
@@ -161,28 +163,30 @@ def _find_spans(text: str | Iterable[bytes], source: str, path: str, scanning: S
     return find_spans(text, scanners, path=path)
 
 
-def _build_effects(found: Sequence[TextFinding]) -> Iterator[Effect]:
+def _build_effects(findings: Sequence[TextFinding]) -> Iterator[Effect]:
     """Yield one effect for each kind in each text."""
     groups: dict[tuple[object, ...], list[TextFinding]] = {}
-    for finding in found:
+    for finding in findings:
         kind = _get_kind(finding.span) if finding.span else ()
         groups.setdefault((finding.source, finding.path, *kind), []).append(finding)
     for first, *more in groups.values():
         yield _build_effect(first, len(more))
 
 
-def _build_effect(found: TextFinding, more: int) -> Effect:
-    span = found.span
+def _build_effect(finding: TextFinding, more: int) -> Effect:
+    span = finding.span
     if span is None:
         why = "only the beginning was looked at"
-        return Effect(kind=KIND, verb="rest", source=found.source, path=found.path, certainty=Certainty.OPAQUE, why=why)
-    in_line = found.source == COMMAND and span.place.line == span.place.line_to == 1
+        return Effect(
+            kind=KIND, verb="rest", source=finding.source, path=finding.path, certainty=Certainty.OPAQUE, why=why
+        )
+    in_line = finding.source == COMMAND and span.place.line == span.place.line_to == 1
     count = str(more) if more < MAX_FINDINGS_PER_KIND - 1 else "many"
     return Effect(
         kind=KIND,
         verb=span.scanner,
-        source=found.source,
-        path=found.path,
+        source=finding.source,
+        path=finding.path,
         target=span.kind,
         certainty=span.certainty,
         column_from=span.place.column_from - 1 if in_line else 0,
@@ -215,7 +219,7 @@ def _is_worth_scanning(text: EventText, scanning: Scanning) -> bool:
 
 def may_hold_secret(command: str) -> bool:
     """Return whether a command has a long run that is no word, a word such as `token`, or an address with a user."""
-    if not command.isascii() or any(one in command and other in command for one, other in SECRET_PAIRS):
+    if not command.isascii() or any(first in command and second in command for first, second in SECRET_PAIRS):
         return True
     lowered = command.lower()
     return any(word in lowered for word in (*SECRET_WORDS, *SECRET_PLACES)) or any(
@@ -239,12 +243,12 @@ def replace_texts(effect: Effect, change: Callable[[str], str]) -> Effect:
     return effect if changed == texts else msgspec.structs.replace(effect, **changed)
 
 
-def redact_quote(text: str, found: TextFindings, scanning: Scanning) -> str:
+def redact_quote(text: str, findings: TextFindings, scanning: Scanning) -> str:
     """Remove found values, and secrets and personal data that only this text contains.
 
     A value that the command line contains in pieces or encoded is whole only here, and file names were not scanned.
     """
-    text = found.mask(text)
+    text = findings.mask(text)
     has_many_digits = sum(map(str.isdigit, text)) > MAX_HARMLESS_DIGITS
     is_suspicious = scanning.has_own_rules or has_many_digits or "@" in text or may_hold_secret(text)
     return _redact(text, scanning) if text and is_suspicious else text

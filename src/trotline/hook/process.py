@@ -60,7 +60,7 @@ class HookSettings(NamedTuple):
 
 
 class HookHome:
-    """What all calls of one home directory share. A service ends when one of its files changes."""
+    """The state that all calls of one home directory share. A service ends when one of its files changes."""
 
     def __init__(self, home: str) -> None:
         self.roots: Roots = find_roots([Path("/")], Path(home) if home else None, Path("/"))  # the call has the project
@@ -165,24 +165,26 @@ def handle_call(call: Call, handlers: Sequence[EventHandler], *, guarded: bool) 
 
     A failure of Trotline refuses what can be refused.
     """
-    begun = time.monotonic_ns()
+    started_ns = time.monotonic_ns()
     arguments = parse_arguments(call.argv)
     agent = None
     try:
         home = open_home(arguments.home)
         agent = find_agent(call, arguments)
         reply, outcome = answer(call, build_context(agent, arguments, handlers, guarded=guarded))
-        unwritten = _write_record(outcome, agent, home, begun)
+        unwritten = _write_record(outcome, agent, home, started_ns)
         remarks = _list_remarks(reply, outcome, unwritten, home)
     except DeadlinePassed:
         raise
     except BaseException as error:  # noqa: BLE001 - an agent must never see our traceback or exit code
         failure = Failure(kind=FailureKind.CRASHED, detail=f"Trotline failed: {describe_error(error)}")
-        return handle_failure(call, failure, begun, agent)
+        return handle_failure(call, failure, started_ns, agent)
     return reply._replace(stderr="\n".join(remarks)) if remarks else reply, outcome
 
 
-def handle_failure(call: Call, failure: Failure, begun: int, agent: Agent | None = None) -> tuple[AgentReply, Outcome]:
+def handle_failure(
+    call: Call, failure: Failure, started_ns: int, agent: Agent | None = None
+) -> tuple[AgentReply, Outcome]:
     """Answer a call that could not be evaluated, and write a record that says so."""
     arguments = parse_arguments(call.argv)
     home = open_home(arguments.home)
@@ -191,7 +193,7 @@ def handle_failure(call: Call, failure: Failure, begun: int, agent: Agent | None
         call, agent, arguments.event, failure, is_monitoring=home.is_monitoring(), alarm=arguments.alarm
     )
     try:
-        unwritten = _write_record(outcome, agent, home, begun)
+        unwritten = _write_record(outcome, agent, home, started_ns)
     except Exception as error:  # noqa: BLE001 - the agent gets its reply all the same
         unwritten = f"the record of this call could not be written: {describe_error(error)}"
     return reply._replace(stderr="\n".join(_list_remarks(reply, outcome, unwritten, home))), outcome
@@ -247,9 +249,9 @@ def _search(pattern: str, text: str) -> bool | None:
     return lookaround.search(pattern, text)
 
 
-def _write_record(outcome: Outcome, agent: Agent, home: HookHome, begun: int) -> str:
+def _write_record(outcome: Outcome, agent: Agent, home: HookHome, started_ns: int) -> str:
     """Write the record before the reply is sent. Return why it could not be written, or ""."""
-    micros = (time.monotonic_ns() - begun) // 1000
+    micros = (time.monotonic_ns() - started_ns) // 1000
     return home.spool.append(build_record(outcome, agent.name, micros, home.clean_name))
 
 
@@ -295,9 +297,7 @@ def _run_background(outcome: Outcome, arguments: HookArguments, later: Sequence[
         return
     if not fork_detached():
         return
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(null, descriptor)
+    redirect_to_null(0, 1, 2)
     is_known = not isinstance(outcome.event, OtherEvent)  # after a failure only the name of the event is known
     events = expand_event(outcome.event, find_agent(outcome.call, arguments)) if is_known else ()
     for event in events:
@@ -306,6 +306,13 @@ def _run_background(outcome: Outcome, arguments: HookArguments, later: Sequence[
                 handler.respond(event)
     write_detail(outcome, arguments.home)
     os._exit(0)
+
+
+def redirect_to_null(*descriptors: int) -> None:
+    """Redirect descriptors to the null device: an agent reads our pipes until they are closed."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in descriptors:
+        os.dup2(null, descriptor)
 
 
 def fork_detached() -> bool:

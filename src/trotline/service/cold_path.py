@@ -22,6 +22,7 @@ from trotline.hook.process import (
     handle_call,
     handle_failure,
     parse_arguments,
+    redirect_to_null,
     write_detail,
 )
 from trotline.machine import read_clock
@@ -48,7 +49,7 @@ CHUNK = 1 << 20
 
 
 class ClientCall(NamedTuple):
-    """What the client knows about the call, and what it found where a service should be."""
+    """A call as the client knows it, and its finding about the service."""
 
     id: str
     received_us: int
@@ -56,7 +57,7 @@ class ClientCall(NamedTuple):
     finding: str
     words: list[str]
     payload: bytes | None  # None: it is still on standard input
-    begun: float  # on the monotonic clock
+    started: float  # on the monotonic clock
 
 
 def answer_client(client: ClientCall) -> NoReturn:
@@ -67,9 +68,7 @@ def answer_client(client: ClientCall) -> NoReturn:
     stdout, stderr = _add_finding(reply, client.finding).encode()
     _write(out, stdout)
     _write(2, stderr)
-    null = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2, out):
-        os.dup2(null, descriptor)  # the agent need not wait for the rest
+    redirect_to_null(0, 1, 2, out)  # the agent need not wait for the rest
     with contextlib.suppress(Exception):  # without a service only the next call takes longer
         _tend_service(client)
     with contextlib.suppress(OSError):  # without a new process the record has no detail
@@ -84,7 +83,7 @@ def _answer_in_time(client: ClientCall) -> tuple[AgentReply, Outcome]:
     def interrupt(*_: object) -> None:
         raise DeadlinePassed(DEADLINE_MESSAGE)
 
-    left = client.left_ms / 1000 - (time.monotonic() - client.begun)
+    left = client.left_ms / 1000 - (time.monotonic() - client.started)
     if left <= 0:
         return _answer_too_late(client)
     try:
@@ -102,7 +101,7 @@ def _answer_too_late(client: ClientCall) -> tuple[AgentReply, Outcome]:
     """Answer without waiting for the rest of the payload."""
     call = _build_call(client._replace(payload=client.payload or b""))
     failure = Failure(kind=FailureKind.TIMED_OUT, detail=DEADLINE_MESSAGE)
-    return handle_failure(call, failure, int(client.begun * 1_000_000_000))
+    return handle_failure(call, failure, int(client.started * 1_000_000_000))
 
 
 def _build_call(client: ClientCall) -> Call:

@@ -25,13 +25,13 @@ from trotline.service.directory import RunDirectory, enable_watchdog
 
 MAX_WAITING_CALLS = 1024
 MAX_WAITING_BYTES = 4 * MAX_PAYLOAD_BYTES
-"""What may wait to be written. Beyond these limits clients go cold and write their own details."""
+"""Limits for waiting details. Beyond them clients go cold and write their own details."""
 
 MAX_SILENT_CALLS = 32
 """Calls that may wait before a call reads acknowledgements; between calls there is time for that."""
 
 SEND_SECONDS = 0.05
-"""How long a call waits, if necessary, for the writer to take its detail."""
+"""The time that a call waits, if necessary, for the writer to take its detail."""
 
 MAX_SECONDS_PER_CALL = 60.0
 """A writer that takes longer for one call hangs, and is ended."""
@@ -61,7 +61,7 @@ class DetailWriter:
         self._bytes = 0  # of all of these
         self._outgoing = bytearray()  # what the writer has not received of these
         self._crashes = 0  # with the oldest of these
-        self._heard = 0.0  # time of the last acknowledgement
+        self._last_acknowledged = 0.0  # time of the last acknowledgement
         self._link: socket.socket | None = None
         self._pid = 0
 
@@ -70,11 +70,11 @@ class DetailWriter:
         try:
             self._link, self._pid = _fork_writer(self._directory)
         except OSError as error:
-            self._directory.log("no scribe", error.strerror or "")
+            self._directory.log("no detail writer", error.strerror or "")
             self._write_here()
             return
         self._outgoing = bytearray().join(self._waiting)
-        self._heard = time.monotonic()
+        self._last_acknowledged = time.monotonic()
 
     def send(self, outcome: Outcome, home: str) -> None:
         """Send the detail of a call, and wait a moment until the writer has it."""
@@ -84,7 +84,7 @@ class DetailWriter:
             write_detail(outcome, home)
             return
         if not self._waiting:
-            self._heard = time.monotonic()
+            self._last_acknowledged = time.monotonic()
         was_behind = self.is_behind
         packed = PREFIX.pack(len(detail)) + detail
         self._waiting.append(packed)
@@ -110,7 +110,7 @@ class DetailWriter:
         except BlockingIOError:
             pass
         except OSError:
-            return self._bury()
+            return self._clean_up()
         return self._read_acknowledgements(self._link) if reads else True
 
     def _read_acknowledgements(self, link: socket.socket) -> bool:
@@ -118,16 +118,16 @@ class DetailWriter:
         try:
             acknowledged = link.recv(CHUNK)
         except BlockingIOError:
-            has_time = time.monotonic() - self._heard < MAX_SECONDS_PER_CALL + 1
-            return has_time or not self._waiting or self._bury()
+            has_time = time.monotonic() - self._last_acknowledged < MAX_SECONDS_PER_CALL + 1
+            return has_time or not self._waiting or self._clean_up()
         except OSError:
             acknowledged = b""
-        return self._acknowledge(acknowledged) or self._bury()
+        return self._acknowledge(acknowledged) or self._clean_up()
 
     def _acknowledge(self, acknowledged: bytes) -> bool:
         for _ in acknowledged:
             self._remove_oldest()
-            self._heard, self._crashes = time.monotonic(), 0
+            self._last_acknowledged, self._crashes = time.monotonic(), 0
         return bool(acknowledged)
 
     @property
@@ -173,7 +173,7 @@ class DetailWriter:
         self._bytes -= len(packed)
         return packed
 
-    def _bury(self) -> Literal[False]:
+    def _clean_up(self) -> Literal[False]:
         """Clean up after a dead writer. Its last acknowledgements count; the next detail may be what it died of."""
         if self._link is not None:
             with contextlib.suppress(OSError):
@@ -182,7 +182,7 @@ class DetailWriter:
             self._link.close()
             self._link = None
         _kill(self._pid)
-        self._directory.log("scribe died", f"of {len(self._waiting)} calls the words are not written yet")
+        self._directory.log("detail writer died", f"the details of {len(self._waiting)} calls are not written yet")
         self._crashes += bool(self._waiting)
         if self._crashes >= MAX_CRASHES:
             outcome, home = _unpack(self._remove_oldest())
@@ -236,7 +236,7 @@ def _run_writer(link: socket.socket, directory: RunDirectory) -> NoReturn:
                 link.send(b".")
         code = 0
     except BaseException as error:  # noqa: BLE001 - this process must never continue as a service
-        directory.log("scribe broke", describe_error(error))
+        directory.log("detail writer broke", describe_error(error))
     os._exit(code)
 
 
@@ -258,7 +258,7 @@ def _write(packed: bytes, directory: RunDirectory) -> None:
         if not why:
             return
         time.sleep(SECONDS_BETWEEN_TRIES)
-    directory.log("not written", f"the words of a call: {why}")
+    directory.log("not written", f"the detail of a call: {why}")
 
 
 class _Inbox:

@@ -27,7 +27,7 @@ OLD_OPTIONS = frozenset({"--host"})
 """Options of lines that earlier versions wrote."""
 
 MAX_MARGIN_SECONDS = 5.0
-"""How long before the agent's own timeout we answer; for short timeouts a tenth of them."""
+"""The time between our answer and the timeout of the agent; for short timeouts a tenth of them."""
 
 MILLISECONDS = 3
 PT_INTERP = 3  # the ELF segment that names a loader

@@ -23,7 +23,7 @@ FINDINGS = {b"b": "busy", b"c": "cold"}
 
 
 class GoCold(Exception):  # noqa: N818 - it says what to do
-    """What was found where the service should be; cold_path.py explains the words."""
+    """The reason why the service cannot answer, in one word; cold_path.py explains the words."""
 
 
 class Line:
@@ -55,8 +55,8 @@ def main() -> None:
     pieces: list[bytes] = []
     try:
         exit_code, out, err = _ask_service(line, pieces)
-    except GoCold as found:
-        finding = str(found)
+    except GoCold as reason:
+        finding = str(reason)
     except Exception:  # noqa: BLE001 - the cold path answers instead
         finding = "unfit"
     else:
@@ -188,18 +188,18 @@ def _build_header(line: Line, payload: bytes) -> bytes:
     """Return the bytes of a call up to its payload."""
     try:
         code = __file__.rpartition("/")[0]
-        here, cwd, own = posix.getcwd(), posix.stat("."), posix.stat(code)
+        path, cwd, client = posix.getcwd(), posix.stat("."), posix.stat(code)
     except OSError:
         raise GoCold("unfit") from None
     head = b'{"id":%s,"argv":[%s],"cwd":%s,"cwd_identity":[%d,%d],"code":%s,"code_identity":[%d,%d],' % (
         _quote(line.id),
         b",".join(map(_quote, line.words)),
-        _quote(here),
+        _quote(path),
         cwd.st_dev,
         cwd.st_ino,
         _quote(code),
-        own.st_dev,
-        own.st_ino,
+        client.st_dev,
+        client.st_ino,
     )
     head += b'"environ":{},"received_us":%d}' % line.received_us
     if len(head) > MAX_HEADER_BYTES:

@@ -41,11 +41,11 @@ DEFAULT_IDLE_SECONDS = 15 * 60.0
 """Without a call for so long, the service ends."""
 
 SECONDS_BETWEEN_LOOKS = 20.0
-"""How often an idle service checks that its socket can still be reached."""
+"""The interval in which an idle service checks that its socket can still be reached."""
 
 CALLS_ARE_LIKELY = 60.0
 SECONDS_BETWEEN_LOOKS_AHEAD = 0.4
-"""For so many seconds after a call, the code is checked so often between calls, so that no call has to wait for it."""
+"""The time after a call in which the code is checked between calls, and the interval: no call has to wait for it."""
 
 MAX_CALL_SECONDS = 3.0
 """A call that takes longer hangs. Its client went cold two seconds ago."""
@@ -55,7 +55,7 @@ MAX_PENDING_BYTES = 2 * MAX_PAYLOAD_BYTES
 """Limits beyond which clients go cold."""
 
 DETAIL_WRITER_SECONDS = 0.002
-"""How long the service waits, between calls, before it offers the detail writer more."""
+"""The time that the service waits, between calls, before it offers the detail writer more."""
 
 GC_THRESHOLD = 50_000
 """Objects that are allocated before a call has to wait for garbage collection; between calls there is time for it."""
@@ -95,7 +95,7 @@ class Service:
         self._homes: dict[str, bool] = {}
         self._selector = selectors.DefaultSelector()
         self._connections: set[Connection] = set()
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
         self.detail_writer = DetailWriter(self.directory)
         self.maintenance = Maintenance(roots)
         self._delivery = DeliveryStarter(roots)
@@ -260,7 +260,7 @@ class Service:
         self._close(connection)
 
     def _describe_status(self) -> AgentReply:
-        return AgentReply(json.dumps({**self.counts, "up_seconds": int(time.monotonic() - self._begun)}))
+        return AgentReply(json.dumps({**self.counts, "up_seconds": int(time.monotonic() - self._started)}))
 
     def _send_away(self, connection: Connection, word: bytes) -> None:
         self.counts["busy" if word == BUSY else "cold"] += 1
@@ -323,9 +323,9 @@ def _get_inode(path: Path) -> int:
 
 def _has_file_size_limit() -> bool:
     """Return whether this process may write less than records need. A new process might have no such limit."""
-    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
-    return most != resource.RLIM_INFINITY
+    hard_limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard_limit, hard_limit))
+    return hard_limit != resource.RLIM_INFINITY
 
 
 def run(roots: Roots, watch: CodeWatch, idle: float = DEFAULT_IDLE_SECONDS) -> str:

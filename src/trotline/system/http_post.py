@@ -16,7 +16,7 @@ from trotline.formats.lazy_regex import lazy_regex
 if TYPE_CHECKING:
     import httpx2
 
-SHOWN = 200
+MAX_SHOWN_TEXT = 200
 """The limit of a server's error text that is shown, in characters."""
 
 HIDDEN = "[hidden]"
@@ -24,7 +24,7 @@ WORDS = lazy_regex(r"[^\W_]{3,}")
 HIDDEN_WORDS = lazy_regex(r"\[hidden\](?:[^\w\s\[]{0,3}\[hidden\])+")
 MAX_WORD = 16
 """The limit of a word, in characters; a longer one may be an encoded key and is hidden."""
-TELLING = 4
+MIN_HIDDEN_PART = 4
 """The number of characters from which a sent word is also hidden inside another word."""
 
 
@@ -43,9 +43,9 @@ class Answer(NamedTuple):
         return 200 <= self.status < 300
 
     @property
-    def complaint(self) -> str:
+    def failure(self) -> str:
         """The failure as a text that may be stored: the status of an answer, without the server's own text."""
-        return f"it answered with status {self.status}{_meaning(self.status)}" if self.status else f"it {self.why}"
+        return f"it answered with status {self.status}{_get_phrase(self.status)}" if self.status else f"it {self.why}"
 
 
 class Request(NamedTuple):
@@ -56,7 +56,7 @@ class Request(NamedTuple):
     headers: dict[str, str]
     timeout: float
     certificate: str = ""
-    most: int = 64_000
+    max_bytes: int = 64_000
 
 
 def post(client: "httpx2.Client", request: Request, now_us: int) -> Answer:
@@ -69,7 +69,7 @@ def post(client: "httpx2.Client", request: Request, now_us: int) -> Answer:
     except (httpx2.TimeoutException, TimeoutError):
         return Answer(why=f"did not answer within {request.timeout:g} s", late=True)
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError, ValueError) as error:
-        return Answer(why=f"could not be reached: {format_url(str(error) or type(error).__name__, request)}")
+        return Answer(why=f"could not be reached: {redact_error(str(error) or type(error).__name__, request)}")
 
 
 def _post(client: "httpx2.Client", request: Request, until: float, now_us: int) -> Answer:
@@ -80,26 +80,26 @@ def _post(client: "httpx2.Client", request: Request, until: float, now_us: int) 
             if time.monotonic() > until:
                 raise TimeoutError  # the client's timeout applies to each read only
             body += chunk
-            if len(body) > request.most:
+            if len(body) > request.max_bytes:
                 break
-        wait = _wait_us(response.headers.get("retry-after", ""), now_us)
-        answer = Answer(response.status_code, bytes(body[: request.most]), wait, cut=len(body) > request.most)
-        return answer if answer.is_good else answer._replace(why=_complaint(answer, request))
+        wait = _parse_wait_us(response.headers.get("retry-after", ""), now_us)
+        answer = Answer(response.status_code, bytes(body[: request.max_bytes]), wait, cut=len(body) > request.max_bytes)
+        return answer if answer.is_good else answer._replace(why=_describe_status(answer, request))
 
 
-def _complaint(answer: Answer, request: Request) -> str:
-    said = format_url(answer.body.decode("utf-8", "replace"), request)
-    return f"answered with status {answer.status}" + (f": {said}" if said else "")
+def _describe_status(answer: Answer, request: Request) -> str:
+    text = redact_error(answer.body.decode("utf-8", "replace"), request)
+    return f"answered with status {answer.status}" + (f": {text}" if text else "")
 
 
-def _meaning(status: int) -> str:
+def _get_phrase(status: int) -> str:
     try:
         return f", {HTTPStatus(status).phrase.lower()}"
     except ValueError:
         return ""
 
 
-def format_url(text: str, request: Request) -> str:
+def redact_error(text: str, request: Request) -> str:
     """Return a short text without secrets and without any word of the request.
 
     Words are hidden in all forms in which a server may repeat them: whole, cut off or escaped. The text is shortened
@@ -107,22 +107,22 @@ def format_url(text: str, request: Request) -> str:
     """
     from trotline.scanners.redaction import redact  # noqa: PLC0415 - only needed after a failure
 
-    sent = _send(request)
+    sent = _list_sent_values(request)
     clean = redact(text, os.urandom(16))[0].replace(request.url, HIDDEN)
     for value in sent:
         clean = clean.replace(value, HIDDEN)
     whole = "\n".join(sent).lower()
-    parts = {word for word in WORDS.findall(whole) if len(word) >= TELLING}
-    clean = WORDS.sub(lambda word: HIDDEN if _tells(word[0].lower(), whole, parts) else word[0], clean)
-    short = HIDDEN_WORDS.sub(HIDDEN, " ".join(clean.split()))[:SHOWN]
+    parts = {word for word in WORDS.findall(whole) if len(word) >= MIN_HIDDEN_PART}
+    clean = WORDS.sub(lambda word: HIDDEN if _reveals_sent(word[0].lower(), whole, parts) else word[0], clean)
+    short = HIDDEN_WORDS.sub(HIDDEN, " ".join(clean.split()))[:MAX_SHOWN_TEXT]
     return "".join(letter if letter.isprintable() else "?" for letter in short)
 
 
-def _tells(word: str, whole: str, parts: set[str]) -> bool:
+def _reveals_sent(word: str, whole: str, parts: set[str]) -> bool:
     return len(word) > MAX_WORD or word in whole or any(part in word for part in parts)
 
 
-def _send(request: Request) -> list[str]:
+def _list_sent_values(request: Request) -> list[str]:
     """Return the parts of a request that no error text may show, longest first.
 
     These are the credentials and the path of its address, and its headers, with and without the words before a key. An
@@ -137,11 +137,11 @@ def _send(request: Request) -> list[str]:
     return sorted(filter(None, values), key=len, reverse=True)
 
 
-def _wait_us(wanted: str, now_us: int) -> int:
+def _parse_wait_us(header: str, now_us: int) -> int:
     """Return the wait of a Retry-After header, which is a number of seconds or a date."""
-    if wanted.isascii() and wanted.isdigit():
-        return int(wanted[:9]) * 1_000_000
+    if header.isascii() and header.isdigit():
+        return int(header[:9]) * 1_000_000
     try:
-        return max(0, int(parsedate_to_datetime(wanted).timestamp() * 1_000_000) - now_us)
+        return max(0, int(parsedate_to_datetime(header).timestamp() * 1_000_000) - now_us)
     except (ValueError, TypeError, OverflowError):
         return 0
