@@ -183,29 +183,21 @@ def _check_lock(call: Invocation, at: Argument, before: str, after: str) -> None
 
     path = call.resolve(at)
     existing = parse_lock_file(path, before)
-    for _, request in _find_added(existing, parse_lock_file(path, after)):
-        if request.source == "git":
-            call.add_effect(
-                "install", "install", at, source="git", host=request.host, package=request.name, writes=True
-            )
-        elif request.host:
+    for _, entry in _find_added(existing, parse_lock_file(path, after)):
+        if entry.source == "git":
+            call.add_effect("install", "install", at, source="git", host=entry.host, package=entry.name, writes=True)
+        elif entry.host:
             verb = "source" if existing else "install"
-            call.add_effect("install", verb, at, source="index", host=request.host, target="project", writes=True)
+            call.add_effect("install", verb, at, source="index", host=entry.host, target="project", writes=True)
 
 
 def _check_settings(call: Invocation, at: Argument, before: str, after: str) -> None:
     from trotline.analysis.packages.package_files import parse_settings_file  # noqa: PLC0415 - few files are such settings
 
     path = call.resolve(at)
-    for _, request in _find_added(parse_settings_file(path, before), parse_settings_file(path, after)):
-        call.add_effect(
-            "install",
-            "source" if request.host else "unverified",
-            at,
-            target=request.name,
-            host=request.host,
-            writes=True,
-        )
+    for _, entry in _find_added(parse_settings_file(path, before), parse_settings_file(path, after)):
+        verb = "source" if entry.host else "unverified"
+        call.add_effect("install", verb, at, target=entry.name, host=entry.host, writes=True)
 
 
 def _check_kubernetes(call: Invocation, at: Argument, before: str, after: str) -> None:

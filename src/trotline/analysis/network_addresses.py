@@ -13,13 +13,13 @@ _METADATA_ADDRESSES = frozenset(
 _IPV4_PREFIXES = frozenset({0, 0xFFFF, 0x64FF9B << 64, 0xFFFF << 16})
 """Prefixes of IPv6 addresses that contain an IPv4 address."""
 
-_EXPOSED_SECRETS = tuple(
-    (lazy_regex(pattern), description)
-    for pattern, description in (
-        (r"/actuator/(?:env|heapdump|configprops|threaddump)/", "the settings and the memory of a running program"),
-        (r"/api/v1/(?:namespaces/[^/]+/)?secrets/", "the secrets of a cluster"),
-        (r"/v1/(?:secret|kv)/", "secrets of a keeper"),
-    )
+_EXPOSED_SECRETS = (
+    (
+        lazy_regex(r"/actuator/(?:env|heapdump|configprops|threaddump)/"),
+        "the settings and the memory of a running program",
+    ),
+    (lazy_regex(r"/api/v1/(?:namespaces/[^/]+/)?secrets/"), "the secrets of a cluster"),
+    (lazy_regex(r"/v1/(?:secret|kv)/"), "secrets of a keeper"),
 )
 MAX_ADDRESS = 300
 CONTAINER_SOCKETS = ("docker.sock", "containerd.sock", "podman.sock", "crio.sock", "cri-dockerd.sock")
@@ -70,10 +70,8 @@ def is_metadata_address(text: str) -> bool:
 
 def find_exposed_secrets(url: str) -> str:
     """Return which secrets an address is known to show, or an empty text."""
-    path = _SCHEME.sub("", url).partition("?")[0].partition("#")[0].partition("/")[2].lower()
-    return next(
-        (description for pattern, description in _EXPOSED_SECRETS if pattern.search(f"/{path}/".replace("//", "/"))), ""
-    )
+    path = f"/{get_url_path(url).lower()}/".replace("//", "/")
+    return next((description for pattern, description in _EXPOSED_SECRETS if pattern.search(path)), "")
 
 
 def _parse_ip(host: str) -> int | None:

@@ -68,7 +68,8 @@ _CAMEL = lazy_regex(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _VERB = lazy_regex(r"[A-Za-z][A-Za-z0-9]*(?:[-_:][A-Za-z0-9]+)*")
 
 _ACCESS_NOUNS = frozenset("policy permission permissions grant acl ingress binding access profile role".split())
-"""Creating or setting one of these grants access."""
+_GRANTING_VERBS = frozenset({"put", "attach", "add", "set", "create", "update"})
+"""One of these verbs with one of these nouns grants access."""
 
 
 def classify_verb(word: str) -> VerbKind:
@@ -90,18 +91,9 @@ def classify_verb(word: str) -> VerbKind:
 
 def _classify_compound(parts: Sequence[str]) -> VerbKind:
     first, last = _KIND_BY_VERB.get(parts[0]), _KIND_BY_VERB.get(parts[-1])
-    if (
-        first is VerbKind.CHANGE
-        and parts[0] in {"put", "attach", "add", "set", "create", "update"}
-        and _grants_access(parts)
-    ):
-        return VerbKind.GRANT
+    if parts[0] in _GRANTING_VERBS and not _ACCESS_NOUNS.isdisjoint(parts[1:]):
+        return VerbKind.GRANT  # `put-bucket-policy`, `create-access-key`
     return first or last or VerbKind.NONE
-
-
-def _grants_access(parts: Sequence[str]) -> bool:
-    """Return whether a compound grants access: `put-bucket-policy`, `create-access-key`."""
-    return any(part in _ACCESS_NOUNS for part in parts[1:])
 
 
 def find_verb(words: Iterable[str]) -> tuple[int, VerbKind]:

@@ -169,7 +169,7 @@ def _join_paths(_effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 def _expand_tilde(effects: CodeEffects, call: CodeCall) -> CodeValue:
     value = call.get_first()
-    return value.with_text(effects.invocation.state.expand_tilde(value.text)) if value.text.startswith("~") else value
+    return value.with_text(effects.state.expand_tilde(value.text)) if value.text.startswith("~") else value
 
 
 # Programs
@@ -216,7 +216,7 @@ def _load(effects: CodeEffects, call: CodeCall) -> CodeValue:
         effects.analyze_code(effects.add_fetch(value, call.method, []))
     elif value.is_known and value.text not in {"", "None"}:
         path = effects.resolve(value)
-        text = effects.invocation.state.written_texts.get(path)
+        text = effects.state.written_texts.get(path)
         effects.add_effect("execute", "load", value, path=path, source="file" if text is None else "written")
         if text is not None:
             effects.analyze_code(CodeValue(text))
@@ -299,11 +299,6 @@ def _print(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return UNKNOWN_VALUE
 
 
-def _reverse_text(_effects: CodeEffects, call: CodeCall) -> CodeValue:
-    value = call.get_first()
-    return value.with_text(value.text[::-1])
-
-
 def _make_characters(_effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Return the text of character codes."""
     numbers = [value.text for value in call.args if value.text.isascii() and value.text.isdigit()]
@@ -366,22 +361,12 @@ def _start_worker(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return ACTIONS["run_code" if call.is_true("eval") else "load_code"](effects, call)
 
 
-def _spawn_process(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Start a process that may get input later."""
-    return _run_with_list(effects, call)._replace(name="<process>", body=call)
-
-
 def _ruby_read(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Read a file, or run a command for `IO.read("|command")`."""
     value = call.get_first()
     return (
         effects.analyze_script(value.with_text(value.text[1:])) if value.text.startswith("|") else _read(effects, call)
     )
-
-
-def _make_vector(_effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Return the items of `c(...)` or `list(...)` in R."""
-    return make_list([inner for value in call.args for inner in value.flatten()])
 
 
 ACTIONS: dict[str, CallAction] = {
@@ -403,7 +388,7 @@ ACTIONS: dict[str, CallAction] = {
     "download": _download,
     "expand_tilde": _expand_tilde,
     "fetch": _fetch,
-    "get_home": lambda effects, _: CodeValue(effects.invocation.state.environment.home),
+    "get_home": lambda effects, _: CodeValue(effects.state.environment.home),
     "get_variable": lambda effects, call: (
         effects.get_variable(call.get_first()) if call.args else effects.get_environment()
     ),
@@ -413,7 +398,7 @@ ACTIONS: dict[str, CallAction] = {
     "link": _link,
     "load_code": _load,
     "make_characters": _make_characters,
-    "make_vector": _make_vector,
+    "make_vector": lambda _, call: make_list(flatten_values(call.args)),  # `c(...)` and `list(...)` in R
     "mix_arguments": lambda _, call: mix_values(call.get_all()),
     "move": _move,
     "open": _open,
@@ -425,7 +410,7 @@ ACTIONS: dict[str, CallAction] = {
     "replace_process": _replace_process,
     "request": _request,
     "return_first": lambda _, call: call.get_first(),
-    "reverse_text": _reverse_text,
+    "reverse_text": lambda _, call: call.get_first().with_text(call.get_first().text[::-1]),
     "rmdir": _rmdir,
     "ruby_read": _ruby_read,
     "run_code": lambda effects, call: effects.analyze_code(call.get_arg(0, "source", "text") or UNKNOWN_VALUE),
@@ -438,7 +423,7 @@ ACTIONS: dict[str, CallAction] = {
     "run_words": _run_words,
     "send": _send,
     "set_timer": _set_timer,
-    "spawn_process": _spawn_process,
+    "spawn_process": lambda effects, call: _run_with_list(effects, call)._replace(name="<process>", body=call),
     "start_worker": _start_worker,
     "truncate": lambda effects, call: effects.add_write(call.get_first(), "empty"),
     "unpickle": _unpickle,

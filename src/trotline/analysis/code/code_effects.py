@@ -122,6 +122,7 @@ class CodeEffects:
         self, invocation: Invocation, arg: Argument, analyzer: CodeAnalyzer, *, is_exact: bool = False
     ) -> None:
         self.invocation, self.arg, self.analyzer, self.is_exact = invocation, arg, analyzer, is_exact
+        self.state = invocation.state
         self.depth = 0
         self.printed: list[Stream] = []
         self.connected_host = ""  # the host of the open connection
@@ -157,7 +158,9 @@ class CodeEffects:
         if path != "/dev/null":
             content = content or UNKNOWN_VALUE
             self.add_effect("write", verb, value, path=path, writes=True, source=source or ",".join(content.paths))
-            self.invocation.state.record_write(path, _to_stream(content))
+            self.state.record_write(
+                path, Stream(content.text if content.is_known else None, content.origins, content.paths)
+            )
         return UNKNOWN_VALUE
 
     def add_read(self, value: CodeValue, verb: str, *, recursive: bool = False) -> CodeValue:
@@ -166,7 +169,7 @@ class CodeEffects:
         if path in _STDIN_PATHS:
             return self.get_stdin()
         self.add_effect("read", verb, value, path=path, recursive=recursive)
-        return _from_stream(self.invocation.state.get_content(path))
+        return _from_stream(self.state.get_content(path))
 
     def get_stdin(self) -> CodeValue:
         """Return the input of the program."""
@@ -183,9 +186,7 @@ class CodeEffects:
             if not value.origins & {"network", "decoded"}:
                 self.invocation.add_opaque("the code works out what a shell reads", self.arg, source="text")
             return UNKNOWN_VALUE
-        return self._record_output(
-            self.invocation.analyze_script(self.build_argument(value), _to_stream(stdin) if stdin is not None else None)
-        )
+        return self._record_output(self.invocation.analyze_script(self.build_argument(value), _to_stream(stdin)))
 
     def analyze_command(self, values: list[CodeValue], stdin: CodeValue | None = None) -> CodeValue:
         """Analyze a program with its arguments and its input."""
@@ -196,9 +197,7 @@ class CodeEffects:
         if not words[0].is_known:
             self.invocation.add_opaque("the code works out which program it runs", self.arg, source="name")
             return UNKNOWN_VALUE
-        return self._record_output(
-            self.invocation.analyze_command(words, _to_stream(stdin) if stdin is not None else None)
-        )
+        return self._record_output(self.invocation.analyze_command(words, _to_stream(stdin)))
 
     def _record_output(self, stream: Stream) -> CodeValue:
         self.printed.append(stream)
@@ -228,7 +227,7 @@ class CodeEffects:
 
     def get_variable(self, name: CodeValue) -> CodeValue:
         """Return the value of an environment variable if the line sets it."""
-        found = self.invocation.state.get_value(name.text) if name.is_known else None
+        found = self.state.get_value(name.text) if name.is_known else None
         if found is None or name.text not in {"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "TMPDIR"}:
             self.add_effect("read", "variable", name, target=name.text)
         assigned = self.invocation.assignments.get(name.text)
@@ -290,8 +289,8 @@ class CodeEffects:
         return join_streams(self.printed) if self.printed else Stream("")
 
 
-def _to_stream(value: CodeValue) -> Stream:
-    return Stream(value.text if value.is_known else None, value.origins, value.paths)
+def _to_stream(value: CodeValue | None) -> Stream | None:
+    return Stream(value.text if value.is_known else None, value.origins, value.paths) if value is not None else None
 
 
 def _from_stream(stream: Stream) -> CodeValue:

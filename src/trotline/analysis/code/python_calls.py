@@ -71,17 +71,13 @@ def _write_descriptor(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return UNKNOWN_VALUE
 
 
-def _get_home(effects: CodeEffects, _call: CodeCall) -> CodeValue:
-    return CodeValue(effects.invocation.state.environment.home, name="Path")
-
-
 def _get_cwd(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    return CodeValue(effects.invocation.state.cwd, name="Path" if call.name.startswith("pathlib") else "")
+    return CodeValue(effects.state.cwd, name="Path" if call.name.startswith("pathlib") else "")
 
 
 def _change_directory(effects: CodeEffects, call: CodeCall) -> CodeValue:
     if call.args:
-        effects.invocation.state.cwd = effects.resolve(call.args[0])
+        effects.state.cwd = effects.resolve(call.args[0])
     return UNKNOWN_VALUE
 
 
@@ -175,10 +171,6 @@ def write_to_process(effects: CodeEffects, call: CodeCall) -> CodeValue:
 PROCESS = "<process>"
 
 
-def _make_temporary(effects: CodeEffects, _call: CodeCall) -> CodeValue:
-    return CodeValue(f"{effects.invocation.state.environment.temporary[0]}/scratch", name="<file>")
-
-
 PYTHON_ACTIONS: dict[str, CallAction] = {
     "call_c_system": _call_c_system,
     "change_directory": _change_directory,
@@ -187,11 +179,11 @@ PYTHON_ACTIONS: dict[str, CallAction] = {
     "expand_user": _expand_user,
     "expand_variables": _expand_variables,
     "get_cwd": _get_cwd,
-    "get_home_path": _get_home,
+    "get_home_path": lambda effects, _: CodeValue(effects.state.environment.home, name="Path"),
     "list_directory": _list_directory,
     "make_bytes": _make_bytes,
     "make_path": _make_path,
-    "make_temporary": _make_temporary,
+    "make_temporary": lambda effects, _: CodeValue(f"{effects.state.environment.temporary[0]}/scratch", name="<file>"),
     "start_process": _start_process,
     "walk": _walk,
     "write_descriptor": _write_descriptor,

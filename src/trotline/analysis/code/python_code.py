@@ -254,7 +254,7 @@ class PythonAnalyzer(PythonExpressions):
         if method in {"write", "writelines"} and owner.name == "<file>":
             for path in owner.paths:
                 content = call.args[0] if call.args else UNKNOWN_VALUE
-                self.effects.invocation.state.written_texts[path] = content.text if content.is_known else None
+                self.effects.state.written_texts[path] = content.text if content.is_known else None
             return UNKNOWN_VALUE
         if method in TEXT_METHODS and owner.name in {"", "<file>", "<response>", "bytes"}:
             return TEXT_METHODS[method](self.effects, call)
