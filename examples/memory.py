@@ -49,7 +49,7 @@ BELIEVED: tuple[Scene, ...] = (
     Tampering(
         "In a copy, somebody takes a refusal back:",
         "copy",
-        "UPDATE entries SET body = replace(body, 'deny', 'allow') WHERE body LIKE '%\"asked\":\"deny\"%'",
+        "UPDATE entries SET body = replace(body, 'deny', 'allow') WHERE body LIKE '%\"decided\":\"deny\"%'",
     ),
     Step("Is it seen?", ["log", "verify"], home="copy"),
     Step(
