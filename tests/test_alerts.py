@@ -165,7 +165,7 @@ def test_alerts_are_limited_and_the_rest_is_counted(tmp_path: Path, store: Sqlit
     assert send_round(next_round(), store, sent) == [("id-7", 0)]
     assert sent[-2].text == "4 more since the last alert"
     assert [list_schema_errors(item.body) for item in sent] == [[]] * 4
-    assert next_round().rounds.fired["a"].count == 4
+    assert next_round().state.fired["a"].count == 4
 
 
 def test_failed_delivery_is_counted_with_suppressed_alerts(tmp_path: Path, store: SqliteStore, times: Times) -> None:

@@ -61,8 +61,8 @@ def _format_alert(alert: Alert, fired: AlertStatus) -> Iterator[str]:
     way = shown.get(alert.channel, alert.channel)
     when = f"sent {plural(fired.count, 'time')}, last {format_time(fired.last_us)}" if fired.count else "never sent"
     yield f"{bold(alert.name)} on {alert.on}, to {printable(way)} ({alert.layer}): {when}"
-    if fired.held:
-        yield dim(f"  {fired.held} more, of which nobody was told yet")
+    if fired.suppressed:
+        yield dim(f"  {fired.suppressed} more, of which nobody was told yet")
     if fired.trouble:
         trouble = f"  {format_time(fired.trouble.at_us)} it did not arrive: {printable(fired.trouble.why)}"
         yield paint(trouble, Severity.ERROR)

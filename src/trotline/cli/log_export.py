@@ -94,18 +94,18 @@ def send(skip: bool, background: bool, roots: Roots) -> Result:
 
     The service does this by itself, and so does `trotline log`. Nothing is sent if there are no such sections.
     """
-    world = SenderContext(read_clock, os.environ, _limit_seconds if background else (lambda _: None))
+    context = SenderContext(read_clock, os.environ, _limit_seconds if background else (lambda _: None))
     if skip:
-        _skip_backlog(roots, world)
+        _skip_backlog(roots, context)
     try:
-        flowed = run_delivery(roots, world, at_once=not background)
+        result = run_delivery(roots, context, at_once=not background)
     except Exception as error:
         if background:  # its output is not shown
             RunDirectory(roots.state / "run").log("not sent", describe_error(error))
         raise
-    if flowed is None:
+    if result is None:
         raise TryAgain("another process is sending already", hint="`trotline log export --status` tells how far it is")
-    return _build_status(roots, alerts=flowed.told)
+    return _build_status(roots, alerts=result.alerts)
 
 
 def _limit_seconds(seconds: float) -> None:
@@ -113,10 +113,10 @@ def _limit_seconds(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds + EXTRA_SECONDS)
 
 
-def _skip_backlog(roots: Roots, world: SenderContext) -> None:
+def _skip_backlog(roots: Roots, context: SenderContext) -> None:
     with suppress(LockedError), lock_delivery(roots.state), open_log(roots.state) as store:
         for destination in read_exports(roots).destinations:
-            RecordSender(roots.state, destination, world).skip(store)
+            RecordSender(roots.state, destination, context).skip(store)
 
 
 def _build_status(roots: Roots, *, alerts: int = 0) -> Result:

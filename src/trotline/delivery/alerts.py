@@ -1,14 +1,8 @@
-"""When an alert is due: what each occasion wants of a record, as data.
+"""Alerts: tell people about records, by a desktop notification, a command or a webhook.
 
-What somebody is told: a sentence, and the record that it is about.
-
-A round: the records that have come since the last one, each rule asked about each, and the few alerts that follow.
-
-How far it has come and what was told is noted as it goes. Whoever is killed in a round leaves at most one alert that is
-sent twice. An alert that could not be delivered is counted with those of which nobody was told.
-
-
-The ways to somebody: the desktop, a command, a webhook. Each says why it failed; an empty sentence is success."""
+A round offers the records that arrived since the last one to each alert. The state is written as the round goes on, so
+a killed process sends at most one alert twice. An alert that was not delivered is counted with the suppressed ones.
+"""
 
 import json
 import os
@@ -132,68 +126,74 @@ def _printable(text: str) -> str:
 
 ALERTS_STATE_FILE = "alerts.json"
 RETRY_PAUSE_US = 60_000_000
-"""After one that did not arrive, if nothing new comes."""
+"""Pause after an alert that was not delivered, if no record arrives."""
 
 
 class AlertStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of one alert so far."""
+    """The delivery state of one alert."""
 
     count: int = 0
     last_us: int = 0
-    window_us: int = 0  # when the time began in which so many may be sent
+    window_us: int = 0  # start of the current rate limit window
     in_window: int = 0
-    held: int = 0  # of which nobody was told
+    suppressed: int = 0  # alerts that were not delivered
     trouble: DeliveryError | None = None
-    silence: str = ""  # the record after which nothing came, and of which somebody was told
+    silence: str = ""  # the record whose silence was reported
 
 
 class AlertState(msgspec.Struct, frozen=True, kw_only=True):
+    """The state of all alerts."""
+
     schema: str = "trotline.alerts/1"
-    seq: int = -1  # up to which records were looked at; -1 before the first round
+    seq: int = -1  # the last record that was offered; -1 before the first round
     fired: dict[str, AlertStatus] = {}
 
 
 class AlertLog(ReadableLog, Protocol):
+    """The part of a store that alerts need."""
+
     def fetch(self, id_: str) -> Record | None: ...
     def alarms(self) -> list[Alarm]: ...
 
 
 class AlertRound:
-    """One of them; `since_us` is from when on records count before there was any."""
+    """One round. In the first one, only records from `since_us` on count."""
 
     def __init__(
         self, state: Path, alerts: Iterable[Alert], clock: Callable[[], int], deliver: Callable[[AlertMessage], str]
     ) -> None:
         self.alerts = tuple(alerts)
         self.file = state / EXPORT_DIRECTORY / ALERTS_STATE_FILE
-        self.rounds = read_progress(self.file, AlertState)
-        self.due: list[int] = []  # when there will be something to tell although no record has come
+        self.state = read_progress(self.file, AlertState)
+        self.due: list[int] = []  # times of alerts that are due without a new record
         self._clock = clock
         self._deliver = deliver
 
     def run(self, store: AlertLog, since_us: int) -> AlertState:
-        begun = self.rounds.seq
-        if begun > store.head().seq:
-            begun = 0  # another trail in the same place
-        for record in read_arrived(store, max(begun, 0), self._clock()):
-            if begun >= 0 or record.at_us >= since_us:
+        start = self.state.seq
+        if start > store.head().seq:
+            start = 0  # another audit log in the same place
+        for record in read_arrived(store, max(start, 0), self._clock()):
+            if start >= 0 or record.at_us >= since_us:
                 self._offer_record(record)
-            self.rounds = replace(self.rounds, seq=record.seq)
-        self._look_for_alarms(store, begun, since_us if begun < 0 else 0)
-        self._look_for_silence(store)
-        self._tell_what_was_held()
-        self._note(seq=max(self.rounds.seq, 0))
-        return self.rounds
+            self.state = replace(self.state, seq=record.seq)
+        self._check_alarms(store, start, since_us if start < 0 else 0)
+        self._check_silence(store)
+        self._send_suppressed()
+        self._save(seq=max(self.state.seq, 0))
+        return self.state
 
     def _offer_record(self, record: Record) -> None:
         for alert in self.alerts:
             if matches_record(alert, record):
                 self._offer(alert, record)
 
-    def _look_for_alarms(self, store: AlertLog, begun: int, since_us: int) -> None:
+    def _check_alarms(self, store: AlertLog, start: int, since_us: int) -> None:
         wanted = [alert for alert in self.alerts if alert.on == "alarm"]
         alarms = store.alarms() if wanted else []
-        for alarm in (one for one in alarms if one.kind in UNEXPECTED_KINDS and begun < one.seq <= self.rounds.seq):
+        for alarm in (
+            alarm for alarm in alarms if alarm.kind in UNEXPECTED_KINDS and start < alarm.seq <= self.state.seq
+        ):
             record = store.fetch(alarm.id)
             if record is None or record.at_us < since_us:
                 continue
@@ -201,13 +201,13 @@ class AlertRound:
                 if alert.agent in ("", record.agent):
                     self._offer(alert, record, alarm.kind)
 
-    def _look_for_silence(self, store: AlertLog) -> None:
-        """Once for each: the next call ends it."""
+    def _check_silence(self, store: AlertLog) -> None:
+        """Report each silence once; the next call ends it."""
         for alert in self.alerts:
             if alert.on != "silent":
                 continue
-            asked = Query(agent=alert.agent, event=alert.event, limit=1)
-            last = next(iter(store.search(asked)), None)
+            query = Query(agent=alert.agent, event=alert.event, limit=1)
+            last = next(iter(store.search(query)), None)
             if last is None or self._get_status(alert).silence == last.id:
                 continue
             if self._clock() - last.at_us >= alert.after_us:
@@ -216,121 +216,122 @@ class AlertRound:
             else:
                 self.due.append(last.at_us + alert.after_us)
 
-    def _tell_what_was_held(self) -> None:
+    def _send_suppressed(self) -> None:
         for alert in self.alerts:
-            held, trouble = self._get_status(alert).held, self._get_status(alert).trouble
+            status = self._get_status(alert)
+            trouble = status.trouble
             pause = trouble.at_us + RETRY_PAUSE_US if trouble else 0
-            if held and self._is_full(alert):
+            if status.suppressed and self._is_full(alert):
                 self.due.append(self._get_status(alert).window_us + alert.per_us)
-            elif held and self._clock() < pause:
+            elif status.suppressed and self._clock() < pause:
                 self.due.append(pause)
-            elif held:
-                self._send(AlertMessage(alert, None, held))
+            elif status.suppressed:
+                self._send(AlertMessage(alert, None, status.suppressed))
 
     def _offer(self, alert: Alert, record: Record, alarm: str = "") -> None:
         if self._is_full(alert):
-            self._change(alert, held=self._get_status(alert).held + 1)
+            self._change(alert, suppressed=self._get_status(alert).suppressed + 1)
         else:
-            self._send(AlertMessage(alert, record, self._get_status(alert).held, alarm=alarm))
+            self._send(AlertMessage(alert, record, self._get_status(alert).suppressed, alarm=alarm))
 
     def _is_full(self, alert: Alert) -> bool:
-        """Whether so many were sent in this time that nobody wants another; a clock that went back begins a new one."""
-        fired, now = self._get_status(alert), self._clock()
-        if not 0 <= now - fired.window_us < alert.per_us:
+        """Check whether the rate limit is reached; a clock that was set back starts a new window."""
+        status, now = self._get_status(alert), self._clock()
+        if not 0 <= now - status.window_us < alert.per_us:
             self._change(alert, window_us=now, in_window=0)
         return self._get_status(alert).in_window >= alert.at_most
 
     def _send(self, message: AlertMessage) -> None:
-        alert, fired = message.alert, self._get_status(message.alert)
+        alert, status = message.alert, self._get_status(message.alert)
         why = self._deliver(message)
         now = self._clock()
         if why:
-            untold = message.suppressed + (message.record is not None)
-            self._change(alert, held=untold, trouble=DeliveryError(now, why), in_window=fired.in_window + 1)
+            suppressed = message.suppressed + (message.record is not None)
+            self._change(alert, suppressed=suppressed, trouble=DeliveryError(now, why), in_window=status.in_window + 1)
         else:
-            told = {"count": fired.count + 1, "last_us": now, "trouble": None}
-            self._change(alert, held=0, in_window=fired.in_window + 1, **told)
-        self._note()
+            delivered = {"count": status.count + 1, "last_us": now, "trouble": None}
+            self._change(alert, suppressed=0, in_window=status.in_window + 1, **delivered)
+        self._save()
 
     def _get_status(self, alert: Alert) -> AlertStatus:
-        return self.rounds.fired.get(alert.name, AlertStatus())
+        return self.state.fired.get(alert.name, AlertStatus())
 
     def _change(self, alert: Alert, **changed: Any) -> None:
-        self.rounds = replace(
-            self.rounds, fired={**self.rounds.fired, alert.name: replace(self._get_status(alert), **changed)}
+        self.state = replace(
+            self.state, fired={**self.state.fired, alert.name: replace(self._get_status(alert), **changed)}
         )
 
-    def _note(self, **changed: Any) -> None:
-        self.rounds = replace(self.rounds, **changed)
-        write_progress(self.file, self.rounds)
+    def _save(self, **changed: Any) -> None:
+        self.state = replace(self.state, **changed)
+        write_progress(self.file, self.state)
 
 
 CHANNEL_TIMEOUT = 10.0
-"""For a program or a server; whoever needs longer is ended."""
+"""Seconds for a program or a server; a program that takes longer is killed."""
 
 DEFAULT_PATH = "/usr/bin:/bin"
 PASSED_VARIABLES = ("PATH", "HOME", "LANG", "DISPLAY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
-"""Variables that a program of an alert sees, where we have them."""
+"""Environment variables passed to the program of an alert."""
 
 APPLESCRIPT = ("on run argv", "display notification (item 2 of argv) with title (item 1 of argv)", "end run")
 MARKUP_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
-"""A desktop may read markup in what it shows; what an agent wrote is text."""
+"""Escapes for desktops that read markup in a notification: texts of agents are plain text."""
 
 
 class ChannelContext(NamedTuple):
-    """What the ways in know."""
+    """Environment variables and clock of the machine."""
 
     environ: Mapping[str, str]
     clock: Callable[[], int]
 
 
-def deliver_message(message: AlertMessage, machine: ChannelContext) -> str:
-    """Why it did not arrive; empty if it did."""
+def deliver_message(message: AlertMessage, context: ChannelContext) -> str:
+    """Deliver a message; return an empty string, or why it was not delivered."""
     try:
-        return CHANNELS[message.alert.channel](message, machine)
+        return CHANNELS[message.alert.channel](message, context)
     except TrotlineError as error:
         return error.message
 
 
-def _to_the_desktop(message: AlertMessage, machine: ChannelContext) -> str:
-    """Words are arguments here, never a part of a program."""
-    title, path = f"Trotline: {message.alert.name}", machine.environ.get("PATH", DEFAULT_PATH)
+def _notify_desktop(message: AlertMessage, context: ChannelContext) -> str:
+    """Show a notification. The texts are arguments, never part of a program."""
+    title, path = f"Trotline: {message.alert.name}", context.environ.get("PATH", DEFAULT_PATH)
     if found := shutil.which("notify-send", path=path):
         words = [found, "--app-name=Trotline", "--", title, message.text.translate(MARKUP_ESCAPES)]
     elif found := shutil.which("osascript", path=path):
         words = [found, *(word for line in APPLESCRIPT for word in ("-e", line)), title, message.text]
     else:
         return "this machine has neither notify-send nor osascript"
-    return _run(words, b"", machine.environ)
+    return _run(words, b"", context.environ)
 
 
-def _to_a_command(message: AlertMessage, machine: ChannelContext) -> str:
+def _run_command(message: AlertMessage, context: ChannelContext) -> str:
     data = json.dumps(message.body, ensure_ascii=True).encode() + b"\n"
-    return _run(list(message.alert.command), data, machine.environ)
+    return _run(list(message.alert.command), data, context.environ)
 
 
-def _to_a_webhook(message: AlertMessage, machine: ChannelContext) -> str:
+def _post_to_webhook(message: AlertMessage, context: ChannelContext) -> str:
     alert = message.alert
     url = alert.webhook or read_secret_line(alert.webhook_file)
     fault = find_address_fault(url)
     if fault:
         return "its file holds no address to which anything should be sent" if alert.webhook_file else fault[0]
     data = json.dumps(message.body, ensure_ascii=True).encode()
-    answer = send_request(Request(url, data, {"content-type": "application/json"}, CHANNEL_TIMEOUT), machine.clock())
+    answer = send_request(Request(url, data, {"content-type": "application/json"}, CHANNEL_TIMEOUT), context.clock())
     return "" if answer.is_good else answer.failure
 
 
 CHANNELS: dict[str, Callable[[AlertMessage, ChannelContext], str]] = {
-    "desktop": _to_the_desktop,
-    "command": _to_a_command,
-    "webhook": _to_a_webhook,
-    "webhook_file": _to_a_webhook,
+    "desktop": _notify_desktop,
+    "command": _run_command,
+    "webhook": _post_to_webhook,
+    "webhook_file": _post_to_webhook,
 }
 
 
 def _run(words: list[str], data: bytes, environ: Mapping[str, str]) -> str:
     """Run a program without a shell. Return why it failed, or an empty text."""
-    result = run_program(words, env=_variables(environ), timeout=CHANNEL_TIMEOUT, stdin=data)
+    result = run_program(words, env=_build_environment(environ), timeout=CHANNEL_TIMEOUT, stdin=data)
     if result.stopped is StopReason.TIME:
         return f"`{words[0]}` did not end within {CHANNEL_TIMEOUT:g} s"
     if result.stopped is not StopReason.NO:
@@ -338,8 +339,8 @@ def _run(words: list[str], data: bytes, environ: Mapping[str, str]) -> str:
     return f"`{words[0]}` ended with {result.exit_code}" if result.exit_code else ""
 
 
-def _variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The service has no variables; where the desktop of a user listens is known without them."""
+def _build_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables for a program, with defaults for a service, which has none."""
     runtime = f"/run/user/{os.getuid()}"
     usual = {"PATH": DEFAULT_PATH, "XDG_RUNTIME_DIR": runtime, "DBUS_SESSION_BUS_ADDRESS": f"unix:path={runtime}/bus"}
     return {**usual, **{name: environ[name] for name in PASSED_VARIABLES if name in environ}}

@@ -1,9 +1,7 @@
-"""A process of ours that nobody waits for, one at a time: for what may take long, or hang.
+"""Delivery of records to collectors and of alerts to people, in a child process. By default nothing is delivered.
 
-What leaves this machine, if anybody wants that: records to collectors, alerts to people. Nothing does by default.
-
-No call of an agent and no drain waits for it: it is done in a process of its own, one for each home, that somebody who
-has time sets off. That process drains first, so that what it tells of is in the trail.
+Delivery may take long or hang, so no call of an agent and no drain waits for it. There is one process per home. It
+drains the spool first, so that everything it sends is in the audit log.
 """
 
 import os
@@ -34,16 +32,16 @@ if TYPE_CHECKING:
 
 
 PATH_SETUP = "import sys; sys.path += sys.argv[1:3]; del sys.argv[1:3]; "
-"""Our code and its libraries are found where they are now, whatever the interpreter finds by itself."""
+"""Code that makes a child import this package and its libraries from their current directories."""
 
 
 class ChildProcess:
-    """Begins one when asked to, unless the last is still at it."""
+    """A child process that runs at most once at a time."""
 
     def __init__(self) -> None:
         self._child = 0
         self.ended_by = 0
-        """The signal that ended the last one, if one did."""
+        """The signal that ended the last process, or 0."""
 
     @property
     def is_running(self) -> bool:
@@ -57,75 +55,77 @@ class ChildProcess:
         self._child = 0
         return False
 
-    def begin(self, program: str, *words: str) -> bool:
-        """Whether a process was started: of this text, with our own words and none that anybody else wrote."""
+    def start(self, program: str, *arguments: str) -> bool:
+        """Start a process with Python code and arguments of ours, and return whether it was started."""
         if self.is_running:
             return False
         try:
-            self._child = _spawn([sys.executable, "-I", "-c", PATH_SETUP + program, *_code(), *words])
+            self._child = _spawn([sys.executable, "-I", "-c", PATH_SETUP + program, *_list_code_paths(), *arguments])
         except OSError:
-            return False  # no process can be made now; the next one who has time tries again
+            return False  # no process can be started now; the caller tries again later
         return True
 
 
-def _code() -> tuple[str, str]:
+def _list_code_paths() -> tuple[str, str]:
     return str(Path(trotline.__file__).parent.parent), str(Path(msgspec.__file__).parent.parent)
 
 
-def _spawn(words: list[str]) -> int:
-    """It keeps nothing of ours but the variables."""
+def _spawn(command: list[str]) -> int:
+    """Start a process that inherits only the environment variables."""
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
         (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
     ]
     try:
-        return os.posix_spawn(sys.executable, words, os.environ, file_actions=actions, setsid=True)
+        return os.posix_spawn(sys.executable, command, os.environ, file_actions=actions, setsid=True)
     except NotImplementedError:  # an older system: the process stays in our session
-        return os.posix_spawn(sys.executable, words, os.environ, file_actions=actions)
+        return os.posix_spawn(sys.executable, command, os.environ, file_actions=actions)
 
 
 DELIVERY_LOCK = "lock"
 NEXT_DELIVERY_FILE = "turn.json"
 DELIVERY_TIMEOUT = 20.0
 MIN_START_INTERVAL_US = 5_000_000
-"""Between two processes, however many calls there are."""
+"""Minimum time between two processes, however many calls there are."""
 
 CHILD_PROGRAM = "sys.argv[0] = 'trotline'; from trotline.__main__ import main; main()"
 
 
 class NextDelivery(msgspec.Struct, frozen=True):
-    """When there is something to do next although no record has come; 0 for never."""
+    """The time of the next delivery if no record arrives; 0 for never."""
 
     next_us: int = 0
 
 
 class DeliveryStarter:
-    """Sets the process off. Whether anything is configured is looked at once: a service lives no longer than that is
-    true, and a command not long."""
+    """Starts the delivery process.
+
+    The configuration is read once: a service restarts when it changes, and a command does not run long.
+    """
 
     def __init__(self, roots: Roots) -> None:
         self._roots = roots
         self.is_wanted = has_delivery(roots)
         self._last_us = 0
-        self._background = ChildProcess()
+        self._child = ChildProcess()
 
     def start(self, now_us: int) -> bool:
-        """Whether a process was started. It is not when nothing is new, or when one is at it."""
-        if not self.is_wanted or 0 <= now_us - self._last_us < MIN_START_INTERVAL_US or self._background.is_running:
+        """Start a process unless nothing is due or one is running; return whether it was started."""
+        if not self.is_wanted or 0 <= now_us - self._last_us < MIN_START_INTERVAL_US or self._child.is_running:
             return False
         if not Spool(self._roots.state / "spool").waits and not self._is_due(now_us):
             return False
         self._last_us = now_us
         roots = ("--home", str(self._roots.home), "--system", str(self._roots.system))
-        return self._background.begin(CHILD_PROGRAM, "log", "send", "--background", *roots)
+        return self._child.start(CHILD_PROGRAM, "log", "send", "--background", *roots)
 
     def _is_due(self, now_us: int) -> bool:
         file = self._roots.state / EXPORT_DIRECTORY / NEXT_DELIVERY_FILE
         if not file.exists():
-            return True  # it was never done: what the trail has already may be wanted
-        turn = read_progress(file, NextDelivery)
-        return turn.next_us > 0 and ExportProgress(next_us=turn.next_us).is_due(now_us)
+            return True  # nothing was ever delivered: records that the log has already may be due
+        due = read_progress(file, NextDelivery)
+        return due.next_us > 0 and ExportProgress(next_us=due.next_us).is_due(now_us)
 
 
 def lock_delivery(state: Path) -> AbstractContextManager[int]:
@@ -135,15 +135,18 @@ def lock_delivery(state: Path) -> AbstractContextManager[int]:
 
 
 class DeliveryResult(NamedTuple):
-    """What one process did: how far each destination has come, by its layer, and how many alerts were sent."""
+    """The progress of each destination by its layer, and the number of alerts sent."""
 
     progress: dict[str, ExportProgress]
-    told: int = 0
+    alerts: int = 0
 
 
-def run_delivery(roots: Roots, world: "SenderContext", *, at_once: bool = False) -> DeliveryResult | None:
-    """Drain, then send what is due, or at once also what is not; None if another process is at it."""
-    from trotline.audit.store import audit_log  # noqa: PLC0415 - a database, for one that sends
+def run_delivery(roots: Roots, context: "SenderContext", *, at_once: bool = False) -> DeliveryResult | None:
+    """Drain the spool, then send everything that is due, or everything with `at_once`.
+
+    Return None if another process is sending.
+    """
+    from trotline.audit.store import audit_log  # noqa: PLC0415 - only needed for sending
     from trotline.audit.store.audit_log import DETAIL_WAIT_US  # noqa: PLC0415 - the same
     from trotline.config.export_file import read_exports  # noqa: PLC0415 - the same
     from trotline.delivery.record_sender import RecordSender, count_unsent  # noqa: PLC0415 - the same
@@ -153,23 +156,23 @@ def run_delivery(roots: Roots, world: "SenderContext", *, at_once: bool = False)
     due: list[int] = []
     try:
         with lock_delivery(roots.state), audit_log.open_audit_log(roots.state) as store:
-            told = _send_alerts(roots, world, store, due)
-            flows = [RecordSender(roots.state, one, world) for one in read_exports(roots).destinations]
-            progress = {one.destination.layer: one.run(store, at_once=at_once) for one in flows}
-            now = world.clock()
-            waiting = [one for one in progress.values() if count_unsent(store, one)]
-            due += [one.next_us if one.failures else now + DETAIL_WAIT_US for one in waiting]
+            alerts = _send_alerts(roots, context, store, due)
+            senders = [RecordSender(roots.state, item, context) for item in read_exports(roots).destinations]
+            progress = {sender.destination.layer: sender.run(store, at_once=at_once) for sender in senders}
+            now = context.clock()
+            waiting = [item for item in progress.values() if count_unsent(store, item)]
+            due += [item.next_us if item.failures else now + DETAIL_WAIT_US for item in waiting]
             next_us = min([*due, now + MAX_WAIT_US]) if due else 0
             write_progress(roots.state / EXPORT_DIRECTORY / NEXT_DELIVERY_FILE, NextDelivery(next_us))
     except LockedError:
         return None
-    return DeliveryResult(progress, told)
+    return DeliveryResult(progress, alerts)
 
 
-def _send_alerts(roots: Roots, world: "SenderContext", store: "SqliteStore", due: list[int]) -> int:
-    """How many alerts were sent; when there will be another although nothing has come is added to `due`."""
+def _send_alerts(roots: Roots, context: "SenderContext", store: "SqliteStore", due: list[int]) -> int:
+    """Send alerts and return their number; add the times of alerts that are due without a new record to `due`."""
     from trotline.config.alerts_file import read_alerts  # noqa: PLC0415 - the same
-    from trotline.delivery.alerts import (  # noqa: PLC0415 - few people want to be told
+    from trotline.delivery.alerts import (  # noqa: PLC0415 - few users have alerts
         AlertRound,
         ChannelContext,
         deliver_message,
@@ -178,16 +181,16 @@ def _send_alerts(roots: Roots, world: "SenderContext", store: "SqliteStore", due
     alerts = read_alerts(roots).alerts
     if not alerts:
         return 0
-    machine = ChannelContext(world.environ, world.clock)
+    channel_context = ChannelContext(context.environ, context.clock)
 
     def deliver(message: "AlertMessage") -> str:
-        world.breathe(DELIVERY_TIMEOUT)
-        return deliver_message(message, machine)
+        context.extend_time(DELIVERY_TIMEOUT)
+        return deliver_message(message, channel_context)
 
     files = [directory / CONFIG_FILE for directory in (roots.config, roots.managed_config)]
     since = max(file.stat().st_mtime_ns // 1000 for file in files if file.exists())
-    one = AlertRound(roots.state, alerts, world.clock, deliver)
-    before = sum(fired.count for fired in one.rounds.fired.values())
-    rounds = one.run(store, since)
-    due += one.due
-    return sum(fired.count for fired in rounds.fired.values()) - before
+    alert_round = AlertRound(roots.state, alerts, context.clock, deliver)
+    before = sum(status.count for status in alert_round.state.fired.values())
+    state = alert_round.run(store, since)
+    due += alert_round.due
+    return sum(status.count for status in state.fired.values()) - before

@@ -1,8 +1,8 @@
-"""Records on their way to a collector: from where the last one ended, in bounded batches, each sent until it is taken.
+"""Sending of records to a collector, in bounded batches, each until it is accepted.
 
-The trail is the queue. What is not taken stays where it is, and nobody waits for it. A batch is noted before it is sent
-and after each signal was taken, so that one who is killed leaves no gap behind, and at most one batch that is sent
-again, with the same id and the same records in it. Ids of records and spans are the same then, too.
+The audit log is the queue: records that are not accepted stay in it, and nothing waits for them. The progress is
+written before a batch is sent and after each signal is accepted. So a killed process leaves no gap, and at most one
+batch is sent again, with the same records under the same ids.
 """
 
 import json
@@ -32,7 +32,7 @@ from trotline.domain.errors import TrotlineError
 from trotline.system.http_post import Answer, Request, redact_error
 
 MAX_BATCH_BYTES = 1_000_000
-"""Of records in one batch; a record that is longer goes without its words."""
+"""Maximum size of the records of one batch; a larger record is sent without its detail."""
 
 TOO_LARGE = 413
 
@@ -40,11 +40,11 @@ Post = Callable[[Request, int], Answer]
 
 
 class SenderContext(NamedTuple):
-    """What the ways in know and nobody else looks at."""
+    """Clock and environment variables of the machine."""
 
     clock: Callable[[], int]
     environ: Mapping[str, str]
-    breathe: Callable[[float], None] = lambda _: None  # called before something that may take so many seconds
+    extend_time: Callable[[float], None] = lambda _: None  # called before an action that may take this many seconds
 
 
 def get_progress_file(state: Path, destination: Destination) -> Path:
@@ -52,22 +52,22 @@ def get_progress_file(state: Path, destination: Destination) -> Path:
 
 
 class RecordSender:
-    """One destination and its journal."""
+    """Sends records to one destination and stores its progress."""
 
-    def __init__(self, state: Path, destination: Destination, world: SenderContext) -> None:
+    def __init__(self, state: Path, destination: Destination, context: SenderContext) -> None:
         self.destination = destination
         self.file = get_progress_file(state, destination)
         self.progress = read_progress(self.file, ExportProgress)
-        self._world = world
+        self._context = context
         self._headers: dict[str, str] = {}
 
     def run(self, store: ReadableLog, send: Post = send_request, *, at_once: bool = False) -> ExportProgress:
-        """Everything that is due, until all is taken or something is not."""
-        if not at_once and not self.progress.is_due(self._world.clock()):
+        """Send everything that is due, until a batch is not accepted."""
+        if not at_once and not self.progress.is_due(self._context.clock()):
             return self.progress
         try:
-            self._begin(store)
-            while batch := self._batch(store):
+            self._prepare(store)
+            while batch := self._read_batch(store):
                 if not self._send_batch(batch, store, send):
                     break
         except TrotlineError as error:
@@ -75,40 +75,40 @@ class RecordSender:
         return self.progress
 
     def skip(self, store: ReadableLog) -> None:
-        """Go on behind what is there now, whatever of it was taken."""
+        """Skip all records that are in the log now."""
         last = next(iter(store.search(Query(own=True, limit=1))), None)
         seq, id_ = (last.seq, last.id) if last else (0, "")
-        self._note(seq=seq, id=id_, pending=None, failures=0, next_us=0)
+        self._save(seq=seq, id=id_, pending=None, failures=0, next_us=0)
 
-    def _begin(self, store: ReadableLog) -> None:
+    def _prepare(self, store: ReadableLog) -> None:
         given = self.destination
-        self._headers = read_headers(given.headers_file, given.headers_env, self._world.environ)
+        self._headers = read_headers(given.headers_file, given.headers_env, self._context.environ)
         seq = self.progress.seq
         there = next(iter(store.search(Query(after_seq=seq - 1, until_seq=seq + 1, own=True))), None) if seq else None
         is_other = there is not None and self.progress.id and there.id != self.progress.id
         if store.head().seq < seq or is_other:
-            self._note(seq=0, id="", pending=None)  # another trail in the same place: all of it is new
+            self._save(seq=0, id="", pending=None)  # another audit log in the same place: all of it is new
 
-    def _batch(self, store: ReadableLog) -> list[Record]:
-        """Oldest first: what was begun already, or what comes next."""
+    def _read_batch(self, store: ReadableLog) -> list[Record]:
+        """Return the pending batch, or the next one, oldest first."""
         if self.progress.pending:
-            asked = Query(after_seq=self.progress.seq, until_seq=self.progress.pending.last_seq + 1)
-            again = [_drop_large_detail(record) for record in list(store.search(asked))[::-1]]
-            if again:
-                return again
-            self._note(pending=None, seq=self.progress.pending.last_seq, id="")  # forgotten meanwhile
-        found = self._next(store)
-        if found:
-            last = found[-1]
-            name = otlp.get_batch_id(found[0].id, last.id, len(found))
+            query = Query(after_seq=self.progress.seq, until_seq=self.progress.pending.last_seq + 1)
+            batch = [_drop_large_detail(record) for record in list(store.search(query))[::-1]]
+            if batch:
+                return batch
+            self._save(pending=None, seq=self.progress.pending.last_seq, id="")  # forgotten meanwhile
+        batch = self._read_next(store)
+        if batch:
+            last = batch[-1]
+            name = otlp.get_batch_id(batch[0].id, last.id, len(batch))
             head = store.head()
-            self._note(pending=PendingBatch(name, last.seq, last.id, len(found), (head.seq, head.digest)))
-        return found
+            self._save(pending=PendingBatch(name, last.seq, last.id, len(batch), (head.seq, head.digest)))
+        return batch
 
-    def _next(self, store: ReadableLog) -> list[Record]:
+    def _read_next(self, store: ReadableLog) -> list[Record]:
         found: list[Record] = []
         room = MAX_BATCH_BYTES
-        for record in map(_drop_large_detail, read_arrived(store, self.progress.seq, self._world.clock())):
+        for record in map(_drop_large_detail, read_arrived(store, self.progress.seq, self._context.clock())):
             room -= _measure(record)
             if len(found) == self.destination.batch or (room < 0 and found):
                 break
@@ -116,7 +116,7 @@ class RecordSender:
         return found
 
     def _send_batch(self, batch: list[Record], store: ReadableLog, send: Post) -> bool:
-        """Whether all of it was; else it is noted why not, and when to try again."""
+        """Send a batch; return whether to go on. After a failure, the reason and the next attempt are stored."""
         pending = self.progress.pending
         if pending is None:
             return False
@@ -125,36 +125,38 @@ class RecordSender:
                 continue
             answer = self._send_signal(signal, batch, store, send)
             if answer.status == TOO_LARGE:
-                self._make_smaller(batch)
+                self._shrink_batch(batch)
                 return True
             if not answer.is_good:
                 self._record_failure(answer.failure, answer.wait_us)
                 return False
-            self._note_refused(otlp.parse_rejection(signal, answer.body, self.destination.protocol))
+            self._save_rejection(otlp.parse_rejection(signal, answer.body, self.destination.protocol))
             pending = replace(pending, done=(*pending.done, signal))
-            self._note(pending=pending)
-        self._note(
+            self._save(pending=pending)
+        self._save(
             seq=pending.last_seq,
             id=pending.last_id,
             sent=self.progress.sent + len(batch),
-            last_us=self._world.clock(),
+            last_us=self._context.clock(),
             failures=0,
             next_us=0,
             pending=None,
         )
         return True
 
-    def _make_smaller(self, batch: list[Record]) -> None:
-        """Half of it is tried next; what was taken of it already is taken once more. One that is too large alone is
-        counted as refused, so that it does not stand in the way of all others."""
+    def _shrink_batch(self, batch: list[Record]) -> None:
+        """Send half of the batch next, even if another signal of it was accepted.
+
+        A record that is too large alone is counted as refused, so that it does not block all others.
+        """
         half = batch[: len(batch) // 2]
         if half:
             name = otlp.get_batch_id(half[0].id, half[-1].id, len(half))
             head = self.progress.pending.head if self.progress.pending else (0, "")
-            self._note(pending=PendingBatch(name, half[-1].seq, half[-1].id, len(half), head))
+            self._save(pending=PendingBatch(name, half[-1].seq, half[-1].id, len(half), head))
         else:
-            self._note_refused(otlp.Rejection(1, f"record {batch[0].seq} is too large for it"))
-            self._note(seq=batch[0].seq, id=batch[0].id, pending=None)
+            self._save_rejection(otlp.Rejection(1, f"record {batch[0].seq} is too large for it"))
+            self._save(seq=batch[0].seq, id=batch[0].id, pending=None)
 
     def _send_signal(self, signal: str, batch: list[Record], store: ReadableLog, send: Post) -> Answer:
         given, pending = self.destination, self.progress.pending
@@ -172,29 +174,29 @@ class RecordSender:
         }
         url = given.endpoint.rstrip("/") + otlp.SIGNAL_PATHS[signal]
         body = otlp.encode_request(signal, request, given.protocol)
-        self._world.breathe(given.timeout)
-        return send(Request(url, body, headers, given.timeout, given.certificate), self._world.clock())
+        self._context.extend_time(given.timeout)
+        return send(Request(url, body, headers, given.timeout, given.certificate), self._context.clock())
 
-    def _note_refused(self, refused: otlp.Rejection) -> None:
-        """What a collector took and did not want: sending it again would change nothing, and it is said."""
-        if refused.number:
-            asked = Request(self.destination.endpoint, b"", self._headers, self.destination.timeout)
-            why = f"it refused {refused.number} of a batch: {redact_error(refused.why, asked)}"
-            trouble = DeliveryError(self._world.clock(), why)
-            self._note(refused=self.progress.refused + refused.number, trouble=trouble)
+    def _save_rejection(self, rejection: otlp.Rejection) -> None:
+        """Record what a collector accepted and rejected: sending it again would change nothing."""
+        if rejection.number:
+            request = Request(self.destination.endpoint, b"", self._headers, self.destination.timeout)
+            why = f"it refused {rejection.number} of a batch: {redact_error(rejection.why, request)}"
+            trouble = DeliveryError(self._context.clock(), why)
+            self._save(refused=self.progress.refused + rejection.number, trouble=trouble)
 
     def _record_failure(self, why: str, wanted_us: int = 0) -> None:
-        now, failures = self._world.clock(), self.progress.failures
+        now, failures = self._context.clock(), self.progress.failures
         until = now + compute_pause_us(failures, wanted_us)
-        self._note(failures=failures + 1, next_us=until, trouble=DeliveryError(now, why))
+        self._save(failures=failures + 1, next_us=until, trouble=DeliveryError(now, why))
 
-    def _note(self, **changed: Any) -> None:
+    def _save(self, **changed: Any) -> None:
         self.progress = replace(self.progress, **changed)
         write_progress(self.file, self.progress)
 
 
 def count_unsent(store: ReadableLog, progress: ExportProgress) -> int:
-    """How many records wait to be sent."""
+    """Return the number of records that wait to be sent."""
     (counted,) = store.aggregate(Query(after_seq=progress.seq, by="all"))
     return int(counted["count"])
 

@@ -1,4 +1,4 @@
-"""What leaves the trail for somebody else's server: who it is sent by, and the headers that a person gives it."""
+"""HTTP requests to servers of users, and the headers that users configure for them."""
 
 import functools
 import os
@@ -29,28 +29,28 @@ def send_request(request: Request, now_us: int) -> Answer:
 
 @functools.lru_cache(maxsize=4)
 def _client(certificate: str) -> "httpx2.Client":
-    """To read the authorities of the system takes longer than to send something, and is done once."""
-    import httpx2  # noqa: PLC0415 - only for those who send
+    """Return a client; reading the certificate authorities takes longer than sending, so it is cached."""
+    import httpx2  # noqa: PLC0415 - only needed for sending
 
     verify = ssl.create_default_context(cafile=certificate) if certificate else True
     return httpx2.Client(trust_env=False, follow_redirects=False, verify=verify)
 
 
 def read_headers(file: str, variable: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """What is said in a file that only its owner may read, and in a variable; a TrotlineError if it cannot be."""
-    found: dict[str, str] = {}
+    """Return the headers in a private file and in an environment variable; raise TrotlineError if one is unreadable."""
+    headers: dict[str, str] = {}
     if file:
-        found |= _headers(_private_text(file).splitlines(), f"`{file}`", "`Name: value`")
+        headers |= _parse_headers(_read_private_text(file).splitlines(), f"`{file}`", "`Name: value`")
     if variable:
         if variable not in environ:
             hint = "the service knows no variables: run `trotline log send` where it is set, or name a `headers_file`"
             raise TrotlineError(f"the variable {variable} is not set here", hint=hint)
-        lines = [unquote(one.strip()) for one in environ[variable].split(",")]
-        found |= _headers(lines, f"the variable {variable}", "`name=value,name=value`")
-    return found
+        lines = [unquote(pair.strip()) for pair in environ[variable].split(",")]
+        headers |= _parse_headers(lines, f"the variable {variable}", "`name=value,name=value`")
+    return headers
 
 
-def _headers(lines: list[str], where: str, form: str) -> dict[str, str]:
+def _parse_headers(lines: list[str], where: str, form: str) -> dict[str, str]:
     found = {}
     for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
@@ -63,11 +63,11 @@ def _headers(lines: list[str], where: str, form: str) -> dict[str, str]:
 
 
 def read_secret_line(file: str) -> str:
-    """What stands alone in a file that only its owner may read."""
-    return _private_text(file).strip()
+    """Return the text of a file that only its owner may read."""
+    return _read_private_text(file).strip()
 
 
-def _private_text(file: str) -> str:
+def _read_private_text(file: str) -> str:
     try:
         data, status = read_start(Path(file), MAX_FILE)
     except OSError as error:

@@ -44,7 +44,7 @@ class Maintenance:
         """Start the process if there is something to do. Return whether it was started."""
         if self.is_running or not Spool(self._roots.state / "spool").waits:
             return False
-        return self._child.begin(PROGRAM, str(self._roots.home), str(self._max_seconds))
+        return self._child.start(PROGRAM, str(self._roots.home), str(self._max_seconds))
 
 
 def log_once(directory: RunDirectory, why: str) -> None:
