@@ -1,4 +1,4 @@
-"""A use as a person has it: the hooks.json of its example in a project, under an agent, and run by hand."""
+"""Uses of built-in hooks: the hooks.json of an example in a project, with a fake agent and run by hand."""
 
 import json
 import os
@@ -20,12 +20,12 @@ PAGE = ROOT / "docs" / "built-in-hooks.md"
 
 
 def secret(kind: str) -> str:
-    """A value that no file here holds."""
+    """Build a secret that is in no file of the repository."""
     return fill_template(SECRET_TEMPLATES[kind])
 
 
-class Said(NamedTuple):
-    """What a process answered: the object on standard output, what it told people, and its exit code."""
+class HookReply(NamedTuple):
+    """The reply of a process: the object on standard output, standard error, and exit code."""
 
     body: dict[str, Any]
     stderr: str
@@ -33,7 +33,7 @@ class Said(NamedTuple):
 
 
 class Use:
-    """One example, in a workspace of its own: the `trotline` on its PATH is ours, and knows that workspace's home."""
+    """An example in a separate workspace; the `trotline` on its PATH is this one, with the home of that workspace."""
 
     def __init__(self, directory: Path, name: str, **environ: str) -> None:
         self.name = name
@@ -63,12 +63,12 @@ class Use:
         file.write_text(text)
         return file
 
-    def by_hand(self, event: str, line: str = "", **fields: Any) -> Said:
-        """What the example's own line, or another one, answers when it is given a payload of Cursor."""
+    def by_hand(self, event: str, line: str = "", **fields: Any) -> HookReply:
+        """Run the line of the example, or another one, with a payload of Cursor."""
         entries = json.loads((EXAMPLES / self.name / "hooks.json").read_text())["hooks"].get(event, [])
         return self.run_payload(line or entries[0]["command"], self.payload(event, **fields))
 
-    def run_payload(self, line: str, body: dict[str, Any]) -> Said:
+    def run_payload(self, line: str, body: dict[str, Any]) -> HookReply:
         done = subprocess.run(
             ["/bin/sh", "-c", line],
             cwd=self.project,
@@ -78,7 +78,7 @@ class Use:
             text=True,
             check=False,
         )
-        return Said(json.loads(done.stdout or "{}"), done.stderr, done.returncode)
+        return HookReply(json.loads(done.stdout or "{}"), done.stderr, done.returncode)
 
     def payload(self, event: str, **fields: Any) -> dict[str, Any]:
         own = {"conversation_id": self.agent.conversation_id, "workspace_roots": [str(self.project)]}
@@ -96,7 +96,7 @@ class Use:
 
 
 class Server:
-    """A server of one's own on this machine: it keeps what it is sent, and answers with `status`."""
+    """A local HTTP server that records requests, and replies with `status`."""
 
     def __init__(self) -> None:
         self.received: list[dict[str, Any]] = []
@@ -107,7 +107,9 @@ class Server:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["content-length"]))
-                status = server.status  # a test that has seen the body may change its mind about the next one
+                status = (
+                    server.status
+                )  # read first: a test that sees the body may change the status for the next request
                 server.headers.append({name.lower(): value for name, value in self.headers.items()})
                 server.received.append(json.loads(body))
                 self.send_response(status)
@@ -121,8 +123,8 @@ class Server:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def got(self, count: int) -> list[dict[str, Any]]:
-        until = time.monotonic() + 30
-        while len(self.received) < count and time.monotonic() < until:
+        deadline = time.monotonic() + 30
+        while len(self.received) < count and time.monotonic() < deadline:
             time.sleep(0.02)
         return self.received
 

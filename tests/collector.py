@@ -13,7 +13,7 @@ REQUESTS: dict[str, Any] = {"/v1/logs": ExportLogsServiceRequest, "/v1/traces": 
 
 
 class CollectedRequest(NamedTuple):
-    """One request that arrived."""
+    """A request that arrived."""
 
     path: str
     headers: dict[str, str]
@@ -27,13 +27,13 @@ class CollectedRequest(NamedTuple):
     def logs(self) -> list[Any]:
         if self.path != "/v1/logs":
             return []
-        return [log for one in self.message.resource_logs for scope in one.scope_logs for log in scope.log_records]
+        return [log for item in self.message.resource_logs for scope in item.scope_logs for log in scope.log_records]
 
     @property
     def spans(self) -> list[Any]:
         if self.path != "/v1/traces":
             return []
-        return [span for one in self.message.resource_spans for scope in one.scope_spans for span in scope.spans]
+        return [span for item in self.message.resource_spans for scope in item.scope_spans for span in scope.spans]
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -48,7 +48,7 @@ class CollectedRequest(NamedTuple):
 
 
 class CollectorReply(NamedTuple):
-    """What is answered."""
+    """A reply of the collector."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
@@ -56,22 +56,22 @@ class CollectorReply(NamedTuple):
 
 
 class Collector:
-    """What it got, and what it will say: first to last, and then that all is well."""
+    """The received requests, and the replies to send in order; further replies are successful."""
 
     def __init__(self) -> None:
-        self.got: list[CollectedRequest] = []
-        self.says: list[CollectorReply] = []
+        self.requests: list[CollectedRequest] = []
+        self.replies: list[CollectorReply] = []
         self.before_answer: Callable[[CollectedRequest], None] = lambda _: None
         self.url = ""
         self._new = threading.Condition()
 
-    def take(self, got: CollectedRequest) -> CollectorReply:
+    def take(self, request: CollectedRequest) -> CollectorReply:
         with self._new:
-            self.got.append(got)
-            say = self.says.pop(0) if self.says else CollectorReply()
+            self.requests.append(request)
+            reply = self.replies.pop(0) if self.replies else CollectorReply()
             self._new.notify_all()
-        self.before_answer(got)
-        return say
+        self.before_answer(request)
+        return reply
 
     def wait_for(self, enough: Callable[["Collector"], bool]) -> None:
         with self._new:
@@ -79,37 +79,37 @@ class Collector:
 
     @property
     def taken(self) -> list[str]:
-        """Ids of records in the order in which they came."""
-        return [read_attributes(log.attributes)["log.record.uid"] for got in self.got for log in got.logs]
+        """Return the IDs of the received records in order."""
+        return [read_attributes(log.attributes)["log.record.uid"] for request in self.requests for log in request.logs]
 
     @property
     def spans(self) -> list[Any]:
-        return [span for got in self.got for span in got.spans]
+        return [span for request in self.requests for span in request.spans]
 
 
 def read_attributes(attributes: Any) -> dict[str, Any]:
-    return {one.key: getattr(one.value, one.value.WhichOneof("value")) for one in attributes}
+    return {item.key: getattr(item.value, item.value.WhichOneof("value")) for item in attributes}
 
 
 @contextmanager
 def serve_collector() -> Iterator[Collector]:
     collector = Collector()
 
-    class Door(BaseHTTPRequestHandler):
+    class CollectorHandler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
-            say = collector.take(
+            reply = collector.take(
                 CollectedRequest(self.path, {name.lower(): text for name, text in self.headers.items()}, body)
             )
-            self.send_response(say.status)
-            for name, text in say.headers:
+            self.send_response(reply.status)
+            for name, text in reply.headers:
                 self.send_header(name, text)
-            self.send_header("content-length", str(len(say.body)))
+            self.send_header("content-length", str(len(reply.body)))
             self.end_headers()
-            self.wfile.write(say.body)
+            self.wfile.write(reply.body)
 
         def log_message(self, *_: Any) -> None:
-            """Nothing on the terminal."""
+            """Print nothing."""
 
         def handle(self) -> None:
             try:
@@ -117,7 +117,7 @@ def serve_collector() -> Iterator[Collector]:
             except ConnectionError:
                 return  # a sender that was killed
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), CollectorHandler)
     server.daemon_threads = True
     collector.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever)

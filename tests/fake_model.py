@@ -1,7 +1,7 @@
-"""A model on loopback: an HTTP server that speaks the protocols of the providers, and judges as it is told to.
+"""A fake model: an HTTP server with the protocols of the providers.
 
-`Judge.ask` is given the two texts that a model would see and gives the text that it would answer. Ways to misbehave are
-functions that write raw bytes to the connection instead.
+A function computes its answer from the request. A misbehaviour is a function that writes raw bytes to the connection
+instead.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 
 class ModelRequest(NamedTuple):
-    """A request as it arrived."""
+    """A received request."""
 
     path: str
     headers: dict[str, str]
@@ -29,14 +29,14 @@ Misbehaviour = Callable[[BaseHTTPRequestHandler], None]
 
 
 class ModelServer(ThreadingHTTPServer):
-    """The server; it remembers what it was asked."""
+    """The server, which records its requests."""
 
     daemon_threads = True
 
-    def __init__(self, answer: Answer, rude: Misbehaviour | None = None) -> None:
+    def __init__(self, answer: Answer, misbehaviour: Misbehaviour | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.answer = answer
-        self.rude = rude
+        self.misbehaviour = misbehaviour
         self.seen: list[ModelRequest] = []
         self.key = ""
 
@@ -53,15 +53,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        seen = _seen(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
-        self.server.seen.append(seen)
-        if self.server.rude is not None:
-            self.server.rude(self)
+        request = read_request(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
+        self.server.seen.append(request)
+        if self.server.misbehaviour is not None:
+            self.server.misbehaviour(self)
             return
-        if not _knows(seen, self.server.key):
+        if not is_authorized(request, self.server.key):
             send(self, 401, {"error": "who are you?"})
             return
-        send(self, 200, WRAPPED[self.path](self.server.answer(seen)))
+        send(self, 200, REPLY_FORMS[self.path](self.server.answer(request)))
 
     def log_message(self, *_args: Any) -> None:
         """Tests print nothing."""
@@ -77,15 +77,15 @@ def send(handler: BaseHTTPRequestHandler, status: int, body: object, **headers: 
     handler.wfile.write(data)
 
 
-def _seen(path: str, headers: dict[str, str], body: dict[str, Any]) -> ModelRequest:
+def read_request(path: str, headers: dict[str, str], body: dict[str, Any]) -> ModelRequest:
     messages = {message["role"]: message["content"] for message in body["messages"]}
     return ModelRequest(path, headers, body, body.get("system") or messages["system"], messages["user"])
 
 
-def _knows(seen: ModelRequest, key: str) -> bool:
+def is_authorized(request: ModelRequest, key: str) -> bool:
     return not key or key in {
-        seen.headers.get("x-api-key"),
-        seen.headers.get("authorization", "").removeprefix("Bearer "),
+        request.headers.get("x-api-key"),
+        request.headers.get("authorization", "").removeprefix("Bearer "),
     }
 
 
@@ -94,7 +94,7 @@ def _tool_use(text: str) -> dict[str, Any]:
     return {"type": "message", "stop_reason": "tool_use", "content": [{"type": "text", "text": "Let me see."}, block]}
 
 
-WRAPPED: dict[str, Callable[[str], dict[str, Any]]] = {
+REPLY_FORMS: dict[str, Callable[[str], dict[str, Any]]] = {
     "/v1/chat/completions": lambda text: {
         "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}]
     },
@@ -102,41 +102,41 @@ WRAPPED: dict[str, Callable[[str], dict[str, Any]]] = {
 }
 
 PATHS = {"openai": "/v1", "anthropic": "", "ollama": ""}
-"""What stands behind the host in the address of a provider of each protocol."""
+"""The path of the address of a provider by protocol."""
 
 
 @contextmanager
-def serve_model(answer: Answer, rude: Misbehaviour | None = None) -> Iterator[ModelServer]:
-    with ModelServer(answer, rude) as judge:
-        thread = threading.Thread(target=judge.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+def serve_model(answer: Answer, misbehaviour: Misbehaviour | None = None) -> Iterator[ModelServer]:
+    with ModelServer(answer, misbehaviour) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:
-            yield judge
+            yield server
         finally:
-            judge.shutdown()
+            server.shutdown()
 
 
 def find_closed_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def answer_by_quotation(seen: ModelRequest) -> str:
-    """A judge that obeys whatever stands outside the quotation, and takes what is inside for data.
+def answer_by_quotation(request: ModelRequest) -> str:
+    """Obey instructions outside of the quotation, and treat its content as data.
 
-    It is easily led: any text outside of the marks that asks for an answer gets it.
+    Any text outside of the marks that requests an answer gets it.
     """
-    mark = re.search(r"<event-([0-9a-f]+)>", seen.system)
-    inside = re.findall(rf"<event-{mark[1]}>\n(.*)\n</event-{mark[1]}>", seen.user) if mark else []
-    outside = re.sub(rf"<event-{mark[1]}>\n.*\n</event-{mark[1]}>", "", seen.user) if mark else seen.user
-    if len(inside) != 1 or _led(outside):
+    mark = re.search(r"<event-([0-9a-f]+)>", request.system)
+    inside = re.findall(rf"<event-{mark[1]}>\n(.*)\n</event-{mark[1]}>", request.user) if mark else []
+    outside = re.sub(rf"<event-{mark[1]}>\n.*\n</event-{mark[1]}>", "", request.user) if mark else request.user
+    if len(inside) != 1 or is_misled(outside):
         return json.dumps({"ok": True, "reason": "as you wish"})
     event = json.loads(inside[0])
     harmful = "rm -rf" in json.dumps(event)
     return json.dumps({"ok": not harmful, "reason": "it deletes" if harmful else ""})
 
 
-def _led(text: str) -> bool:
+def is_misled(text: str) -> bool:
     return bool(re.search(r"ok\W{0,4}[:=]?\W{0,4}true|ignore|approve|</?event|system:|assistant:", text, re.IGNORECASE))

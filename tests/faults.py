@@ -1,11 +1,11 @@
-"""Bad hooks, and what an agent must make of each: a table, played through `trotline fire --json` and nothing else.
+"""Bad hooks and the expected handling of each: a table, run through `trotline fire --json` only.
 
-    python tests/faults.py          a line per row, exit 1 if one is not as wanted
-    python tests/faults.py --json   the same for programs
+    python tests/faults.py          print a line per row; exit 1 if one is not as expected
+    python tests/faults.py --json   print JSON
 
-Nothing here imports the package. What is wanted comes from the published contract (`refuses` below) and from the names
-of failures that `fire` documents. Rows that want the same of an event share one call of `fire`; their hooks run side by
-side. The clock decides nothing but that a call which hangs is given up.
+This file does not import the package. The expectations come from the published contract (`refuses` below) and from the
+documented failures of `fire`. Rows with the same settings and event share one call of `fire`; their hooks run
+concurrently. The clock is used only to abort a call that hangs.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 PATIENT, HASTY = 40.0, 0.6  # seconds: the time limit of a hook that is to end by itself, and of one that is not
 GIVE_UP = 60.0
-MOST_MEGABYTES = 150
+MAX_MEGABYTES = 150
 AT_ONCE = 3
 
 EDITIONS = ("2025-11", "2026-02", "2026-09")
@@ -49,12 +49,12 @@ UNREADABLE, MISFIT = "unreadable output", "output of the wrong shape"
 
 
 class Kind(NamedTuple):
-    """A way for a hook to misbehave, and what becomes of it."""
+    """A kind of misbehaviour of a hook, and the expected result."""
 
     name: str
     script: str | None  # None: there is no such file
     failure: str = ""
-    says: str = "none"  # what counts when it is no failure
+    permission_if_ok: str = "none"  # unless it fails
     seconds: float = PATIENT
     exit: int | None = None
     warning: str = ""
@@ -87,7 +87,7 @@ def hangs(kind: Kind) -> Kind:
 
 
 def prints(name: str, text: str | bytes, **rest: Any) -> Kind:
-    """A hook that prints exactly these bytes and ends well."""
+    """Build a hook that prints exactly these bytes and succeeds."""
     data = text if isinstance(text, bytes) else text.encode()
     octal = "".join(f"\\{byte:03o}" for byte in data)
     return sh(name, f"cat > /dev/null\nprintf '{octal}'", **rest)
@@ -95,46 +95,51 @@ def prints(name: str, text: str | bytes, **rest: Any) -> Kind:
 
 ALLOW = '{"permission": "allow"}'
 DENY = '{"permission": "deny"}'
-SAYS_ALLOW = f"echo '{ALLOW}'"
-SAYS_DENY = f"echo '{DENY}'"
-WHO = 'echo $$ >> "$0.$1.pids"\n'
+PRINT_ALLOW = f"echo '{ALLOW}'"
+PRINT_DENY = f"echo '{DENY}'"
+RECORD_PID = 'echo $$ >> "$0.$1.pids"\n'
 
 KINDS: tuple[Kind, ...] = (
     # what it does with its input
-    sh("never reads its input", SAYS_ALLOW, says="allow", exit=0),
-    sh("never reads an input of 5 MB", SAYS_ALLOW, says="allow", exit=0, big=True),
-    sh("reads ten bytes of 5 MB", f"head -c 10 > /dev/null\n{SAYS_ALLOW}", says="allow", big=True),
-    sh("closes its input", f"exec 0<&-\n{SAYS_ALLOW}", says="allow"),
-    sh("closes an input of 5 MB", f"exec 0<&-\n{SAYS_ALLOW}", says="allow", big=True),
-    sh("writes to its input", f"(echo '{DENY}' >&0) 2> /dev/null\n{SAYS_ALLOW}", says="allow"),
+    sh("never reads its input", PRINT_ALLOW, permission_if_ok="allow", exit=0),
+    sh("never reads an input of 5 MB", PRINT_ALLOW, permission_if_ok="allow", exit=0, big=True),
+    sh("reads ten bytes of 5 MB", f"head -c 10 > /dev/null\n{PRINT_ALLOW}", permission_if_ok="allow", big=True),
+    sh("closes its input", f"exec 0<&-\n{PRINT_ALLOW}", permission_if_ok="allow"),
+    sh("closes an input of 5 MB", f"exec 0<&-\n{PRINT_ALLOW}", permission_if_ok="allow", big=True),
+    sh("writes to its input", f"(echo '{DENY}' >&0) 2> /dev/null\n{PRINT_ALLOW}", permission_if_ok="allow"),
     sh(
         "overwrites an input of 5 MB",
-        f"(echo '{DENY}' >&0) 2> /dev/null\n(echo '{DENY}' > /proc/self/fd/0) 2> /dev/null\n{SAYS_ALLOW}",
-        says="allow",
+        f"(echo '{DENY}' >&0) 2> /dev/null\n(echo '{DENY}' > /proc/self/fd/0) 2> /dev/null\n{PRINT_ALLOW}",
+        permission_if_ok="allow",
         big=True,
     ),
-    sh("reads 5 MB that others overwrite", f"[ $(wc -c) -gt 5000000 ] && {SAYS_ALLOW}", says="allow", big=True),
+    sh(
+        "reads 5 MB that others overwrite",
+        f"[ $(wc -c) -gt 5000000 ] && {PRINT_ALLOW}",
+        permission_if_ok="allow",
+        big=True,
+    ),
     # what it does with its output
     sh("prints nothing", "cat > /dev/null", failure=NO_OUTPUT, exit=0),
     prints("prints only blanks", " \t\r\n\n ", failure=NO_OUTPUT, exit=0),
-    sh("closes its output", f"exec 1>&-\n({SAYS_ALLOW}) 2> /dev/null\nexit 0", failure=NO_OUTPUT, exit=0),
-    hangs(sh("closes both outputs and hangs", f"{WHO}exec 1>&- 2>&-\nexec sleep 60")),
-    hangs(sh("answers and then hangs", f"{WHO}{SAYS_DENY}\nexec sleep 60")),
+    sh("closes its output", f"exec 1>&-\n({PRINT_ALLOW}) 2> /dev/null\nexit 0", failure=NO_OUTPUT, exit=0),
+    hangs(sh("closes both outputs and hangs", f"{RECORD_PID}exec 1>&- 2>&-\nexec sleep 60")),
+    hangs(sh("answers and then hangs", f"{RECORD_PID}{PRINT_DENY}\nexec sleep 60")),
     python(
         "answers byte by byte",
         f"for byte in b'{ALLOW}':\n    os.write(1, bytes([byte]))\n    time.sleep(0.001)",
-        says="allow",
+        permission_if_ok="allow",
     ),
     sh("floods stdout", "exec yes", failure=TOO_MUCH, loud=True),
-    hangs(sh("floods stderr", f"{WHO}exec yes >&2")),
+    hangs(sh("floods stderr", f"{RECORD_PID}exec yes >&2")),
     sh(
         "floods stderr and then answers",
-        f"head -c 20000000 /dev/zero | tr '\\0' x >&2\n{SAYS_ALLOW}",
-        says="allow",
+        f"head -c 20000000 /dev/zero | tr '\\0' x >&2\n{PRINT_ALLOW}",
+        permission_if_ok="allow",
         exit=0,
         warning="standard error",
     ),
-    sh("prints 50 MB and then an answer", f"yes | head -c 50000000\n{SAYS_ALLOW}", failure=TOO_MUCH, loud=True),
+    sh("prints 50 MB and then an answer", f"yes | head -c 50000000\n{PRINT_ALLOW}", failure=TOO_MUCH, loud=True),
     python(
         "prints 5 MB of good JSON",
         f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 5_000_000 + '\"}}')",
@@ -144,18 +149,22 @@ KINDS: tuple[Kind, ...] = (
     python(
         "prints 3 MB of good JSON",
         f"print('{ALLOW[:-1]}, \"x\": \"' + 'x' * 3_000_000 + '\"}}')",
-        says="allow",
+        permission_if_ok="allow",
         loud=True,
     ),
-    prints("prints a byte order mark", f"\ufeff{ALLOW}\n", says="allow", exit=0),
-    prints("prints log lines first", f"loading\n[1] ready\n{ALLOW}\n", says="allow", warning="beside the JSON"),
-    prints("asks after a log line", 'loading\n{"permission": "ask"}\n', says="ask"),
-    prints("prints noise afterwards", f"{DENY}\nbye\n", says="deny", warning="beside the JSON"),
-    prints("prints two documents", f"{DENY}\n{ALLOW}\n", says="allow", warning="beside the JSON"),
+    prints("prints a byte order mark", f"\ufeff{ALLOW}\n", permission_if_ok="allow", exit=0),
+    prints(
+        "prints log lines first", f"loading\n[1] ready\n{ALLOW}\n", permission_if_ok="allow", warning="beside the JSON"
+    ),
+    prints("asks after a log line", 'loading\n{"permission": "ask"}\n', permission_if_ok="ask"),
+    prints("prints noise afterwards", f"{DENY}\nbye\n", permission_if_ok="deny", warning="beside the JSON"),
+    prints("prints two documents", f"{DENY}\n{ALLOW}\n", permission_if_ok="allow", warning="beside the JSON"),
     prints("prints text", "all is well\n", failure=UNREADABLE, exit=0),
     prints("prints JSON that breaks off", '{"permission": "allow"', failure=UNREADABLE, exit=0),
     prints("prints bytes that are no UTF-8", b"\xff\xfe\xfd\n", failure=UNREADABLE),
-    prints("prints a text that is no UTF-8", b'{"permission": "deny", "user_message": "\xff"}', says="deny"),
+    prints(
+        "prints a text that is no UTF-8", b'{"permission": "deny", "user_message": "\xff"}', permission_if_ok="deny"
+    ),
     prints("prints zeros", b"\0\0\0\0", failure=UNREADABLE),
     prints("prints a zero inside its answer", b'{"permission": "allow", "user_message": "\0"}', failure=UNREADABLE),
     prints("prints a list", f"[{ALLOW}]\n", failure=MISFIT),
@@ -165,64 +174,66 @@ KINDS: tuple[Kind, ...] = (
     prints("prints a list for a message", '{"permission": "allow", "user_message": []}', failure=MISFIT),
     python("nests too deeply", "print('{\"a\":' * 100_000 + '1' + '}' * 100_000)", failure=UNREADABLE),
     # how it ends
-    sh("exits 1 after a deny", f"{SAYS_DENY}\nexit 1", failure=CRASHED, exit=1),
-    sh("exits 2 after an allow", f"{SAYS_ALLOW}\nexit 2", says="deny", exit=2),
-    sh("exits 2 without a word", "exit 2", says="deny", exit=2),
+    sh("exits 1 after a deny", f"{PRINT_DENY}\nexit 1", failure=CRASHED, exit=1),
+    sh("exits 2 after an allow", f"{PRINT_ALLOW}\nexit 2", permission_if_ok="deny", exit=2),
+    sh("exits 2 without a word", "exit 2", permission_if_ok="deny", exit=2),
     sh("exits 3", "exit 3", failure=CRASHED, exit=3),
     sh("exits 126", "exit 126", failure=NOT_EXECUTABLE, exit=126),
     sh("exits 127", "exit 127", failure=NOT_FOUND, exit=127),
     sh("exits 255", "exit 255", failure=CRASHED, exit=255),
-    sh("dies by SIGKILL", f"{SAYS_DENY}\nkill -KILL $$", failure=KILLED, exit=-9),
+    sh("dies by SIGKILL", f"{PRINT_DENY}\nkill -KILL $$", failure=KILLED, exit=-9),
     sh("dies by SIGSEGV", "ulimit -c 0\nkill -SEGV $$", failure=KILLED, exit=-11),
     sh("dies by SIGTERM", "kill -TERM $$", failure=KILLED, exit=-15),
-    sh("says that its child was killed", f"sh -c 'kill -KILL $$'\n{SAYS_DENY}\nexit 137", failure=KILLED, exit=137),
+    sh("says that its child was killed", f"sh -c 'kill -KILL $$'\n{PRINT_DENY}\nexit 137", failure=KILLED, exit=137),
     sh("kills its own group", "sleep 60 &\nkill -KILL 0", failure=KILLED, exit=-9),
     # whether it starts
     Kind("is missing", None, failure=NOT_FOUND),
     Kind("is a program that is missing", None, command="trotline-no-such-program", failure=NOT_FOUND, exit=127),
-    sh("is not executable", SAYS_ALLOW, mode=0o644, failure=NOT_EXECUTABLE),
+    sh("is not executable", PRINT_ALLOW, mode=0o644, failure=NOT_EXECUTABLE),
     sh("is a directory", "", command="./", failure=NOT_EXECUTABLE),
-    Kind("has no first line", f"{SAYS_ALLOW}\n", says="allow", exit=0),
+    Kind("has no first line", f"{PRINT_ALLOW}\n", permission_if_ok="allow", exit=0),
     Kind("is empty", "", failure=NO_OUTPUT, exit=0),
-    Kind("names no interpreter that exists", f"#!/no/such/interpreter\n{SAYS_ALLOW}\n", failure=NOT_FOUND),
-    sh("loses its directory before it starts", SAYS_ALLOW, gone=True, failure=NOT_FOUND),
+    Kind("names no interpreter that exists", f"#!/no/such/interpreter\n{PRINT_ALLOW}\n", failure=NOT_FOUND),
+    sh("loses its directory before it starts", PRINT_ALLOW, gone=True, failure=NOT_FOUND),
     sh(
         "removes its directory",
-        f"mkdir gone.$1 && cd gone.$1 && rmdir ../gone.$1\n{SAYS_ALLOW}",
-        says="allow",
+        f"mkdir gone.$1 && cd gone.$1 && rmdir ../gone.$1\n{PRINT_ALLOW}",
+        permission_if_ok="allow",
         exit=0,
     ),
     sh(
-        "replaces its own file", f'cp -p "$0" "$0.$1"; echo "#" >> "$0.$1"; mv "$0.$1" "$0"\n{SAYS_ALLOW}', says="allow"
+        "replaces its own file",
+        f'cp -p "$0" "$0.$1"; echo "#" >> "$0.$1"; mv "$0.$1" "$0"\n{PRINT_ALLOW}',
+        permission_if_ok="allow",
     ),
-    python("takes much memory", f"held = bytearray(70_000_000)\nprint('{ALLOW}')", says="allow", exit=0),
+    python("takes much memory", f"held = bytearray(70_000_000)\nprint('{ALLOW}')", permission_if_ok="allow", exit=0),
     # processes it starts, and how long it lives
     sh(
         "leaves a child that holds its pipes",
-        f"sleep 60 &\n{SAYS_ALLOW}",
-        says="allow",
+        f"sleep 60 &\n{PRINT_ALLOW}",
+        permission_if_ok="allow",
         exit=0,
         leaves=True,
         warning="background",
     ),
     sh(
         "leaves a child that keeps writing",
-        f"(trap '' PIPE; while :; do echo noise; sleep 0.01; done) 2> /dev/null &\nsleep 0.05\n{SAYS_ALLOW}",
-        says="allow",
+        f"(trap '' PIPE; while :; do echo noise; sleep 0.01; done) 2> /dev/null &\nsleep 0.05\n{PRINT_ALLOW}",
+        permission_if_ok="allow",
         exit=0,
         leaves=True,
         warning="background",
     ),
-    hangs(sh("hangs", f"{WHO}exec sleep 60")),
-    hangs(sh("hangs in a child", f"{WHO}sleep 60\n:")),
-    hangs(sh("hangs in a pipeline", f"{WHO}sleep 60 | cat")),
-    hangs(sh("never stops working", f"{WHO}while :; do :; done")),
-    hangs(sh("stops itself", f"{WHO}kill -STOP $$\n{SAYS_ALLOW}")),
-    hangs(sh("ignores SIGTERM", f"{WHO}trap '' TERM INT HUP QUIT\nwhile :; do sleep 1; done")),
-    hangs(sh("clears its environment", f"{WHO}exec env -i sleep 60")),
-    hangs(sh("forks many children", f"{WHO}i=0\nwhile [ $i -lt 50 ]; do sleep 60 & i=$((i+1)); done\nwait")),
-    hangs(sh("double forks", f"{WHO}( ( sleep 60 & ) & )\nexec sleep 60")),
-    hangs(sh("puts its children into other groups", f"{WHO}set -m\nsleep 60 &\nsleep 60 &\nwait")),
+    hangs(sh("hangs", f"{RECORD_PID}exec sleep 60")),
+    hangs(sh("hangs in a child", f"{RECORD_PID}sleep 60\n:")),
+    hangs(sh("hangs in a pipeline", f"{RECORD_PID}sleep 60 | cat")),
+    hangs(sh("never stops working", f"{RECORD_PID}while :; do :; done")),
+    hangs(sh("stops itself", f"{RECORD_PID}kill -STOP $$\n{PRINT_ALLOW}")),
+    hangs(sh("ignores SIGTERM", f"{RECORD_PID}trap '' TERM INT HUP QUIT\nwhile :; do sleep 1; done")),
+    hangs(sh("clears its environment", f"{RECORD_PID}exec env -i sleep 60")),
+    hangs(sh("forks many children", f"{RECORD_PID}i=0\nwhile [ $i -lt 50 ]; do sleep 60 & i=$((i+1)); done\nwait")),
+    hangs(sh("double forks", f"{RECORD_PID}( ( sleep 60 & ) & )\nexec sleep 60")),
+    hangs(sh("puts its children into other groups", f"{RECORD_PID}set -m\nsleep 60 &\nsleep 60 &\nwait")),
     hangs(python("joins the group of its parent", "os.setpgid(0, os.getpgid(os.getppid()))\ntime.sleep(60)")),
     hangs(python("starts a session", "if os.fork() == 0:\n    os.setsid()\ntime.sleep(60)")),
     hangs(
@@ -298,7 +309,7 @@ class Row(NamedTuple):
             return "none"
         if self.failure:
             return "deny" if refuses(self) else "none"
-        return self.kind.says
+        return self.kind.permission_if_ok
 
 
 def knows_fail_closed(row: Row) -> bool:
@@ -388,49 +399,49 @@ def play_all(rows: Iterable[Row], scratch: Path) -> list[Seen]:
     batches = [list(batch) for _, batch in groupby(sorted(rows, key=together), together)]
     workspaces = [scratch / str(number) for number in range(len(batches))]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [seen for batch in pool.map(play, batches, workspaces) for seen in batch]
+        return [results for batch in pool.map(play, batches, workspaces) for results in batch]
 
 
 def play(batch: list[Row], workspace: Path) -> list[Seen]:
     """One call of `fire` for rows that want the same decision."""
-    lines = write_world(batch, workspace)
+    lines = write_workspace(batch, workspace)
     fired = fire(batch[0], workspace)
     cookies = {str(run.get("run")): line for line, run in fired.runs.items()}
-    living = processes_with(cookies)
-    seen = []
+    living = find_processes(cookies)
+    results = []
     for row in batch:
         line = lines[row.id]
         run = fired.runs.get(line, {})
-        problems = [*problems_of_call(fired), *problems_of_run(row, run, fired)]
+        problems = [*find_problems_of_call(fired), *find_problems_of_run(row, run, fired)]
         left = [pid for pid, cookie in living.items() if cookies[cookie] == line]
         if row.kind.leaves and not left:
             problems.append("its background process was not let live")
         if not row.kind.leaves:
             pids = workspace / "home/.cursor" / f"{row.kind.file}.{row.word}.pids"
             known = [int(pid) for pid in pids.read_text().split()] if pids.exists() else []
-            problems += [f"process {pid} is still there" for pid in (*left, *known) if outlives(pid)]
+            problems += [f"process {pid} is still there" for pid in (*left, *known) if is_alive(pid)]
         got = {key: run.get(key) for key in ("permission", "failure", "exit", "warnings", "micros")}
-        seen.append(Seen(row, problems, got, fired.seconds, fired.megabytes))
+        results.append(Seen(row, problems, got, fired.seconds, fired.megabytes))
     for pid in living:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    return seen
+    return results
 
 
 EXITS = {"none": 0, "allow": 0, "ask": 10, "deny": 20}
 
 
-def problems_of_call(fired: Fired) -> Iterator[str]:
+def find_problems_of_call(fired: Fired) -> Iterator[str]:
     code = max((EXITS[run["permission"]] for run in fired.runs.values()), default=0)
     if fired.exit != code:
         yield f"fire ended with {fired.exit}, wanted {code}: {fired.stderr[-300:]}"
     if fired.seconds >= GIVE_UP:
         yield f"fire was given up after {GIVE_UP:g} seconds"
-    if fired.megabytes > MOST_MEGABYTES:
+    if fired.megabytes > MAX_MEGABYTES:
         yield f"fire took {fired.megabytes:.0f} MB"
 
 
-def problems_of_run(row: Row, run: dict[str, Any], fired: Fired) -> Iterator[str]:
+def find_problems_of_run(row: Row, run: dict[str, Any], fired: Fired) -> Iterator[str]:
     if not run:
         yield "there is no run of it"
         return
@@ -450,20 +461,20 @@ def problems_of_run(row: Row, run: dict[str, Any], fired: Fired) -> Iterator[str
         yield f"no warning speaks of `{row.kind.warning}`: {run['warnings']}"
 
 
-def write_world(batch: list[Row], workspace: Path) -> dict[str, str]:
-    """The files of these rows; the command line of each, by its id."""
-    beside = workspace / "home" / ".cursor"
-    for directory in (beside, workspace / "home" / ".claude", workspace / "system", workspace / "project"):
+def write_workspace(batch: list[Row], workspace: Path) -> dict[str, str]:
+    """Write the files of these rows; return the command line of each by ID."""
+    cursor_directory = workspace / "home" / ".cursor"
+    for directory in (cursor_directory, workspace / "home" / ".claude", workspace / "system", workspace / "project"):
         directory.mkdir(parents=True)
     for kind in {row.kind for row in batch}:
         if kind.script is not None:
-            path = beside / kind.file
+            path = cursor_directory / kind.file
             path.write_text(kind.script, "utf-8")
             path.chmod(kind.mode)
     lines = {}
     entries = []
     for row in batch:
-        base = "./{file}" if not row.in_claude_file else f"{beside}/{{file}}"
+        base = "./{file}" if not row.in_claude_file else f"{cursor_directory}/{{file}}"
         command = row.kind.command.replace("./{file}", base).format(file=row.kind.file)
         lines[row.id] = f"{command} {row.word}"
         entries.append({"command": lines[row.id], "timeout": row.kind.seconds, "failClosed": row.closed})
@@ -473,7 +484,7 @@ def write_world(batch: list[Row], workspace: Path) -> dict[str, str]:
         body: dict[str, Any] = {"hooks": {"UserPromptSubmit": [{"hooks": hooks}]}}
         (workspace / "home" / ".claude" / "settings.json").write_text(json.dumps(body))
     else:
-        (beside / "hooks.json").write_text(json.dumps({"version": 1, "hooks": {event: entries}}))
+        (cursor_directory / "hooks.json").write_text(json.dumps({"version": 1, "hooks": {event: entries}}))
     payload = {"hook_event_name": event, **PAYLOADS[event]}
     if batch[0].kind.big:
         payload["command"] = "x" * 5_000_000
@@ -496,12 +507,11 @@ guard.cancel()
 with open(sys.argv[1], "w") as file:
     print(os.waitstatus_to_exitcode(status), time.monotonic() - started, usage.ru_maxrss / 1024, file=file)
 """
-"""Starts `fire` from a process that is itself small: to the kernel, the most memory that a process ever had includes
-that of the one it was forked from."""
+"""Starts `fire` from a small process, because the kernel's maximum memory of a process includes that of its parent."""
 
 
 def fire(row: Row, workspace: Path) -> Fired:
-    """Call `trotline fire`, and never wait for it without end."""
+    """Call `trotline fire` with a time limit."""
     payload = workspace / "payload.json"
     handed = workspace / "payload.fifo" if row.kind.gone else payload
     if row.kind.gone:
@@ -518,7 +528,7 @@ def fire(row: Row, workspace: Path) -> Fired:
             cwd=workspace,
         )
         if row.kind.gone:
-            _take_the_directory_away(workspace, handed, payload.read_bytes())
+            remove_project_directory(workspace, handed, payload.read_bytes())
         process.wait()
     code, seconds, megabytes = (workspace / "usage").read_text().split()
     try:
@@ -529,26 +539,26 @@ def fire(row: Row, workspace: Path) -> Fired:
     return Fired(int(code), answer, float(seconds), float(megabytes), errors)
 
 
-def _take_the_directory_away(workspace: Path, fifo: Path, payload: bytes) -> None:
-    """Opening the pipe waits until `fire` reads from it; by then it has looked at its options, and not yet at hooks."""
+def remove_project_directory(workspace: Path, fifo: Path, payload: bytes) -> None:
+    """Remove the project when `fire` opens the pipe: after it read its options, and before it reads hooks."""
     with fifo.open("wb") as writer:
         (workspace / "project").rmdir()
         writer.write(payload)
 
 
-def processes_with(cookies: Iterable[str]) -> dict[int, str]:
-    """The processes of these runs, each with its cookie."""
+def find_processes(cookies: Iterable[str]) -> dict[int, str]:
+    """Return the processes of these runs, each with its run ID."""
     wanted = {f"TROTLINE_RUN={cookie}".encode(): cookie for cookie in cookies}
-    found = {}
+    processes = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             carried = wanted.keys() & set((entry / "environ").read_bytes().split(b"\0"))
-            found.update({int(entry.name): wanted[cookie] for cookie in carried})
-    return found
+            processes.update({int(entry.name): wanted[cookie] for cookie in carried})
+    return processes
 
 
-def outlives(pid: int) -> bool:
-    """Whether a process is still there when a killed one would long have gone."""
+def is_alive(pid: int) -> bool:
+    """Return whether a process is still alive after 5 seconds."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -565,17 +575,19 @@ def main() -> int:
     arguments = parser.parse_args()
     scratch = Path(tempfile.mkdtemp(prefix="faults-"))
     try:
-        seen = play_all(ROWS.values(), scratch)
+        results = play_all(ROWS.values(), scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     if arguments.json:
-        print(json.dumps([one.as_json() for one in seen], indent=1))
+        print(json.dumps([result.as_json() for result in results], indent=1))
     else:
-        for one in seen:
-            said = "ok" if not one.problems else "; ".join(one.problems)
-            print(f"{one.row.id:<80} {one.seconds:5.1f} s {one.megabytes:5.0f} MB  {said}")
-        print(f"{len(KINDS)} kinds, {len(seen)} rows, {sum(bool(one.problems) for one in seen)} not as wanted")
-    return 1 if any(one.problems for one in seen) else 0
+        for result in results:
+            text = "ok" if not result.problems else "; ".join(result.problems)
+            print(f"{result.row.id:<80} {result.seconds:5.1f} s {result.megabytes:5.0f} MB  {text}")
+        print(
+            f"{len(KINDS)} kinds, {len(results)} rows, {sum(bool(result.problems) for result in results)} not as wanted"
+        )
+    return 1 if any(result.problems for result in results) else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A situation played without processes: what each hook would have printed is known, so nothing has to run."""
+"""Conformance cases without processes: the output of each hook is known, so that no process has to run."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from trotline.system.processes import ProcessResult, StopReason
 from trotline.testing.conformance import HANG_TIMEOUT, ConformanceCase, set_up_case
 from trotline.testing.conformance_engine import describe_decision, describe_files
 
-FAILED = {
+FAILED_RESULTS = {
     "timed out": ProcessResult(stopped=StopReason.TIME),
     "killed": ProcessResult(exit_code=-9),
     "too much output": ProcessResult(stopped=StopReason.OUTPUT),
@@ -30,7 +30,7 @@ FAILED = {
 
 
 def play(case: ConformanceCase, workspace: Path) -> dict[str, Any]:
-    """What is seen when this situation is played in an empty directory."""
+    """Run a case in an empty directory, and describe the result."""
     request = set_up_case(case, workspace)
     roots = Roots(
         home=workspace / "home",
@@ -39,17 +39,17 @@ def play(case: ConformanceCase, workspace: Path) -> dict[str, Any]:
         platform=request["platform"],
     )
     configuration = load_configuration(roots, get_edition(case.edition), claude=request["claude"])
-    seen = describe_files(configuration, workspace)
+    result = describe_files(configuration, workspace)
     if request["events"]:
-        seen |= _seen_of_event(case, configuration, read_event(json.dumps(request["events"][-1])))
-    return seen
+        result |= describe_event(case, configuration, read_event(json.dumps(request["events"][-1])))
+    return result
 
 
-def _seen_of_event(case: ConformanceCase, configuration: Configuration, event: Event) -> dict[str, Any]:
+def describe_event(case: ConformanceCase, configuration: Configuration, event: Event) -> dict[str, Any]:
     contract = configuration.edition
     fits = [(hook, hook.fit(event, search)) for hook in configuration.hooks]
     running = [hook for hook, fit in fits if fit.applies]
-    responses = [_response(hook, case, event, configuration) for hook in running]
+    responses = [build_response(hook, case, event, configuration) for hook in running]
     decision = decide(event.contract, responses, contract)
     return {
         **describe_decision(decision, responses, {}),
@@ -58,16 +58,16 @@ def _seen_of_event(case: ConformanceCase, configuration: Configuration, event: E
     }
 
 
-def _response(hook: Hook, case: ConformanceCase, event: Event, configuration: Configuration) -> Response:
-    script = _script(hook.line, case)
+def build_response(hook: Hook, case: ConformanceCase, event: Event, configuration: Configuration) -> Response:
+    script = get_script(hook.line, case)
     if script.get("fails") == "timed out":
         hook = msgspec.structs.replace(hook, timeout=HANG_TIMEOUT)
-    run = build_run(hook, _ended(script), event, configuration.edition, "")
+    run = build_run(hook, build_process_result(script), event, configuration.edition, "")
     return msgspec.structs.replace(run, author=hook.line)
 
 
-def _script(command: str, case: ConformanceCase) -> dict[str, Any]:
-    """What the hook with this command was told to answer."""
+def get_script(command: str, case: ConformanceCase) -> dict[str, Any]:
+    """Return the configured reply of the hook with this command."""
     hooks: list[dict[str, Any]] = case.body.get("hooks", [])
     if command.startswith("hook-"):
         return hooks[int(command.removeprefix("hook-")) - 1]
@@ -75,10 +75,10 @@ def _script(command: str, case: ConformanceCase) -> dict[str, Any]:
     return answers.get(command, {})
 
 
-def _ended(script: dict[str, Any]) -> ProcessResult:
-    """How the process would have ended, had there been one."""
+def build_process_result(script: dict[str, Any]) -> ProcessResult:
+    """Build the result that a process would have."""
     if "fails" in script:
-        return FAILED[script["fails"]]
+        return FAILED_RESULTS[script["fails"]]
     return ProcessResult(
         exit_code=script.get("exit", 0),
         stdout=script.get("says", "").encode(),

@@ -1,4 +1,4 @@
-"""What shfmt, a parser of shell that others wrote and everybody uses, reads in a line: to be compared with ours."""
+"""Command words that shfmt, an independent shell parser, reads in a line, for comparison with Trotline's parser."""
 
 import json
 import re
@@ -18,39 +18,40 @@ UNREADABLE = None
 Words = list[str]
 
 
-def there() -> bool:
+def is_available() -> bool:
     return shutil.which(SHFMT) is not None
 
 
 def read_by_shfmt(lines: Sequence[str], size: int = 64) -> list[Words | None]:
-    """For each line the first words of its commands, or None where shfmt cannot read it. Many lines go into one
-    process, with a mark between them; where that does not work out, they go in smaller groups.
+    """Return for each line the first words of its commands, or None if shfmt cannot read it.
+
+    One process reads many lines with marks between them; if that fails, the lines are read in smaller groups.
     """
-    found: list[Words | None] = []
+    words_by_line: list[Words | None] = []
     for begin in range(0, len(lines), size):
-        found += _group(lines[begin : begin + size])
-    return found
+        words_by_line += read_group(lines[begin : begin + size])
+    return words_by_line
 
 
-def _group(lines: Sequence[str]) -> list[Words | None]:
+def read_group(lines: Sequence[str]) -> list[Words | None]:
     text = f"\n{MARK}\n".join(lines)
-    tree = _tree(text)
+    tree = parse_with_shfmt(text)
     if tree is not None:
         parts: list[list[dict[str, Any]]] = [[]]
         for statement in tree.get("Stmts") or []:
-            if _marks(statement):
+            if is_mark(statement):
                 parts.append([])
             else:
                 parts[-1].append(statement)
         if len(parts) == len(lines):
-            return [[word for _, word in sorted(_first_words(part), key=lambda one: one[0])] for part in parts]
+            return [[word for _, word in sorted(iterate_first_words(part), key=lambda one: one[0])] for part in parts]
     if len(lines) == 1:
         return [UNREADABLE]
     half = len(lines) // 2
-    return _group(lines[:half]) + _group(lines[half:])
+    return read_group(lines[:half]) + read_group(lines[half:])
 
 
-def _tree(text: str) -> dict[str, Any] | None:
+def parse_with_shfmt(text: str) -> dict[str, Any] | None:
     data = text.encode("utf-8", "replace")
     done = subprocess.run(
         [SHFMT, "--language-dialect", "bash", "--to-json"], input=data, capture_output=True, check=False
@@ -58,21 +59,21 @@ def _tree(text: str) -> dict[str, Any] | None:
     return json.loads(done.stdout) if done.returncode == 0 and done.stdout else None
 
 
-def _marks(statement: dict[str, Any]) -> bool:
+def is_mark(statement: dict[str, Any]) -> bool:
     words = (statement.get("Cmd") or {}).get("Args") or []
     return len(words) == 1 and [part.get("Value") for part in words[0].get("Parts", [])] == [MARK]
 
 
-def _first_words(node: Any) -> Iterator[tuple[int, str]]:
+def iterate_first_words(node: Any) -> Iterator[tuple[int, str]]:
     if isinstance(node, list):
         for inner in node:
-            yield from _first_words(inner)
+            yield from iterate_first_words(inner)
     if not isinstance(node, dict):
         return
     kind = node.get("Type")
     if kind == "CallExpr" and node.get("Args"):
         word = node["Args"][0]
-        yield word["Pos"]["Offset"], _literal(word)
+        yield word["Pos"]["Offset"], get_literal(word)
     elif kind == "DeclClause":
         yield (
             node["Variant"]["Pos"]["Offset"] if "Pos" in node["Variant"] else node["Pos"]["Offset"],
@@ -81,10 +82,10 @@ def _first_words(node: Any) -> Iterator[tuple[int, str]]:
     elif kind == "LetClause":
         yield node["Pos"]["Offset"], "let"
     for value in node.values():
-        yield from _first_words(value)
+        yield from iterate_first_words(value)
 
 
-def _literal(word: dict[str, Any]) -> str:
+def get_literal(word: dict[str, Any]) -> str:
     texts = []
     for part in word["Parts"]:
         if part["Type"] == "Lit":
@@ -107,22 +108,22 @@ def _literal(word: dict[str, Any]) -> str:
     return "".join(texts)
 
 
-# Ours
+# Trotline's parser
 
 
-def read_by_us(script: syntax.ShellScript) -> Words:
-    return [word for _, word in sorted(_in_script(script), key=lambda one: one[0])]
+def read_own_words(script: syntax.ShellScript) -> Words:
+    return [word for _, word in sorted(iterate_script_words(script), key=lambda one: one[0])]
 
 
-def _in_script(script: syntax.ShellScript) -> Iterator[tuple[int, str]]:
+def iterate_script_words(script: syntax.ShellScript) -> Iterator[tuple[int, str]]:
     for pipeline in script.pipelines:
         for stage in pipeline.stages:
-            yield from _in(stage)
+            yield from iterate_words(stage)
 
 
-def _in(node: Any) -> Iterator[tuple[int, str]]:
+def iterate_words(node: Any) -> Iterator[tuple[int, str]]:
     if isinstance(node, syntax.ShellScript):
-        yield from _in_script(node)
+        yield from iterate_script_words(node)
         return
     if isinstance(node, syntax.ShellCommand) and node.words:
         first = node.words[0]
@@ -130,4 +131,4 @@ def _in(node: Any) -> Iterator[tuple[int, str]]:
         yield first.start, "".join(piece.value for piece in first.pieces) if literal else "?"  # type: ignore[union-attr]
     if isinstance(node, tuple | list):
         for inner in node:
-            yield from _in(inner)
+            yield from iterate_words(inner)

@@ -1,7 +1,7 @@
-"""What hypothesis draws: every event as a reader leaves it, verdicts, and the responses of several hooks.
+"""Strategies for hypothesis: every event in canonical form, verdicts, and the responses of several hooks.
 
-Events are canonical: a surrogate pair is one character, text that holds an object is that object, and the fields in
-`raw` are unknown to the event. Whatever can be drawn here must survive being written and read again.
+In canonical events a surrogate pair is one character, text that contains an object is that object, and the fields in
+`raw` are unknown to the event. Every drawn event must survive writing and reading.
 """
 
 import json
@@ -16,13 +16,13 @@ from trotline.domain.verdicts import Permission, RankedVerdict, Verdict
 Values = st.SearchStrategy[Any]
 
 
-def _whole(text: str) -> str:
-    """JSON joins the two halves of a surrogate pair, so only lone ones can come out of a payload."""
+def join_surrogates(text: str) -> str:
+    """Join surrogate pairs as JSON does, so that only lone surrogates remain."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-texts = st.text(st.characters(exclude_categories=()), max_size=12).map(_whole)
-"""Any characters at all, halves of emoji included."""
+texts = st.text(st.characters(exclude_categories=()), max_size=12).map(join_surrogates)
+"""Any characters, including lone surrogates."""
 
 words = st.text("abcxyz_:. ", max_size=8)
 whole_numbers = st.integers(-(2**70), 2**70)
@@ -34,24 +34,24 @@ json_values = st.recursive(
 json_objects = st.dictionaries(texts, json_values, max_size=3)
 
 
-def _nested(levels: int, *, lists: bool) -> Any:
+def build_nested(levels: int, *, lists: bool) -> Any:
     value: Any = {"at": "the bottom"}
     for _ in range(levels):
         value = [value] if lists else {"in": value}
     return value
 
 
-deep_values = st.builds(_nested, st.integers(50, 300), lists=st.booleans())
+deep_values = st.builds(build_nested, st.integers(50, 300), lists=st.booleans())
 
 
-def _holds_a_value(text: str) -> bool:
+def contains_json_value(text: str) -> bool:
     try:
         return isinstance(json.loads(text), (dict, list))
     except ValueError:
         return False
 
 
-plain_texts = texts.filter(lambda text: not _holds_a_value(text))
+plain_texts = texts.filter(lambda text: not contains_json_value(text))
 tool_inputs = json_objects | st.lists(json_values, max_size=3) | plain_texts | deep_values
 maybe_text = st.none() | texts
 maybe_bool = st.none() | st.booleans()
@@ -232,15 +232,15 @@ verdicts = st.builds(
 )
 
 
-def _spoken(said: list[tuple[int, Verdict]]) -> list[RankedVerdict]:
-    ordered = sorted(said, key=lambda one: one[0])
+def rank_verdicts(ranked: list[tuple[int, Verdict]]) -> list[RankedVerdict]:
+    ordered = sorted(ranked, key=lambda item: item[0])
     return [RankedVerdict(f"hook-{number}", rank, verdict) for number, (rank, verdict) in enumerate(ordered)]
 
 
-ranked_verdicts = st.lists(st.tuples(st.integers(1, 4), verdicts), max_size=4).map(_spoken)
-"""Responses in configured order: the layers of highest rank first, each response with an author of its own."""
+ranked_verdicts = st.lists(st.tuples(st.integers(1, 4), verdicts), max_size=4).map(rank_verdicts)
+"""Responses in configured order: layers of the highest rank first, each response with a different author."""
 
-verdicts_of_one_layer = st.lists(st.tuples(st.just(2), verdicts), max_size=4).map(_spoken)
+verdicts_of_one_layer = st.lists(st.tuples(st.just(2), verdicts), max_size=4).map(rank_verdicts)
 
 _TEXT = st.text(max_size=12) | st.sampled_from(
     ["x", "./x.sh", "python3 x.py", "echo '{}'", "$FILE", "(", "Shell", "~/x"]
@@ -263,4 +263,4 @@ _TORN = st.builds(
     st.binary(max_size=3) | st.sampled_from([b'"', b",", b"{", b"}", b"[", b"]", b"//", b"/*", b"\\", b"'"]),
 )
 file_contents = _WHOLE | _TORN | st.binary(max_size=100)
-"""Bytes that may stand in a hooks file: mostly near the truth, and some far from it."""
+"""Bytes of a hooks file: mostly nearly valid, and some invalid."""

@@ -41,7 +41,7 @@ KEY = b"k" * 32
 CONVERSATION = ("somebody", "c1")
 
 
-STARTED, FAILED, ABORTED, ASKED, OTHER = "begun", "failed", "aborted", "asked", "other"
+STARTED, FAILED, ABORTED, ASKING, OTHER = "begun", "failed", "aborted", "asked", "other"
 EVENTS = {
     STARTED: "sessionStart",
     FAILED: "postToolUseFailure",
@@ -66,7 +66,7 @@ def build_step(seq: int, kind: str, named: str = "", *, action: str, conversatio
     if kind in {ENDED, ABORTED}:
         return ActionStep(seq, f"id-{seq}", conversation, event, ENDED, "completed" if kind == ENDED else "aborted")
     return ActionStep(
-        seq, f"id-{seq}", conversation, event, PERMITTED if kind == ASKED else kind, named or action, kind == ASKED
+        seq, f"id-{seq}", conversation, event, PERMITTED if kind == ASKING else kind, named or action, kind == ASKING
     )
 
 
@@ -170,7 +170,7 @@ def test_there_are_never_more_alarms_than_executions(kinds: list[str]) -> None:
 
 @given(
     st.lists(
-        st.sampled_from([STARTED, DENIED, PERMITTED, ASKED, "permitted b", "ran b", RAN, UNKNOWN, FAILED, ENDED]),
+        st.sampled_from([STARTED, DENIED, PERMITTED, ASKING, "permitted b", "ran b", RAN, UNKNOWN, FAILED, ENDED]),
         max_size=30,
     )
 )

@@ -128,7 +128,7 @@ def test_denied_tool_is_not_invoked_and_the_run_continues(engine: Engine, worksp
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_user_is_asked_about_a_tool(engine: Engine, answer: bool) -> None:
+def test_tool_asks_the_user(engine: Engine, answer: bool) -> None:
     desk = Desk()
     engine.hook("preToolUse")(lambda _: Verdict(permission=Permission.ASK, user_message="close it?"))
     messages: list[str] = []
@@ -899,7 +899,7 @@ def test_permitted_handoff_is_filtered(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("answer", [True, False])
-def test_user_is_asked_about_a_handoff(engine: Engine, answer: bool) -> None:
+def test_handoff_asks_the_user(engine: Engine, answer: bool) -> None:
     engine.hook("subagentStart")(lambda _: Verdict(permission=Permission.ASK))
     assert run_agent(engine, build_team()[0], ask=lambda _: answer).final_output == ("paid" if answer else "done")
 

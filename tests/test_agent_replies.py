@@ -636,10 +636,10 @@ class RecordingHandler:
 
     def __init__(self, verdict: Verdict | None = None) -> None:
         self.verdict = verdict
-        self.heard: list[Event] = []
+        self.events: list[Event] = []
 
     def __call__(self, event: Event) -> Verdict | None:
-        self.heard.append(event)
+        self.events.append(event)
         return self.verdict
 
 
@@ -677,8 +677,8 @@ def test_handlers_of_commands_and_tools_both_see_a_command(name: str, tmp_path: 
             build_context(name, tmp_path, theirs, beforeShellExecution=handlers[0], preToolUse=handlers[1]),
         )
         seen.append(wire_name)
-    assert [getattr(event, "command", None) for event in handlers[0].heard] == ["rm x"]
-    assert [getattr(event, "tool_input", None) for event in handlers[1].heard] == [{"command": "rm x"}]
+    assert [getattr(event, "command", None) for event in handlers[0].events] == ["rm x"]
+    assert [getattr(event, "tool_input", None) for event in handlers[1].events] == [{"command": "rm x"}]
     assert seen
 
 
@@ -691,7 +691,7 @@ def test_subagent_is_denied_at_the_tool_that_starts_it(tmp_path: Path) -> None:
         build_call(json.dumps(body).encode()), build_context("claude-code", tmp_path, subagentStart=handler)
     )
     assert MODELS["claude-code"]("PreToolUse", HookResult(sent.exit_code, sent.stdout)).blocked
-    assert [event.subagent_type for event in handler.heard if isinstance(event, SubagentStart)] == ["shell"]
+    assert [event.subagent_type for event in handler.events if isinstance(event, SubagentStart)] == ["shell"]
 
 
 FOLLOW_UP_AGENTS = [name for name in AGENTS if "follow_up" in CAPABILITIES[name].get("stop", frozenset())]

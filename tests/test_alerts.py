@@ -288,7 +288,7 @@ def test_webhook_gets_detail_only_if_configured(workspace: Workspace, server: Co
     configure_alert(workspace, f'webhook = "{server.url}/hook"')
     call(workspace, "echo trotline-canary at example.com")
     assert workspace.run("log", "send").returncode == 0
-    (request,) = server.got
+    (request,) = server.requests
     body = json.loads(request.body)
     assert (request.path, request.headers["content-type"]) == ("/hook", "application/json")
     assert body["text"] == "cursor beforeShellExecution: denied by canary"
@@ -297,14 +297,14 @@ def test_webhook_gets_detail_only_if_configured(workspace: Workspace, server: Co
     configure_alert(workspace, f'webhook = "{server.url}/hook"', "words = true")
     call(workspace, f"echo trotline-canary at example.com {SECRET}")
     assert workspace.run("log", "send").returncode == 0
-    assert b"example.com" in server.got[-1].body
-    assert SECRET.encode() not in server.got[-1].body
+    assert b"example.com" in server.requests[-1].body
+    assert SECRET.encode() not in server.requests[-1].body
 
 
 def test_webhook_address_can_be_in_a_private_file(workspace: Workspace, server: Collector) -> None:
     file = workspace.write("home/.config/trotline/hook.url", f"{server.url}/secret-path\n", 0o600)
     configure_alert(workspace, 'webhook_file = "hook.url"')
-    server.says = [CollectorReply(500, (), b"no")]
+    server.replies = [CollectorReply(500, (), b"no")]
     call(workspace, "echo trotline-canary")
     workspace.run("log", "send")
     output = workspace.run("log", "alerts").stdout
@@ -347,7 +347,7 @@ def test_sample_is_marked_as_a_sample(workspace: Workspace, server: Collector) -
     configure_alert(workspace, f'webhook = "{server.url}"')
     done = workspace.run("log", "alerts", "test", "mine")
     assert (done.returncode, done.stdout) == (0, "sent: sample beforeShellExecution: denied by sample\n")
-    body = json.loads(server.got[0].body)
+    body = json.loads(server.requests[0].body)
     assert (body["sample"], list_schema_errors(body)) == (True, [])
     assert workspace.run("log", "alerts", "test", "other").returncode == 64
     assert read_progress(workspace.roots().state / EXPORT_DIRECTORY / ALERTS_STATE_FILE, AlertState).fired == {}
@@ -367,7 +367,7 @@ def test_reading_the_log_sends_alerts(workspace: Workspace, server: Collector) -
     configure_alert(workspace, f'webhook = "{server.url}"')
     call(workspace, "echo trotline-canary")
     assert log(workspace, "--count").stdout == "1\n"
-    server.wait_for(lambda item: len(item.got) == 1)
+    server.wait_for(lambda item: len(item.requests) == 1)
 
 
 def test_hook_call_imports_no_delivery_module(workspace: Workspace) -> None:

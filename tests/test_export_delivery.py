@@ -74,7 +74,7 @@ def test_nothing_is_sent_by_default(workspace: Workspace, collector: Collector) 
     done = send_records(workspace)
     assert (done.returncode, done.stderr) == (0, "")
     assert "nothing is sent anywhere" in done.stdout
-    assert collector.got == []
+    assert collector.requests == []
     assert not (workspace.roots().state / "outflow").exists()
 
 
@@ -83,7 +83,7 @@ def test_project_cannot_configure_an_export(workspace: Workspace, collector: Col
     append_records(workspace, 3)
     done = send_records(workspace)
     assert "nothing is sent anywhere" in done.stdout
-    assert collector.got == []
+    assert collector.requests == []
     checked = workspace.run("check")
     assert "a project cannot say this: `export` is not in force" in checked.stdout
 
@@ -99,9 +99,9 @@ def test_records_arrive_once_and_oldest_first(workspace: Workspace, collector: C
     append_records(workspace, 2, first=6)
     assert send_records(workspace).returncode == 0
     assert collector.taken == ids(1, 2, 3, 4, 5, 6, 7)
-    assert [len(request.logs) for request in collector.got if request.logs] == [2, 2, 1, 2]
+    assert [len(request.logs) for request in collector.requests if request.logs] == [2, 2, 1, 2]
     assert send_records(workspace).returncode == 0
-    assert len(collector.got) == 8
+    assert len(collector.requests) == 8
     assert (
         read_user_progress(workspace).sent,
         read_user_progress(workspace).failures,
@@ -115,8 +115,8 @@ def test_call_arrives_redacted_with_its_trace(workspace: Workspace, collector: C
     call(workspace, "echo trotline-canary")
     call(workspace, "", event="sessionEnd")
     assert send_records(workspace).returncode == 0
-    logs = [log for request in collector.got for log in request.logs]
-    attributes = read_attributes(collector.got[0].message.resource_logs[0].resource.attributes)
+    logs = [log for request in collector.requests for log in request.logs]
+    attributes = read_attributes(collector.requests[0].message.resource_logs[0].resource.attributes)
     assert (attributes["service.name"], attributes["host.name"]) == ("trotline", "a-laptop")
     events = [read_attributes(log.attributes)["trotline.event"] for log in logs]
     assert events == ["beforeShellExecution", "beforeShellExecution", "sessionEnd"]
@@ -131,7 +131,7 @@ def test_call_arrives_redacted_with_its_trace(workspace: Workspace, collector: C
     assert root.trace_id.hex() == otlp.get_trace_id(convert_record({"agent": "cursor", "conversation": "c1"}))
     assert {span.trace_id for span in spans.values()} == {root.trace_id}
     assert {span.parent_span_id for span in spans.values() if span is not root} == {root.span_id}
-    assert all(SECRET.encode() not in request.body for request in collector.got)
+    assert all(SECRET.encode() not in request.body for request in collector.requests)
 
 
 def test_detail_is_sent_only_if_configured(workspace: Workspace, collector: Collector) -> None:
@@ -139,7 +139,7 @@ def test_detail_is_sent_only_if_configured(workspace: Workspace, collector: Coll
     call(workspace, "curl https://example.com/private")
     assert send_records(workspace).returncode == 0
     assert collector.taken
-    assert all(b"example.com" not in request.body for request in collector.got)
+    assert all(b"example.com" not in request.body for request in collector.requests)
 
 
 def test_completed_turn_is_a_span(workspace: Workspace, collector: Collector) -> None:
@@ -163,11 +163,11 @@ def test_headers_come_from_a_file_or_a_variable_and_stay_private(workspace: Work
     done = send_records(workspace)
     assert done.returncode == 1
     assert "the variable TEAM_HEADERS is not set here" in done.stdout
-    assert collector.got == []
+    assert collector.requests == []
     argv = [sys.executable, "-m", "trotline", "log", "send", *workspace.options]
     environment = {**os.environ, "TEAM_HEADERS": "x-team=blue%20sky, x-more=1"}
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=True)
-    (request, _) = collector.got
+    (request, _) = collector.requests
     assert (request.headers["authorization"], request.headers["x-team"]) == ("Bearer s3cret-s3cret", "blue sky")
     stored = [path.read_bytes() for path in workspace.roots().state.rglob("*") if path.is_file()]
     assert not any(b"s3cret-s3cret" in data for data in [*stored, done.stdout.encode(), done.stderr.encode()])
@@ -178,14 +178,14 @@ def test_headers_file_readable_by_others_is_not_used(workspace: Workspace, colle
     configure_export(workspace, collector, 'headers_file = "headers"')
     append_records(workspace, 1)
     assert "others may read" in send_records(workspace).stdout
-    assert collector.got == []
+    assert collector.requests == []
 
 
 def test_json_protocol_needs_no_library(workspace: Workspace, collector: Collector) -> None:
     configure_export(workspace, collector, 'protocol = "http/json"', 'signals = ["logs"]')
     append_records(workspace, 2)
     assert send_records(workspace).returncode == 0
-    (request,) = collector.got
+    (request,) = collector.requests
     assert request.headers["content-type"] == "application/json"
     logs = json.loads(request.body)["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
     assert [len(log["traceId"]) for log in logs] == [32, 32]
@@ -200,14 +200,14 @@ def test_machine_and_user_can_both_have_a_collector(workspace: Workspace, collec
         append_records(workspace, 2)
         assert send_records(workspace).returncode == 0
         assert collector.taken == other.taken == ids(1, 2)
-        assert (read_user_progress(workspace, "enterprise").seq, len(other.got)) == (2, 1)
+        assert (read_user_progress(workspace, "enterprise").seq, len(other.requests)) == (2, 1)
 
 
 def test_batch_contains_the_head_of_the_chain(workspace: Workspace, collector: Collector) -> None:
     configure_export(workspace, collector)
     append_records(workspace, 3)
     assert send_records(workspace).returncode == 0
-    scope = collector.got[0].scope
+    scope = collector.requests[0].scope
     anchor = workspace.write("elsewhere", f"{scope['trotline.head.seq']} {scope['trotline.head.digest']}\n")
     assert "it holds; anchored up to entry 3" in log(workspace, "verify", "--anchor", str(anchor)).stdout
     db = sqlite3.connect(workspace.roots().state / "trail.db")
@@ -223,22 +223,22 @@ def test_batch_contains_the_head_of_the_chain(workspace: Workspace, collector: C
 def test_rejected_batch_is_sent_again_later(workspace: Workspace, collector: Collector, status: int) -> None:
     configure_export(workspace, collector)
     append_records(workspace, 3)
-    collector.says = [
+    collector.replies = [
         CollectorReply(status, (("Retry-After", "120"), ("Location", collector.url + "/elsewhere")), b"not now")
     ]
     done = send_records(workspace)
     assert done.returncode == 1
     assert f"it answered with status {status}, " in done.stdout
     assert "not now" not in done.stdout  # a server may quote what it was sent
-    assert len(collector.got) == 1
+    assert len(collector.requests) == 1
     noted = read_user_progress(workspace)
     assert (noted.failures, noted.seq, noted.sent) == (1, 0, 0)
     assert noted.trouble is not None
     assert noted.next_us - noted.trouble.at_us >= 120_000_000
     send_records(workspace, "--background")
-    assert len(collector.got) == 1, "not before the time that the collector named"
+    assert len(collector.requests) == 1, "not before the time that the collector named"
     assert send_records(workspace).returncode == 0, "but when a person says so"
-    first, again, spans = collector.got
+    first, again, spans = collector.requests
     assert first.body == again.body
     assert first.batch == again.batch == spans.batch
     assert first.headers["idempotency-key"] == f"{first.batch}-logs"
@@ -249,10 +249,10 @@ def test_rejected_batch_is_sent_again_later(workspace: Workspace, collector: Col
 def test_accepted_part_of_a_batch_is_not_sent_again(workspace: Workspace, collector: Collector) -> None:
     configure_export(workspace, collector)
     append_records(workspace, 2)
-    collector.says = [CollectorReply(), CollectorReply(503)]
+    collector.replies = [CollectorReply(), CollectorReply(503)]
     assert send_records(workspace).returncode == 1
     assert send_records(workspace).returncode == 0
-    assert [request.path for request in collector.got] == ["/v1/logs", "/v1/traces", "/v1/traces"]
+    assert [request.path for request in collector.requests] == ["/v1/logs", "/v1/traces", "/v1/traces"]
 
 
 def test_oversized_batch_is_halved_and_an_oversized_record_is_counted(
@@ -260,12 +260,12 @@ def test_oversized_batch_is_halved_and_an_oversized_record_is_counted(
 ) -> None:
     configure_export(workspace, collector, 'signals = ["logs"]')
     append_records(workspace, 4)
-    collector.says = [CollectorReply(413), CollectorReply(413)]  # all four, then two
+    collector.replies = [CollectorReply(413), CollectorReply(413)]  # all four, then two
     assert send_records(workspace).returncode == 0
     assert collector.taken == ids(1, 2, 3, 4, 1, 2, 1, 2, 3, 4)
     assert (read_user_progress(workspace).sent, read_user_progress(workspace).refused) == (4, 0)
     append_records(workspace, 2, first=5)
-    collector.says = [CollectorReply(413), CollectorReply(413)]
+    collector.replies = [CollectorReply(413), CollectorReply(413)]
     done = send_records(workspace)
     assert "1 refused" in done.stdout
     assert "record 5 is too large for it" in done.stdout
@@ -284,12 +284,12 @@ def test_partially_rejected_batch_is_counted_and_not_sent_again(
     body = answer.SerializeToString()
     if protocol == "http/json":
         body = b'{"partialSuccess": {"rejectedLogRecords": "2", "errorMessage": "too old"}}'
-    collector.says = [CollectorReply(200, (), body)]
+    collector.replies = [CollectorReply(200, (), body)]
     done = send_records(workspace)
     assert "2 refused" in done.stdout
     assert "it refused 2 of a batch: too old" in done.stdout
     send_records(workspace)
-    assert len(collector.got) == 1
+    assert len(collector.requests) == 1
 
 
 def test_unreachable_collector_blocks_no_call_and_is_reported(workspace: Workspace) -> None:
@@ -313,7 +313,7 @@ def test_backlog_can_be_skipped(workspace: Workspace, collector: Collector) -> N
     configure_export(workspace, collector, 'signals = ["logs"]')
     append_records(workspace, 3)
     assert send_records(workspace, "--skip").returncode == 0
-    assert collector.got == []
+    assert collector.requests == []
     append_records(workspace, 1, first=4)
     assert send_records(workspace).returncode == 0
     assert collector.taken == ids(4)
@@ -334,7 +334,7 @@ def test_forgotten_records_are_not_sent(workspace: Workspace, collector: Collect
     configure_export(workspace, collector, 'signals = ["logs"]')
     append_records(workspace, 2)
     append_records(workspace, 2, first=3, conversation="other")
-    collector.says = [CollectorReply(503)]
+    collector.replies = [CollectorReply(503)]
     assert send_records(workspace).returncode == 1
     assert log(workspace, "conversations", "--clear", "c1").returncode == 0
     assert send_records(workspace).returncode == 0
@@ -362,7 +362,7 @@ def test_killed_sender_leaves_no_gap(workspace: Workspace, collector: Collector,
     assert send_records(workspace).returncode == 0
     again = ids(3, 4) if path == "/v1/logs" else []
     assert collector.taken == [*ids(1, 2, 3, 4), *again, *ids(5, 6)]
-    twice = [request for request in collector.got if request.path == path][1:3]
+    twice = [request for request in collector.requests if request.path == path][1:3]
     assert twice[0].body == twice[1].body
     events = [span.span_id for span in collector.spans]
     assert len(set(events)) == 6
@@ -386,14 +386,14 @@ def test_existing_records_are_sent_without_a_new_call(workspace: Workspace, coll
     assert log(workspace, "--count").stdout == "2\n"
     configure_export(workspace, collector)
     assert log(workspace, "--count").stdout == "2\n"
-    collector.wait_for(lambda destination: len(destination.got) == 2)
+    collector.wait_for(lambda destination: len(destination.requests) == 2)
 
 
 def test_reading_the_log_starts_a_sender(workspace: Workspace, collector: Collector) -> None:
     configure_export(workspace, collector)
     append_records(workspace, 2)
     assert log(workspace, "--count").stdout == "2\n"
-    collector.wait_for(lambda destination: len(destination.got) == 2)
+    collector.wait_for(lambda destination: len(destination.requests) == 2)
     assert collector.taken == ids(1, 2)
 
 
@@ -413,7 +413,7 @@ def test_service_starts_a_sender(short_workspace: Workspace, collector: Collecto
         stderr=subprocess.DEVNULL,
     )
     try:
-        collector.wait_for(lambda destination: len(destination.got) == 2)
+        collector.wait_for(lambda destination: len(destination.requests) == 2)
     finally:
         service.terminate()
         service.wait()
@@ -433,7 +433,7 @@ def test_sender_waits_for_missing_detail(workspace: Workspace, collector: Collec
     spool.append(detail(2, command="make"))
     assert send_records(workspace).returncode == 0
     assert collector.taken == ids(1, 2)
-    assert b"make" in collector.got[-1].body
+    assert b"make" in collector.requests[-1].body
 
 
 # -- into a file
@@ -480,12 +480,14 @@ def test_no_secret_leaves_through_any_channel(workspace: Workspace, collector: C
         for at in range(0, len(templates), 25):
             call(workspace, "cat <<EOF\n" + "\n".join(map(fill_template, templates[at : at + 25])) + "\nEOF")
         assert send_records(workspace).returncode == 0
-        outputs = [request.body for request in (*collector.got, *chat.got)] + [(workspace.path / "kept").read_bytes()]
+        outputs = [request.body for request in (*collector.requests, *chat.requests)] + [
+            (workspace.path / "kept").read_bytes()
+        ]
     outputs += [log(workspace, "export", "--format", form).stdout.encode() for form in ("jsonl", "csv", "ocsf", "otlp")]
     outputs += [path.read_bytes() for path in (workspace.roots().state / "outflow").iterdir()]
     planted = [value.encode() for template in templates for value in list_secret_values(template)]
     assert len(planted) >= 150
-    assert len(chat.got) == len(range(0, len(templates), 25))
+    assert len(chat.requests) == len(range(0, len(templates), 25))
     assert [value for value in planted if any(value in data for data in outputs)] == []
 
 

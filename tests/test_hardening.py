@@ -86,7 +86,7 @@ def test_exit_code_2_denies_if_the_parent_ignores_sigchld(workspace: Workspace) 
 
 
 def list_survivors(fired: Fired) -> list[int]:
-    return [pid for pid in faults.processes_with([run["run"] for run in fired.runs]) if faults.outlives(pid)]
+    return [pid for pid in faults.find_processes([run["run"] for run in fired.runs]) if faults.is_alive(pid)]
 
 
 def test_forking_process_does_not_survive_a_timeout(workspace: Workspace) -> None:
@@ -131,7 +131,7 @@ def test_interrupted_fire_interrupts_its_hooks(workspace: Workspace) -> None:
     pid = int((workspace.path / "ready").read_text())
     process.send_signal(signal.SIGTERM)  # background processes ignore SIGINT
     assert process.wait(20) == 130
-    alive = faults.outlives(pid)
+    alive = faults.is_alive(pid)
     if alive:
         os.kill(pid, signal.SIGKILL)
     assert not alive

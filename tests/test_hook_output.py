@@ -368,8 +368,8 @@ def test_reason_replaces_missing_messages(name: str) -> None:
 
 
 def test_question_is_appended_to_the_user_message_of_ask() -> None:
-    asked = read_json("beforeShellExecution", {"permission": "ask", "user_message": "u", "question": "really?"})
-    assert asked == ParsedReply(Verdict(permission=ASK, user_message="u\n\nreally?"))
+    question = read_json("beforeShellExecution", {"permission": "ask", "user_message": "u", "question": "really?"})
+    assert question == ParsedReply(Verdict(permission=ASK, user_message="u\n\nreally?"))
     alone = read_json("beforeShellExecution", {"permission": "ask", "question": "really?"})
     assert alone.verdict.user_message == "really?"
     denied = read_json("beforeShellExecution", {"permission": "deny", "user_message": "u", "question": "really?"})

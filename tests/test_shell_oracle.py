@@ -12,7 +12,7 @@ import shell_oracle
 from trotline.analysis.shell.parser import parse_script
 
 CORPORA = Path(__file__).parents[2] / "shared" / "corpora"
-pytestmark = pytest.mark.skipif(not shell_oracle.there(), reason="shfmt is not installed")
+pytestmark = pytest.mark.skipif(not shell_oracle.is_available(), reason="shfmt is not installed")
 
 
 def _differences(lines: list[str]) -> list[str]:
@@ -21,16 +21,16 @@ def _differences(lines: list[str]) -> list[str]:
     for line, theirs in zip(lines, shell_oracle.read_by_shfmt(lines), strict=True):
         script = parse_script(line)
         if theirs is None:
-            if not script.error and not _read_by_us_alone(line):
+            if not script.error and not is_read_differently(line):
                 found.append(f"we read what shfmt does not: {line!r}")
         elif script.error:
             found.append(f"we do not read ({script.error}): {line!r}")
-        elif "time -p --" not in line and (ours := shell_oracle.read_by_us(script)) != theirs:
+        elif "time -p --" not in line and (ours := shell_oracle.read_own_words(script)) != theirs:
             found.append(f"{line!r}: {ours} is not {theirs}")
     return found
 
 
-def _read_by_us_alone(line: str) -> bool:
+def is_read_differently(line: str) -> bool:
     """A shell warns of a here-document without an end and reads it, and it reads a test between backticks between
     double quotes; shfmt does neither. And `a | ! b` is read by no shell, but as what it says by us: b is judged.
     """
