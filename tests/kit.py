@@ -13,6 +13,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+import msgspec
+
 import trotline
 from trotline import Engine
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION, get_edition
@@ -24,7 +26,9 @@ from trotline.config.hooks_json.configuration import Configuration, LayerRead, l
 from trotline.config.paths import Platform, Roots
 from trotline.config.problems import Problem
 from trotline.domain.contracts import Surface
+from trotline.domain.events import EVENTS, Event
 from trotline.domain.outcomes import Call
+from trotline.domain.verdicts import Permission, Verdict
 from trotline.hook.process import handle_call, write_detail
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -119,6 +123,21 @@ def make_workspace(path: Path) -> Workspace:
 
 def load_engine(workspace: Workspace, **options: Any) -> Engine:
     return Engine.load(project=workspace.project, home=workspace.home, system=workspace.system, **options)
+
+
+def build_verdict(fields: dict[str, Any]) -> Verdict:
+    """Build a verdict from JSON fields."""
+    converted = dict(fields)
+    if "permission" in fields:
+        converted["permission"] = Permission[fields["permission"].upper()]
+    if "plugin_paths" in fields:
+        converted["plugin_paths"] = tuple(fields["plugin_paths"])
+    return Verdict(**converted)
+
+
+def build_event(fields: dict[str, Any]) -> Event:
+    """Build an event from JSON fields with its name under `event`."""
+    return msgspec.convert(fields, type=EVENTS[fields["event"]])
 
 
 def format_toml(table: dict[str, Any], name: str = "") -> str:

@@ -76,27 +76,11 @@ def select_alarms(alarms: list[Alarm], kind: str) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize(
     "kinds,alarms",
-    [
-        ([DENIED, RAN], [(2, 1)]),
-        ([DENIED], []),
-        ([RAN], []),
-        ([RAN, DENIED], []),
-        ([PERMITTED, RAN], []),
-        ([DENIED, PERMITTED, RAN], []),
-        ([PERMITTED, DENIED, RAN], []),
-        ([DENIED, PERMITTED, RAN, RAN], [(4, 1)]),
-        ([DENIED, DENIED, RAN], [(3, 2)]),
-        ([DENIED, UNKNOWN, RAN], []),
-        ([DENIED, UNKNOWN, RAN, RAN], [(4, 1)]),
-        ([PERMITTED, STARTED, DENIED, RAN], [(4, 3)]),
-        ([PERMITTED, STARTED, DENIED, PERMITTED, RAN], []),
-        ([PERMITTED, STARTED, PERMITTED, DENIED, RAN, RAN], [(6, 4)]),
-        ([PERMITTED, STARTED, RAN, PERMITTED, DENIED, RAN], []),
-    ],
+    read_rows("actions", "execution_raises_an_alarm_if_only_denials_match_it", as_tuples=True),
     ids=lambda value: " ".join(map(str, value)),
 )
 def test_execution_raises_an_alarm_if_only_denials_match_it(kinds: list[str], alarms: list[tuple[int, int]]) -> None:
-    assert select_alarms(find_alarms(build_steps(*kinds)), DONE_DESPITE_DENIAL) == alarms
+    assert select_alarms(find_alarms(build_steps(*kinds)), DONE_DESPITE_DENIAL) == [*alarms]
 
 
 @pytest.mark.parametrize(
@@ -122,24 +106,11 @@ def test_session_without_questions_raises_an_alarm_if_other_sessions_had_them() 
 
 @pytest.mark.parametrize(
     "kinds,alarms",
-    [
-        ([PERMITTED, RAN, "permitted b", ENDED], [(4, 3)]),
-        (["permitted b", PERMITTED, RAN, ENDED], [(4, 1)]),
-        ([PERMITTED, RAN, ENDED], []),
-        (["permitted b", ENDED], []),
-        ([PERMITTED, RAN, "permitted b", ABORTED], []),
-        ([PERMITTED, RAN, "permitted b", FAILED, ENDED], []),
-        ([PERMITTED, RAN, "asked b", ENDED], []),
-        ([PERMITTED, RAN, "denied b", ENDED], []),
-        ([PERMITTED, RAN, UNKNOWN, ENDED], []),
-        ([PERMITTED, RAN, "permitted b", STARTED, ENDED], []),
-        ([PERMITTED, RAN, "permitted b", "ran c", ENDED], []),
-        ([PERMITTED, RAN, "permitted b", ENDED, ENDED], [(4, 3)]),
-    ],
+    read_rows("actions", "unused_permission_raises_an_alarm_in_a_completed_turn", as_tuples=True),
     ids=lambda value: " ".join(map(str, value)),
 )
 def test_unused_permission_raises_an_alarm_in_a_completed_turn(kinds: list[str], alarms: list[tuple[int, int]]) -> None:
-    assert select_alarms(find_alarms(build_steps(*kinds)), NEVER_DONE) == alarms
+    assert select_alarms(find_alarms(build_steps(*kinds)), NEVER_DONE) == [*alarms]
 
 
 def test_execution_of_rewritten_input_raises_no_alarm() -> None:

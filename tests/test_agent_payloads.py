@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import strategies as our
-from kit import read_corpus, read_rows
+from kit import build_event, read_corpus, read_rows
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent
 from trotline.agents.cursor import payloads as cursor_payloads
@@ -232,10 +232,6 @@ def test_variable_identifies_the_agent_only_if_the_payload_does_not() -> None:
 
 
 # -- payloads without a recording
-
-
-def build_event(fields: dict[str, Any]) -> Event:
-    return msgspec.convert(fields, type=EVENTS[fields["event"]])
 
 
 @pytest.mark.parametrize("case", CASES["payloads"], ids=lambda case: case["id"])

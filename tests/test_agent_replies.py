@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 
 import strategies as our
-from kit import read_corpus
+from kit import build_verdict, read_corpus
 from test_agent_models import MODELS, Effect, HookResult, build_native_reply, is_refused_together
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent, AgentReply, Capability, Tool, VersionQuirk, fit_verdict, parse_version
@@ -48,15 +48,6 @@ SHARED_TEXT = {"cline", "windsurf", "generic"}
 
 REPLY_KEYS: dict[str, dict[str, list[str]]] = CASES["reply_keys"]
 """The reply keys of hosts.md 1 and 3 by event."""
-
-
-def build_verdict(fields: dict[str, Any]) -> Verdict:
-    converted = dict(fields)
-    if "permission" in fields:
-        converted["permission"] = Permission[fields["permission"].upper()]
-    if "plugin_paths" in fields:
-        converted["plugin_paths"] = tuple(fields["plugin_paths"])
-    return Verdict(**converted)
 
 
 VERDICTS = {name: build_verdict(fields) for name, fields in CASES["verdicts"].items()}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector import Collector, CollectorReply, serve_collector
-from kit import MARK, Workspace, has_ended, run_trotline
+from kit import MARK, Workspace, has_ended, read_rows, run_trotline
 from secret_samples import fill_template
 from store_behaviour import record
 from test_log import call, log
@@ -71,26 +71,7 @@ def list_schema_errors(body: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize(
     "settings,fields,due",
-    [
-        ({}, {"decided": "deny"}, True),
-        ({}, {"decided": "ask"}, False),
-        ({}, {"decided": "deny", "withheld": ["deny"]}, False),
-        ({"guard": "deletion"}, {"decided": "deny", "deciders": ["deletion"]}, True),
-        ({"guard": "deletion"}, {"decided": "deny", "deciders": ["disks"]}, False),
-        ({"agent": "somebody"}, {"decided": "deny"}, True),
-        ({"agent": "another"}, {"decided": "deny"}, False),
-        ({"event": "stop"}, {"decided": "deny"}, False),
-        ({"on": "found"}, {"findings": [["secrets", "x", "known", "", 1]]}, True),
-        ({"on": "found"}, {"findings": []}, False),
-        ({"on": "found", "scanner": "pii"}, {"findings": [["secrets", "x", "known", "", 1]]}, False),
-        ({"on": "slow", "over": "1ms"}, {"micros": 1000}, True),
-        ({"on": "slow", "over": "1ms"}, {"micros": 999}, False),
-        ({"on": "failing"}, {"responses": FAILED}, True),
-        ({"on": "failing"}, {"responses": [{**FAILED[0], "failure": None}]}, False),
-        ({"on": "finished"}, {"event": "stop"}, True),
-        ({"on": "finished"}, {}, False),
-        ({"on": "silent"}, {"decided": "deny"}, False),
-    ],
+    read_rows("alerts", "records_match_alerts"),
 )
 def test_records_match_alerts(settings: dict[str, Any], fields: dict[str, Any], due: bool) -> None:
     assert matches_record(build_alert(**settings), convert_record(record(1, **fields))) is due
@@ -395,27 +376,7 @@ WELL = '[[alert]]\nname = "a"\non = "denied"\n'
 
 @pytest.mark.parametrize(
     "text,code,message",
-    [
-        ("[[alert]\n‸", "TL256", "this is no TOML"),
-        ("‸alerts = 1\n", "TL256", "there is no setting `alerts`"),
-        ("‸alert = 1\n", "TL283", "`alert` is a list of tables"),
-        ('[[‸alert]]\non = "denied"\ndesktop = true\n', "TL283", "an alert needs `name`"),
-        ('[[‸alert]]\nname = "a"\ndesktop = true\n', "TL283", "an alert needs `on`"),
-        ('[[alert]]\nname = "a"\n‸on = "refused"\ndesktop = true\n', "TL283", "`on` must be one of `denied`"),
-        ('[[alert]]\n‸name = "a b"\non = "denied"\ndesktop = true\n', "TL283", "`name` must be"),
-        (f'{WELL}desktop = true\n‸over = "1s"\n', "TL283", "`over` is only for alerts on `slow`"),
-        (f'{WELL}desktop = true\n‸per = "1 hour"\n', "TL283", "`per` must be a length of time"),
-        (f"{WELL}desktop = true\n‸at_most = 0\n", "TL283", "`at_most` must be a number from 1 to 100"),
-        (f"{WELL}desktop = true\n‸sound = 1\n", "TL283", "an alert has no `sound`"),
-        (f"{WELL}‸desktop = false\n", "TL283", "`desktop` must be `true`"),
-        (f'{WELL}‸command = "rm -rf /"\n', "TL283", "`command` must be a list"),
-        (f"{WELL}‸command = []\n", "TL283", "`command` must be a list"),
-        ('[[‸alert]]\nname = "a"\non = "denied"\n', "TL284", "it goes nowhere"),
-        (f'{WELL}desktop = true\n‸command = ["/bin/x"]\n', "TL284", "it has `desktop`, `command`"),
-        (f'{WELL}‸command = ["mail"]\n', "TL284", "name the program by its whole path"),
-        (f'{WELL}‸webhook = "http://chat.example"\n', "TL284", "records would travel unencrypted"),
-        (f'{WELL}‸webhook = "chat"\n', "TL284", "is no http or https address"),
-    ],
+    read_rows("alerts", "problem_has_code_and_place"),
 )
 def test_problem_has_code_and_place(workspace: Workspace, text: str, code: str, message: str) -> None:
     workspace.write("home/.config/trotline/trotline.toml", text)

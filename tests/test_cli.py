@@ -80,32 +80,7 @@ def test_show_exits_with_0_for_invalid_files(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize(
     "arguments, message, hint",
-    [
-        (["check", "no/such/path"], "there is no file `no/such/path`", "name a hooks.json"),
-        (["check", "a" * 300], "there is no file `aaaa", "name a hooks.json"),
-        (["check", "--explain", "TL000"], "there is no code `TL000`", "codes run from"),
-        (["check", "--edition", "2024-01"], "'2024-01' is not one of", "`trotline check --help`"),
-        (["check", "--layer", "nobody"], "'nobody' is not one of", "`trotline check --help`"),
-        (["check", "--surface", "moon"], "'moon' is not one of", "`trotline check --help`"),
-        (["check", "--format", "xml"], "'xml' is not one of", "`trotline check --help`"),
-        (["check", "--home", "/no/such/home"], "'/no/such/home' does not exist", "`trotline check --help`"),
-        (["check", "--project", "/no/such/project"], "does not exist", "`trotline check --help`"),
-        (["check", "--nonsense"], "--nonsense", "`trotline check --help`"),
-        (["show", "beforeShell"], "there is no event `beforeShell`", "did you mean `beforeShellExecution`?"),
-        (["show", "stop", "start"], "start", "`trotline show --help`"),
-        (["show", "--edition", "x"], "'x' is not one of", "`trotline show --help`"),
-        (["show", "--for", "x", "--tool", "y"], "ask different questions", "give one of them"),
-        (["events", "STOP"], "there is no event `STOP`", "did you mean `stop`?"),
-        (["events", "zzz"], "there is no event `zzz`", "`trotline events` lists them"),
-        (["events", "preToolUse", "--edition", "2025-11"], "2025-11 has no event `preToolUse`", "leave --edition out"),
-        (["schema", "zzz"], "there is no event `zzz`", "`trotline events` lists them"),
-        (["schema", "--reply"], "--reply needs an event", "trotline schema preToolUse --reply"),
-        (["completion", "csh"], "'csh' is not one of", "`trotline completion --help`"),
-        (["completion"], "Missing argument", "`trotline completion --help`"),
-        (["chekc"], "there is no command `chekc`; did you mean `check`?", "`trotline --help`"),
-        (["zzz"], "there is no command `zzz`", "`trotline --help`"),
-        (["--nonsense"], "--nonsense", "`trotline --help`"),
-    ],
+    read_rows("cli", "usage_errors_exit_with_64_and_a_hint"),
 )
 def test_usage_errors_exit_with_64_and_a_hint(
     arguments: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]

@@ -487,55 +487,7 @@ class ContractRow(NamedTuple):
     unverified: str = ""
 
 
-CONTRACTS = {
-    "sessionStart": ContractRow(
-        "agent", "", "env additional_context continue user_message", "yes", "none", "ide cli print"
-    ),
-    "sessionEnd": ContractRow("agent", "", "", "", "none", "ide print", "cli"),
-    "beforeSubmitPrompt": ContractRow(
-        "agent",
-        "word UserPromptSubmit",
-        "continue user_message additional_context",
-        "yes",
-        "none",
-        "ide cli cloud",
-    ),
-    "preToolUse": ContractRow(
-        "agent",
-        TOOL,
-        "permission user_message agent_message updated_input additional_context",
-        "gate",
-        "unheard",
-        "ide cli print cloud",
-    ),
-    "postToolUse": ContractRow(
-        "agent", TOOL, "additional_context updated_mcp_tool_output", "", "none", "ide cli print cloud"
-    ),
-    "postToolUseFailure": ContractRow("agent", TOOL, "additional_context", "", "none", "ide cli print cloud"),
-    "beforeShellExecution": ContractRow(
-        "agent", "field command", "permission user_message agent_message", "gate", "asked", "ide cli print cloud"
-    ),
-    "afterShellExecution": ContractRow("agent", "field command", "", "", "none", "ide cli print cloud"),
-    "beforeMCPExecution": ContractRow(
-        "agent", TOOL, "permission user_message agent_message", "gate", "asked", "ide", "cli print"
-    ),
-    "afterMCPExecution": ContractRow("agent", TOOL, "", "", "none", "ide", "cli print"),
-    "beforeReadFile": ContractRow(
-        "agent", "word Read", "permission user_message", "gate", "denied", "ide print cloud", "cli"
-    ),
-    "afterFileEdit": ContractRow("agent", "word Write", "", "", "none", "ide print cloud", "cli"),
-    "subagentStart": ContractRow(
-        "agent", "field subagent_type", "permission user_message", "gate", "denied", "ide cloud", "cli"
-    ),
-    "subagentStop": ContractRow("agent", "field subagent_type", "followup_message", "", "none", "ide cloud", "cli"),
-    "preCompact": ContractRow("agent", "", "user_message", "", "none", "ide cloud", "cli print"),
-    "afterAgentResponse": ContractRow("agent", "word AgentResponse", "", "", "none", "ide cli cloud"),
-    "afterAgentThought": ContractRow("agent", "word AgentThought", "", "", "none", "ide cli cloud", "print"),
-    "stop": ContractRow("agent", "word Stop", "followup_message", "", "none", "ide cli cloud"),
-    "beforeTabFileRead": ContractRow("tab", "word TabRead", "permission", "gate", "denied", "ide tab"),
-    "afterTabFileEdit": ContractRow("tab", "word TabWrite", "", "", "none", "ide tab"),
-    "workspaceOpen": ContractRow("app", "", "pluginPaths", "", "none", "ide cli", "print"),
-}
+CONTRACTS = {name: ContractRow(*row) for name, row in read_corpus("events")["contracts"].items()}
 
 
 def test_events_are_the_21_documented_ones_in_order() -> None:

@@ -47,33 +47,7 @@ def list_codes(
 
 @pytest.mark.parametrize(
     "command, program",
-    [
-        ("x", Program("x", "")),
-        ("./x.sh --flag value", Program("./x.sh", "")),
-        (".cursor/hooks/x.sh", Program(".cursor/hooks/x.sh", "")),
-        ("bash .cursor/hooks/x.sh a b", Program("bash", ".cursor/hooks/x.sh")),
-        ("python3 -u hooks/x.py", Program("python3", "hooks/x.py")),
-        ("/usr/bin/python3 hooks/x.py", Program("/usr/bin/python3", "hooks/x.py")),
-        ("node x.js", Program("node", "x.js")),
-        ("bun run x.ts", Program("bun", "x.ts")),
-        ("uv run x.py", Program("uv", "x.py")),
-        ("bun run build", Program("bun", "")),
-        ("node dist", Program("node", "")),
-        ("python3 -m package.module", Program("python3", "")),
-        ("python3 -c 'print(1)' x.py", Program("python3", "")),
-        ("bash -c 'x.sh'", Program("bash", "")),
-        ("node -e 'x()' y.js", Program("node", "")),
-        ("npx prettier --write x.js", Program("npx", "")),
-        ("A=1 B='2 3' ./x.sh", Program("./x.sh", "")),
-        ("'./my hook.sh' 1", Program("./my hook.sh", "")),
-        ('bash "my hooks/x y.sh"', Program("bash", "my hooks/x y.sh")),
-        (r"bash my\ hooks/x.sh", Program("bash", "my hooks/x.sh")),
-        ("x # a comment", Program("x", "")),
-        ("grep 'a;b|c'", Program("grep", "")),
-        ("$CURSOR_PROJECT_DIR/x.sh", Program("$CURSOR_PROJECT_DIR/x.sh", "")),
-        ("~/x.sh", Program("~/x.sh", "")),
-        ("./a#b.sh", Program("./a#b.sh", "")),
-    ],
+    read_rows("hook_commands", "plain_command_has_a_program_and_a_script", as_tuples=True),
 )
 def test_plain_command_has_a_program_and_a_script(command: str, program: Program) -> None:
     assert find_program(command) == program
@@ -81,18 +55,7 @@ def test_plain_command_has_a_program_and_a_script(command: str, program: Program
 
 @pytest.mark.parametrize(
     "command",
-    [
-        *("", "   ", "A=1", "# only a comment", "cd x && ./y.sh", "./x.sh; ./y.sh", "./x.sh | jq .", "./x.sh &"),
-        *(
-            "./x.sh > /dev/null",
-            "cat < x",
-            "$(which x)",
-            "`which x`",
-            "(./x.sh)",
-            "if true\nthen x\nfi",
-        ),
-        *("echo '{}' | x", "for f in *; do x; done", """bash "it's.sh"; echo 'x'"""),
-    ],
+    read_rows("hook_commands", "complex_command_has_no_program"),
 )
 def test_complex_command_has_no_program(command: str) -> None:
     assert find_program(command) is None
@@ -250,16 +213,7 @@ def test_path_in_the_hint_is_valid(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    [
-        *(
-            "/home/anna/x.sh",
-            "bash /Users/anna/hooks/x.sh",
-            "cat /root/x",
-            "x --log=/home/anna/log",
-            '"/home/anna/x.sh"',
-        ),
-        *(r"C:\Users\anna\x.ps1", "c:/Users/anna/x.ps1", "cd /home/anna && ./x.sh"),
-    ],
+    read_rows("hook_commands", "path_in_a_home_is_a_problem_only_in_a_shared_file"),
 )
 def test_path_in_a_home_is_a_problem_only_in_a_shared_file(command: str, workspace: Workspace) -> None:
     for kind in LayerKind:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import count_steps, read_corpus, read_rows
+from kit import build_verdict, count_steps, read_corpus, read_rows
 from strategies import json_values, texts
 from trotline.agents.claude_code import EVENT_MAP, TOOL_MAP, VOCABULARY, list_plain_names, translate_reply
 from trotline.agents.cursor.cursor_editions import EDITION_NAMES, get_edition
@@ -322,38 +322,10 @@ def test_invalid_permission_of_an_observing_event_is_no_failure(name: str) -> No
 
 @pytest.mark.parametrize(
     "name, reply, verdict",
-    [
-        ("sessionStart", {"env": {"A": "1"}, "additional_context": "c"}, Verdict(env={"A": "1"}, context="c")),
-        ("sessionStart", {"user_message": "u"}, Verdict(user_message="u")),
-        (
-            "beforeSubmitPrompt",
-            {"continue": False, "user_message": "u", "additional_context": "c"},
-            Verdict(permission=DENY, user_message="u", context="c"),
-        ),
-        (
-            "preToolUse",
-            {"permission": "allow", "updated_input": {"a": 1}, "additional_context": "c"},
-            Verdict(permission=ALLOW, edited_input={"a": 1}, context="c"),
-        ),
-        (
-            "postToolUse",
-            {"additional_context": "c", "updated_mcp_tool_output": {"b": 2}},
-            Verdict(context="c", replaced_output={"b": 2}),
-        ),
-        ("postToolUseFailure", {"additional_context": "c"}, Verdict(context="c")),
-        (
-            "beforeShellExecution",
-            {"permission": "deny", "user_message": "u", "agent_message": "a"},
-            Verdict(permission=DENY, user_message="u", agent_message="a"),
-        ),
-        ("subagentStop", {"followup_message": "f"}, Verdict(follow_up="f")),
-        ("stop", {"followup_message": "f"}, Verdict(follow_up="f")),
-        ("preCompact", {"user_message": "u"}, Verdict(user_message="u")),
-        ("workspaceOpen", {"pluginPaths": ["/a", "/b"]}, Verdict(plugin_paths=("/a", "/b"))),
-    ],
+    read_rows("hook_output", "every_reply_key_reaches_the_verdict"),
 )
-def test_every_reply_key_reaches_the_verdict(name: str, reply: dict[str, Any], verdict: Verdict) -> None:
-    assert read_json(name, reply) == ParsedReply(verdict)
+def test_every_reply_key_reaches_the_verdict(name: str, reply: dict[str, Any], verdict: dict[str, Any]) -> None:
+    assert read_json(name, reply) == ParsedReply(build_verdict(verdict))
 
 
 @pytest.mark.parametrize("name", GATES)

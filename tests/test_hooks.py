@@ -8,22 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import read_corpus, read_rows
+from kit import build_event, read_corpus, read_rows
 from strategies import texts
 from trotline.agents.claude_code import VOCABULARY, list_plain_names
 from trotline.config.hooks_json import lookaround
 from trotline.domain.editions import LOOP_LIMIT, TIMEOUT_SECONDS
 from trotline.domain.events import (
-    BeforeMCP,
-    BeforeReadFile,
     BeforeShell,
-    BeforeSubmitPrompt,
-    Event,
     OtherEvent,
     PreToolUse,
     SessionStart,
     Stop,
-    SubagentStart,
 )
 from trotline.domain.hooks import (
     NO_VOCABULARY,
@@ -262,27 +257,10 @@ def test_hook_may_wait_for_an_unknown_event() -> None:
 
 @pytest.mark.parametrize(
     "event, matcher, applies",
-    [
-        (BeforeShell(command="git push --force"), "push --force", True),
-        (BeforeShell(command="ls", cwd="/curl"), "curl", False),
-        (PreToolUse(tool_name="Shell", tool_input={"command": "curl"}), "curl", False),
-        (PreToolUse(tool_name="Shell"), "Shell", True),
-        (PreToolUse(tool_name="MCP:tickets:close"), "MCP:", True),
-        (PreToolUse(tool_name="MCP:tickets:close"), "^MCP:tickets:", True),
-        (BeforeMCP(tool_name="close", mcp_server_name="tickets"), "^close$", True),
-        (BeforeMCP(tool_name="close", mcp_server_name="tickets"), "tickets", False),
-        (SubagentStart(subagent_type="explore"), "explore|shell", True),
-        (SubagentStart(subagent_type="generalPurpose"), "explore|shell", False),
-        (BeforeReadFile(file_path="/Write"), "Read", True),
-        (BeforeReadFile(file_path="/Write"), "Write", False),
-        (BeforeSubmitPrompt(prompt="Stop"), "UserPromptSubmit", True),
-        (BeforeSubmitPrompt(prompt="Stop"), "Stop", False),
-        (Stop(status="error"), "Stop", True),
-        (Stop(status="error"), "error", False),
-    ],
+    read_rows("hooks", "matcher_sees_only_the_subject_of_an_event"),
 )
-def test_matcher_sees_only_the_subject_of_an_event(event: Event, matcher: str, applies: bool) -> None:
-    assert build_hook(event.wire_name, matcher).fit(event).applies is applies
+def test_matcher_sees_only_the_subject_of_an_event(event: dict[str, Any], matcher: str, applies: bool) -> None:
+    assert build_hook(event["event"], matcher).fit(build_event(event)).applies is applies
 
 
 # -- other products' names
