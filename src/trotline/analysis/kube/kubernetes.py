@@ -26,8 +26,9 @@ _CRITICAL_KINDS = frozenset(
 )
 _GRANTING_KINDS = frozenset("clusterrolebinding clusterrolebindings rolebinding rolebindings clusterrole role".split())
 _READ_VERBS = frozenset(
-    "api-resources api-versions auth cluster-info completion describe diff events explain get help kustomize logs"
-    " options top version wait config plugin projects status whoami project login logout".split()
+    "api-resources api-versions attach auth cluster-info completion cp describe diff events exec explain get help"
+    " kustomize login logout logs options plugin port-forward project projects proxy rsh rsync status top version"
+    " wait whoami".split()
 )
 _EFFECT_VERBS = {"adm": "admin", "evict": "drain", "taint": "cordon"} | {
     verb: verb for verb in "cordon delete drain edit patch replace scale".split()
@@ -96,29 +97,25 @@ def _cp(call: Invocation, options: ParsedOptions) -> None:
 
 
 def _add_change(call: Invocation, verb: str, words: list[str], options: ParsedOptions) -> None:
-    target = " ".join(words[:3])
-    if verb in _READ_VERBS or verb in {"exec", "rsh", "cp", "rsync", "port-forward", "proxy", "attach"}:
-        if verb == "config" and words[1:2] and words[1].startswith(("delete", "unset")):
-            call.add_effect("kube", "config", target=target, writes=True, host=_get_cluster(options))
-        return
-    if verb == "rollout":
-        if words[1:2] and words[1] in {"undo", "restart", "pause"}:
-            call.add_effect("kube", "rollout", target=target, writes=True, host=_get_cluster(options))
-        return
     if verb in {"apply", "create", "replace"}:
         _add_manifests(call, options)
-    if _grants(verb, words):
-        call.add_effect("kube", "grant", target=target, writes=True, host=_get_cluster(options))
-        return
-    call.add_effect(
-        "kube",
-        _EFFECT_VERBS.get(verb, "change"),
-        target=target,
-        source="all" if _has_all(options) else "",
-        writes=True,
-        recursive=_is_critical(verb, words, options),
-        host=_get_cluster(options),
-    )
+    effect = _get_effect(verb, words)
+    if effect:
+        target, source = " ".join(words[:3]), "all" if _has_all(options) else ""
+        fields = {"target": target, "source": source, "host": _get_cluster(options)}
+        call.add_effect("kube", effect, None, writes=True, recursive=_is_critical(verb, words, options), **fields)
+
+
+def _get_effect(verb: str, words: list[str]) -> str:
+    """Return the effect of a verb, or an empty text if it changes nothing."""
+    action = words[1] if len(words) > 1 else ""
+    if verb == "config":
+        return "config" if action.startswith(("delete", "unset")) else ""
+    if verb == "rollout":
+        return "rollout" if action in {"undo", "restart", "pause"} else ""
+    if verb in _READ_VERBS:
+        return ""
+    return "grant" if _grants(verb, words) else _EFFECT_VERBS.get(verb, "change")
 
 
 def _get_cluster(options: ParsedOptions) -> str:
@@ -227,14 +224,8 @@ def _handle_helm(call: Invocation) -> None:
     verb = _HELM_VERBS.get(words[0])
     if verb is not None:
         is_critical = options.has("force") or verb == "delete"  # a release is everything that its chart created
-        call.add_effect(
-            "kube",
-            verb,
-            target=" ".join([call.name, *words[:2]]),
-            recursive=is_critical,
-            writes=True,
-            host=_get_cluster(options),
-        )
+        fields = {"target": " ".join([call.name, *words[:2]]), "host": _get_cluster(options)}
+        call.add_effect("kube", verb, None, recursive=is_critical, writes=True, **fields)
 
 
 PROGRAMS: dict[str, Handler] = {

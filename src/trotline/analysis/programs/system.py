@@ -1,15 +1,20 @@
 """The machine itself: services, processes, settings, disks. Simple programs are rows of `program_table.py`."""
 
-from trotline.analysis.programs.phrases import add_object_effects
+from trotline.analysis.programs.phrases import add_object_effects, expand_names
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.streams import Stream
 from trotline.formats.lazy_regex import lazy_regex
 
 # Services and processes
 
-_STOP_VERBS = frozenset({"stop", "kill", "disable", "mask", "unload", "bootout", "remove", "off", "force-stop"})
-_ENABLE_VERBS = frozenset({"enable", "load", "bootstrap", "submit", "link", "reenable", "preset", "on", "revert"})
-_START_VERBS = frozenset({"restart", "reload", "start", "try-restart", "reload-or-restart", "kickstart", "isolate"})
+_UNIT_EFFECTS = expand_names(
+    {
+        "stop kill disable mask unload bootout remove off force-stop": "system: stop service",
+        "enable load bootstrap submit link reenable preset on revert": "persist: enable service",
+        "restart reload start try-restart reload-or-restart kickstart isolate": "system: start service",
+        "setenv set-environment import-environment edit set-property config": "system: settings",
+    }
+)
 _POWER_VERBS = frozenset(
     "poweroff halt reboot kexec suspend hibernate hybrid-sleep rescue emergency default exit soft-reboot"
     " switch-root set-default".split()
@@ -28,15 +33,11 @@ def _handle_systemctl(call: Invocation) -> None:
     target = " ".join(word.text for word in names) or "services"
     if verb in _POWER_VERBS and (not names or verb in {"isolate", "set-default"}):
         call.add_effect("system", "power", words[0], target=verb, writes=True)
-    elif verb in _STOP_VERBS:
-        call.add_effect("system", "stop service", words[0], target=target, source=verb, writes=True)
-    elif verb in _ENABLE_VERBS:
-        path = call.resolve(names[-1]) if names and "/" in names[-1].text else ""
-        call.add_effect("persist", "enable service", words[0], target=target, path=path, writes=True)
-    elif verb in _START_VERBS:
-        call.add_effect("system", "start service", words[0], target=target, source=verb, writes=True)
-    elif verb in {"setenv", "set-environment", "import-environment", "edit", "set-property", "config"}:
-        call.add_effect("system", "settings", words[0], target=target, writes=True)
+    elif verb in _UNIT_EFFECTS:
+        kind, _, effect = _UNIT_EFFECTS[verb].partition(": ")
+        is_file = kind == "persist" and names and "/" in names[-1].text
+        path = call.resolve(names[-1]) if is_file else ""
+        call.add_effect(kind, effect, words[0], target=target, path=path, source=verb, writes=True)
 
 
 def _handle_update_rc(call: Invocation) -> None:
