@@ -18,7 +18,7 @@ from trotline.agents.cursor.cursor_editions import EDITION_FACTS, EDITION_NAMES,
 from trotline.cli.events import describe_failure
 from trotline.cli.schema import build_all_schemas
 from trotline.config.paths import ENTERPRISE, STATE
-from trotline.config.problems import CODES, get_severity
+from trotline.config.problems import get_severity, load_codes
 from trotline.domain.contracts import Fires, Surface
 from trotline.domain.event_fields import FIELDS, build_sample
 from trotline.domain.events import EVENTS
@@ -176,7 +176,7 @@ def build_problems_page() -> str:
     fatal_codes = get_edition(NEWEST_EDITION).fatal_codes
     for hundred, title in HUNDREDS.items():
         lines.append(f"## {title}\n")
-        for code, about in CODES.items():
+        for code, about in load_codes().items():
             if code[2] == hundred:
                 severity = get_severity(code, fatal_codes).value
                 lines.append(f"### {code}\n\n**{about.title}** ({severity})\n\n{about.about}\n")

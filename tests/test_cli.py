@@ -20,7 +20,7 @@ from strategies import file_contents
 from trotline import __version__
 from trotline.agents.cursor.cursor_editions import EDITION_NAMES
 from trotline.cli import COMMANDS, group, run
-from trotline.config.problems import CODES
+from trotline.config.problems import load_codes
 from trotline.domain.contracts import Surface
 from trotline.domain.events import EVENTS
 from trotline.domain.hooks import LayerKind
@@ -223,12 +223,12 @@ def test_schema_is_printed_plain_or_in_the_envelope(arguments: list[str], capsys
     assert (body["schema"], body["ok"], body["data"], body["problems"]) == ("trotline.schema/1", True, plain, [])
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", load_codes())
 def test_every_code_can_be_explained(code: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["check", "--explain", code.lower()]) == 0
     printed = capsys.readouterr().out
     assert printed.startswith(code)
-    assert CODES[code].about in printed
+    assert load_codes()[code].about in printed
 
 
 def test_explanation_has_the_envelope(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trotline import __version__
-from trotline.config.problems import CODES, Problem, Severity
+from trotline.config.problems import Problem, Severity, load_codes
 from trotline.domain.effects import Certainty
 from trotline.domain.findings import Finding
 
@@ -105,9 +105,9 @@ def build_sarif(problems: Iterable[Problem]) -> dict[str, Any]:
     rules = [
         {
             "id": code,
-            "shortDescription": {"text": CODES[code].title},
-            "fullDescription": {"text": CODES[code].about},
-            "defaultConfiguration": {"level": SARIF_LEVELS[CODES[code].severity]},
+            "shortDescription": {"text": load_codes()[code].title},
+            "fullDescription": {"text": load_codes()[code].about},
+            "defaultConfiguration": {"level": SARIF_LEVELS[load_codes()[code].severity]},
         }
         for code in used
     ]

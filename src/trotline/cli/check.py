@@ -18,7 +18,7 @@ from trotline.config.config_keys import find_old_files
 from trotline.config.hooks_json.configuration import Configuration, LayerRead, read_layers
 from trotline.config.hooks_json.layers import find_layers, get_layer
 from trotline.config.paths import Roots, config_layers
-from trotline.config.problems import CODES, Problem, Severity
+from trotline.config.problems import Problem, Severity, load_codes
 from trotline.domain.contracts import Surface
 from trotline.domain.errors import UsageError
 from trotline.domain.hooks import LayerKind
@@ -201,9 +201,10 @@ def _format_problem(problem: Problem) -> Iterator[str]:
 
 
 def _explain(code: str) -> Result:
-    known = CODES.get(code.upper())
+    codes = load_codes()
+    known = codes.get(code.upper())
     if known is None:
-        raise UsageError(f"there is no code `{code}`", hint=f"codes run from {min(CODES)} to {max(CODES)}")
+        raise UsageError(f"there is no code `{code}`", hint=f"codes run from {min(codes)} to {max(codes)}")
     data = {"code": code.upper(), "severity": known.severity, "title": known.title, "about": known.about}
     line = f"{bold(code.upper())}  {known.title}  ({known.severity})\n\n{known.about}"
     return Result(data, [line], schema="trotline.check.explain/1")
