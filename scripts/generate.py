@@ -72,6 +72,8 @@ def build_agents_page() -> str:
     lines += ['"""Directories that hold such files: their last one or two parts."""', ""]
     lines += [f"INSTRUCTIONS = {wrap_words(build_pattern(path) for agent in agents for path in agent.instructions)}"]
     lines += ['"""Patterns of files that a model reads as instructions, in lower case."""', ""]
+    lines += [f"CREDENTIALS = {wrap_words(build_pattern(path) for agent in agents for path in agent.credentials)}"]
+    lines += ['"""Patterns of files with tokens of agents, in lower case."""', ""]
     commands = [agent.command_line for agent in agents if agent.command_line]
     lines += ["COMMAND_LINES = {", *(f"    {line.names!r}: {tuple(line[1:])!r}," for line in commands), "}"]
     lines += [

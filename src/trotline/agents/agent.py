@@ -201,6 +201,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # identity co
     version_quirks: tuple[VersionQuirk, ...] = ()
     wiring: Wiring | None = None
     control: tuple[str, ...] = ()  # further files that decide what it runs: `*` matches any text, `/` ends a directory
+    credentials: tuple[str, ...] = ()  # files with its tokens
     instructions: tuple[str, ...] = ()  # files that its model reads as instructions
     mcp_files: dict[str, dict[str, str]] = {}  # layer -> file -> the key that holds its MCP servers
     command_line: CommandLine | None = None

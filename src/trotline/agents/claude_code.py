@@ -141,6 +141,7 @@ AGENT = Agent(
         ".mcp.json",
         "/etc/claude-code/*",
     ),
+    credentials=(".claude/.credentials.json",),
     instructions=(
         "claude.md",
         "claude.local.md",

@@ -30,6 +30,7 @@ AGENT = Agent(
         {"tool"}
     ),  # a patch through the shell has no PostToolUse (hosts.md 1, measured on 0.166.0)
     control=(".codex/*", "/etc/codex/*"),
+    credentials=(".codex/auth.json",),
     instructions=("agents.md", "agents.override.md"),
     other_events={"postCompact": ""},
     command_line=CommandLine(

@@ -50,6 +50,7 @@ AGENT = Agent(
     payload_marks=("timestamp transcript_path !permission_mode !prompt_id", "transcript_path=/.gemini/"),
     unsupported_reasons={Capability.ASK: "Gemini CLI knows no ask, and would go on"},
     control=(".gemini/hooks/*", ".config/gemini/settings.json"),
+    credentials=(".gemini/oauth_creds.json",),
     instructions=("gemini.md", ".gemini/commands/*", ".geminiignore"),
     mcp_files={"user": {".gemini/settings.json": "mcpServers"}, "project": {".gemini/settings.json": "mcpServers"}},
     other_events={"BeforeModel": "", "AfterModel": "afterAgentResponse"},

@@ -49,6 +49,9 @@ INSTRUCTIONS = tuple(
 )
 """Patterns of files that a model reads as instructions, in lower case."""
 
+CREDENTIALS = tuple(("*/.claude/.credentials.json */.codex/auth.json */.gemini/oauth_creds.json ").split())
+"""Patterns of files with tokens of agents, in lower case."""
+
 COMMAND_LINES = {
     "cursor-agent": ("+force|f|yolo", "model output-format resume", "mcp enable"),
     "claude claude-code": (

@@ -3,6 +3,7 @@
 import fnmatch
 import posixpath
 
+from trotline.agents.generated_tables import CREDENTIALS
 from trotline.analysis.locations import PathPatterns
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT
 from trotline.formats.lazy_regex import lazy_regex
@@ -32,8 +33,8 @@ _BY_PATH = {
     " */.config/hub */.yarnrc.yml */.circleci/cli.yml */.config/netlify/config.json */.heroku/credentials"
     " */.huggingface/token */.cache/huggingface/token */.databrickscfg */.snowsql/config */.boto"
     " */.s3cfg */.rclone.conf"
-    " */.config/rclone/rclone.conf */.claude/.credentials.json */.codex/auth.json */.gemini/oauth_creds.json"
-    " */.config/*/token */.comet.config",
+    " */.config/rclone/rclone.conf"
+    f" */.config/*/token */.comet.config {' '.join(CREDENTIALS)}",
     "passwords": "/etc/shadow /etc/shadow- /etc/gshadow /etc/master.passwd */.pgpass */.my.cnf */.mylogin.cnf"
     " */.password-store/* */*.kdbx */login.keychain* */keychains/* /etc/sudoers */.htpasswd */.local/share/keyrings/*",
     "a browser's secrets": "*/login?data */cookies.sqlite */key4.db */logins.json */network/cookies */local?state"
