@@ -1,6 +1,6 @@
-/* The few system calls that the client makes, without a C library: to start one costs more than a call of the service.
- * Linux on two processors; everywhere else there is the library. Included after its headers, whose structures are the
- * kernel's on these machines. */
+/* The few system calls that the client makes, without a C library: starting one takes longer than a warm call.
+ * For Linux on two processors; other systems use the library. Included after the headers of the library, whose
+ * structures are those of the kernel on these machines. */
 #if !defined(__linux__) || !(defined(__x86_64__) || defined(__aarch64__))
 #error "no bare client for this machine"
 #endif

@@ -22,6 +22,7 @@ DEFAULT_BUILDS = ("bare", "static", "dynamic")
 
 
 def find_compiler() -> str | None:
+    """Return the path of a C compiler, or None."""
     return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
@@ -34,8 +35,8 @@ def build(target: Path, *names: str, extra: tuple[str, ...] = ()) -> str:
     new = target.with_name(f"{target.name}.new")
     errors = []
     for name in names or DEFAULT_BUILDS:
-        words = [compiler, *WARNINGS, *BUILDS[name], *extra, str(SOURCE), "-o", str(new)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler, our file
+        command = [compiler, *WARNINGS, *BUILDS[name], *extra, str(SOURCE), "-o", str(new)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - a compiler, our file
         if done.returncode == 0 and _runs(new):
             new.replace(target)  # in one step: an agent may be running the old one
             return name
@@ -54,5 +55,5 @@ def _runs(program: Path) -> bool:
 
 
 if __name__ == "__main__":
-    made = build(Path(sys.argv[1]), *sys.argv[2:])
-    print(f"the client was built: {made}" if made else "no client was built: the Python client is used")
+    name = build(Path(sys.argv[1]), *sys.argv[2:])
+    print(f"the client was built: {name}" if name else "no client was built: the Python client is used")

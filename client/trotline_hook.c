@@ -1,17 +1,17 @@
-/* trotline-hook: what an agent runs. It hands the call to the warm service and prints the answer; if anything at all is
- * odd, it becomes the cold path, with the whole payload, and the answer is the same.
+/* trotline-hook: the program that an agent runs. It sends the call to the warm service and prints the answer. If
+ * anything is unexpected, it becomes the cold path, with the whole payload, which gives the same answer.
  *
  *   trotline-hook PYTHON --agent AGENT --event EVENT [--home DIR] [--deadline SECONDS] [--fail open] [--uid N]
  *
- * It believes nothing that stands in a variable: another hook may have set it. The home directory is --home or what the
- * password file says; Python is PYTHON, isolated and without variables; our code is where this program is.
+ * It trusts no environment variable, because another hook may have set it. The home directory is --home or comes from
+ * the password file; Python is PYTHON, isolated and without variables; our code is beside this program.
  *
- * The wire, numbers big endian; src/trotline/service/wire.py says the same:
+ * The wire, numbers big endian; src/trotline/service/wire.py describes the same:
  *   call      "TL1\0", u32 length of the header, u32 length of the payload, header (JSON), payload
  *   greeting  "TL1\0", 't' taken, 'b' busy or 'c' go cold, 16 bytes of digest
  *   answer    u8 exit code, u32 length of stdout, u32 length of stderr, stdout, stderr; only after 't'
  *
- * The cold path:  PYTHON -I -S HERE/cold.py ID MICROSECONDS MILLISECONDS-LEFT FINDING and the words after PYTHON
+ * The cold path:  PYTHON -I -S HERE/cold.py ID MICROSECONDS MILLISECONDS-LEFT FINDING and the arguments after PYTHON
  */
 #define _DEFAULT_SOURCE
 #define _DARWIN_C_SOURCE
@@ -43,12 +43,12 @@
 #endif
 
 enum {
-    MAX_PAYLOAD_BYTES = 64000000, /* what the cold path reads of one */
+    MAX_PAYLOAD_BYTES = 64000000, /* the cold path reads no more of a payload */
     MAX_HEADER_BYTES = 65536,
     MAX_ARGUMENTS = 64,
     MAX_PATH = 4096,
-    PATIENCE = 1000,  /* milliseconds without a sign of the service: then it is busy */
-    DEADLINE = 50000, /* if the line names none */
+    PATIENCE = 1000,  /* milliseconds of silence after which the service is busy */
+    DEADLINE = 50000, /* the default of --deadline, in milliseconds */
     PREFIX = 12,
     GREETING = 21,
     ANSWER = 9,
@@ -56,7 +56,7 @@ enum {
 };
 
 static char **line; /* argv */
-static int words;   /* how many follow PYTHON */
+static int arguments;   /* the number of arguments after PYTHON */
 static const char *home, *agent;
 static int fails_open, ended, connection = -1;
 static uid_t service_uid;
@@ -77,10 +77,10 @@ static int64_t now(clockid_t clock, int64_t parts) {
 
 static int64_t left(void) { return deadline - (now(CLOCK_MONOTONIC, 1000) - begun); }
 
-/* At least half of what is left belongs to the cold path. */
+/* At least half of the remaining time is left for the cold path. */
 static int64_t patience(void) { return PATIENCE < left() / 2 ? PATIENCE : left() / 2; }
 
-/* Wait until it can be done, at most so many milliseconds; 0 when it cannot. */
+/* Wait for an event, at most so many milliseconds; 0 if it does not come. */
 static int can(int fd, short what, int64_t limit) {
     int64_t until = now(CLOCK_MONOTONIC, 1000) + limit;
     for (;;) {
@@ -91,7 +91,7 @@ static int can(int fd, short what, int64_t limit) {
     }
 }
 
-/* All of it, however often it takes; 0 when the other side is gone or the time is up. */
+/* Write everything, in several steps if necessary; 0 if the other side is gone or the time is up. */
 static int write_all(int fd, const char *data, size_t count, int64_t limit) {
     while (count) {
         ssize_t n = write(fd, data, count);
@@ -104,7 +104,7 @@ static int write_all(int fd, const char *data, size_t count, int64_t limit) {
     return 1;
 }
 
-/* 1: all of it; 0: the other side is gone; -1: the time is up. */
+/* Read everything. 1: done; 0: the other side is gone; -1: the time is up. */
 static int read_all(char *data, size_t count) {
     while (count) {
         ssize_t n = read(connection, data, count);
@@ -120,7 +120,7 @@ static int read_all(char *data, size_t count) {
     return 1;
 }
 
-static char *decimal(char *to, int64_t value) { /* twenty digits, a sign and the end fit into 24 */
+static char *decimal(char *to, int64_t value) { /* 24 bytes hold twenty digits, a sign and the end */
     char digits[24];
     int n = 0;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -132,7 +132,7 @@ static char *decimal(char *to, int64_t value) { /* twenty digits, a sign and the
     return to;
 }
 
-/* There is nobody left who knows the agent's words: exit 2 is what most of them take for a refusal. */
+/* No code is left that knows the reply of the agent. Most agents take exit code 2 for a refusal. */
 static _Noreturn void give_up(const char *what) {
     static const char before[] = "trotline: cannot answer: ", after[] = " (error ";
     char number[24];
@@ -145,10 +145,10 @@ static _Noreturn void give_up(const char *what) {
     _exit(fails_open ? 0 : 2);
 }
 
-/* In a process of its own: what does not fit into the pipe, and what has not come yet. */
+/* Write the rest of the payload to the pipe, in a new process: what did not fit, and what has not arrived yet. */
 static _Noreturn void pour(int into, size_t from) {
     static char piece[1 << 16];
-    close(1); /* the agent reads these until they are closed */
+    close(1); /* the agent reads them until they are closed */
     close(2);
     fcntl(into, F_SETFL, 0);
     int fine = write_all(into, payload + from, size - from, 0);
@@ -161,7 +161,7 @@ static _Noreturn void pour(int into, size_t from) {
     _exit(0);
 }
 
-/* What was read, and what is still to come, as a new standard input. A pipe needs no disk and no rights. */
+/* Replace standard input by a pipe with the whole payload. A pipe needs no disk and no permissions. */
 static void feed(void) {
     int ends[2];
     size_t done = 0;
@@ -170,7 +170,7 @@ static void feed(void) {
     while (done < size) {
         ssize_t n = write(ends[1], payload + done, size - done);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) break; /* it is full */
+        if (n < 0) break; /* the pipe is full */
         done += (size_t)n;
     }
     if (done < size || !ended) {
@@ -189,17 +189,17 @@ static void feed(void) {
 static _Noreturn void go_cold(const char *finding) {
     static char *argv[MAX_ARGUMENTS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
     char when[24], rest[24];
-    if (connection >= 0) close(connection); /* the service must not begin with what we do ourselves */
-    if ((ended || size) && left() > 0) feed(); /* else nobody reads it */
+    if (connection >= 0) close(connection); /* the service must not evaluate what we evaluate ourselves */
+    if ((ended || size) && left() > 0) feed(); /* else no process reads it */
     char *head[] = {line[1], "-I", "-S", cold, id, decimal(when, received), decimal(rest, left()), (char *)finding};
     memcpy(argv, head, sizeof head);
-    memcpy(argv + sizeof head / sizeof *head, line + 2, (size_t)words * sizeof *argv);
+    memcpy(argv + sizeof head / sizeof *head, line + 2, (size_t)arguments * sizeof *argv);
     signal(SIGPIPE, broken_pipe);
     execve(line[1], argv, environment);
     give_up(line[1]);
 }
 
-/* UUID version 7; without randomness there is none, and the cold path makes one. */
+/* Create a UUID version 7; without randomness it stays empty, and the cold path creates one. */
 static void make_id(void) {
     static const char digits[] = "0123456789abcdef";
     unsigned char b[16];
@@ -216,7 +216,7 @@ static void make_id(void) {
     }
 }
 
-/* A number and up to three decimals, in thousandths; -1 if it is something else. */
+/* Parse a number with up to three decimals, in thousandths; -1 if it is invalid. */
 static int64_t thousandths(const char *text) {
     int64_t value = 0, unit = 1000;
     int point = 0;
@@ -231,7 +231,7 @@ static int64_t thousandths(const char *text) {
 }
 
 static void read_words(int argc) {
-    words = argc - 2;
+    arguments = argc - 2;
     for (int i = 2; i + 1 < argc; i += 2) {
         const char *name = line[i], *value = line[i + 1];
         int64_t given = thousandths(value);
@@ -243,7 +243,7 @@ static void read_words(int argc) {
     }
 }
 
-/* From the password file and not from the name service, which would load libraries. */
+/* Read the password file, not the name service, which would load libraries. */
 static const char *own_home(void) {
 #ifdef __APPLE__
     struct passwd *entry = getpwuid(getuid());
@@ -301,7 +301,7 @@ static void reach_service(void) {
     memcpy(at.sun_path + bytes, RUN, sizeof RUN);
     if (lstat(at.sun_path, &run)) go_cold("absent");
     if (!S_ISDIR(run.st_mode) || run.st_uid != service_uid) go_cold("foreign");
-    if (run.st_mode & OURS_ALONE) go_cold("absent"); /* whoever starts a service puts that right */
+    if (run.st_mode & OURS_ALONE) go_cold("absent"); /* the start of a service repairs that */
     memcpy(at.sun_path + bytes + sizeof RUN - 1, "/s", 3);
     connection = socket(AF_UNIX, SOCK_STREAM, 0);
     if (connection < 0) go_cold("unfit");
@@ -311,7 +311,7 @@ static void reach_service(void) {
     if (!peer_is(service_uid)) go_cold("foreign");
 }
 
-/* Pages that cost nothing before they are used; NULL when there are none. */
+/* Allocate pages, which cost nothing before they are used; NULL if there are none. */
 static char *pages(size_t count) {
     void *at = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at == MAP_FAILED ? NULL : at;
@@ -335,7 +335,7 @@ static void put(const char *text) {
     for (; *text && length < sizeof header; text++) header[length++] = *text;
 }
 
-/* A JSON string. Bytes beyond ASCII go as they are: a name that is not UTF-8 is refused by the service. */
+/* Write a JSON string. Bytes beyond ASCII are copied; the service refuses what is not UTF-8. */
 static void quote(const char *text) {
     static const char digits[] = "0123456789abcdef";
     put("\"");
@@ -352,7 +352,7 @@ static void put_number(int64_t value) {
     put(decimal(digits, value));
 }
 
-/* Device and inode: a name may mean something else to a service in another mount namespace. */
+/* Write device and inode: a path may name another file for a service in another mount namespace. */
 static void identify(const struct stat *one) {
     put("["), put_number((int64_t)one->st_dev), put(","), put_number((int64_t)one->st_ino), put("]");
 }
@@ -365,14 +365,14 @@ static size_t read_number(const unsigned char *from) {
     return (size_t)from[0] << 24 | (size_t)from[1] << 16 | (size_t)from[2] << 8 | from[3];
 }
 
-/* The Call without its payload. */
+/* Write the header: a Call without its payload. */
 static void write_header(void) {
     static char here[MAX_PATH];
     struct stat cwd, own;
     if (!*id || !getcwd(here, sizeof here) || *here != '/' || stat(".", &cwd) || stat(code, &own)) go_cold("unfit");
     length = PREFIX;
     put("{\"id\":"), quote(id), put(",\"argv\":[");
-    for (int i = 0; i < words; i++) put(i ? "," : ""), quote(line[i + 2]);
+    for (int i = 0; i < arguments; i++) put(i ? "," : ""), quote(line[i + 2]);
     put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":"), identify(&cwd);
     put(",\"code\":"), quote(code), put(",\"code_identity\":"), identify(&own);
     put(",\"environ\":{},\"received_us\":"), put_number(received), put("}");
@@ -382,7 +382,7 @@ static void write_header(void) {
     number(header + 8, size);
 }
 
-/* If it cannot all be sent, the greeting says why, or does not come. */
+/* If not everything can be sent, the greeting says why, or does not come. */
 static void send_call(void) {
     write_header();
     struct iovec parts[2] = {{header, length}, {payload, size}};
@@ -402,12 +402,12 @@ static int print_answer(void) {
     if (got <= 0) go_cold(got ? "slow" : "lost");
     size_t out = read_number(begin + GREETING + 1), err = read_number(begin + GREETING + 5);
     if (out > MAX_PAYLOAD_BYTES || err > MAX_PAYLOAD_BYTES) go_cold("odd");
-    char *said = out + err <= sizeof header ? header : pages(out + err);
-    if (!said) go_cold("large");
-    got = read_all(said, out + err);
+    char *answer = out + err <= sizeof header ? header : pages(out + err);
+    if (!answer) go_cold("large");
+    got = read_all(answer, out + err);
     if (got <= 0) go_cold(got ? "slow" : "lost");
-    write_all(1, said, out, left());
-    write_all(2, said + out, err, left());
+    write_all(1, answer, out, left());
+    write_all(2, answer + out, err, left());
     return begin[GREETING];
 }
 

@@ -5,7 +5,7 @@ import functools
 import os
 import posixpath
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,7 +85,7 @@ def list_groups() -> tuple[str, ...]:
 
 
 def build_scanning(roots: Roots) -> Scanning:
-    """Return what scanning needs of this machine."""
+    """Build the scanning of a home: its key, its scanners and its files."""
 
     def read_key() -> bytes:
         from trotline.config.install.install_key import install_key  # noqa: PLC0415 - few texts hold anything
@@ -132,38 +132,17 @@ def read_pieces(path: str) -> FilePieces | None:
     named = Path(path)
     tree.named.add(named)
     pieces = tree.pieces(named)
-    if pieces is None:
-        return None
-    bounded = BoundedPieces(pieces)
-    return FilePieces(bounded, lambda: bounded.is_cut)
+    return FilePieces(pieces, MAX_FILE_BYTES) if pieces is not None else None
 
 
 def read_manifest(path: str) -> str:
     """Read a text file; empty if there is none, or if it is larger than the limit."""
-    file = read_pieces(path)
     text = b""
-    for piece in file.pieces if file is not None else ():
+    for piece in read_pieces(path) or ():
         text += piece
         if len(text) > MAX_MANIFEST_BYTES:
             return ""
     return text.decode("utf-8", "replace")
-
-
-class BoundedPieces:
-    """The pieces of a file up to the limit."""
-
-    def __init__(self, pieces: Iterator[bytes]) -> None:
-        self.pieces = pieces
-        self.left = MAX_FILE_BYTES
-        self.is_cut = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        for piece in self.pieces:
-            if self.left <= 0:
-                self.is_cut = True
-                return
-            self.left -= len(piece)
-            yield piece
 
 
 def build_environment(roots: Roots, workspaces: Sequence[str], cwd: str = "") -> Environment:

@@ -49,11 +49,21 @@ MAX_HARMLESS_DIGITS = 6
 """A text with at most so many digits holds no card, account or telephone number."""
 
 
-class FilePieces(NamedTuple):
-    """The content of a file on disk. After reading, `is_cut` says whether the file was longer than the limit."""
+class FilePieces:
+    """The content of a file on disk, up to a limit. After reading, `is_cut` says whether the file was longer."""
 
-    pieces: Iterable[bytes]
-    is_cut: Callable[[], bool] = bool
+    def __init__(self, pieces: Iterator[bytes], max_bytes: int) -> None:
+        self.is_cut = False
+        self._pieces = pieces
+        self._remaining = max_bytes
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            if self._remaining <= 0:
+                self.is_cut = True
+                return
+            self._remaining -= len(piece)
+            yield piece
 
 
 class Scanning(NamedTuple):
@@ -134,9 +144,9 @@ def _scan_file(path: str, scanning: Scanning) -> Iterator[TextFinding]:
     file = scanning.file(path)
     if file is None:
         return
-    spans = _find_spans(file.pieces, READ, path, scanning)
+    spans = _find_spans(file, READ, path, scanning)
     yield from (TextFinding(READ, path, span) for span in _limit_each_kind(spans))
-    if file.is_cut():
+    if file.is_cut:
         yield TextFinding(READ, path, None)
 
 

@@ -316,8 +316,10 @@ def redirect_to_null(*descriptors: int) -> None:
 
 
 def fork_detached() -> bool:
-    """Fork; return True in the new process, which has its own session. The parent waits until that is so: whoever
-    looks for processes that it left in its group finds none."""
+    """Fork; return True in the new process, which has its own session.
+
+    The parent waits until the child has left its process group, so that an agent that checks the group finds none.
+    """
     reader, writer = os.pipe()
     if os.fork():
         os.close(writer)

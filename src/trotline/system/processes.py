@@ -422,9 +422,9 @@ def kill_survivors(*run_ids: str, newer_than: int = 0) -> int:
     """
     marks = _build_marks(run_ids)
     killed: set[int] = set()
-    begun = time.monotonic()
+    started = time.monotonic()
     quiet = 0
-    while marks and quiet < QUIET_SCANS and time.monotonic() - begun < (KILL_TIMEOUT if killed else SEARCH_TIMEOUT):
+    while marks and quiet < QUIET_SCANS and time.monotonic() - started < (KILL_TIMEOUT if killed else SEARCH_TIMEOUT):
         found, vanished = _scan(marks)
         killed.update(pid for pid in found if _kill(pid))
         is_moving = any(pid > newer_than for pid in vanished)
