@@ -147,7 +147,7 @@ def test_env_merges_by_key_and_the_later_hook_wins(responses: list[RankedVerdict
 @given(our.ranked_verdicts, rules)
 def test_every_value_that_lost_is_recorded_with_its_author(responses: list[RankedVerdict], rule: MergeRule) -> None:
     decision = merge(responses, rule=rule)
-    recorded = {(one.field, one.lost) for one in decision.overruled}
+    recorded = {(one.field, one.loser) for one in decision.overruled}
     for response in responses:
         for field in SINGLE_FIELDS:
             value = getattr(response.verdict, field)
@@ -171,7 +171,7 @@ def test_every_variable_that_two_hooks_set_differently_is_recorded(
 def test_only_requested_differences_are_recorded_as_losses(responses: list[RankedVerdict], rule: MergeRule) -> None:
     values = {response.author: response.verdict for response in responses}
     for one in merge(responses, rule=rule).overruled:
-        stored, lost = values[one.kept], values[one.lost]
+        stored, lost = values[one.winner], values[one.loser]
         key = one.field.removeprefix("env.")
         if key == one.field:
             assert getattr(stored, key) != getattr(lost, key)

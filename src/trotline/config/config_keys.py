@@ -56,8 +56,8 @@ def find_keys(data: bytes) -> tuple[set[str], bool]:
 
 def find_old_files(file: str) -> tuple[str, ...]:
     """Return the files of earlier versions beside a configuration file."""
-    beside = (os.path.join(os.path.dirname(file), name) for name in OLD_FILES)  # noqa: PTH118, PTH120 - faster than Path, and called for each layer
-    return tuple(filter(os.path.exists, beside))
+    candidates = (os.path.join(os.path.dirname(file), name) for name in OLD_FILES)  # noqa: PTH118, PTH120 - faster than Path, and called for each layer
+    return tuple(filter(os.path.exists, candidates))
 
 
 def has_settings(roots: Roots) -> bool:

@@ -70,11 +70,11 @@ class RankedVerdict(NamedTuple):
 
 
 class OverruledField(msgspec.Struct, frozen=True):
-    """A field that several hooks set, with the hook that was kept and the one that lost."""
+    """A field that several hooks set, with the authors of the remaining and of the lost value."""
 
     field: str
-    kept: str
-    lost: str
+    winner: str
+    loser: str
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):

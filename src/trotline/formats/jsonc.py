@@ -187,9 +187,9 @@ class JsoncReader:
 
     def _skip_space_and_comments(self) -> None:
         while True:
-            self.at = _match_end(SPACE, self.text, self.at)
+            self.at = match_end(SPACE, self.text, self.at)
             if self.text.startswith("//", self.at):
-                end = _match_end(LINE, self.text, self.at)
+                end = match_end(LINE, self.text, self.at)
             elif self.text.startswith("/*", self.at):
                 close = self.text.find("*/", self.at + 2)
                 if close < 0:
@@ -249,9 +249,7 @@ class JsoncReader:
         elif self.state in {_State.COLON, _State.VALUE} and not after_comma:
             self._report("TL101", self.at, self.at + 1, "the last key has no value")
         self.at += 1
-        self.open.pop().end = self.at
-        self.key = None
-        self.state = _State.COMMA if self.open else _State.DONE
+        self._end_value()
 
     def _closes_open(self, char: str) -> bool:
         """Return whether this bracket closes the innermost open value.
@@ -264,15 +262,15 @@ class JsoncReader:
         self._report("TL101", self.at, self.at + 1, f"`{char}` closes nothing that is open here")
         missing = len(self.open) > 1 and self.open[-2].kind is CLOSERS[char]
         if missing and AFTER_A_LIST.match(self.text, self.at + 1):
-            self._close_unclosed()
+            self._end_value()
             return True
         self.at += 1
         return False
 
-    def _close_unclosed(self) -> None:
+    def _end_value(self) -> None:
         self.open.pop().end = self.at
         self.key = None
-        self.state = _State.COMMA
+        self.state = _State.COMMA if self.open else _State.DONE
 
     def _take_key(self, char: str) -> None:
         word = WORD.match(self.text, self.at)
@@ -287,7 +285,7 @@ class JsoncReader:
         elif char == "{" and len(self.open) > 1 and self.open[-2].kind is JsonKind.ARRAY:
             message = "a new entry begins inside this one, which is not closed"
             self._report("TL101", self.at, self.at + 1, message, "close the entry before with `}`")
-            self._close_unclosed()
+            self._end_value()
             self._expect_next(-1)
         else:
             self._report_unexpected()
@@ -354,13 +352,16 @@ class JsoncReader:
             self._report("TL101", start, start + 1, "this string does not end on its line", 'close it with `"`')
         else:
             hint = r"in JSON a backslash is written `\\`"
-            self._report("TL101", error.pos, error.pos + 1, _describe_string_fault(error.msg), hint)
-        self.at = _match_end(STRING_OR_LINE, self.text, start)
+            message = "a control character may not stand in a string"
+            if "escape" in error.msg:
+                message = "a backslash here does not begin an escape that JSON knows"
+            self._report("TL101", error.pos, error.pos + 1, message, hint)
+        self.at = match_end(STRING_OR_LINE, self.text, start)
         return JsonNode(JsonKind.STRING, start, self.at, self.text[start + 1 : self.at].removesuffix('"'))
 
     def _read_single_quoted(self, start: int) -> JsonNode:
         self._report("TL101", start, start + 1, "strings stand in double quotes in JSON", "write `\"` instead of `'`")
-        self.at = _match_end(SINGLE_QUOTED, self.text, start)
+        self.at = match_end(SINGLE_QUOTED, self.text, start)
         return JsonNode(JsonKind.STRING, start, self.at, self.text[start + 1 : self.at].removesuffix("'"))
 
     def _read_scalar(self) -> JsonNode | None:
@@ -411,7 +412,8 @@ STRING_OR_LINE = re.compile(r'"(?:[^"\\\r\n]++|\\[^\r\n])*+"?')
 SINGLE_QUOTED = re.compile(r"'(?:[^'\\\r\n]++|\\[^\r\n])*+'?")
 
 
-def _match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
+def match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Return the end of a match at this offset, or the offset if there is none."""
     found = pattern.match(text, at)
     return found.end() if found else at
 
@@ -422,9 +424,3 @@ def _parse_number(digits: str) -> int | float:
         return int(digits)
     number = float(digits)
     return int(number) if number.is_integer() and abs(number) < MAX_EXACT_INTEGER else number
-
-
-def _describe_string_fault(message: str) -> str:
-    if "escape" in message:
-        return "a backslash here does not begin an escape that JSON knows"
-    return "a control character may not stand in a string"

@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from trotline.formats.jsonc import MAX_FAULTS, JsonDocument, JsonKind, JsonNode
+from trotline.formats.jsonc import MAX_FAULTS, JsonDocument, JsonKind, JsonNode, match_end
 
 SPACE = " \t\r\n"
 TRIVIA = re.compile(r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*.*?\*/)*+", re.DOTALL)
@@ -71,7 +71,7 @@ class JsonEditor:
         """Check whether a key in this span repeats an earlier one, or the reader stopped counting repeated keys."""
         return len(self._repeated) >= MAX_FAULTS or any(start <= at < end for at in self._repeated)
 
-    def has_comments_beside(self, node: JsonNode | JsonPart, parts: Iterable[JsonNode | JsonPart]) -> bool:
+    def has_other_comments(self, node: JsonNode | JsonPart, parts: Iterable[JsonNode | JsonPart]) -> bool:
         """Check whether the node has a comment that is in none of these parts."""
         return self._count_comments(node.start, node.end) > sum(
             self._count_comments(part.start, part.end) for part in parts
@@ -93,14 +93,14 @@ class JsonEditor:
             return
         last = parts[-1]
         gap, indent = self._get_layout(last)
-        comma = _match_end(TRIVIA, self.text, last.end)
+        comma = match_end(TRIVIA, self.text, last.end)
         base = comma + 1 if self.text[comma] == "," else last.end
         if base == last.end:
             self._insert(base, ",")
-        at = _match_end(COMMENTS_ON_THE_LINE, self.text, base)
+        at = match_end(COMMENTS_ON_THE_LINE, self.text, base)
         if self._ends_line_comment(at) and not NEWLINE.search(gap):
             gap = self._newline + self._get_indent(last.start) + self._unit
-        self._insert(at, gap + f",{gap}".join(self._format(one, indent) for one in new))
+        self._insert(at, gap + f",{gap}".join(self._format(value, indent) for value in new))
 
     def prepend(self, node: JsonNode, new: Sequence[NamedValue], anchor: int) -> None:
         """Add values at the beginning of a list or object, before comments in front of its first part."""
@@ -109,27 +109,27 @@ class JsonEditor:
             self.append(node, new, anchor)
             return
         gap, indent = self._get_layout(parts[0])
-        written = [self._format(one, indent) for one in new]
+        written = [self._format(value, indent) for value in new]
         if NEWLINE.search(gap):
-            at = _match_end(COMMENTS_ON_THE_LINE, self.text, node.start + 1)
-            self._insert(at, "".join(f"{gap}{one}," for one in written))
+            at = match_end(COMMENTS_ON_THE_LINE, self.text, node.start + 1)
+            self._insert(at, "".join(f"{gap}{text}," for text in written))
         else:
-            at = _match_end(BLANKS, self.text, node.start + 1)
-            self._insert(at, "".join(f"{one},{gap}" for one in written))
+            at = match_end(BLANKS, self.text, node.start + 1)
+            self._insert(at, "".join(f"{text},{gap}" for text in written))
 
     def remove(self, node: JsonNode, starts: set[int]) -> None:
         """Remove the parts that begin at these offsets from a list or object, each with its comma and its line."""
         parts = list_parts(node)
         gone = [part for part in parts if part.start in starts]
         stay = [part for part in parts if part.start not in starts]
-        if not stay and not self.has_comments_beside(node, gone):
+        if not stay and not self.has_other_comments(node, gone):
             self.changes.append(JsonChange(node.start + 1, node.end - 1))
             return
         for start, end in self._join_neighbours(gone):
             self._cut(start, end)
         last = parts[-1]
-        if stay and last.start in starts and self.text[_match_end(TRIVIA, self.text, last.end)] != ",":
-            comma = _match_end(TRIVIA, self.text, stay[-1].end)
+        if stay and last.start in starts and self.text[match_end(TRIVIA, self.text, last.end)] != ",":
+            comma = match_end(TRIVIA, self.text, stay[-1].end)
             self.changes.append(JsonChange(comma, comma + 1))
 
     def _fill(self, node: JsonNode, new: Sequence[NamedValue], *, lines: bool) -> None:
@@ -140,11 +140,11 @@ class JsonEditor:
         outer = self._get_indent(node.start)
         if NEWLINE.search(self.text, node.start, node.end) or (lines and not commented):
             gap = self._newline + outer + self._unit
-            written = f",{gap}".join(self._format(one, outer + self._unit) for one in new)
+            written = f",{gap}".join(self._format(value, outer + self._unit) for value in new)
             closed = NEWLINE.search(self.text, at, node.end)
             self._insert(at, gap + written + ("" if closed else self._newline + outer))
         else:
-            written = f",{self._space}".join(self._format(one, None) for one in new)
+            written = f",{self._space}".join(self._format(value, None) for value in new)
             self._insert(at, f" {written}" if commented else written)
 
     def _join_neighbours(self, gone: Sequence[JsonPart]) -> list[tuple[int, int]]:
@@ -158,13 +158,13 @@ class JsonEditor:
 
     def _cut(self, start: int, stop: int) -> None:
         """Cut a span with the comma after it and the space around it."""
-        comma = _match_end(TRIVIA, self.text, stop)
+        comma = match_end(TRIVIA, self.text, stop)
         if self.text[comma] == ",":
             apart = self.text[stop:comma].strip(" \t")
             self.changes += [JsonChange(comma, comma + 1)] if apart else []
             stop = stop if apart else comma + 1
         lead = self._find_space_start(start)
-        after = _match_end(BLANKS, self.text, stop)
+        after = match_end(BLANKS, self.text, stop)
         follows = self.text[after : after + 2]
         if follows[0] in "\r\n":
             self.changes.append(JsonChange(lead, after))
@@ -201,7 +201,7 @@ class JsonEditor:
 
     def _get_indent(self, at: int) -> str:
         start = self._find_line_start(at)
-        return self.text[start : _match_end(BLANKS, self.text, start)]
+        return self.text[start : match_end(BLANKS, self.text, start)]
 
     def _begins_line(self, at: int) -> bool:
         return ONLY_COMMENTS_BEFORE.fullmatch(self.text, self._find_line_start(at), at) is not None
@@ -245,8 +245,3 @@ def _find_newline(text: str) -> str:
     pairs = text.count("\r\n")
     counts = {"\n": text.count("\n") - pairs, "\r\n": pairs, "\r": text.count("\r") - pairs}
     return max(counts, key=lambda newline: counts[newline])
-
-
-def _match_end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else at

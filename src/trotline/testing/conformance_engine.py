@@ -74,7 +74,7 @@ def describe_decision(decision: Decision, responses: Sequence[Response], names: 
     return {
         "permission": decision.permission.word,
         "deciders": [name(author) for author in decision.deciders],
-        "overruled": [f"{loss.field}: {name(loss.kept)} over {name(loss.lost)}" for loss in decision.overruled],
+        "overruled": [f"{loss.field}: {name(loss.winner)} over {name(loss.loser)}" for loss in decision.overruled],
         "user_message": verdict.user_message,
         "agent_message": verdict.agent_message,
         "context": verdict.context,

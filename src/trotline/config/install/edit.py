@@ -301,7 +301,7 @@ def _drop_entries(draft: JsonEditor, removed: set[int], preserved: _EmptyParts) 
 def _has_only(draft: JsonEditor, member: JsonMember, parts: Sequence[JsonNode | JsonPart]) -> bool:
     """Check whether a member has nothing but these parts: no comment, and no earlier value of the same key."""
     span = JsonPart(member.key.start, member.value.end, member.value)
-    return not draft.has_comments_beside(span, parts) and not draft.is_repeated(member.key.start, member.key.end)
+    return not draft.has_other_comments(span, parts) and not draft.is_repeated(member.key.start, member.key.end)
 
 
 def _is_removed(draft: JsonEditor, item: JsonNode, removed: set[int]) -> bool:
@@ -323,7 +323,7 @@ def _is_removed(draft: JsonEditor, item: JsonNode, removed: set[int]) -> bool:
 def _is_plain_group(draft: JsonEditor, group: JsonNode, entries: list[JsonNode]) -> bool:
     """Check whether a group has only a matcher and these entries, and no comment or repeated key."""
     plain = group.members.keys() <= {"matcher", "hooks"} and not draft.is_repeated(group.start, group.end)
-    return plain and not draft.has_comments_beside(group, entries)
+    return plain and not draft.has_other_comments(group, entries)
 
 
 def _add_entries(draft: JsonEditor, missing: dict[str, list[_WantedEntry]], terms: EditTerms) -> None:

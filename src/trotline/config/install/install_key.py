@@ -18,11 +18,11 @@ def install_key(state: Path) -> bytes:
     """Return the key, creating it if missing. Concurrent callers all get the same key."""
     file = state / NAME
     try:
-        found = _read(file)
+        found = _read_key(file)
         if found is None:
             ensure_private_directory(state)
-            _make(file)
-            found = _read(file)
+            _create_key(file)
+            found = _read_key(file)
     except OSError as error:
         why = describe_os_error(error)
         hint = "look at who owns it and who may write there"
@@ -32,7 +32,7 @@ def install_key(state: Path) -> bytes:
     return found
 
 
-def _read(file: Path) -> bytes | None:
+def _read_key(file: Path) -> bytes | None:
     try:
         descriptor = open_regular(file, os.O_RDONLY | os.O_NOFOLLOW)
     except FileNotFoundError:
@@ -48,15 +48,15 @@ def _read(file: Path) -> bytes | None:
     return key
 
 
-def _make(file: Path) -> None:
+def _create_key(file: Path) -> None:
     """Write the key to a temporary file and link it into place, which does nothing if another process was first."""
-    beside = file.with_name(f"{NAME}.{os.getpid()}.{os.urandom(4).hex()}")
-    with create_file(beside) as opened:
+    temporary = file.with_name(f"{NAME}.{os.getpid()}.{os.urandom(4).hex()}")
+    with create_file(temporary) as opened:
         try:
             opened.write(os.urandom(LENGTH))
             opened.flush()
             os.fsync(opened.fileno())
             with suppress(FileExistsError):
-                os.link(beside, file, follow_symlinks=False)
+                os.link(temporary, file, follow_symlinks=False)
         finally:
-            beside.unlink()
+            temporary.unlink()
