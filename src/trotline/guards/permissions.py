@@ -18,7 +18,7 @@ def _sets_user_id(effect: Effect, _: GuardContext) -> bool:
     return octal or ("s" in mode and "+" in mode)
 
 
-def _opens_to_everybody(effect: Effect, _context: GuardContext) -> bool:
+def _makes_world_writable(effect: Effect, _context: GuardContext) -> bool:
     mode = effect.target
     octal = mode.isdigit() and len(mode) >= 3 and mode[-1] in "2367"
     users, _, added = mode.partition("+")
@@ -39,13 +39,13 @@ GUARD = build_guard(
             Filter("permissions: chmod", when=_sets_user_id), CRITICAL, "{path} would run with the rights of its owner"
         ),
         "everybody, everywhere": rule(
-            Filter("permissions: chmod", recursive=True, when=_opens_to_everybody),
+            Filter("permissions: chmod", recursive=True, when=_makes_world_writable),
             HIGH,
             "everybody could write below {path}",
             "give u+rw",
         ),
         "everybody": rule(
-            Filter("permissions: chmod", when=_opens_to_everybody),
+            Filter("permissions: chmod", when=_makes_world_writable),
             (PASS, DENY, DENY),
             "everybody could write {path}",
             "give u+w, or u+x to run it",

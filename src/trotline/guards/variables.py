@@ -51,7 +51,7 @@ def _loads_code(effect: Effect, _: GuardContext) -> bool:
 
 
 def _changes_search_path(effect: Effect, context: GuardContext) -> bool:
-    """Return whether a search path loses its earlier entries, or gets a directory to which anybody can write."""
+    """Return whether a search path loses its earlier entries, or gets a world-writable directory."""
     is_path = effect.target == "PATH"
     if effect.verb == "unset" or not effect.source:
         return False

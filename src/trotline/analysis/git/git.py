@@ -85,6 +85,8 @@ def _analyze_verb(call: Invocation, words: list[Argument], settings: dict[str, A
         return
     options = parse_git_options(words[1:], known_verb.spec)
     if not options.has("help"):
+        for script in options.values(*known_verb.scripts.split()):
+            call.analyze_script(script)
         known_verb.analyze(GitCommand(call, verb, options, settings))
 
 

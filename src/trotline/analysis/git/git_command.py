@@ -36,7 +36,7 @@ class GitOptions(NamedTuple):
 
     @property
     def all(self) -> tuple[Argument, ...]:
-        """All words that are no options."""
+        """Return all words that are no options."""
         return self.rest + self.paths
 
 
@@ -185,3 +185,4 @@ class GitVerb(NamedTuple):
 
     spec: str
     analyze: Callable[[GitCommand], None]
+    scripts: str = ""  # options whose value git runs

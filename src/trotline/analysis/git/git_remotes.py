@@ -24,13 +24,13 @@ def _add_remote_programs(git: GitCommand, *names: str) -> None:
             git.call.add_effect("git", "run-setting", command, target=names[0], source=command.text)
 
 
-def _clone(git: GitCommand) -> None:
+def _analyze_clone(git: GitCommand) -> None:
     options, call = git.options, git.call
     _add_remote_programs(git, "upload-pack")
     for setting in options.values("config"):
         key, _, value = setting.text.partition("=")
         add_setting_effects(call, {key.lower(): setting._replace(text=value)}, network=True)
-    _init(git)
+    _analyze_init(git)
     if not options.all:
         return
     host = _resolve_host(git, options.all[0])
@@ -40,7 +40,7 @@ def _clone(git: GitCommand) -> None:
         call.add_write(options.all[1], verb="git clone", recursive=True)
 
 
-def _fetch(git: GitCommand) -> None:
+def _analyze_fetch(git: GitCommand) -> None:
     _add_remote_programs(git, "upload-pack")
     if not git.options.all:
         return
@@ -51,7 +51,7 @@ def _fetch(git: GitCommand) -> None:
         git.add_effect("move-branch", source="fetch", target="the branches that are fetched into")
 
 
-def _init(git: GitCommand) -> None:
+def _analyze_init(git: GitCommand) -> None:
     """Add template directories, whose hooks run in the new repository; `clone` has the same option."""
     call = git.call
     for directory in git.options.values("template"):
@@ -60,7 +60,7 @@ def _init(git: GitCommand) -> None:
         )
 
 
-def _push(git: GitCommand) -> None:
+def _analyze_push(git: GitCommand) -> None:
     options, call = git.options, git.call
     _add_remote_programs(git, "receive-pack")
     if options.has("dry-run"):
@@ -121,7 +121,7 @@ def _get_branch(ref: str) -> str:
     return name if name.endswith("*") else name.removeprefix("refs/heads/").removeprefix("refs/tags/")
 
 
-def _remote(git: GitCommand) -> None:
+def _analyze_remote(git: GitCommand) -> None:
     action, *rest = git.options.all or (Argument("show"),)
     if action.text in {"add", "set-url"} and len(rest) > 1:
         host = _resolve_host(git, rest[1])
@@ -132,7 +132,7 @@ def _remote(git: GitCommand) -> None:
         git.add_effect("remote-remove", target=rest[0].text)
 
 
-def _ls_remote(git: GitCommand) -> None:
+def _analyze_ls_remote(git: GitCommand) -> None:
     _add_remote_programs(git, "upload-pack")
     for address in git.options.rest[:1]:
         host = _resolve_host(git, address)
@@ -140,10 +140,8 @@ def _ls_remote(git: GitCommand) -> None:
             git.call.add_effect("connect", "ls-remote", address, host=host)
 
 
-def _archive(git: GitCommand) -> None:
+def _analyze_archive(git: GitCommand) -> None:
     options, call = git.options, git.call
-    for command in options.values("exec"):
-        call.analyze_script(command)
     for file in options.values("output"):
         call.add_write(file, verb="git archive")
     for address in options.values("remote"):
@@ -153,20 +151,18 @@ def _archive(git: GitCommand) -> None:
     call.stdout = Stream(None, frozenset({"file"}), (call.state.resolve("."),))
 
 
-def _bundle(git: GitCommand) -> None:
+def _analyze_bundle(git: GitCommand) -> None:
     if len(git.options.rest) > 1 and git.options.rest[0].text == "create":
         git.call.add_write(git.options.rest[1], verb="git bundle", source=git.call.state.resolve("."))
 
 
-def _send_email(git: GitCommand) -> None:
-    for command in git.options.values("to-cmd", "cc-cmd", "sendmail-cmd"):
-        git.call.analyze_script(command)
+def _analyze_send_email(git: GitCommand) -> None:
     if not git.options.has("dry-run"):
         for patch in git.options.rest:
             git.call.add_send(git.options.value("smtp-server") or "mail", patch, source=git.call.resolve(patch))
 
 
-def _submodule(git: GitCommand) -> None:
+def _analyze_submodule(git: GitCommand) -> None:
     options, call = git.options, git.call
     words = list(call.args)
     verbs = [word.text for word in options.rest]
@@ -192,26 +188,30 @@ _FETCH_OPTIONS = (
 )
 
 VERBS = {
-    "archive": GitVerb("exec= o|output= remote= format= prefix= add-file= l|list", _archive),
-    "bundle": GitVerb("q|quiet progress version=", _bundle),
+    "archive": GitVerb("exec= o|output= remote= format= prefix= add-file= l|list", _analyze_archive, "exec"),
+    "bundle": GitVerb("q|quiet progress version=", _analyze_bundle),
     "clone": GitVerb(
         "u|upload-pack= c|config= template= b|branch= o|origin= depth= shallow-since= reference= separate-git-dir="
         " j|jobs= filter= recurse-submodules? mirror bare n|no-checkout s|shared l|local q|quiet sparse bundle-uri=",
-        _clone,
+        _analyze_clone,
     ),
-    "fetch": GitVerb(_FETCH_OPTIONS, _fetch),
-    "init": GitVerb("template= b|initial-branch= separate-git-dir= bare shared? object-format= q|quiet", _init),
-    "ls-remote": GitVerb("upload-pack= exec= h|heads t|tags refs q|quiet sort= o|server-option=", _ls_remote),
-    "pull": GitVerb(_FETCH_OPTIONS, _fetch),
+    "fetch": GitVerb(_FETCH_OPTIONS, _analyze_fetch),
+    "init": GitVerb("template= b|initial-branch= separate-git-dir= bare shared? object-format= q|quiet", _analyze_init),
+    "ls-remote": GitVerb("upload-pack= exec= h|heads t|tags refs q|quiet sort= o|server-option=", _analyze_ls_remote),
+    "pull": GitVerb(_FETCH_OPTIONS, _analyze_fetch),
     "push": GitVerb(
         "f|force force-with-lease? force-if-includes d|delete n|dry-run mirror prune all branches tags follow-tags"
         " receive-pack= exec= repo= o|push-option= no-verify u|set-upstream q|quiet v|verbose signed? atomic"
         " recurse-submodules=",
-        _push,
+        _analyze_push,
     ),
-    "remote": GitVerb("t= m= f tags mirror? push add delete v|verbose", _remote),
-    "send-email": GitVerb("to-cmd= cc-cmd= sendmail-cmd= smtp-server= to= cc= from= subject= dry-run", _send_email),
+    "remote": GitVerb("t= m= f tags mirror? push add delete v|verbose", _analyze_remote),
+    "send-email": GitVerb(
+        "to-cmd= cc-cmd= sendmail-cmd= smtp-server= to= cc= from= subject= dry-run",
+        _analyze_send_email,
+        "to-cmd cc-cmd sendmail-cmd",
+    ),
     "submodule": GitVerb(
-        "f|force recursive init remote b|branch= name= depth= reference= q|quiet all rebase merge", _submodule
+        "f|force recursive init remote b|branch= name= depth= reference= q|quiet all rebase merge", _analyze_submodule
     ),
 }

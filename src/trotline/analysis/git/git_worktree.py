@@ -46,7 +46,7 @@ def _add_writes(call: Invocation, paths: list[Argument], verb: str) -> None:
             call.add_write(path, verb=verb, recursive=True)
 
 
-def _ls_files(git: GitCommand) -> None:
+def _analyze_ls_files(git: GitCommand) -> None:
     """Set the output: all files of the tree, or those that words and options select."""
     is_filtered = bool(git.options.flags.keys() - {"cached", "z"})
     paths = _parse_pathspecs((*git.options.rest, *git.options.paths))
@@ -62,7 +62,7 @@ def _add_discard(git: GitCommand, paths: list[Argument]) -> None:
     _add_writes(git.call, paths, git.verb)
 
 
-def _checkout(git: GitCommand) -> None:
+def _analyze_checkout(git: GitCommand) -> None:
     options = git.options
     creates = options.has("b", "B", "orphan")
     is_invalid = (options.has_separator and len(options.rest) > 1) or (
@@ -91,7 +91,7 @@ def _looks_like_file(text: str) -> bool:
     return name in _FILE_NAMES or name.startswith(".") or name.rpartition(".")[2] in _FILE_SUFFIXES
 
 
-def _restore(git: GitCommand) -> None:
+def _analyze_restore(git: GitCommand) -> None:
     options = git.options
     has_target = options.has("staged", "worktree") or {"staged", "worktree"} & options.negated
     if (has_target and not options.has("worktree")) or options.has("patch"):
@@ -101,7 +101,7 @@ def _restore(git: GitCommand) -> None:
         _add_discard(git, paths)
 
 
-def _switch(git: GitCommand) -> None:
+def _analyze_switch(git: GitCommand) -> None:
     creates = git.options.has("create", "force-create", "orphan")
     if git.options.has("force", "discard-changes") and (len(git.options.rest) < 2 or creates):
         git.add_effect("discard", source="all", target="changes that are not committed")
@@ -109,7 +109,7 @@ def _switch(git: GitCommand) -> None:
         git.add_effect("move-branch", target=git.options.value("force-create"), source="switch")
 
 
-def _reset(git: GitCommand) -> None:
+def _analyze_reset(git: GitCommand) -> None:
     target = git.options.rest[0].text if git.options.rest else "HEAD"
     if git.options.has("hard", "merge"):
         git.add_effect("discard", source="all", target=f"changes that are not committed, by a reset to {target}")
@@ -117,7 +117,7 @@ def _reset(git: GitCommand) -> None:
         git.add_effect("move-branch", source="reset", target=target)
 
 
-def _clean(git: GitCommand) -> None:
+def _analyze_clean(git: GitCommand) -> None:
     options, call = git.options, git.call
     needs_force = (git.get_setting("clean.requireforce") or "true").lower() not in {"false", "no", "off", "0"}
     if options.has("dry-run", "interactive") or (needs_force and not options.has("force")):
@@ -140,7 +140,7 @@ def _clean(git: GitCommand) -> None:
         )
 
 
-def _rm(git: GitCommand) -> None:
+def _analyze_rm(git: GitCommand) -> None:
     options, call = git.options, git.call
     if options.has("cached", "dry-run"):
         return
@@ -150,7 +150,7 @@ def _rm(git: GitCommand) -> None:
         git.add_effect("discard", source="paths", target=" ".join(path.text for path in options.all))
 
 
-def _mv(git: GitCommand) -> None:
+def _analyze_mv(git: GitCommand) -> None:
     *sources, target = git.options.all or (Argument("."),)
     if git.options.has("dry-run"):
         return
@@ -161,7 +161,7 @@ def _mv(git: GitCommand) -> None:
         git.call.add_write(target, verb="move")
 
 
-def _add(git: GitCommand) -> None:
+def _analyze_add(git: GitCommand) -> None:
     """Add reads of staged files: their content goes into the history."""
     if git.options.has("dry-run"):
         return
@@ -170,7 +170,7 @@ def _add(git: GitCommand) -> None:
             git.call.add_read(path, verb="stage")
 
 
-def _commit(git: GitCommand) -> None:
+def _analyze_commit(git: GitCommand) -> None:
     options = git.options
     for file in options.values("file"):
         if file.text != "-":
@@ -183,7 +183,7 @@ def _commit(git: GitCommand) -> None:
         git.add_effect("rewrite", source="amend", target="the last commit")
 
 
-def _apply(git: GitCommand) -> None:
+def _analyze_apply(git: GitCommand) -> None:
     """Add writes of the files that a patch names."""
     options, call = git.options, git.call
     if options.has("check", "stat", "numstat", "summary", "cached", "abort", "quit", "show-current-patch"):
@@ -203,7 +203,7 @@ def list_patched_files(text: str) -> list[str]:
     return [name[2:] if name.startswith(("b/", "a/")) else name for name in names if name != "/dev/null"]
 
 
-def _show(git: GitCommand) -> None:
+def _analyze_show(git: GitCommand) -> None:
     """Add reads of `REV:path` and `-- path`."""
     options, call = git.options, git.call
     for file in options.values("output"):
@@ -225,19 +225,7 @@ def _show(git: GitCommand) -> None:
         call.stdout = Stream(None, frozenset({"file"}), tuple(call.resolve(path) for path in paths))
 
 
-def _grep(git: GitCommand) -> None:
-    for pager in git.options.values("open-files-in-pager"):
-        git.call.analyze_script(pager)
-    _show(git)
-
-
-def _difftool(git: GitCommand) -> None:
-    for command in git.options.values("extcmd"):
-        git.call.analyze_script(command)
-    _show(git)
-
-
-def _rev_parse(git: GitCommand) -> None:
+def _analyze_rev_parse(git: GitCommand) -> None:
     """Print the repository root, assuming that it is the workspace root above the current directory."""
     state = git.call.state
     cwd = state.resolve(".")
@@ -250,21 +238,21 @@ def _rev_parse(git: GitCommand) -> None:
         git.call.print(root + "/.git\n")
 
 
-_overwrite_files = make_analyzer(  # the plumbing of `reset --hard`
+_analyze_overwrite = make_analyzer(  # the plumbing of `reset --hard`
     GitChange("discard", "+force; +reset +update", "all", "changes that are not committed")
 )
 
 
-def _stash(git: GitCommand) -> None:
+def _analyze_stash(git: GitCommand) -> None:
     action = git.options.rest[0].text if git.options.rest else "push"
     if action in {"drop", "clear"}:
         target = "all stashes" if action == "clear" else " ".join(w.text for w in git.options.rest[1:]) or "stash@{0}"
         git.add_effect("drop-stash", source=action, target=target)
     elif action == "show":
-        _show(git)
+        _analyze_show(git)
 
 
-def _worktree(git: GitCommand) -> None:
+def _analyze_worktree(git: GitCommand) -> None:
     action = git.options.rest[0].text if git.options.rest else ""
     paths = git.options.all[1:]
     if action == "remove" and git.options.has("force"):  # without it git refuses if changes would be lost
@@ -277,59 +265,64 @@ def _worktree(git: GitCommand) -> None:
 
 
 VERBS = {
-    "add": GitVerb("n|dry-run A|all u|update f|force p|patch e|edit chmod= pathspec-from-file=", _add),
-    "am": GitVerb("abort skip continue quit show-current-patch? 3|3way directory= exclude= C= p=", _apply),
-    "annotate": GitVerb("L= S= C? M? since= contents=", _show),
+    "add": GitVerb("n|dry-run A|all u|update f|force p|patch e|edit chmod= pathspec-from-file=", _analyze_add),
+    "am": GitVerb("abort skip continue quit show-current-patch? 3|3way directory= exclude= C= p=", _analyze_apply),
+    "annotate": GitVerb("L= S= C? M? since= contents=", _analyze_show),
     "apply": GitVerb(
-        "check stat numstat summary cached index R|reverse 3|3way directory= exclude= include= C= p=", _apply
+        "check stat numstat summary cached index R|reverse 3|3way directory= exclude= include= C= p=", _analyze_apply
     ),
-    "blame": GitVerb("L= S= C? M? since= contents= ignore-rev= ignore-revs-file=", _show),
-    "cat-file": GitVerb("p t s e batch? batch-check? textconv filters path= filter=", _show),
+    "blame": GitVerb("L= S= C? M? since= contents= ignore-rev= ignore-revs-file=", _analyze_show),
+    "cat-file": GitVerb("p t s e batch? batch-check? textconv filters path= filter=", _analyze_show),
     "checkout": GitVerb(
         "f|force b= B= orphan= p|patch q|quiet t|track? d|detach l m|merge ours theirs conflict= U|unified="
         " inter-hunk-context= pathspec-from-file= pathspec-file-nul recurse-submodules? guess overlay progress"
         " ignore-skip-worktree-bits ignore-other-worktrees overwrite-ignore",
-        _checkout,
+        _analyze_checkout,
     ),
-    "checkout-index": GitVerb("f|force a|all prefix= stage= temp", _overwrite_files),
-    "clean": GitVerb("f|force n|dry-run i|interactive q|quiet d x X e|exclude=", _clean),
+    "checkout-index": GitVerb("f|force a|all prefix= stage= temp", _analyze_overwrite),
+    "clean": GitVerb("f|force n|dry-run i|interactive q|quiet d x X e|exclude=", _analyze_clean),
     "commit": GitVerb(
         "n|no-verify verify amend a|all m|message= F|file= C|reuse-message= c|reedit-message= fixup= squash= author="
         " date= t|template= trailer= dry-run s|signoff S|gpg-sign? u|untracked-files? cleanup= pathspec-from-file="
         " e|edit allow-empty p|patch i|include o|only q|quiet v|verbose",
-        _commit,
+        _analyze_commit,
     ),
-    "diff": GitVerb(_SHOW_OPTIONS, _show),
-    "difftool": GitVerb("x|extcmd= t|tool= y|no-prompt d|dir-diff", _difftool),
+    "diff": GitVerb(_SHOW_OPTIONS, _analyze_show),
+    "difftool": GitVerb("x|extcmd= t|tool= y|no-prompt d|dir-diff", _analyze_show, "extcmd"),
     "grep": GitVerb(
-        "O|open-files-in-pager? e= f= A= B= C= m|max-count= h n l i w E F P cached no-index untracked", _grep
+        "O|open-files-in-pager? e= f= A= B= C= m|max-count= h n l i w E F P cached no-index untracked",
+        _analyze_show,
+        "open-files-in-pager",
     ),
-    "log": GitVerb(_SHOW_OPTIONS, _show),
+    "log": GitVerb(_SHOW_OPTIONS, _analyze_show),
     "ls-files": GitVerb(
-        "c|cached d|deleted m|modified o|others i|ignored u|unmerged x|exclude= X|exclude-from=", _ls_files
+        "c|cached d|deleted m|modified o|others i|ignored u|unmerged x|exclude= X|exclude-from=", _analyze_ls_files
     ),
-    "mv": GitVerb("n|dry-run f|force k v", _mv),
-    "read-tree": GitVerb("reset u|update m prefix= index-output=", _overwrite_files),
+    "mv": GitVerb("n|dry-run f|force k v", _analyze_mv),
+    "read-tree": GitVerb("reset u|update m prefix= index-output=", _analyze_overwrite),
     "reset": GitVerb(
         "hard soft mixed merge keep q|quiet p|patch N|intent-to-add recurse-submodules? pathspec-from-file= refresh",
-        _reset,
+        _analyze_reset,
     ),
     "restore": GitVerb(
         "s|source= S|staged W|worktree p|patch q|quiet ours theirs m|merge conflict= U|unified= inter-hunk-context="
         " pathspec-from-file= pathspec-file-nul overlay ignore-unmerged ignore-skip-worktree-bits recurse-submodules?"
         " progress",
-        _restore,
+        _analyze_restore,
     ),
-    "rev-parse": GitVerb("show-toplevel git-dir absolute-git-dir git-common-dir abbrev-ref short?", _rev_parse),
-    "rm": GitVerb("r f|force n|dry-run cached q|quiet ignore-unmatch sparse pathspec-from-file=", _rm),
-    "show": GitVerb(_SHOW_OPTIONS, _show),
+    "rev-parse": GitVerb("show-toplevel git-dir absolute-git-dir git-common-dir abbrev-ref short?", _analyze_rev_parse),
+    "rm": GitVerb("r f|force n|dry-run cached q|quiet ignore-unmatch sparse pathspec-from-file=", _analyze_rm),
+    "show": GitVerb(_SHOW_OPTIONS, _analyze_show),
     "stash": GitVerb(
-        "m|message= u|include-untracked a|all k|keep-index p|patch S|staged q|quiet index pathspec-from-file=", _stash
+        "m|message= u|include-untracked a|all k|keep-index p|patch S|staged q|quiet index pathspec-from-file=",
+        _analyze_stash,
     ),
     "switch": GitVerb(
         "f|force discard-changes c|create= C|force-create= orphan= d|detach t|track? m|merge conflict= q|quiet guess"
         " recurse-submodules? progress ignore-other-worktrees",
-        _switch,
+        _analyze_switch,
     ),
-    "worktree": GitVerb("f|force b= B= d|detach n|dry-run expire= reason= v|verbose porcelain lock orphan", _worktree),
+    "worktree": GitVerb(
+        "f|force b= B= d|detach n|dry-run expire= reason= v|verbose porcelain lock orphan", _analyze_worktree
+    ),
 }

@@ -46,11 +46,11 @@ def _handle_kubectl(call: Invocation) -> None:
         _print_built(call, options.rest[1:])
         return
     if verb in {"exec", "rsh", "attach"}:
-        _exec(call, options, inner)
+        _analyze_exec(call, options, inner)
     elif verb in {"get", "config", "create", "extract"} and _shows_secret(words, options):
         print_secret(call, " ".join([call.name, *words[:3]]), host=call.name)
     if verb in {"cp", "rsync"}:
-        _cp(call, options)
+        _analyze_copy(call, options)
     elif verb in {"run", "debug"}:
         _add_privileges(call, " ".join(value.text for value in options.values("overrides", "profile")), words)
     _add_change(call, verb, words, options)
@@ -64,7 +64,7 @@ def _split_at_dashes(words: Sequence[Argument]) -> tuple[list[Argument], list[Ar
     return list(words[:at]), list(words[at + 1 :])
 
 
-def _exec(call: Invocation, options: ParsedOptions, inner: Sequence[Argument]) -> None:
+def _analyze_exec(call: Invocation, options: ParsedOptions, inner: Sequence[Argument]) -> None:
     words = inner or options.rest[2:]
     if words:
         analyze_inside(call, words, lasting="kube")
@@ -85,7 +85,7 @@ def _shows_secret(words: list[str], options: ParsedOptions) -> bool:
     return bool(kinds & {"secret", "secrets"}) and options.value("o", "output").startswith(_SECRET_OUTPUTS)
 
 
-def _cp(call: Invocation, options: ParsedOptions) -> None:
+def _analyze_copy(call: Invocation, options: ParsedOptions) -> None:
     paths = options.rest[1:3]
     if len(paths) < 2:
         return

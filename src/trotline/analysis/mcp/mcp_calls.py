@@ -74,7 +74,7 @@ class McpCall(NamedTuple):
     texts: McpTextReader
 
     def writes(self, arguments: Mapping[str, Any]) -> bool:
-        """Return whether the name says so, or the arguments hold the content of a file."""
+        """Return whether the tool writes, by its name or because the arguments hold the content of a file."""
         return bool(self.words & _WRITE_WORDS) or (not self.words & _READ_WORDS and file_contents.has_text(arguments))
 
     def value(self, names: frozenset[str]) -> str:

@@ -232,22 +232,22 @@ _LANGUAGE_MANAGERS = {
 }
 
 
-def _manage_versions(kind: str, remove: str = "uninstall") -> PackageManager:
-    """A manager of versions of a language; it can also run a program with one of them."""
+def _build_version_manager(kind: str, remove: str = "uninstall") -> PackageManager:
+    """Return a manager of language versions, which can also run a program with one of them."""
     return PackageManager(kind, f"install: install; remove: {remove}; run: exec x run", "using C cd", scope="user")
 
 
 _OTHER_MANAGERS = {
-    "asdf": _manage_versions("asdf", "uninstall plugin.remove"),
+    "asdf": _build_version_manager("asdf", "uninstall plugin.remove"),
     "cabal": PackageManager("hackage", "install: install; publish: upload; script: run test build"),
     "conan": PackageManager("conan", "install: install; remove: remove; publish: upload; source: remote.add", "r"),
     "cpanm": PackageManager("cpan", "", "l", "mirror", default="install", scope="user"),
     "dart": PackageManager("pub", "install: pub.add pub.get; remove: pub.remove; publish: pub.publish; script: run"),
     "flutter": PackageManager("pub", "install: pub.add pub.get; remove: pub.remove; publish: pub.publish"),
-    "fnm nvm": _manage_versions("node"),
+    "fnm nvm": _build_version_manager("node"),
     "jsr": PackageManager("npm", "install: add; remove: remove; publish: publish"),
     "luarocks": PackageManager("luarocks", "install: install; remove: remove purge; publish: upload", "", "server"),
-    "mise": _manage_versions("mise", "uninstall prune"),
+    "mise": _build_version_manager("mise", "uninstall prune"),
     "mix": PackageManager("hex", "install: deps.get; publish: hex.publish; unpublish: hex.retire; script: run test"),
     "nix-collect-garbage": PackageManager("nix", "", default="clean", scope="system"),
     "opam": PackageManager("opam", "install: install; remove: remove uninstall; publish: publish; run: exec"),
@@ -255,8 +255,8 @@ _OTHER_MANAGERS = {
     "pkg": PackageManager("pkg", "install: install; remove: delete remove autoremove; clean: clean", scope="system"),
     "pod": PackageManager("cocoapods", "install: install update; publish: trunk.push; unpublish: trunk.delete"),
     "port": PackageManager("port", "install: install upgrade; remove: uninstall", scope="system"),
-    "pyenv": _manage_versions("pyenv"),
-    "rbenv": _manage_versions("rbenv"),
+    "pyenv": _build_version_manager("pyenv"),
+    "rbenv": _build_version_manager("rbenv"),
     "rustup": PackageManager(
         "rustup",
         "install: install toolchain.install update component.add target.add; "
@@ -266,7 +266,7 @@ _OTHER_MANAGERS = {
         scope="user",
     ),
     "scoop": PackageManager("scoop", "install: install; remove: uninstall; source: bucket.add", scope="user"),
-    "volta": _manage_versions("volta"),
+    "volta": _build_version_manager("volta"),
 }
 
 _SYSTEM_MANAGERS = {
