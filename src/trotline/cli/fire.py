@@ -285,7 +285,7 @@ def _format_decision(outcome: Outcome) -> list[str]:
     for title, text in texts.items():
         lines += [f"  {title}: {printable(line)}" for line in text.splitlines()[:1]]
         lines += [f"    {printable(line)}" for line in text.splitlines()[1:]]
-    overruled = [f"{loss.field} of {names.get(loss.loser, loss.lost)}" for loss in decision.overruled]
+    overruled = [f"{loss.field} of {names.get(loss.loser, loss.loser)}" for loss in decision.overruled]
     return lines + [f"  overruled: {printable(text)}" for text in overruled]
 
 
