@@ -591,11 +591,14 @@ def test_tool_is_translated_and_restored(row: NamedTool) -> None:
 
 def test_edited_input_is_restored_for_the_called_tool() -> None:
     edited = {"file_path": "/a", "content": "x"}
-    notebook = restore_tool(get_agent("claude-code"), "Write", edited, own="NotebookEdit")
+    notebook = restore_tool(get_agent("claude-code"), "Write", edited, preferred="NotebookEdit")
     assert notebook == ("NotebookEdit", {"notebook_path": "/a", "new_source": "x"})
-    older = restore_tool(get_agent("cline"), "Shell", {"command": "ls"}, own="execute_command")
+    older = restore_tool(get_agent("cline"), "Shell", {"command": "ls"}, preferred="execute_command")
     assert older == ("execute_command", {"command": "ls"})
-    assert restore_tool(get_agent("codex"), "Shell", {"command": "ls"}, own="unknown") == ("Bash", {"command": "ls"})
+    assert restore_tool(get_agent("codex"), "Shell", {"command": "ls"}, preferred="unknown") == (
+        "Bash",
+        {"command": "ls"},
+    )
 
 
 def is_mistranslated(agent: Agent) -> bool:

@@ -178,9 +178,9 @@ class _ConversationGuard:
         session = self.settings.session
 
         async def instructions(context: Any, _: Any) -> Any:
-            own = await agent.get_system_prompt(context)
+            instructions_text = await agent.get_system_prompt(context)
             start = session.start.context if session.start is not None else ""
-            return "\n\n".join(filter(None, (own, start, self._context))) or own
+            return "\n\n".join(filter(None, (instructions_text, start, self._context))) or instructions_text
 
         return instructions
 

@@ -95,9 +95,9 @@ def translate_reply(reply: dict[str, Any], event: str) -> dict[str, Any]:
         for key, value in words.items()
         if RENAMED_REPLY_KEYS.get(key, key) not in words
     }
-    again = {"decision": words["permissionDecision"]} if {"permission", "permissionDecision"} <= words.keys() else {}
+    decision = {"decision": words["permissionDecision"]} if {"permission", "permissionDecision"} <= words.keys() else {}
     native = {key: value for key, value in words.items() if key not in RENAMED_REPLY_KEYS}
-    return {**renamed, **native, **again}
+    return {**renamed, **native, **decision}
 
 
 RENAMED_REPLY_KEYS = {

@@ -50,31 +50,31 @@ def derive_events(event: Event) -> tuple[Event, ...]:
 
 
 def _derive_before(event: PreToolUse) -> Iterator[Event]:
-    shared, given = _get_shared_fields(event), _parse_object(event.tool_input)
+    shared, arguments = _get_shared_fields(event), _parse_object(event.tool_input)
     server, tool = split_mcp_name(event.tool_name)
     if event.tool_name == "Shell":
-        for command in list_texts(given.get("command", event.tool_input)):
+        for command in list_texts(arguments.get("command", event.tool_input)):
             yield BeforeShell(command=command, cwd=event.cwd, **shared)
     elif event.tool_name == "Read":
-        for path in list_texts(given.get("file_path", event.tool_input)):
+        for path in list_texts(arguments.get("file_path", event.tool_input)):
             yield BeforeReadFile(file_path=make_absolute(event.cwd, path), **shared)
     elif event.tool_name == "Task":
-        kind, task = str(given.get("subagent_type") or ""), str(given.get("prompt") or "")
+        kind, task = str(arguments.get("subagent_type") or ""), str(arguments.get("prompt") or "")
         yield SubagentStart(subagent_type=kind, task=task, tool_call_id=event.tool_use_id, **shared)
     elif tool:
         yield BeforeMCP(tool_name=tool, tool_input=event.tool_input, mcp_server_name=server or None, **shared)
 
 
 def _derive_after(event: PostToolUse) -> Iterator[Event]:
-    shared, given = _get_shared_fields(event), _parse_object(event.tool_input)
+    shared, arguments = _get_shared_fields(event), _parse_object(event.tool_input)
     server, tool = split_mcp_name(event.tool_name)
     if event.tool_name == "Shell":
-        for command in list_texts(given.get("command")):
+        for command in list_texts(arguments.get("command")):
             yield AfterShell(
                 command=command, output=event.tool_output, duration=event.duration, cwd=event.cwd or None, **shared
             )
     elif event.tool_name == "Write":
-        for path, edits in _list_written_files(given):
+        for path, edits in _list_written_files(arguments):
             yield AfterFileEdit(file_path=make_absolute(event.cwd, path), edits=edits, **shared)
     elif tool:
         yield AfterMCP(
@@ -93,8 +93,8 @@ def list_file_edits(event: Event) -> list[str]:
         return [event.file_path] if event.file_path else []
     if not isinstance(event, PreToolUse) or event.tool_name != "Write":
         return []
-    given = _parse_object(event.tool_input)
-    return [make_absolute(event.cwd, path) for path, _ in _list_written_files(given) if path]
+    arguments = _parse_object(event.tool_input)
+    return [make_absolute(event.cwd, path) for path, _ in _list_written_files(arguments) if path]
 
 
 def _derive_failure(event: PostToolUseFailure) -> Iterator[Event]:
@@ -116,16 +116,21 @@ def _derive_response(event: Stop) -> Iterator[Event]:
 
 
 def _derive_generic_before(event: BeforeShell | BeforeReadFile | BeforeMCP) -> Iterator[Event]:
-    name, given, cwd = _describe_tool(event)
-    yield PreToolUse(tool_name=name, tool_input=given, cwd=cwd, **_get_shared_fields(event))
+    name, arguments, cwd = _describe_tool(event)
+    yield PreToolUse(tool_name=name, tool_input=arguments, cwd=cwd, **_get_shared_fields(event))
 
 
 def _derive_generic_after(event: AfterShell | AfterMCP | AfterFileEdit) -> Iterator[Event]:
-    name, given, cwd = _describe_tool(event)
+    name, arguments, cwd = _describe_tool(event)
     output = event.output if isinstance(event, AfterShell) else getattr(event, "result_json", "")
     duration = getattr(event, "duration", 0)
     yield PostToolUse(
-        tool_name=name, tool_input=given, tool_output=output, duration=duration, cwd=cwd, **_get_shared_fields(event)
+        tool_name=name,
+        tool_input=arguments,
+        tool_output=output,
+        duration=duration,
+        cwd=cwd,
+        **_get_shared_fields(event),
     )
 
 
@@ -156,19 +161,19 @@ def _get_shared_fields(event: Event) -> dict[str, Any]:
     return {name: getattr(event, name) for name in SHARED_FIELDS}
 
 
-def _parse_object(given: object) -> dict[str, Any]:
-    if isinstance(given, str):
+def _parse_object(value: object) -> dict[str, Any]:
+    if isinstance(value, str):
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except (ValueError, RecursionError):
             return {}
-    return given if isinstance(given, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def list_texts(value: object) -> list[str]:
     """Return the texts of a value or list. Other values are returned as JSON, so that guards see them."""
-    found = value if isinstance(value, list) else [] if value is None else [value]
-    return [_get_text(one) for one in found]
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [_get_text(item) for item in values]
 
 
 def _get_text(value: object) -> str:
@@ -191,19 +196,21 @@ def _format_mcp_result(text: str) -> str:
     return json.dumps({"content": [{"type": "text", "text": text}]}, ensure_ascii=False)
 
 
-def _list_written_files(given: dict[str, Any]) -> list[tuple[str, tuple[Edit, ...]]]:
+def _list_written_files(arguments: dict[str, Any]) -> list[tuple[str, tuple[Edit, ...]]]:
     """Return the files that a call writes, with the edits of each."""
-    if given.get("patch"):
+    if arguments.get("patch"):
         from trotline.agents.patches import parse_patch  # noqa: PLC0415 - few calls are patches, and every call loads this
 
-        if files := parse_patch(str(given["patch"])):
+        if files := parse_patch(str(arguments["patch"])):
             return [(path, edits) for path, edits in files]
-    return [(path, _list_edits(given)) for path in list_texts(given.get("file_path"))]
+    return [(path, _list_edits(arguments)) for path in list_texts(arguments.get("file_path"))]
 
 
-def _list_edits(given: dict[str, Any]) -> tuple[Edit, ...]:
-    if isinstance(several := given.get("edits"), list):
-        return tuple(edit for one in several if isinstance(one, dict) for edit in _list_edits({**one, "edits": None}))
-    if given.get("new_string") is not None or given.get("old_string") is not None:
-        return (Edit(str(given.get("old_string") or ""), str(given.get("new_string") or "")),)
-    return (Edit("", str(given["content"])),) if given.get("content") is not None else ()
+def _list_edits(arguments: dict[str, Any]) -> tuple[Edit, ...]:
+    if isinstance(several := arguments.get("edits"), list):
+        return tuple(
+            edit for part in several if isinstance(part, dict) for edit in _list_edits({**part, "edits": None})
+        )
+    if arguments.get("new_string") is not None or arguments.get("old_string") is not None:
+        return (Edit(str(arguments.get("old_string") or ""), str(arguments.get("new_string") or "")),)
+    return (Edit("", str(arguments["content"])),) if arguments.get("content") is not None else ()

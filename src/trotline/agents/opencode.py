@@ -47,7 +47,7 @@ AGENT = Agent(
         Tool("grep", "Grep"),
         Tool("list", "LS", {"file_path": "path"}),
         Tool("task", "Task"),
-        *(Tool(own, own) for own in ("plan_enter", "plan_exit")),  # no servers `plan`
+        *(Tool(name, name) for name in ("plan_enter", "plan_exit")),  # no servers `plan`
     ),
     mcp="{server}_{tool}",
     text_keys=("content", "text"),

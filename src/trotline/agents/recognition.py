@@ -48,8 +48,8 @@ def decode_any_event(payload: bytes | str) -> Event:
         event = payloads.read_event(payload)
         if not isinstance(event, ToolEvent):
             return event
-        name, given = to_cursor_tool(event.tool_name, event.tool_input)
-        return msgspec.structs.replace(event, tool_name=name, tool_input=given)
+        name, tool_input = to_cursor_tool(event.tool_name, event.tool_input)
+        return msgspec.structs.replace(event, tool_name=name, tool_input=tool_input)
     for name in dict.fromkeys((recognise_agent(body, {}), *AGENTS)):
         event = translation.read_event(get_agent(name), payload)
         if not isinstance(event, OtherEvent):
@@ -57,15 +57,15 @@ def decode_any_event(payload: bytes | str) -> Event:
     raise UnreadablePayload("no agent that Trotline knows raises this event", hint="`trotline events` lists ours")
 
 
-def to_cursor_tool(name: str, given: Any) -> tuple[str, Any]:
+def to_cursor_tool(name: str, tool_input: Any) -> tuple[str, Any]:
     """Return Cursor's name and input of a tool of any agent; an unknown tool is returned unchanged."""
     if name in CURSOR_TOOLS:
-        return name, given
-    body = given if isinstance(given, dict) else {}
-    agents = [get_agent(one) for one in AGENTS]
+        return name, tool_input
+    body = tool_input if isinstance(tool_input, dict) else {}
+    agents = [get_agent(agent_name) for agent_name in AGENTS]
     rows = [(agent, row) for agent in agents for row in agent.tools if row.theirs == name]
     if rows:
         best = max(rows, key=lambda pair: translation.score_fields(pair[1].fields.values(), body))
-        return translation.translate_tool(best[0], name, given)
-    servers = [translation.translate_tool(agent, name, given) for agent in agents if agent.mcp.startswith("mcp")]
-    return next((ours for ours in servers if ours[0] != name), (name, given))
+        return translation.translate_tool(best[0], name, tool_input)
+    servers = [translation.translate_tool(agent, name, tool_input) for agent in agents if agent.mcp.startswith("mcp")]
+    return next((ours for ours in servers if ours[0] != name), (name, tool_input))

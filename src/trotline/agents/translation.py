@@ -45,8 +45,8 @@ def decode_event(agent: Agent, payload: bytes | str, name: str = "") -> DecodedE
     """Return the event with the agent's names. An event name in the payload wins over `name`, because a hook line that
     was copied to another event must not disable a guard."""
     body = parse_payload(payload)
-    own = str(_get(body, agent.event_key) or "")
-    theirs = own if own in agent.events else name or own
+    sent_name = str(_get(body, agent.event_key) or "")
+    theirs = sent_name if sent_name in agent.events else name or sent_name
     ours = agent.events.get(theirs)
     if ours is None:
         return DecodedEvent(OtherEvent(hook_event_name=theirs or "unknown", raw=body), theirs)
@@ -57,17 +57,17 @@ def decode_event(agent: Agent, payload: bytes | str, name: str = "") -> DecodedE
 def find_event_name(agent: Agent, payload: bytes | str) -> str:
     """Return the agent's event name in a payload, or an empty text."""
     try:
-        own = str(_get(parse_payload(payload), agent.event_key) or "")
+        sent_name = str(_get(parse_payload(payload), agent.event_key) or "")
     except UnreadablePayload:
         return ""
-    return own if own in agent.events else ""
+    return sent_name if sent_name in agent.events else ""
 
 
 def write_event(agent: Agent, event: Event) -> bytes:
     """Return an event as the agent sends it. A field without a place keeps Cursor's name."""
     body: Body = json.loads(json.dumps(event.raw))
     if key := _get_first_place(agent.event_key):
-        body[key] = next(their for their, ours in agent.events.items() if ours == event.wire_name)
+        body[key] = next(theirs for theirs, ours in agent.events.items() if ours == event.wire_name)
     fields = get_fields(agent, event.wire_name)
     elsewhere = {place.partition(".")[0] for places in fields.values() for place in places.split("|")}
     loose = {name: body.pop(name) for name in RAW_FIELDS & fields.keys() & body.keys()}
@@ -144,39 +144,39 @@ def _rename_fields(agent: Agent, rest: Body, event: str) -> Body:
     return {**rest, **taken}
 
 
-def translate_tool(agent: Agent, name: str, given: Any, server: tuple[Any, Any] = (None, None)) -> tuple[str, Any]:
+def translate_tool(agent: Agent, name: str, tool_input: Any, server: tuple[Any, Any] = (None, None)) -> tuple[str, Any]:
     """Return Cursor's name and input of a tool; `server` holds the MCP server and its tool from the payload."""
-    given = _parse_object(given)
-    body = given if isinstance(given, dict) else {}
+    tool_input = _parse_object(tool_input)
+    body = tool_input if isinstance(tool_input, dict) else {}
     rows = [tool for tool in agent.tools if tool.theirs in {name, "*"} and _matches_condition(tool, body)]
     tool = max(rows, key=lambda row: score_fields(row.fields.values(), body), default=None)
     if tool is None:
-        return _parse_mcp_name(agent.mcp, name, server) or name, given
+        return _parse_mcp_name(agent.mcp, name, server) or name, tool_input
     back = {theirs: ours for ours, theirs in tool.fields.items()}
     inner = (
         body.get(tool.inside) if tool.inside else {key: body[key] for key in body if key not in (tool.when or ())[:1]}
     )
     if not isinstance(inner, dict):
-        return tool.ours.replace("*", name), given
+        return tool.ours.replace("*", name), tool_input
     return tool.ours.replace("*", name), {
         back.get(key, key): _unwrap_single(value, tool) if key in back else value for key, value in inner.items()
     }
 
 
-def restore_tool(agent: Agent, name: str, given: Any, own: str = "") -> tuple[str, Any]:
+def restore_tool(agent: Agent, name: str, tool_input: Any, preferred: str = "") -> tuple[str, Any]:
     """Return the agent's name and input of a tool: the tool `own`, or the best match among its tools."""
-    body = dict(given) if isinstance(given, dict) else {}
+    body = dict(tool_input) if isinstance(tool_input, dict) else {}
     server, bare = split_mcp_name(name)
     if bare and agent.mcp:
-        return agent.mcp.format(server=server, tool=bare), given
+        return agent.mcp.format(server=server, tool=bare), tool_input
     rows = [row for row in agent.tools if name in {row.ours, row.ours.replace("*", bare)} or (bare and row.inside)]
-    rows = [row for row in rows if row.theirs == own] or rows
+    rows = [row for row in rows if row.theirs == preferred] or rows
     tool = max(rows, key=lambda row: score_fields(row.fields, body), default=None)
     if tool is None:
-        return name, given
+        return name, tool_input
     theirs = tool.theirs.replace("*", bare)
-    if not isinstance(given, dict):
-        return theirs, given
+    if not isinstance(tool_input, dict):
+        return theirs, tool_input
     names = tool.fields
     renamed = {names.get(key, key): _wrap_single(value, tool) if key in names else value for key, value in body.items()}
     inner = {tool.inside: renamed} if tool.inside else renamed
@@ -271,16 +271,16 @@ def _set_path(body: Body, place: str, value: Any) -> None:
 
 def _extract_text(value: Any, keys: tuple[str, ...]) -> str:
     """Return the texts under these keys in a structure, or the whole structure as JSON if there is none."""
-    found = list(_iter_texts(value, keys))
-    return "\n".join(text for text in found if text) if found else _dump_json(value)
+    texts = list(_iter_texts(value, keys))
+    return "\n".join(text for text in texts if text) if texts else _dump_json(value)
 
 
 def _iter_texts(value: Any, keys: tuple[str, ...]) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
-        for one in value:
-            yield from _iter_texts(one, keys)
+        for item in value:
+            yield from _iter_texts(item, keys)
     elif isinstance(value, dict):
         for key in keys:
             yield from _iter_texts(value.get(key), keys)
@@ -290,10 +290,10 @@ def _dump_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def _parse_object(given: Any) -> Any:
+def _parse_object(value: Any) -> Any:
     """Return the JSON object or list in a text; return other values unchanged."""
     try:
-        body = json.loads(given) if isinstance(given, str) else given
+        body = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError):
-        return given
-    return {} if given is None else body if isinstance(body, dict | list) else given
+        return value
+    return {} if value is None else body if isinstance(body, dict | list) else value

@@ -25,10 +25,10 @@ def format_github(problems: Iterable[Problem]) -> Iterator[str]:
         yield _format_command(level, file, place.line or 1, place.column or 1, problem.code, text)
 
 
-def format_github_findings(findings: Iterable[Finding], about: Mapping[str, str]) -> Iterator[str]:
+def format_github_findings(findings: Iterable[Finding], descriptions: Mapping[str, str]) -> Iterator[str]:
     """Yield a GitHub workflow command for each finding; `about` describes the kinds of findings."""
     for finding in findings:
-        place, text = finding.place, about.get(finding.kind, finding.kind)
+        place, text = finding.place, descriptions.get(finding.kind, finding.kind)
         yield _format_command(_get_level(finding), finding.where, place.line, place.column_from, finding.kind, text)
 
 
@@ -49,7 +49,7 @@ def _get_level(finding: Finding) -> str:
 
 
 def build_findings_sarif(
-    findings: Iterable[Finding], problems: Iterable[Problem], about: Mapping[str, str]
+    findings: Iterable[Finding], problems: Iterable[Problem], descriptions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return findings and problems in one run. Fingerprints do not cover values, which could be guessed from them."""
     listed = list(findings)
@@ -58,16 +58,16 @@ def build_findings_sarif(
     run = document["runs"][0]
     kinds = sorted({finding.kind for finding in listed})
     run["tool"]["driver"]["rules"] += [
-        {"id": kind, "shortDescription": {"text": about.get(kind, kind)}} for kind in kinds
+        {"id": kind, "shortDescription": {"text": descriptions.get(kind, kind)}} for kind in kinds
     ]
     for finding in listed:
         seen[finding.where, finding.kind] += 1
         identity = f"{finding.where}\0{finding.kind}\0{seen[finding.where, finding.kind]}"
-        run["results"].append(_build_finding(finding, about.get(finding.kind, finding.kind), identity))
+        run["results"].append(_build_finding(finding, descriptions.get(finding.kind, finding.kind), identity))
     return document
 
 
-def _build_finding(finding: Finding, about: str, identity: str) -> dict[str, Any]:
+def _build_finding(finding: Finding, description: str, identity: str) -> dict[str, Any]:
     place = finding.place
     region = {
         "startLine": place.line,
@@ -75,7 +75,7 @@ def _build_finding(finding: Finding, about: str, identity: str) -> dict[str, Any
         "endLine": place.line_to,
         "endColumn": place.column_to,
     }
-    text = f"{about} ({finding.scanner}, {finding.certainty})"
+    text = f"{description} ({finding.scanner}, {finding.certainty})"
     fingerprint = hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest()
     result = _build_result(finding.kind, _get_level(finding), text, finding.where, region)
     return {**result, "partialFingerprints": {"trotline/v1": fingerprint}}

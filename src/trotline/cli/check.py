@@ -176,10 +176,10 @@ def _format_layer(layer: LayerRead) -> Iterator[str]:
 def _format_config_file(file: str, problems: list[Problem]) -> Iterator[str]:
     """Yield the problems of a file that only Trotline reads."""
     yield f"{bold(printable(file))}  {dim('(configuration)')}"
-    own = [problem for problem in problems if problem.place.file == file]
-    for problem in own:
+    file_problems = [problem for problem in problems if problem.place.file == file]
+    for problem in file_problems:
         yield from _format_problem(problem)
-    if not own:
+    if not file_problems:
         yield "  nothing to say"
     yield ""
 

@@ -51,13 +51,13 @@ def command(
     if listing:
         return _list_cases(cases)
     ours = (sys.executable, "-I", "-m", "trotline.testing.conformance_engine")
-    found: list[CaseResult] = []
+    results: list[CaseResult] = []
     with EngineProcess(engine or ours) as process:
         for number, result in enumerate(run_cases(process, cases), 1):
-            found.append(result)
+            results.append(result)
             _show_progress(number, len(cases))
-    is_ok = all(result.status not in BAD_RESULTS for result in found)
-    return Result(_build_data(found), _format_table(found), ok=is_ok)
+    is_ok = all(result.status not in BAD_RESULTS for result in results)
+    return Result(_build_data(results), _format_table(results), ok=is_ok)
 
 
 def _choose_cases(rules: tuple[str, ...], names: tuple[str, ...], edition_name: str | None) -> list[ConformanceCase]:
@@ -90,47 +90,47 @@ def _show_progress(number: int, total: int) -> None:
         click.echo(f"{number} of {total} situations{end}", nl=False, err=True)
 
 
-def _format_table(found: list[CaseResult]) -> Iterator[str]:
+def _format_table(results: list[CaseResult]) -> Iterator[str]:
     yield f"{'':<60}{'agrees':>7}{'differs':>9}{'not told':>10}{'failed':>8}   {dim(MEASURED)}"
     for rule, title in CASE_GROUPS.items():
-        of_rule = [one for one in found if one.case.group == rule]
+        of_rule = [result for result in results if result.case.group == rule]
         if of_rule:
             yield f"{title:<60}{_format_counts(of_rule)}   {_format_measured(of_rule)}"
-    yield bold(f"{'all':<60}{_format_counts(found)}   {_format_measured(found)}")
-    for one in (one for one in found if one.status in BAD_RESULTS):
-        yield from ("", f"{bold(one.status)} {one.case.name}", f"  {one.case.body['note']}")
-        yield dim(f"  {one.case.body['source']}")
-        yield from (f"  {printable(text)}" for text in (*one.differences, *filter(None, [one.error])))
-        if one.case.measured:
-            yield f"  Cursor's own engine: {one.case.measured}"
-    differing = [one.case for one in found if one.case.measured.startswith("differs")]
+    yield bold(f"{'all':<60}{_format_counts(results)}   {_format_measured(results)}")
+    for result in (result for result in results if result.status in BAD_RESULTS):
+        yield from ("", f"{bold(result.status)} {result.case.name}", f"  {result.case.body['note']}")
+        yield dim(f"  {result.case.body['source']}")
+        yield from (f"  {printable(text)}" for text in (*result.differences, *filter(None, [result.error])))
+        if result.case.measured:
+            yield f"  Cursor's own engine: {result.case.measured}"
+    differing = [result.case for result in results if result.case.measured.startswith("differs")]
     if differing:
         yield from ("", f"Where Cursor's own engine was seen to differ ({plural(len(differing), 'situation')}):")
         yield from (f"  {case.name}: {case.measured.removeprefix('differs: ')}" for case in differing)
 
 
-def _format_counts(found: list[CaseResult]) -> str:
-    counts = Counter(one.status for one in found)
+def _format_counts(results: list[CaseResult]) -> str:
+    counts = Counter(result.status for result in results)
     return "".join(f"{counts[word]:>{width}}" for word, width in zip(RESULTS, (7, 9, 10, 8), strict=True))
 
 
-def _format_measured(found: list[CaseResult]) -> str:
-    counts = Counter(one.case.measured.partition(":")[0] for one in found)
+def _format_measured(results: list[CaseResult]) -> str:
+    counts = Counter(result.case.measured.partition(":")[0] for result in results)
     return f"{counts['agrees']:>14}{counts['differs']:>9}{counts['']:>12}"
 
 
-def _build_data(found: list[CaseResult]) -> dict[str, Any]:
+def _build_data(results: list[CaseResult]) -> dict[str, Any]:
     return {
-        "counts": dict(Counter(one.status for one in found)),
+        "counts": dict(Counter(result.status for result in results)),
         "situations": [
             {
-                "case": one.case.name,
-                "rule": one.case.group,
-                "result": one.status,
-                "differences": list(one.differences),
-                "trouble": one.error or None,
-                **_build_about(one.case),
+                "case": result.case.name,
+                "rule": result.case.group,
+                "result": result.status,
+                "differences": list(result.differences),
+                "trouble": result.error or None,
+                **_build_about(result.case),
             }
-            for one in found
+            for result in results
         ],
     }

@@ -40,41 +40,45 @@ NO_AGENT = "no agent was found on this machine; `trotline agents` lists those th
 def command(names: tuple[str, ...], roots: Roots) -> Result:
     machine = MachineState(roots)
     agents = [(installed, check_agent(installed, machine)) for installed in find_installed_agents(roots, names)]
-    about = check_machine(machine)
-    results = [*(result for _, found in agents for result in found), *about]
+    machine_results = check_machine(machine)
+    results = [*(result for _, agent_results in agents for result in agent_results), *machine_results]
     is_ok = bool(agents) and all(result.state not in {CheckState.WARN, CheckState.FAIL} for result in results)
     step = find_next_step(results) or ("" if agents else "trotline install --help")
-    data = {"agents": [_build_data(*one) for one in agents], "machine": _build_results(about), "next": step}
+    data = {
+        "agents": [_build_data(*examined) for examined in agents],
+        "machine": _build_results(machine_results),
+        "next": step,
+    }
     lines = [
         line
-        for installed, found in agents
-        for line in _format_section(installed.agent.title, installed.version or "version unknown", found)
+        for installed, agent_results in agents
+        for line in _format_section(installed.agent.title, installed.version or "version unknown", agent_results)
     ]
-    lines += _format_section("This machine", "", about)
+    lines += _format_section("This machine", "", machine_results)
     lines.append(NO_AGENT if not agents else f"next: {step}" if step else "nothing to put right")
     return Result(data, lines, ok=is_ok)
 
 
-def _format_section(title: str, about: str, found: list[CheckResult]) -> Iterator[str]:
-    yield f"{bold(title)}  {dim(printable(about))}" if about else bold(title)
-    for result in found:
+def _format_section(title: str, version: str, results: list[CheckResult]) -> Iterator[str]:
+    yield f"{bold(title)}  {dim(printable(version))}" if version else bold(title)
+    for result in results:
         state = f"{result.state:<5}"
         shown = paint(state, SEVERITIES[result.state]) if result.state in SEVERITIES else state
         yield f"  {shown} {result.check:<10}  {printable(result.detail)}"
     yield ""
 
 
-def _build_data(installed: InstalledAgent, found: list[CheckResult]) -> dict[str, Any]:
+def _build_data(installed: InstalledAgent, results: list[CheckResult]) -> dict[str, Any]:
     return {
         "agent": installed.agent.name,
         "title": installed.agent.title,
         "version": installed.version,
-        "findings": _build_results(found),
+        "findings": _build_results(results),
     }
 
 
-def _build_results(found: list[CheckResult]) -> list[dict[str, str]]:
+def _build_results(results: list[CheckResult]) -> list[dict[str, str]]:
     return [
         {"state": result.state.value, "check": result.check, "detail": result.detail, "next": result.next}
-        for result in found
+        for result in results
     ]

@@ -75,12 +75,12 @@ def command(roots: Roots, *, batch: bool, **options: Any) -> Result:
         hint = "what a tool is given is --input"
         raise UsageError(f"a command and --{other[0].removesuffix('_file')} are two questions", hint=hint)
     if line is not None:
-        found = explain_command(line, world, policy, scanning).mask()
+        explanation = explain_command(line, world, policy, scanning).mask()
     else:
-        found = explain_event(_build_event(options), world, policy, scanning).mask()
-    permission = found.evaluation.permission
-    lines = _format(found.content.mask(line or ""), found, policy)
-    return Result(_build_data(found, policy), lines, ok=not permission, exit_code=PERMISSION_EXITS[permission])
+        explanation = explain_event(_build_event(options), world, policy, scanning).mask()
+    permission = explanation.evaluation.permission
+    lines = _format(explanation.content.mask(line or ""), explanation, policy)
+    return Result(_build_data(explanation, policy), lines, ok=not permission, exit_code=PERMISSION_EXITS[permission])
 
 
 def _read_policy(roots: Roots, preset: str | None) -> Policy:
@@ -99,46 +99,46 @@ def _build_event(options: dict[str, Any]) -> Event:
     if options["event_file"] is not None:
         return decode_any_event(options["event_file"].read())
     try:
-        given = json.loads(options["given"])
+        tool_input = json.loads(options["given"])
     except ValueError as error:
         raise UsageError(f"--input is no JSON: {error}") from None
-    if not isinstance(given, dict):
+    if not isinstance(tool_input, dict):
         raise UsageError("--input is an object: the names and values that the tool is given")
     if options["mcp"]:
         server, _, tool = options["mcp"].rpartition(":")
-        return BeforeMCP(tool_name=tool, tool_input=given, mcp_server_name=server or None)
+        return BeforeMCP(tool_name=tool, tool_input=tool_input, mcp_server_name=server or None)
     if options["tool"] or options["file"]:
-        given = {"file_path": options["file"], **given} if options["file"] else given
-        return _build_tool_use(options["tool"] or "Read", given)
+        tool_input = {"file_path": options["file"], **tool_input} if options["file"] else tool_input
+        return _build_tool_use(options["tool"] or "Read", tool_input)
     raise UsageError("there is nothing to explain", hint="give a command, or --file, --tool, --mcp, --event or --batch")
 
 
-def _build_tool_use(name: str, given: Any) -> PreToolUse:
+def _build_tool_use(name: str, tool_input: Any) -> PreToolUse:
     """Return the use of a tool by the name of any agent; a note says if no agent has such a tool."""
-    ours, given = to_cursor_tool(name, given)
+    ours, tool_input = to_cursor_tool(name, tool_input)
     if ours == name and name not in CURSOR_TOOLS and not split_mcp_name(name)[1]:
         click.echo(
             f"note: Trotline does not know what a tool `{printable(name)}` does; a hook would say nothing", err=True
         )
-    return PreToolUse(tool_name=ours, tool_input=given)
+    return PreToolUse(tool_name=ours, tool_input=tool_input)
 
 
 # For people
 
 
-def _format(line: str, found: Explanation, policy: Policy) -> Iterator[str]:
-    yield from _format_invocations(found.analysis.invocations, found.content)
-    matched = {match.effect for match in found.evaluation.matches}
-    for effect in found.analysis.effects:
+def _format(line: str, explanation: Explanation, policy: Policy) -> Iterator[str]:
+    yield from _format_invocations(explanation.analysis.invocations, explanation.content)
+    matched = {match.effect for match in explanation.evaluation.matches}
+    for effect in explanation.analysis.effects:
         if effect.kind not in QUIET_KINDS or effect in matched:
             yield from _format_effect(line, effect)
-    for match in found.evaluation.matches:
+    for match in explanation.evaluation.matches:
         yield from _format_match(match)
-    permission = found.evaluation.permission
+    permission = explanation.evaluation.permission
     word = permission.word if permission else "none: no guard has anything against it"
     yield f"{bold(click.style(word, fg=COLOURS.get(permission, 'green')))} {dim(f'(preset {policy.preset})')}"
-    if found.smallest and found.smallest != line:
-        yield f"  smallest part that gets the same: {printable(found.smallest)}"
+    if explanation.smallest and explanation.smallest != line:
+        yield f"  smallest part that gets the same: {printable(explanation.smallest)}"
 
 
 def _format_invocations(invocations: Iterable[Invocation], content: TextFindings, depth: int = 0) -> Iterator[str]:
@@ -149,13 +149,13 @@ def _format_invocations(invocations: Iterable[Invocation], content: TextFindings
 
 
 def _format_effect(line: str, effect: Effect) -> Iterator[str]:
-    what = effect.path or effect.host or effect.package or effect.target
+    subject = effect.path or effect.host or effect.package or effect.target
     if effect.kind == KIND:
-        what = f"{effect.target} in {effect.path or effect.source}, {effect.why}"
-    marks = [word for word, given in (("recursive", effect.recursive), (effect.certainty, effect.certainty)) if given]
+        subject = f"{effect.target} in {effect.path or effect.source}, {effect.why}"
+    marks = [word for word, value in (("recursive", effect.recursive), (effect.certainty, effect.certainty)) if value]
     marks = [mark for mark in marks if mark != Certainty.KNOWN]
     note = f" ({', '.join(marks)})" if marks else ""
-    yield f"{bold(effect.kind)} {effect.verb} {printable(what)}{note}"
+    yield f"{bold(effect.kind)} {effect.verb} {printable(subject)}{note}"
     if line and effect.column_to > effect.column_from and "\n" not in line and len(line) <= MAX_LINE:
         yield dim(f"    {printable(line)}")
         yield "    " + " " * effect.column_from + "^" * (effect.column_to - effect.column_from)
@@ -175,12 +175,12 @@ def _format_match(match: RuleMatch) -> Iterator[str]:
 # For programs
 
 
-def _build_data(found: Explanation, policy: Policy) -> dict[str, Any]:
+def _build_data(explanation: Explanation, policy: Policy) -> dict[str, Any]:
     return {
-        "permission": found.evaluation.permission.word,
+        "permission": explanation.evaluation.permission.word,
         "preset": policy.preset,
-        "steps": [_build_step(step, found.content) for step in found.analysis.invocations],
-        "effects": [msgspec.to_builtins(effect) for effect in found.analysis.effects],
+        "steps": [_build_step(step, explanation.content) for step in explanation.analysis.invocations],
+        "effects": [msgspec.to_builtins(effect) for effect in explanation.analysis.effects],
         "matches": [
             {
                 "guard": match.guard,
@@ -190,9 +190,9 @@ def _build_data(found: Explanation, policy: Policy) -> dict[str, Any]:
                 "reason": match.reason,
                 "instead": match.rule.instead,
             }
-            for match in found.evaluation.matches
+            for match in explanation.evaluation.matches
         ],
-        "smallest": found.smallest,
+        "smallest": explanation.smallest,
     }
 
 
@@ -220,15 +220,15 @@ def _explain_line(line: str, roots: Roots, policy: Policy, scanning: Scanning) -
         workspace = [str(row["workspace"])] if row.get("workspace") else [*map(str, row.get("workspace_roots") or ())]
         world = _build_world(roots, row.get("cwd"), workspace)
         start = time.perf_counter_ns()
-        found = explain_event(_build_row_event(row, line), world, policy._replace(preset=preset), scanning).mask()
+        explanation = explain_event(_build_row_event(row, line), world, policy._replace(preset=preset), scanning).mask()
         micros = (time.perf_counter_ns() - start) // 1000
     except (ValueError, TrotlineError) as error:
         return {"error": str(error)}
     return {
-        "permission": found.evaluation.permission.word,
-        "reasons": [f"{one.guard}: {one.reason}" for one in found.evaluation.matches],
-        "effects": [msgspec.to_builtins(effect) for effect in found.analysis.effects],
-        "opaque": any(effect.certainty is Certainty.OPAQUE for effect in found.analysis.effects),
+        "permission": explanation.evaluation.permission.word,
+        "reasons": [f"{match.guard}: {match.reason}" for match in explanation.evaluation.matches],
+        "effects": [msgspec.to_builtins(effect) for effect in explanation.analysis.effects],
+        "opaque": any(effect.certainty is Certainty.OPAQUE for effect in explanation.analysis.effects),
         "micros": micros,
     }
 

@@ -146,12 +146,12 @@ def _build_event(name: str | None, assignments: tuple[str, ...], payload: bytes 
         "generation_id": CONVERSATION,
         "workspace_roots": [str(root) for root in roots.projects],
     }
-    given = dict(_parse_assignment(event_class, text) for text in assignments)
+    assigned = dict(_parse_assignment(event_class, text) for text in assignments)
     try:
-        event = read_event(json.dumps({**defaults, **body, **given, "hook_event_name": name}))
+        event = read_event(json.dumps({**defaults, **body, **assigned, "hook_event_name": name}))
     except UnreadablePayload as error:
         raise UnreadablePayload(error.message, hint=f"add it with --set; `trotline events {name}` shows all") from None
-    wrong = [field for field in given if field in event.raw]
+    wrong = [field for field in assigned if field in event.raw]
     if wrong:
         raise UsageError(f"{name} has no field `{wrong[0]}` that takes that value", hint=f"`trotline events {name}`")
     return event

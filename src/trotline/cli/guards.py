@@ -165,9 +165,9 @@ def check(names: tuple[str, ...], roots: Roots) -> Result:
         hint = "`trotline guards packages load PATH` takes one in the OSV format"
         raise TrotlineError("no list is loaded", hint=hint)
     reports = Reports(files)
-    found = {name: reports.find_report(name) for name in names}
-    lines = [f"{printable(name)}: {printable(report) or 'not reported'}" for name, report in found.items()]
-    return Result(found, lines, ok=not any(found.values()))
+    reported = {name: reports.find_report(name) for name in names}
+    lines = [f"{printable(name)}: {printable(report) or 'not reported'}" for name, report in reported.items()]
+    return Result(reported, lines, ok=not any(reported.values()))
 
 
 command.add_command(packages)

@@ -250,12 +250,12 @@ def read_policy_texts(roots: Roots) -> dict[str, str]:
     from trotline.config.policies import FALLBACK_PRESET
     from trotline.system.files import read_file
 
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for layer, file in config_layers(roots, map(str, roots.projects[:1])):
         try:
-            found[layer] = read_file(Path(file)).decode("utf-8", "replace")
+            texts[layer] = read_file(Path(file)).decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:  # an unreadable policy has the effect of this one
-            found[layer] = f'preset = "{FALLBACK_PRESET}"\n'
-    return found
+            texts[layer] = f'preset = "{FALLBACK_PRESET}"\n'
+    return texts

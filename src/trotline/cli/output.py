@@ -101,15 +101,15 @@ def build_problem_data(problem: Problem) -> dict[str, Any]:
     return {**msgspec.to_builtins(problem), "docs": problem.docs}
 
 
-def format_problems(problems: Sequence[Problem], most: int = MAX_PROBLEMS) -> Iterator[str]:
+def format_problems(problems: Sequence[Problem], limit: int = MAX_PROBLEMS) -> Iterator[str]:
     """Yield one line for each problem, and its hint."""
-    for problem in problems[:most]:
+    for problem in problems[:limit]:
         severity = paint(problem.severity, problem.severity)
         yield f"{printable(str(problem.place))}: {severity} {printable(problem.message)}"
         if problem.hint:
             yield f"    hint: {problem.hint}"
-    if len(problems) > most:
-        yield f"and {len(problems) - most} more"
+    if len(problems) > limit:
+        yield f"and {len(problems) - limit} more"
 
 
 class Table(NamedTuple):
@@ -175,10 +175,10 @@ def format_duration(micros: int) -> str:
     return f"{minutes} min" if minutes else f"{seconds} s"
 
 
-def shorten(text: str, most: int = 90) -> str:
+def shorten(text: str, limit: int = 90) -> str:
     """Return the text on one line, cut to a length."""
     line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 3] + "..."
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def printable(text: str) -> str:

@@ -91,12 +91,12 @@ RESPONSE_WORDS = {"none": "a warning"}
 def command(
     name: str | None, examples: int, events: BinaryIO | None, here: bool, query: Query, roots: Roots, **options: Any
 ) -> Result:
-    with _errors_as_usage(), TemporaryDirectory(prefix="trotline-replay-") as made:
+    with _errors_as_usage(), TemporaryDirectory(prefix="trotline-replay-") as scratch:
         selection = _select_calls(name, events, query, roots)
         calls = selection.calls
         if here:
             calls = [call.move_to(str(roots.projects[0])) for call in calls]
-        directory = Path(made)
+        directory = Path(scratch)
         candidate = _build_candidate(roots, options, directory)
         old = Trial(IN_FORCE, roots, directory / "old", get_today())
         new = Trial(candidate, roots, directory / "new", get_today())
@@ -228,8 +228,8 @@ def _paint_decision(decision: str) -> str:
 
 
 def _count_kinds(changes: Iterable[CallChange]) -> dict[str, int]:
-    found = [change.kind for change in changes]
-    return {str(kind): found.count(kind) for kind in ChangeKind}
+    kinds = [change.kind for change in changes]
+    return {str(kind): kinds.count(kind) for kind in ChangeKind}
 
 
 def _build_data(changes: Sequence[CallChange]) -> dict[str, Any]:
@@ -240,12 +240,12 @@ def _build_data(changes: Sequence[CallChange]) -> dict[str, Any]:
 
 def _build_change(change: CallChange) -> dict[str, Any]:
     call = change.call
-    about = {"seq": call.seq, "id": call.id, "agent": call.agent, "event": call.event, "subject": call.subject}
+    call_data = {"seq": call.seq, "id": call.id, "agent": call.agent, "event": call.event, "subject": call.subject}
     if change.kind is ChangeKind.UNKNOWN:
-        return {**about, "kind": change.kind, "why": change.why}
+        return {**call_data, "kind": change.kind, "why": change.why}
     sent = zip(change.sent, (change.old, change.new.partition(",")[0]), strict=True)
     return {
-        **about,
+        **call_data,
         "kind": change.kind,
         "old": change.old,
         "new": change.new,

@@ -81,12 +81,12 @@ def command(
     report.problems = [*problems, *report.problems]
     if write_baseline and baseline is not None:
         return _write_baseline(scan, baseline)
-    about = {kind: text for scanner in (*scanners, ControlFileScanner()) for kind, text in scanner.kinds.items()}
-    lines: Iterable[str] = _format(report, about)
+    descriptions = {kind: text for scanner in (*scanners, ControlFileScanner()) for kind, text in scanner.kinds.items()}
+    lines: Iterable[str] = _format(report, descriptions)
     if form == "sarif":
-        lines = [json.dumps(build_findings_sarif(report.findings, report.problems, about), indent=2)]
+        lines = [json.dumps(build_findings_sarif(report.findings, report.problems, descriptions), indent=2)]
     elif form == "github":
-        lines = [*format_github_findings(report.findings, about), *format_github(report.problems)]
+        lines = [*format_github_findings(report.findings, descriptions), *format_github(report.problems)]
     return Result(_build_data(report), lines, report.problems, ok=report.ok)
 
 
@@ -133,12 +133,12 @@ def _read_baseline(file: Path | None, *, needed: bool) -> Baseline | None:
 
 
 def _write_baseline(scan: TreeScan, file: Path) -> Result:
-    made = scan.build_baseline()
+    new_baseline = scan.build_baseline()
     try:
-        replace_file(file, encode_baseline(made), mode=None)
+        replace_file(file, encode_baseline(new_baseline), mode=None)
     except OSError as error:
         raise UsageError(f"`{file}` cannot be written: {describe_os_error(error)}") from None
-    accepted = len(made.findings)
+    accepted = len(new_baseline.findings)
     line = f"{plural(accepted, 'finding')} accepted in {printable(str(file))}"
     return Result({"accepted": accepted, "file": str(file)}, [line], schema="trotline.scan.baseline/1")
 
@@ -156,12 +156,12 @@ def _build_data(report: ScanReport) -> dict[str, Any]:
     }
 
 
-def _format(report: ScanReport, about: dict[str, str]) -> Iterator[str]:
+def _format(report: ScanReport, descriptions: dict[str, str]) -> Iterator[str]:
     for finding in report.findings:
         where = bold(printable(f"{finding.where}:{finding.place.line}:{finding.place.column_from}"))
         doubt = "" if finding.certainty is Certainty.KNOWN else f" ({finding.certainty})"
         digits = f"  [{finding.digest[:SHOWN_DIGEST_DIGITS]}]" if finding.scanner in VALUE_SCANNERS else ""
-        yield f"{where}  {finding.kind}{doubt}  {dim(about.get(finding.kind, ''))}{digits}"
+        yield f"{where}  {finding.kind}{doubt}  {dim(descriptions.get(finding.kind, ''))}{digits}"
     for problem in report.problems:
         place = f"{problem.place.file}:{problem.place.line}:{problem.place.column}"
         yield f"{bold(printable(place))}  {problem.severity} {problem.code}  {printable(problem.message)}"
@@ -176,7 +176,7 @@ def _format(report: ScanReport, about: dict[str, str]) -> Iterator[str]:
 
 
 def _format_summary(report: ScanReport) -> str:
-    found = [
+    parts = [
         plural(len(report.findings), "finding"),
         *([f"{report.known} known from the baseline"] if report.known else []),
         *([plural(len(report.problems), "problem")] if report.problems else []),
@@ -186,4 +186,4 @@ def _format_summary(report: ScanReport) -> str:
         f"{count} {why.value if count == 1 else PLURALS[why]}" for why, count in sorted(report.skipped.items())
     )
     size = f"{plural(report.files, 'file')}, {report.bytes / 1e6:.1f} MB"
-    return f"{size}: {', '.join(found)}{f'; not scanned: {left}' if left else ''}"
+    return f"{size}: {', '.join(parts)}{f'; not scanned: {left}' if left else ''}"

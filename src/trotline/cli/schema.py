@@ -76,8 +76,8 @@ def command(event: str | None, reply: bool) -> Result:
 def build_payload_schema(name: str) -> Schema:
     """Return the schema of what a hook of this event reads on standard input. Unknown fields are allowed."""
     cls = EVENTS[name]
-    made = msgspec.json.schema(cls, ref_template="#/$defs/{name}")
-    definitions = made["$defs"]
+    generated = msgspec.json.schema(cls, ref_template="#/$defs/{name}")
+    definitions = generated["$defs"]
     body = definitions.pop(cls.__name__)
     properties = {key: _describe_field(key, value) for key, value in body["properties"].items() if key != "raw"}
     if "tool_input" in properties:

@@ -75,15 +75,15 @@ def _read_trust(configuration: Configuration, roots: Roots) -> list[Trust]:
 
 def _build_events(event: str | None, text: str | None, tool: str | None, subagent: str | None) -> dict[str, Event]:
     """Return the events of the action in question by name; empty if there is none."""
-    given = {"command": text, "tool_name": tool, "subagent_type": subagent}
-    if sum(value is not None for value in given.values()) > 1:
+    subjects = {"command": text, "tool_name": tool, "subagent_type": subagent}
+    if sum(value is not None for value in subjects.values()) > 1:
         raise UsageError("--for, --tool and --subagent ask different questions", hint="give one of them")
-    if event is not None and any(value is not None for value in given.values()):
-        value = next(value for value in given.values() if value is not None)
+    if event is not None and any(value is not None for value in subjects.values()):
+        value = next(value for value in subjects.values() if value is not None)
         field = EVENTS[event].contract.subject.field
         return {event: _build_event(event, field, value)}
-    field = next((name for name, value in given.items() if value is not None), "")
-    value = given.get(field) or ""
+    field = next((name for name, value in subjects.items() if value is not None), "")
+    value = subjects.get(field) or ""
     names = [name for name, cls in EVENTS.items() if field and cls.contract.subject.field == field]
     events = {name: _build_event(name, field, value) for name in names}
     if field == "command":  # a command is also the use of a tool
@@ -202,8 +202,8 @@ def _format_row(row: HookRow, configuration: Configuration) -> Iterator[str]:
     loops = f", {hook.loop_limit or 'no limit of'} follow-ups" if hook.event in {"stop", "subagentStop"} else ""
     fails = _get_fail_mode(hook, configuration.edition)
     where = _describe_model(hook, configuration) or f"; in {hook.layer.cwd or '?'}"
-    about = f"{matcher}; {hook.timeout:g} s; fails {fails}{loops}{trust}{where}"
-    yield dim(f"     {printable(about)}")
+    details = f"{matcher}; {hook.timeout:g} s; fails {fails}{loops}{trust}{where}"
+    yield dim(f"     {printable(details)}")
     yield dim(f"     {printable(str(hook.place))}")
     if row.off:
         yield f"     {paint('off: ' + printable(row.off), Severity.FATAL)}"

@@ -58,16 +58,16 @@ def check_refusal(state: AgentState) -> Iterator[CheckResult]:
 
 def check_records(state: AgentState) -> Iterator[CheckResult]:
     """Check that every sample left a record."""
-    made = sum(len(samples) for _, samples in state.samples)
-    if not made:
+    sent = sum(len(samples) for _, samples in state.samples)
+    if not sent:
         return
     found = audit_log.read_records(state.roots.state, Query(own=True, conversation=state.conversation)).records
     stored = [record.id for record in found if record.conversation == state.conversation]
-    if len(stored) == made:
-        yield ok(f"all {made} calls are in the trail")
+    if len(stored) == sent:
+        yield ok(f"all {sent} calls are in the trail")
     else:
         step = f"look at {state.machine.spool.file}: owner, mode, space"
-        yield fail(f"{made} calls left {len(stored)} records", step)
+        yield fail(f"{sent} calls left {len(stored)} records", step)
 
 
 def check_latency(state: AgentState) -> Iterator[CheckResult]:
@@ -114,8 +114,8 @@ def check_version(state: AgentState) -> Iterator[CheckResult]:
     if believed:
         detail = f"settings have `ask` sent to {shown}, where it is known not to be heard"
         yield warn(detail, f"look at {state.roots.config / CONFIG_FILE}: ask_fallback")
-    for what, events in weaknesses.items():
-        yield note(f"{shown}, at {' and '.join(events)}: {what}")
+    for description, events in weaknesses.items():
+        yield note(f"{shown}, at {' and '.join(events)}: {description}")
     if not weaknesses:
         yield ok(f"{state.installed.version or 'unknown'}: nothing is known to be weaker in it")
 

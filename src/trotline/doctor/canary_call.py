@@ -48,14 +48,14 @@ def send_canary(wires: Sequence[Wired], roots: Roots) -> CanaryResult | None:
     gate = find_gate(agent, lines)
     at = lines[gate].wire if gate is not None else wires[0]
     fatal = next((f"{problem.code} {problem.message}" for problem in find_fatal_problems(at, roots)), "")
-    about = (agent.name, agent.title, str(at.file), compare_lines(wires, roots).current, fatal)
+    facts = (agent.name, agent.title, str(at.file), compare_lines(wires, roots).current, fatal)
     if gate is None or not may_run(lines[gate], roots):
         why = "no gate of ours is in the file" if gate is None else "the project's line is not ours to the letter"
-        return CanaryResult(*about, executed=False, refused=False, seconds=0, output=why)
+        return CanaryResult(*facts, executed=False, refused=False, seconds=0, output=why)
     output = run_line(lines[gate].command, write_event(agent, _build_canary(agent.events[gate])))
     is_refused = CANARY_REASON in output.text and (output.exit_code == 2 or _is_object(output.stdout))
     is_executed = output.exit_code is not None
-    return CanaryResult(*about, executed=is_executed, refused=is_refused, seconds=output.seconds, output=output.text)
+    return CanaryResult(*facts, executed=is_executed, refused=is_refused, seconds=output.seconds, output=output.text)
 
 
 def find_gate(agent: Agent, lines: Collection[str]) -> str | None:

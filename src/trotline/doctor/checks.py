@@ -134,8 +134,10 @@ class AgentState:
     def layers(self) -> list[InstalledLayer]:
         """The layers that have a line of ours."""
         layers = list_layers(self.agent, self.roots, self.installed.version)
-        found = [(wires, find_our_lines(wires)) for wires in layers]
-        return [InstalledLayer(wires, lines, compare_lines(wires, self.roots)) for wires, lines in found if lines]
+        lines_by_layer = [(wires, find_our_lines(wires)) for wires in layers]
+        return [
+            InstalledLayer(wires, lines, compare_lines(wires, self.roots)) for wires, lines in lines_by_layer if lines
+        ]
 
     @cached_property
     def samples(self) -> list[tuple[InstalledLayer, list[SampleCall]]]:

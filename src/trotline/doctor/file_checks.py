@@ -41,12 +41,12 @@ def check_file(state: AgentState) -> Iterator[CheckResult]:
     """Check that the agent can load its files; for Cursor by the rules of `trotline check`."""
     for wire in state.files:
         try:
-            found = find_problems(wire, state.roots)
+            all_problems = find_problems(wire, state.roots)
         except OSError as error:
             step = f"ls -ld {shlex.quote(str(wire.file))}"
             yield fail(f"{wire.file} cannot be read: {describe_os_error(error)}", step)
             continue
-        problems = [problem for severity in STATES for problem in found if problem.severity is severity]
+        problems = [problem for severity in STATES for problem in all_problems if problem.severity is severity]
         for problem in problems[:MAX_SHOWN]:
             detail = f"{wire.file}:{problem.place.line}:{problem.place.column} {problem.code} {problem.message}"
             step = problem.hint if wire.wiring.own else format_check_command(wire.file)
@@ -127,9 +127,9 @@ def check_loaded_once(state: AgentState) -> Iterator[CheckResult]:
     if twice:
         yield warn(f"more than one line of ours at {twice[0]}", _format_install(state.layers[0]))
     if len(state.layers) > 1:
-        own = [layer.name for layer in state.layers if layer.name != "enterprise"]
+        names = [layer.name for layer in state.layers if layer.name != "enterprise"]
         detail = f"our lines are in {' and in '.join(str(layer.place) for layer in state.layers)}: each runs"
-        yield warn(detail, f"trotline uninstall {state.agent.name} --layer {own[-1]}")
+        yield warn(detail, f"trotline uninstall {state.agent.name} --layer {names[-1]}")
     also = [*_find_also_loaded(state)]
     for file in also:
         yield note(f"{state.agent.title} also loads {file}: we are asked twice about one action")
@@ -140,8 +140,8 @@ def check_loaded_once(state: AgentState) -> Iterator[CheckResult]:
 def _find_also_loaded(state: AgentState) -> Iterator[str]:
     """Yield files of another agent with lines of ours that this agent loads too."""
     layers = find_layers(state.roots, get_edition(NEWEST_EDITION))
-    own = {str(wire.file) for layer in state.layers for wire in layer.wires}
-    if not any(layer.file in own and not layer.kind.from_claude for layer in layers):
+    our_files = {str(wire.file) for layer in state.layers for wire in layer.wires}
+    if not any(layer.file in our_files and not layer.kind.from_claude for layer in layers):
         return
     for layer in (layer for layer in layers if layer.kind.from_claude):
         if any(True for _ in _find_our_entries(Path(layer.file))):

@@ -39,8 +39,11 @@ def find_installed_agents(roots: Roots, named: Sequence[str] = ()) -> list[Insta
 def list_layers(agent: Agent, roots: Roots, version: str) -> list[list[Wired]]:
     """Return the files of each layer. If the project is the home directory, its file belongs to the user layer."""
     layers = [layer for layer in LAYERS if agent.wiring is not None and layer in agent.wiring.files]
-    wires = {one[0].file: one for one in (build_entries(agent, layer, roots, version) for layer in reversed(layers))}
-    return sorted(wires.values(), key=lambda one: LAYERS.index(one[0].layer))
+    wires = {
+        layer_wires[0].file: layer_wires
+        for layer_wires in (build_entries(agent, layer, roots, version) for layer in reversed(layers))
+    }
+    return sorted(wires.values(), key=lambda layer_wires: LAYERS.index(layer_wires[0].layer))
 
 
 def read_version(agent: Agent, roots: Roots) -> str:

@@ -115,8 +115,8 @@ def check_spool(machine: MachineState) -> Iterator[CheckResult]:
         yield warn(f"{unread} records in {file} cannot be read", "trotline log")
     elif room >= MIN_FREE_BYTES:
         calls = len(machine.records.records)
-        most = f"{MAX_RECORDS} and more, of which the newest were looked at" if calls >= MAX_RECORDS else str(calls)
-        yield ok(f"calls of agents that are remembered: {most}")
+        count = f"{MAX_RECORDS} and more, of which the newest were looked at" if calls >= MAX_RECORDS else str(calls)
+        yield ok(f"calls of agents that are remembered: {count}")
 
 
 def check_alarms(machine: MachineState) -> Iterator[CheckResult]:

@@ -25,10 +25,10 @@ class MonitorSummary(NamedTuple):
 
 def summarize_monitoring(records: Iterable[Record]) -> MonitorSummary:
     """Summarize what enforcing would have stopped."""
-    found = [(record, word) for record in records if (word := _get_withheld(record))]
-    by = Counter((record.event, _name_authors(record), word) for record, word in found)
-    last = [_format_call(record, word) for record, word in found[-MAX_EXAMPLES:]]
-    return MonitorSummary(len(found), Counter(dict(by.most_common())), last)
+    withheld = [(record, word) for record in records if (word := _get_withheld(record))]
+    by = Counter((record.event, _name_authors(record), word) for record, word in withheld)
+    last = [_format_call(record, word) for record, word in withheld[-MAX_EXAMPLES:]]
+    return MonitorSummary(len(withheld), Counter(dict(by.most_common())), last)
 
 
 def describe_monitor_mode(roots: Roots) -> str:

@@ -54,7 +54,7 @@ class SetupResult(NamedTuple):
 
 def get_worst(files: Sequence[Installed]) -> Done:
     """Return the worst result of these files."""
-    done = {one.done for one in files}
+    done = {file.done for file in files}
     return next((word for word in (Done.REFUSED, Done.WRITTEN) if word in done), Done.NOTHING)
 
 

@@ -81,8 +81,8 @@ def _parse_json(line: str, path: Path, number: int) -> Any:
 
 def _parse_step(body: Any, where: str, depth: int) -> ScriptStep:
     if not isinstance(body, dict) or body.get("event") not in EVENTS:
-        found = f"`{body.get('event')}`" if isinstance(body, dict) else "something else than a table"
-        raise UsageError(f"{where}: {found} is no event", hint="`trotline events` lists them")
+        shown = f"`{body.get('event')}`" if isinstance(body, dict) else "something else than a table"
+        raise UsageError(f"{where}: {shown} is no event", hint="`trotline events` lists them")
     if depth > MAX_DEPTH:
         raise UsageError(f"{where}: steps within steps within steps end somewhere")
     name = str(body["event"])

@@ -148,17 +148,17 @@ def find_last_document(text: str) -> tuple[Any, bool]:
         return _get_decoder().decode(text), False
     except (ValueError, RecursionError):
         pass
-    found: Any = NO_DOCUMENT
+    document: Any = NO_DOCUMENT
     start = _find_next_object(text, 0, OBJECT_ON_ITS_LINE)
     if start is None:
         start = _find_next_object(text, 0, OBJECT_AFTER_NOISE)
     while start is not None:
         try:
-            found, end = _get_decoder().raw_decode(text, start)
+            document, end = _get_decoder().raw_decode(text, start)
         except (ValueError, RecursionError):
             return NO_DOCUMENT, False
         start = _find_next_object(text, end, NEXT_OBJECT)
-    return found, found is not NO_DOCUMENT
+    return document, document is not NO_DOCUMENT
 
 
 @functools.cache
@@ -173,8 +173,8 @@ OBJECT_AFTER_NOISE = lazy_regex(r"(?m)^[^{\n]*+(?=\{)")
 
 
 def _find_next_object(text: str, at: int, opening: re.Pattern[str]) -> int | None:
-    found = opening.search(text, at)
-    return found.end() if found else None
+    match = opening.search(text, at)
+    return match.end() if match else None
 
 
 def _build_verdict(contract: Contract, reply: dict[str, Any], edition: Edition, *, from_claude: bool) -> ParsedReply:
