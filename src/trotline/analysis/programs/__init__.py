@@ -101,6 +101,8 @@ def print_secret(call: Invocation, target: str, *, host: str = "", source: str =
     call.stdout = SECRET_STREAM
 
 
+SHELLS = frozenset("ash bash csh dash fish ksh mksh rbash sh tcsh zsh".split())
+
 STANDARD_INPUT = frozenset({"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"})
 """Paths of the standard input."""
 

@@ -1,6 +1,6 @@
 """Shells: the script comes from `-c`, a file or a pipe."""
 
-from trotline.analysis.programs import find_stream
+from trotline.analysis.programs import SHELLS, find_stream
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import Stream
@@ -59,4 +59,4 @@ def _analyze_script_stream(call: Invocation, arg: Argument, stream: Stream, word
         call.stdout = call.analyze_script(arg._replace(text=stream.text), Stream(), state=state)
 
 
-PROGRAMS: dict[str, Handler] = dict.fromkeys("ash bash csh dash fish ksh mksh rbash sh tcsh zsh".split(), _handle_shell)
+PROGRAMS: dict[str, Handler] = dict.fromkeys(SHELLS, _handle_shell)

@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trotline.analysis.options import ParsedOptions, parse_options
-from trotline.analysis.programs import enter_directories, join_words, print_variables
+from trotline.analysis.programs import SHELLS, enter_directories, join_words, print_variables
 from trotline.analysis.shell.invocation import Handler, Invocation, get_program_name
 from trotline.analysis.shell.parser import parse_script
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import Stream
-
-SHELLS = frozenset("ash bash csh dash fish ksh sh tcsh zsh".split())
 
 PROGRAM = "program"  # the words are a program with its arguments
 QUOTED = "quoted"  # the same, but a single word with a blank is a line for a shell
