@@ -329,3 +329,8 @@ def fill_in(value: Any, **texts: str) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(fill_in(inner, **texts) for inner in value)
     return {key: fill_in(inner, **texts) for key, inner in value.items()} if isinstance(value, dict) else value
+
+
+def build_text(parts: list[Any], number: int = 1) -> str:
+    """Join strings and pairs of a string and its repetitions, which are multiplied by `number`."""
+    return "".join(part if isinstance(part, str) else part[0] * int(part[1] * number) for part in parts)

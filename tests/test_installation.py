@@ -56,6 +56,13 @@ def install(target: Installation, entries: list[EntryEdit] | None = None, now_us
     return target.install(ENTRIES[target.terms.shape] if entries is None else entries, now_us)
 
 
+@pytest.fixture
+def installed(target: Installation) -> Installation:
+    """An installation with all entries, in a file of the user."""
+    install(target)
+    return target
+
+
 def snapshot(directory: Path) -> dict[str, tuple[int, bytes]]:
     """Return mode and content of every file and directory."""
     return {
@@ -130,11 +137,10 @@ def test_an_extended_file_of_ours_loses_only_our_entries(tmp_path: Path) -> None
     assert read_backups(target) == {"2-edited": edited}
 
 
-def test_an_edited_file_loses_our_entries_and_keeps_the_edit(target: Installation) -> None:
-    install(target)
-    target.path.write_bytes(target.path.read_bytes().replace(b"./mine.sh", b"./theirs.sh"))
-    assert target.uninstall(2).done is Done.WRITTEN
-    assert target.path.read_bytes() == MINE.replace(b"./mine.sh", b"./theirs.sh")
+def test_an_edited_file_loses_our_entries_and_keeps_the_edit(installed: Installation) -> None:
+    installed.path.write_bytes(installed.path.read_bytes().replace(b"./mine.sh", b"./theirs.sh"))
+    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.path.read_bytes() == MINE.replace(b"./mine.sh", b"./theirs.sh")
 
 
 def test_empty_lists_stay_empty_in_an_edited_file(target: Installation) -> None:
@@ -145,14 +151,13 @@ def test_empty_lists_stay_empty_in_an_edited_file(target: Installation) -> None:
     assert target.path.read_bytes() == b'{"version": 1, "hooks": {"stop": []}}\n'
 
 
-def test_uninstall_after_an_edit_and_a_second_install_restores_the_edit(target: Installation) -> None:
-    install(target)
-    edited = target.path.read_bytes() + b"// edited\n"
-    target.path.write_bytes(edited)
-    install(target, STOP, now_us=2)
-    assert target.uninstall(3).done is Done.RESTORED
-    assert target.path.read_bytes() == MINE + b"// edited\n"
-    assert read_backups(target) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
+def test_uninstall_after_an_edit_and_a_second_install_restores_the_edit(installed: Installation) -> None:
+    edited = installed.path.read_bytes() + b"// edited\n"
+    installed.path.write_bytes(edited)
+    install(installed, STOP, now_us=2)
+    assert installed.uninstall(3).done is Done.RESTORED
+    assert installed.path.read_bytes() == MINE + b"// edited\n"
+    assert read_backups(installed) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
 
 
 def test_a_file_that_contains_only_our_entries_is_deleted(tmp_path: Path) -> None:
@@ -174,33 +179,30 @@ def test_uninstalling_a_missing_file_does_nothing(tmp_path: Path) -> None:
     assert install(target, now_us=4).done is Done.WRITTEN
 
 
-def test_without_a_record_entries_are_recognised(target: Installation) -> None:
-    install(target)
-    shutil.rmtree(target.state)
-    assert target.uninstall(2).done is Done.WRITTEN
-    assert target.path.read_bytes() == MINE
+def test_without_a_record_entries_are_recognised(installed: Installation) -> None:
+    shutil.rmtree(installed.state)
+    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.path.read_bytes() == MINE
 
 
 @pytest.mark.parametrize(
     "record", ["", "{}", '{"schema": "trotline.installation/2"}', "\udcff", '{"path": 1}', "[" * 5000]
 )
-def test_an_unreadable_record_is_ignored(target: Installation, record: str) -> None:
-    install(target)
-    (file,) = target.state.rglob("record.json")
+def test_an_unreadable_record_is_ignored(installed: Installation, record: str) -> None:
+    (file,) = installed.state.rglob("record.json")
     file.write_bytes(record.encode("utf-8", "surrogateescape"))
-    assert target.uninstall(2).done is Done.WRITTEN
-    assert target.path.read_bytes() == MINE
+    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.path.read_bytes() == MINE
 
 
 @pytest.mark.parametrize("damaged", [None, b"{}", MINE + b"\n"])
-def test_a_damaged_backup_is_not_restored(target: Installation, damaged: bytes | None) -> None:
-    install(target)
-    (backup,) = target.state.rglob("1-original")
+def test_a_damaged_backup_is_not_restored(installed: Installation, damaged: bytes | None) -> None:
+    (backup,) = installed.state.rglob("1-original")
     backup.unlink()
     if damaged is not None:
         backup.write_bytes(damaged)
-    assert target.uninstall(2).done is Done.WRITTEN
-    assert target.path.read_bytes() == MINE
+    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.path.read_bytes() == MINE
 
 
 def test_an_installer_keeps_the_entries_of_another_installer(target: Installation) -> None:
@@ -240,13 +242,12 @@ def test_the_backup_is_a_private_copy_outside_the_hooks_directory(target: Instal
         assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
 
 
-def test_the_record_starts_with_its_schema_and_names_backup_and_digest(target: Installation) -> None:
-    install(target)
-    (file,) = target.state.rglob("record.json")
+def test_the_record_starts_with_its_schema_and_names_backup_and_digest(installed: Installation) -> None:
+    (file,) = installed.state.rglob("record.json")
     record = json.loads(file.read_bytes())
     assert next(iter(record.items())) == ("schema", "trotline.installation/1")
-    assert (record["path"], record["original"], len(record["written"])) == (str(target.path), "1-original", 1)
-    target.uninstall(2)
+    assert (record["path"], record["original"], len(record["written"])) == (str(installed.path), "1-original", 1)
+    installed.uninstall(2)
     assert not file.exists()
 
 
@@ -304,10 +305,9 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation
     assert snapshot(tmp_path) == before
 
 
-def test_a_dry_run_of_uninstall_shows_the_restored_file(target: Installation, tmp_path: Path) -> None:
-    install(target)
+def test_a_dry_run_of_uninstall_shows_the_restored_file(installed: Installation, tmp_path: Path) -> None:
     before = snapshot(tmp_path)
-    done = target.uninstall(2, dry_run=True)
+    done = installed.uninstall(2, dry_run=True)
     assert (done.done, done.after) == (Done.RESTORED, MINE)
     assert snapshot(tmp_path) == before
 
@@ -539,16 +539,15 @@ def test_concurrent_installers_both_succeed(target: Installation, tmp_path: Path
     assert sorted(commands) == sorted(["./mine.sh", *lines])
 
 
-def test_an_installer_that_times_out_reports_a_retry(target: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(target)
-    before = target.path.read_bytes()
+def test_an_installer_that_times_out_reports_a_retry(installed: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = installed.path.read_bytes()
     monkeypatch.setattr(installation, "WAIT", 0.1)
-    with (target.state / "install.lock").open("rb") as lock:
+    with (installed.state / "install.lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(TryAgain, match="another installer"):
-            target.uninstall(2)
-        assert target.uninstall(2, dry_run=True).done is Done.RESTORED
-    assert target.path.read_bytes() == before
+            installed.uninstall(2)
+        assert installed.uninstall(2, dry_run=True).done is Done.RESTORED
+    assert installed.path.read_bytes() == before
 
 
 KILLED = """

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kit import count_steps, find_mark, read_rows, remove_mark
+from kit import build_text, count_steps, find_mark, read_corpus, read_rows, remove_mark
 from trotline.config.problems import load_codes
 from trotline.formats import jsonc
 from trotline.formats.jsonc import (
@@ -298,41 +299,9 @@ def test_faults_are_counted_only_so_far() -> None:
 
 N = 8_000
 GROWING: dict[str, Callable[[int], str]] = {
-    "nested brackets": lambda n: "[" * n,
-    "nested objects": lambda n: '{"a":' * n,
-    "nested lists with something before": lambda n: "[1," * n,
-    "brackets that close": lambda n: "[" * n + "]" * n,
-    "closing brackets": lambda n: "]" * n,
-    "quotes": lambda n: '"' * n,
-    "quotes in a list": lambda n: "[" + '"' * n,
-    "backslashes": lambda n: "\\" * n,
-    "backslashes in a string": lambda n: '["' + "\\" * n,
-    "escaped quotes in a string that never ends": lambda n: '["' + '\\"' * n,
-    "quotes on lines of their own": lambda n: "[" + '"\n' * n,
-    "single quotes": lambda n: "[" + "'" * n,
-    "comments that never end": lambda n: "/*" * n,
-    "half closed comments": lambda n: "/*" + "* /" * n,
-    "comments": lambda n: "[" + "/**/" * n + "]",
-    "line comments": lambda n: "//\n" * n + "1",
-    "slashes": lambda n: "/" * n,
-    "slashes in strings": lambda n: "[" + '"a//b",' * n + "1]",
-    "commas": lambda n: "," * n,
-    "commas in a list": lambda n: "[" + "," * n,
-    "colons": lambda n: '{"a"' + ":" * n,
-    "a flat list": lambda n: "[" + "1," * n + "1]",
-    "a flat list of strings": lambda n: "[" + '"a",' * n + "1]",
-    "a flat list of objects": lambda n: "[" + '{"a":1},' * (n // 4) + "1]",
+    **{name: partial(build_text, parts) for name, parts in read_corpus("jsonc_limits")["growing"].items()},
     "a flat object": lambda n: "{" + ",".join(f'"{i}":1' for i in range(n)) + "}",
     "equal keys": lambda n: "{" + ",".join('"a":1' for _ in range(n)) + "}",
-    "one long string": lambda n: '["' + "a" * n + '"]',
-    "one long word": lambda n: "[" + "a" * n + "]",
-    "one long number": lambda n: "[" + "1" * n + "]",
-    "one long fraction": lambda n: "[0." + "1" * n + "]",
-    "one long key without quotes": lambda n: "{" + "a" * n + ": 1}",
-    "empty lines": lambda n: "\n" * n + "[1]",
-    "missing commas": lambda n: "[" + "1 " * n + "]",
-    "missing colons": lambda n: "{" + '"a" ' * n + "}",
-    "characters that mean nothing": lambda n: "@" * n,
 }
 
 

@@ -69,6 +69,13 @@ def fill(spool: Spool) -> None:
         assert spool.append(body) == ""
 
 
+@pytest.fixture
+def filled(spool: Spool) -> Spool:
+    """A spool with four calls."""
+    fill(spool)
+    return spool
+
+
 def test_a_real_call_is_found_by_its_fields(workspace: Workspace) -> None:
     call(workspace, "echo trotline-canary")
     call(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com")
@@ -95,11 +102,10 @@ def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
     assert log(workspace, "export").stdout == ""
 
 
-def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, spool: Spool) -> None:
+def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, filled: Spool) -> None:
     """Another process holds the lock of the drain."""
-    fill(spool)
     argv = [sys.executable, "-m", "trotline", "log", "--count", *workspace.options]
-    with (spool.directory / "drain.lock").open("w") as lock:
+    with (filled.directory / "drain.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with subprocess.Popen(argv, cwd=workspace.project, stdout=PIPE, stderr=PIPE, text=True) as asking:
             assert asking.stdout
@@ -115,9 +121,8 @@ def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, spool: S
 
 @pytest.mark.parametrize("words,numbers", read_rows("log", "queries"), ids=lambda value: " ".join(map(str, value)))
 def test_records_are_selected_by_conditions(
-    workspace: Workspace, spool: Spool, words: list[str], numbers: list[int]
+    workspace: Workspace, filled: Spool, words: list[str], numbers: list[int]
 ) -> None:
-    fill(spool)
     assert [one["seq"] for one in data(workspace, *words)["records"]] == numbers
 
 
@@ -129,13 +134,11 @@ def test_records_are_selected_by_conditions(
         ("hour", ["       2  2027-01-15T10:00Z", "       1  2027-01-15T09:00Z", "       1  2027-01-15T08:00Z"]),
     ],
 )
-def test_records_are_counted_by_field(workspace: Workspace, spool: Spool, by: str, shown: list[str]) -> None:
-    fill(spool)
+def test_records_are_counted_by_field(workspace: Workspace, filled: Spool, by: str, shown: list[str]) -> None:
     assert log(workspace, "--by", by).stdout.splitlines() == shown
 
 
-def test_a_number_is_a_sentence_on_a_terminal(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_a_number_is_a_sentence_on_a_terminal(workspace: Workspace, filled: Spool) -> None:
     ours, theirs = pty.openpty()
     argv = [sys.executable, "-m", "trotline", "log", "--count", *workspace.options]
     subprocess.run(argv, stdout=theirs, check=True)
@@ -144,8 +147,7 @@ def test_a_number_is_a_sentence_on_a_terminal(workspace: Workspace, spool: Spool
     os.close(theirs)
 
 
-def test_a_record_is_shown_by_number_or_id(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_a_record_is_shown_by_number_or_id(workspace: Workspace, filled: Spool) -> None:
     by_number, by_id = log(workspace, "show", "1"), log(workspace, "show", "id-1")
     assert by_number.stdout == by_id.stdout
     assert "  deletion: deny, 0.3 ms" in by_id.stdout
@@ -153,18 +155,16 @@ def test_a_record_is_shown_by_number_or_id(workspace: Workspace, spool: Spool) -
 
 
 @pytest.mark.parametrize("name", ["99", "nobody", "2", "9" * 30, "²"])
-def test_an_unknown_record_is_an_error(workspace: Workspace, spool: Spool, name: str) -> None:
-    fill(spool)
+def test_an_unknown_record_is_an_error(workspace: Workspace, filled: Spool, name: str) -> None:
     done = log(workspace, "show", name)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"the trail has no record `{name}`" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["1", "id-1"])
-def test_a_forgotten_record_is_reported_with_its_time(workspace: Workspace, spool: Spool, name: str) -> None:
-    fill(spool)
+def test_a_forgotten_record_is_reported_with_its_time(workspace: Workspace, filled: Spool, name: str) -> None:
     with SqliteStore(workspace.roots().state / "trail.db") as store:
-        drain(spool, store)
+        drain(filled, store)
         assert store.forget(ForgetRequest(conversation="c1"), now_us=NOW) == 2
     done = log(workspace, "show", name)
     assert (done.returncode, done.stdout) == (1, "")
@@ -180,9 +180,8 @@ def test_an_invalid_time_is_refused(workspace: Workspace, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["1h30m", "today", "yesterday", "1w2d3h4m5s"])
-def test_times_can_be_written_as_durations_and_days(workspace: Workspace, spool: Spool, word: str) -> None:
+def test_times_can_be_written_as_durations_and_days(workspace: Workspace, filled: Spool, word: str) -> None:
     """The four calls are in the future."""
-    fill(spool)
     assert log(workspace, "--since", word, "--count").stdout == "4\n"
     assert log(workspace, "--until", word, "--count").stdout == "0\n"
 
@@ -193,8 +192,7 @@ def test_a_condition_with_invalid_utf8_is_refused(workspace: Workspace, option: 
     assert (done.returncode, "bytes in it that are no text" in done.stderr) == (64, True)
 
 
-def test_a_query_before_all_records_is_empty(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_a_query_before_all_records_is_empty(workspace: Workspace, filled: Spool) -> None:
     assert log(workspace, "--until", "1970-01-01", "--count").stdout == "0\n"
     assert log(workspace, "--until", "0001-01-01", "--count").stdout == "0\n"
 
@@ -220,15 +218,13 @@ def test_an_id_may_be_shortened_to_a_unique_prefix(workspace: Workspace, spool: 
     assert "has no record `0193`" in log(workspace, "show", "0193").stderr
 
 
-def test_conversations_are_summarized(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_conversations_are_summarized(workspace: Workspace, filled: Spool) -> None:
     first, second = log(workspace, "conversations").stdout.splitlines()
     assert first.endswith("another c2: 2 calls, 0 commands, 1 edit, 0 denied, 0 s; stopped: completed")
     assert second.endswith("somebody c1: 2 calls, 2 commands, 0 edits, 1 denied, 1 h 00")
 
 
-def test_statistics(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_statistics(workspace: Workspace, filled: Spool) -> None:
     found = data(workspace, "stats")
     assert found["verdicts"] == {"none": 3, "deny": 1}
     assert found["denied_by"] == {"deletion": 1}
@@ -249,8 +245,7 @@ def test_a_hook_that_failed_open_is_counted(workspace: Workspace, spool: Spool) 
     assert "failed, and the call went on\n       2  h1: timed out" in shown
 
 
-def test_exports(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_exports(workspace: Workspace, filled: Spool) -> None:
     lines = [json.loads(line) for line in log(workspace, "export").stdout.splitlines()]
     assert [line["id"] for line in lines] == ["id-4", "id-3", "id-2", "id-1"]
     table = list(csv.DictReader(io.StringIO(log(workspace, "export", "--format", "csv").stdout)))
@@ -285,9 +280,8 @@ def test_control_characters_do_not_reach_the_terminal(workspace: Workspace, spoo
         assert "\x1b" not in log(workspace, *words).stdout
 
 
-def test_unreadable_lines_are_reported(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
-    with spool.file.open("ab") as file:
+def test_unreadable_lines_are_reported(workspace: Workspace, filled: Spool) -> None:
+    with filled.file.open("ab") as file:
         file.write(b"\ntorn\n")
     for _ in range(2):
         done = log(workspace)
@@ -301,8 +295,7 @@ def edit(workspace: Workspace, statement: str) -> None:
     db.close()
 
 
-def test_verify_locates_an_edit(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_verify_locates_an_edit(workspace: Workspace, filled: Spool) -> None:
     assert "7 entries: it holds; unanchored" in log(workspace, "verify").stdout
     edit(workspace, "UPDATE entries SET body = replace(body, 'deny', 'allow') WHERE seq = 1")
     done = log(workspace, "verify")
@@ -312,8 +305,7 @@ def test_verify_locates_an_edit(workspace: Workspace, spool: Spool) -> None:
     assert data(workspace, "verify")["breaks"][0]["seq"] == 1
 
 
-def test_an_anchor_reveals_a_truncated_log(workspace: Workspace, spool: Spool, tmp_path: Path) -> None:
-    fill(spool)
+def test_an_anchor_reveals_a_truncated_log(workspace: Workspace, filled: Spool, tmp_path: Path) -> None:
     anchor = tmp_path / "elsewhere"
     assert log(workspace, "anchor", "--file", str(anchor)).returncode == 0
     assert "it holds; anchored up to entry 7" in log(workspace, "verify", "--anchor", str(anchor)).stdout
@@ -331,8 +323,7 @@ def test_an_anchor_reveals_a_truncated_log(workspace: Workspace, spool: Spool, t
     assert anchor.read_bytes() == before
 
 
-def test_a_later_head_does_not_replace_an_anchored_one(workspace: Workspace, spool: Spool, tmp_path: Path) -> None:
-    fill(spool)
+def test_a_later_head_does_not_replace_an_anchored_one(workspace: Workspace, filled: Spool, tmp_path: Path) -> None:
     anchor = tmp_path / "elsewhere"
     head = data(workspace, "verify")["head"]
     anchor.write_text(f"7 {'0' * 64}\n7 {head}\n")
@@ -349,8 +340,7 @@ def test_a_file_that_is_no_anchor_is_refused(workspace: Workspace, tmp_path: Pat
     assert (tmp_path / "notes").read_text() == "my notes\nare precious\n"
 
 
-def test_the_chain_holds_after_forgetting(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_the_chain_holds_after_forgetting(workspace: Workspace, filled: Spool) -> None:
     assert log(workspace, "conversations", "--clear", "c1").stdout == "2 records forgotten\n"
     assert log(workspace, "--count").stdout == "2\n"
     assert "8 entries: it holds" in log(workspace, "verify").stdout
@@ -368,8 +358,7 @@ def test_a_conversation_is_cleared_by_a_unique_prefix(workspace: Workspace, spoo
 
 
 @pytest.mark.parametrize("name", ["nobody", "0197aaaa-none"])
-def test_clearing_an_unknown_conversation_is_an_error(workspace: Workspace, spool: Spool, name: str) -> None:
-    fill(spool)
+def test_clearing_an_unknown_conversation_is_an_error(workspace: Workspace, filled: Spool, name: str) -> None:
     done = log(workspace, "conversations", "--clear", name)
     assert (done.returncode, done.stdout) == (1, "")
     assert f"the trail has no conversation `{name}`" in done.stderr
@@ -384,8 +373,7 @@ def test_prune_requires_a_condition(workspace: Workspace, words: list[str]) -> N
 
 
 @pytest.mark.parametrize("words", [["--all"], ["--home", "."], ["--since", "2h"], ["--json"]])
-def test_options_before_a_subcommand_are_refused(workspace: Workspace, spool: Spool, words: list[str]) -> None:
-    fill(spool)
+def test_options_before_a_subcommand_are_refused(workspace: Workspace, filled: Spool, words: list[str]) -> None:
     done = log(workspace, *words, "prune", "--before", "2100-01-01")
     assert done.returncode == 64
     assert "options come after the word: `trotline log prune --...`" in done.stderr
@@ -407,16 +395,15 @@ def test_follow_shows_new_calls(workspace: Workspace, spool: Spool) -> None:
 
 @pytest.mark.parametrize("words", [[], ["stats"], ["verify"], ["conversations"], ["export"], ["show", "1"]])
 def test_an_unusable_audit_log_is_reported_and_records_wait(
-    workspace: Workspace, spool: Spool, words: list[str]
+    workspace: Workspace, filled: Spool, words: list[str]
 ) -> None:
-    fill(spool)
     workspace.roots().state.joinpath("trail.db").write_bytes(b"no database" * 1000)
     done = log(workspace, *words)
     assert done.returncode == 1
     assert "cannot be used: file is not a database" in done.stderr
     assert "`trotline service stop`, then `for end in" in done.stderr
     assert "records wait in the spool" in done.stderr
-    assert len(spool.read().records) == 4
+    assert len(filled.read().records) == 4
 
 
 @pytest.mark.parametrize("words", [[], ["--count"], ["--by", "agent"], ["stats"], ["conversations"], ["export"]])
@@ -430,15 +417,13 @@ def test_an_unusable_audit_log_is_reported_and_records_wait(
     ids=str,
 )
 def test_an_unknown_name_is_reported_with_a_suggestion(
-    workspace: Workspace, spool: Spool, words: list[str], given: list[str], expected_text: str
+    workspace: Workspace, filled: Spool, words: list[str], given: list[str], expected_text: str
 ) -> None:
-    fill(spool)
     done = log(workspace, *words, *given)
     assert (done.returncode, done.stderr) == (0, f"{expected_text}\n")
 
 
-def test_a_name_that_a_record_has_is_not_questioned(workspace: Workspace, spool: Spool) -> None:
-    fill(spool)
+def test_a_name_that_a_record_has_is_not_questioned(workspace: Workspace, filled: Spool) -> None:
     for words in (["--agent", "somebody"], ["--effect", "delete"], ["--effect", "mcp"], ["--event", "stop"]):
         assert log(workspace, *words).stderr == ""
     assert log(workspace, "--since", "1h", "--until", "2h").returncode == 64

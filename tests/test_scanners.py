@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import read_corpus, read_rows
+from kit import build_text, read_corpus, read_rows
 from secret_samples import LOOK_ALIKES, SECRET_TEMPLATES, fill_template, list_secret_values
 from trotline.domain.effects import Certainty
 from trotline.domain.findings import Finding
@@ -234,22 +234,7 @@ def test_memory_does_not_grow_with_the_text() -> None:
     assert grown < 16_000_000
 
 
-SLOW_INPUTS = {
-    "keywords": "secret token key password aws -us sk- " * 8000,
-    "quotes": "password='" * 30000,
-    "begin": "-----BEGIN PRIVATE KEY-----\n" * 9000,
-    "at": "a@" * 150_000,
-    "digits": "4" * 300_000,
-    "plus": "+1" * 150_000,
-    "letters": "ignoreallthe" * 25_000,
-    "base64": "QUJD" * 75_000,
-    "escapes": "\\x41" * 75_000,
-    "percent": "%20" * 100_000,
-    "cyrillic": "а" * 150_000,
-    "mixed": "aа" * 100_000,
-    "eyj": "eyJ" * 100_000,
-    "slashes": "a://b:" * 50_000,
-}
+SLOW_INPUTS = {**{name: build_text(parts) for name, parts in read_corpus("scanners")["slow_inputs"].items()}}
 
 
 @pytest.mark.parametrize("name", SLOW_INPUTS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kit import read_rows
+from kit import build_text, read_corpus, read_rows
 from trotline.analysis.shell import lexer, parser
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.parser import parse_script
@@ -81,42 +81,8 @@ def test_program_names_ignore_version_and_case(line: str) -> None:
 
 
 PATHOLOGICAL = {
-    "nested substitutions": "$(" * 10_000,
-    "nested and closed": "$(" * 1000 + "x" + ")" * 1000,
-    "open arrays": "a=(" * 8000,
-    "a long document": "cat <<E\n" + "line $X\n" * 100_000 + "E",
-    "a long line": "echo " + "a " * 5000,
-    "semicolons": ";" * 100_000,
-    "statements": "x;" * 50_000,
-    "quotes": "'" * 100_001,
-    "double quotes": '"a"' * 30_000,
-    "braces": "{" * 10_000,
-    "closed braces": "x " + "{" * 2000 + "}" * 2000,
-    "commas in braces": "x " + "{a," * 500 + "}" * 500,
-    "ranges": "x {1..100000}{1..100000}{1..100000}",
-    "brackets": "(" * 10_000,
-    "sums": "$((" * 5000,
-    "backticks": "`" * 9999,
-    "escaped backticks": "`" + "\\`" * 5000,
-    "operators": "${a:-" * 5000,
-    "subscripts": "${a[" * 5000,
-    "patterns": "x " + "@(" * 5000,
-    "pipes": "x|" * 30_000,
-    "redirections": "x " + ">a" * 20_000,
-    "functions": "f(){ " * 5000,
-    "cases": "case a in b) " * 2000,
-    "a function that calls itself twice": "f(){ f;f; }; f",
-    "doubling": "a=xxxxxxxx; " + "a=$a$a; " * 200 + "x $a",
-    "loops in loops": "for a in 1 2 3 4 5 6 7 8 9; do " * 12 + "x" + "; done" * 12,
-    "shells in shells": "sh -c " * 200 + "x",
-    "NUL": "rm -rf \0/ \0",
+    **{name: build_text(parts) for name, parts in read_corpus("shell_limits")["adversarial"].items()},
     "half an emoji": "echo \ud83d 'a\udc00'",
-    "carriage returns": "x\r\n" * 1000,
-    "python in python": "python -c '" + "(" * 5000 + "'",
-    "python's operators": "python -c '" + "-" * 20_000 + "1'",
-    "scripts in scripts": "node -e '" + "f(" * 9000 + "'",
-    "powershell's blocks": "pwsh -c '" + "{" * 9000 + "'",
-    "cmd's quotes": "cmd /c '" + '"^&' * 9000 + "'",
 }
 
 

@@ -82,6 +82,13 @@ def trust(workspace: Workspace) -> None:
     assert trotline(workspace, "trust", "--yes").returncode == 0
 
 
+@pytest.fixture
+def trusted(workspace: Workspace) -> Workspace:
+    """The sample workspace after `trotline trust --yes`."""
+    trust(workspace)
+    return workspace
+
+
 def test_hooks_of_an_untrusted_project_do_not_run_and_are_listed_with_the_reason(workspace: Workspace) -> None:
     workspace.script("project/.cursor/hooks/guard.sh", "#!/bin/sh\n: > ran\n")
     data = fire(workspace)
@@ -177,17 +184,15 @@ def test_the_question_and_yes_print_the_same(workspace: Workspace) -> None:
     assert trotline(workspace, "trust").stdout == trotline(workspace, "trust", "--yes").stdout
 
 
-def test_after_yes_the_hooks_run(workspace: Workspace) -> None:
-    trust(workspace)
-    data = fire(workspace)
+def test_after_yes_the_hooks_run(trusted: Workspace) -> None:
+    data = fire(trusted)
     assert [(run["line"], run["permission"]) for run in data["runs"]] == [(line, "allow") for line in RAN]
     assert (data["not_run"], data["alarms"]) == ([], [])
 
 
-def test_to_trust_twice_changes_nothing(workspace: Workspace) -> None:
-    trust(workspace)
-    trust(workspace)
-    assert ran(workspace) == RAN
+def test_to_trust_twice_changes_nothing(trusted: Workspace) -> None:
+    trust(trusted)
+    assert ran(trusted) == RAN
 
 
 def test_control_characters_do_not_reach_the_terminal(workspace: Workspace) -> None:
@@ -210,74 +215,66 @@ def test_a_workspace_with_too_many_files_to_cover_cannot_be_trusted(workspace: W
 
 
 @pytest.mark.parametrize("name", COVERED)
-def test_one_changed_byte_ends_trust_and_the_old_byte_brings_it_back(workspace: Workspace, name: str) -> None:
-    trust(workspace)
-    file = workspace.project / name
+def test_one_changed_byte_ends_trust_and_the_old_byte_brings_it_back(trusted: Workspace, name: str) -> None:
+    file = trusted.project / name
     before = file.read_bytes()
     file.write_bytes(before[:-1] + b" ")
-    assert why_not(workspace) == {f"the workspace changed since it was trusted: {name}"}
+    assert why_not(trusted) == {f"the workspace changed since it was trusted: {name}"}
     file.write_bytes(before)
-    assert ran(workspace) == RAN
+    assert ran(trusted) == RAN
 
 
 @pytest.mark.parametrize("tree", [".cursor/hooks", ".claude/hooks"])
-def test_a_new_file_in_a_hooks_directory_ends_trust(workspace: Workspace, tree: str) -> None:
-    trust(workspace)
-    added = workspace.write(f"project/{tree}/new/added.txt", "x")
-    assert why_not(workspace) == {f"the workspace changed since it was trusted: {tree}/new/added.txt"}
+def test_a_new_file_in_a_hooks_directory_ends_trust(trusted: Workspace, tree: str) -> None:
+    added = trusted.write(f"project/{tree}/new/added.txt", "x")
+    assert why_not(trusted) == {f"the workspace changed since it was trusted: {tree}/new/added.txt"}
     added.unlink()
-    assert ran(workspace) == RAN
+    assert ran(trusted) == RAN
 
 
 @pytest.mark.parametrize("name", [".cursor/hooks/lib/deep/words.txt", ".claude/hooks/words.txt", "tools/check.conf"])
-def test_a_file_that_is_gone_ends_trust(workspace: Workspace, name: str) -> None:
-    trust(workspace)
-    file = workspace.project / name
+def test_a_file_that_is_gone_ends_trust(trusted: Workspace, name: str) -> None:
+    file = trusted.project / name
     before = file.read_bytes()
     file.unlink()
-    assert why_not(workspace) == {f"the workspace changed since it was trusted: {name}"}
+    assert why_not(trusted) == {f"the workspace changed since it was trusted: {name}"}
     file.write_bytes(before)
-    assert ran(workspace) == RAN
+    assert ran(trusted) == RAN
 
 
-def test_a_file_that_becomes_executable_ends_trust(workspace: Workspace) -> None:
-    trust(workspace)
-    file = workspace.project / ".cursor/hooks/lib/deep/words.txt"
+def test_a_file_that_becomes_executable_ends_trust(trusted: Workspace) -> None:
+    file = trusted.project / ".cursor/hooks/lib/deep/words.txt"
     file.chmod(0o755)
-    assert why_not(workspace) == {"the workspace changed since it was trusted: .cursor/hooks/lib/deep/words.txt"}
+    assert why_not(trusted) == {"the workspace changed since it was trusted: .cursor/hooks/lib/deep/words.txt"}
     file.chmod(0o644)
-    assert ran(workspace) == RAN
+    assert ran(trusted) == RAN
 
 
-def test_a_new_hook_in_a_settings_file_ends_trust(workspace: Workspace) -> None:
-    trust(workspace)
+def test_a_new_hook_in_a_settings_file_ends_trust(trusted: Workspace) -> None:
     hooks = {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "true"}]}]}
-    workspace.write("claude-local", json.dumps({"hooks": hooks}))
-    assert why_not(workspace) == {"the workspace changed since it was trusted: .claude/settings.local.json"}
+    trusted.write("claude-local", json.dumps({"hooks": hooks}))
+    assert why_not(trusted) == {"the workspace changed since it was trusted: .claude/settings.local.json"}
 
 
-def test_a_script_that_is_replaced_by_a_link_to_another_ends_trust(workspace: Workspace) -> None:
-    trust(workspace)
-    workspace.script("elsewhere/guard.sh", "#!/bin/sh\n")
-    script = workspace.project / ".cursor/hooks/guard.sh"
+def test_a_script_that_is_replaced_by_a_link_to_another_ends_trust(trusted: Workspace) -> None:
+    trusted.script("elsewhere/guard.sh", "#!/bin/sh\n")
+    script = trusted.project / ".cursor/hooks/guard.sh"
     script.unlink()
-    script.symlink_to(workspace.path / "elsewhere/guard.sh")
-    assert ran(workspace) == []
+    script.symlink_to(trusted.path / "elsewhere/guard.sh")
+    assert ran(trusted) == []
 
 
-def test_unrelated_files_may_change(workspace: Workspace) -> None:
-    trust(workspace)
-    workspace.write("project/src/main.py", "other\n")
-    workspace.write("project/tools/unrelated.sh", "other\n")
-    assert ran(workspace) == RAN
+def test_unrelated_files_may_change(trusted: Workspace) -> None:
+    trusted.write("project/src/main.py", "other\n")
+    trusted.write("project/tools/unrelated.sh", "other\n")
+    assert ran(trusted) == RAN
 
 
-def test_revoking_removes_trust_and_reports_its_previous_state(workspace: Workspace) -> None:
-    trust(workspace)
-    done = trotline(workspace, "trust", "--revoke")
-    assert (done.returncode, done.stdout) == (0, f"{workspace.project}: no longer trusted\n")
-    assert why_not(workspace) == {"the workspace is not trusted"}
-    assert trotline(workspace, "trust", "--revoke").stdout == f"{workspace.project}: was not trusted\n"
+def test_revoking_removes_trust_and_reports_its_previous_state(trusted: Workspace) -> None:
+    done = trotline(trusted, "trust", "--revoke")
+    assert (done.returncode, done.stdout) == (0, f"{trusted.project}: no longer trusted\n")
+    assert why_not(trusted) == {"the workspace is not trusted"}
+    assert trotline(trusted, "trust", "--revoke").stdout == f"{trusted.project}: was not trusted\n"
 
 
 def test_a_hook_that_changes_a_covered_file_while_it_runs_raises_an_alarm(workspace: Workspace) -> None:
@@ -359,34 +356,31 @@ def test_an_absolute_path_into_the_workspace_is_covered(workspace: Workspace) ->
     assert "tools/check.sh" in state(workspace)["covered"]
 
 
-def test_the_difference_is_shown_line_by_line(workspace: Workspace) -> None:
-    trust(workspace)
-    workspace.write("project/tools/check.conf", "first\nthird\n")
-    done = trotline(workspace, "trust", "--status")
+def test_the_difference_is_shown_line_by_line(trusted: Workspace) -> None:
+    trusted.write("project/tools/check.conf", "first\nthird\n")
+    done = trotline(trusted, "trust", "--status")
     assert done.returncode == 1
     shown = [line.strip() for line in done.stdout.splitlines()]
-    assert f"{workspace.project}  changed since it was trusted" in shown
+    assert f"{trusted.project}  changed since it was trusted" in shown
     for line in ("--- trusted/tools/check.conf", "+++ now/tools/check.conf", "first", "-second", "+third"):
         assert line in shown
 
 
-def test_an_added_a_removed_and_a_newly_executable_file_are_shown(workspace: Workspace) -> None:
-    trust(workspace)
-    workspace.write("project/.cursor/hooks/added.txt", "added\n")
-    (workspace.project / "tools/check.conf").unlink()
-    (workspace.project / ".cursor/hooks/lib/deep/words.txt").chmod(0o755)
-    shown = trotline(workspace, "trust", "--status").stdout
+def test_an_added_a_removed_and_a_newly_executable_file_are_shown(trusted: Workspace) -> None:
+    trusted.write("project/.cursor/hooks/added.txt", "added\n")
+    (trusted.project / "tools/check.conf").unlink()
+    (trusted.project / ".cursor/hooks/lib/deep/words.txt").chmod(0o755)
+    shown = trotline(trusted, "trust", "--status").stdout
     assert "+added" in shown
     assert "-second" in shown
     assert ".cursor/hooks/lib/deep/words.txt: its mode changed" in shown
 
 
-def test_trusting_again_shows_the_difference(workspace: Workspace) -> None:
-    trust(workspace)
-    workspace.write("project/tools/check.conf", "first\nthird\n")
-    done = trotline(workspace, "trust", "--yes")
+def test_trusting_again_shows_the_difference(trusted: Workspace) -> None:
+    trusted.write("project/tools/check.conf", "first\nthird\n")
+    done = trotline(trusted, "trust", "--yes")
     assert "+third" in done.stdout
-    assert ran(workspace) == RAN
+    assert ran(trusted) == RAN
 
 
 def test_the_status_never_grants_anything(workspace: Workspace) -> None:
@@ -475,9 +469,8 @@ def test_the_store_is_outside_the_workspace_and_its_owners_alone(workspace: Work
     assert len(list(store.glob("*.json"))) == 1
 
 
-def test_the_names_in_the_store_say_nothing_of_the_workspace(workspace: Workspace) -> None:
-    trust(workspace)
-    store = workspace.home / ".local/state/trotline/v1/trust"
+def test_the_names_in_the_store_say_nothing_of_the_workspace(trusted: Workspace) -> None:
+    store = trusted.home / ".local/state/trotline/v1/trust"
     assert not any("project" in file.name or "guard" in file.name for file in store.rglob("*"))
 
 
@@ -502,11 +495,10 @@ def test_trust_covers_every_named_root(workspace: Workspace) -> None:
     assert fire(workspace, "--project", str(other))["runs"] == []
 
 
-def test_a_workspace_that_moves_is_not_trusted(workspace: Workspace) -> None:
-    trust(workspace)
-    moved = workspace.project.rename(workspace.path / "moved")
-    words = ("--home", str(workspace.home), "--system", str(workspace.system), "--project", str(moved))
-    done = run_trotline("trust", "--status", *words, cwd=workspace.path)
+def test_a_workspace_that_moves_is_not_trusted(trusted: Workspace) -> None:
+    moved = trusted.project.rename(trusted.path / "moved")
+    words = ("--home", str(trusted.home), "--system", str(trusted.system), "--project", str(moved))
+    done = run_trotline("trust", "--status", *words, cwd=trusted.path)
     assert done.returncode == 1
     assert "never trusted" in done.stdout
 
@@ -537,38 +529,34 @@ def changed_grant(**changes: object) -> Callable[[bytes], bytes]:
     ],
     ids=["empty", "cut", "no text", "list", "object", "newer", "root", "digest", "none", "type", "files"],
 )
-def test_a_damaged_or_forged_grant_is_no_trust(workspace: Workspace, damage: Callable[[bytes], bytes]) -> None:
-    trust(workspace)
-    grant = grant_of(workspace)
+def test_a_damaged_or_forged_grant_is_no_trust(trusted: Workspace, damage: Callable[[bytes], bytes]) -> None:
+    grant = grant_of(trusted)
     grant.write_bytes(damage(grant.read_bytes()))
-    assert fire(workspace)["runs"] == []
-    assert state(workspace)["state"] != "trusted"
+    assert fire(trusted)["runs"] == []
+    assert state(trusted)["state"] != "trusted"
 
 
-def test_a_damaged_grant_can_be_replaced(workspace: Workspace) -> None:
-    trust(workspace)
-    grant_of(workspace).write_bytes(b"{")
-    trust(workspace)
-    assert ran(workspace) == RAN
+def test_a_damaged_grant_can_be_replaced(trusted: Workspace) -> None:
+    grant_of(trusted).write_bytes(b"{")
+    trust(trusted)
+    assert ran(trusted) == RAN
 
 
-def test_the_grant_of_another_workspace_does_not_serve(workspace: Workspace) -> None:
-    trust(workspace)
-    grant = grant_of(workspace)
-    other = workspace.path / "other"
-    shutil.copytree(workspace.project, other)
-    words = ("--home", str(workspace.home), "--system", str(workspace.system), "--project", str(other))
-    assert run_trotline("trust", "--yes", *words, cwd=workspace.path).returncode == 0
+def test_the_grant_of_another_workspace_does_not_serve(trusted: Workspace) -> None:
+    grant = grant_of(trusted)
+    other = trusted.path / "other"
+    shutil.copytree(trusted.project, other)
+    words = ("--home", str(trusted.home), "--system", str(trusted.system), "--project", str(other))
+    assert run_trotline("trust", "--yes", *words, cwd=trusted.path).returncode == 0
     (others,) = set(grant.parent.glob("*.json")) - {grant}
     others.write_bytes(grant.read_bytes())
-    done = run_trotline("trust", "--status", *words, cwd=workspace.path)
+    done = run_trotline("trust", "--status", *words, cwd=trusted.path)
     assert done.returncode == 1
     assert "never trusted" in done.stdout
 
 
-def test_copies_for_showing_changes_are_optional(workspace: Workspace) -> None:
-    trust(workspace)
-    shutil.rmtree(grant_of(workspace).parent / "copies")
-    assert ran(workspace) == RAN
-    workspace.write("project/tools/check.conf", "third\n")
-    assert "+third" in trotline(workspace, "trust", "--status").stdout
+def test_copies_for_showing_changes_are_optional(trusted: Workspace) -> None:
+    shutil.rmtree(grant_of(trusted).parent / "copies")
+    assert ran(trusted) == RAN
+    trusted.write("project/tools/check.conf", "third\n")
+    assert "+third" in trotline(trusted, "trust", "--status").stdout

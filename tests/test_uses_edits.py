@@ -285,50 +285,47 @@ def read_user_state(use: Use) -> tuple[str, ...]:
 
 
 def test_edits_become_commits_of_the_conversation_and_nothing_else_changes(branching: Use) -> None:
-    use = branching
-    use.write("b.py", "b = 'staged by the person'\n")
-    git(use, "add b.py")
-    use.write("b.py", "b = 'not staged'\n")
-    use.agent.fire("beforeSubmitPrompt", prompt="Make a two\nand more")
-    edit(use, "a.py", "a = 2\n")
-    edit(use, "new/c.py", "c = 1\n")
-    before = read_user_state(use)
-    use.agent.fire("stop", status="completed")
-    assert read_user_state(use) == before
-    assert git(use, f"log --format='%an|%s' {branch(use)}") == "agent|Make a two\nme|begin\n"
-    assert git(use, f"diff --name-status main {branch(use)}") == "M\ta.py\nA\tnew/c.py\n"
-    assert git(use, f"show {branch(use)}:a.py") == "a = 2\n"
-    assert git(use, f"show {branch(use)}:b.py") == "b = 1\n"
-    edit(use, "a.py", "a = 3\n")
-    use.agent.fire("stop", status="error")
-    assert git(use, f"rev-list --count main..{branch(use)}") == "2\n"
-    assert git(use, "fsck --strict") == ""
+    branching.write("b.py", "b = 'staged by the person'\n")
+    git(branching, "add b.py")
+    branching.write("b.py", "b = 'not staged'\n")
+    branching.agent.fire("beforeSubmitPrompt", prompt="Make a two\nand more")
+    edit(branching, "a.py", "a = 2\n")
+    edit(branching, "new/c.py", "c = 1\n")
+    before = read_user_state(branching)
+    branching.agent.fire("stop", status="completed")
+    assert read_user_state(branching) == before
+    assert git(branching, f"log --format='%an|%s' {branch(branching)}") == "agent|Make a two\nme|begin\n"
+    assert git(branching, f"diff --name-status main {branch(branching)}") == "M\ta.py\nA\tnew/c.py\n"
+    assert git(branching, f"show {branch(branching)}:a.py") == "a = 2\n"
+    assert git(branching, f"show {branch(branching)}:b.py") == "b = 1\n"
+    edit(branching, "a.py", "a = 3\n")
+    branching.agent.fire("stop", status="error")
+    assert git(branching, f"rev-list --count main..{branch(branching)}") == "2\n"
+    assert git(branching, "fsck --strict") == ""
 
 
 def test_by_hand_it_is_the_same_and_a_stop_without_edits_commits_nothing(branching: Use) -> None:
-    use = branching
-    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 2\n")))
-    assert use.by_hand("stop") == ({}, "", 0)
-    tip = git(use, f"rev-parse {branch(use)}")
-    use.by_hand("stop")
-    use.by_hand("afterFileEdit", file_path=str(use.project / "a.py"))
-    use.by_hand("stop")
-    assert git(use, f"rev-parse {branch(use)}") == tip
-    assert git(use, f"log -1 --format=%B {branch(use)}").splitlines()[:3] == [
+    branching.by_hand("afterFileEdit", file_path=str(branching.write("a.py", "a = 2\n")))
+    assert branching.by_hand("stop") == ({}, "", 0)
+    tip = git(branching, f"rev-parse {branch(branching)}")
+    branching.by_hand("stop")
+    branching.by_hand("afterFileEdit", file_path=str(branching.project / "a.py"))
+    branching.by_hand("stop")
+    assert git(branching, f"rev-parse {branch(branching)}") == tip
+    assert git(branching, f"log -1 --format=%B {branch(branching)}").splitlines()[:3] == [
         "Edits of an agent: a.py",
         "",
-        f"Conversation: {use.agent.conversation_id}",
+        f"Conversation: {branching.agent.conversation_id}",
     ]
 
 
 def test_deleted_files_and_modes_are_committed(branching: Use) -> None:
-    use = branching
-    (use.project / "b.py").unlink()
-    use.agent.fire("postToolUse", tool_name="Delete", tool_input={"file_path": str(use.project / "b.py")})
-    use.write("run.sh", "#!/bin/sh\n").chmod(0o755)
-    use.agent.fire("afterFileEdit", file_path=str(use.project / "run.sh"))
-    use.agent.fire("stop", status="completed")
-    listed = git(use, f"ls-tree -r {branch(use)}").splitlines()
+    (branching.project / "b.py").unlink()
+    branching.agent.fire("postToolUse", tool_name="Delete", tool_input={"file_path": str(branching.project / "b.py")})
+    branching.write("run.sh", "#!/bin/sh\n").chmod(0o755)
+    branching.agent.fire("afterFileEdit", file_path=str(branching.project / "run.sh"))
+    branching.agent.fire("stop", status="completed")
+    listed = git(branching, f"ls-tree -r {branch(branching)}").splitlines()
     assert [(line.split()[0], line.split("\t")[1]) for line in listed] == [
         ("100644", ".gitignore"),
         ("100644", "a.py"),
@@ -357,10 +354,9 @@ def test_ignored_files_secrets_and_files_from_elsewhere_are_left_out(branching: 
     "name", ["-rf.py", "a b.py", "$(touch was-run).py", "tab\there.py", "new\nline.py", "\u00e4.py", ":(top)x"]
 )
 def test_odd_names_are_committed_as_they_are(branching: Use, name: str) -> None:
-    use = branching
-    use.by_hand("afterFileEdit", file_path=str(use.write(name, "x = 1\n")))
-    assert use.by_hand("stop").stderr == ""
-    assert git(use, f"ls-tree -rz --name-only {branch(use)}").split("\0")[:-1] == sorted(
+    branching.by_hand("afterFileEdit", file_path=str(branching.write(name, "x = 1\n")))
+    assert branching.by_hand("stop").stderr == ""
+    assert git(branching, f"ls-tree -rz --name-only {branch(branching)}").split("\0")[:-1] == sorted(
         [".gitignore", "a.py", "b.py", name]
     )
 
@@ -419,17 +415,16 @@ SWITCHES = read_corpus("uses_edits")["git_switches"]
 
 
 def test_a_branch_that_is_checked_out_is_not_written_to(branching: Use) -> None:
-    use = branching
-    edit(use, "a.py", "a = 2\n")
-    use.agent.fire("stop", status="completed")
-    git(use, f"worktree add -q ../looking {branch(use)}")
-    tip = git(use, f"rev-parse {branch(use)}")
-    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 3\n")))
-    assert "is checked out, so nothing is committed to it" in use.by_hand("stop").stderr
-    assert git(use, f"rev-parse {branch(use)}") == tip
-    git(use, "worktree remove ../looking")
-    assert use.by_hand("stop").stderr == ""
-    assert git(use, f"show {branch(use)}:a.py") == "a = 3\n"
+    edit(branching, "a.py", "a = 2\n")
+    branching.agent.fire("stop", status="completed")
+    git(branching, f"worktree add -q ../looking {branch(branching)}")
+    tip = git(branching, f"rev-parse {branch(branching)}")
+    branching.by_hand("afterFileEdit", file_path=str(branching.write("a.py", "a = 3\n")))
+    assert "is checked out, so nothing is committed to it" in branching.by_hand("stop").stderr
+    assert git(branching, f"rev-parse {branch(branching)}") == tip
+    git(branching, "worktree remove ../looking")
+    assert branching.by_hand("stop").stderr == ""
+    assert git(branching, f"show {branch(branching)}:a.py") == "a = 3\n"
 
 
 def test_a_repository_without_commits_and_a_directory_without_one(tmp_path: Path) -> None:
@@ -444,26 +439,24 @@ def test_a_repository_without_commits_and_a_directory_without_one(tmp_path: Path
 
 
 def test_a_conversation_with_an_invalid_branch_name_has_a_branch(branching: Use) -> None:
-    use = branching
-    use.agent.conversation_id = "../../heads/main --evil\n"
-    use.by_hand("afterFileEdit", file_path=str(use.write("a.py", "a = 2\n")))
-    use.by_hand("stop")
-    (name,) = git(use, "for-each-ref --format='%(refname)' refs/heads/agent").splitlines()
+    branching.agent.conversation_id = "../../heads/main --evil\n"
+    branching.by_hand("afterFileEdit", file_path=str(branching.write("a.py", "a = 2\n")))
+    branching.by_hand("stop")
+    (name,) = git(branching, "for-each-ref --format='%(refname)' refs/heads/agent").splitlines()
     assert name.startswith("refs/heads/agent/")
     assert len(name.removeprefix("refs/heads/agent/")) == 16
-    assert use.by_hand("stop", "trotline builtin agent-branch --prefix ../x").code == 64
+    assert branching.by_hand("stop", "trotline builtin agent-branch --prefix ../x").code == 64
 
 
 def test_a_linked_worktree_is_a_repository_too(branching: Use) -> None:
-    use = branching
-    git(use, "worktree add -q ../other -b side")
-    other = use.project.parent / "other"
+    git(branching, "worktree add -q ../other -b side")
+    other = branching.project.parent / "other"
     (other / "a.py").write_text("a = 5\n")
     roots = [str(other)]
-    use.by_hand("afterFileEdit", file_path=str(other / "a.py"), workspace_roots=roots)
-    use.by_hand("stop", workspace_roots=roots)
-    assert git(use, f"show {branch(use)}:a.py") == "a = 5\n"
-    assert git(use, "-C ../other status --porcelain") == " M a.py\n"
+    branching.by_hand("afterFileEdit", file_path=str(other / "a.py"), workspace_roots=roots)
+    branching.by_hand("stop", workspace_roots=roots)
+    assert git(branching, f"show {branch(branching)}:a.py") == "a = 5\n"
+    assert git(branching, "-C ../other status --porcelain") == " M a.py\n"
 
 
 @pytest.mark.parametrize("link", [False, True])
@@ -482,13 +475,12 @@ def test_a_directory_that_only_points_at_a_repository_has_none(branching: Use, t
 
 
 def test_a_submodule_has_a_branch_of_its_own(branching: Use, tmp_path: Path) -> None:
-    use = branching
-    git(use, f"clone -q . {tmp_path}/library")
-    git(use, f"-c protocol.file.allow=always submodule --quiet add {tmp_path}/library lib")
-    use.by_hand("afterFileEdit", file_path=str(use.write("lib/a.py", "a = 7\n")))
-    assert use.by_hand("stop").stderr == ""
-    assert git(use, f"-C lib show {branch(use)}:a.py") == "a = 7\n"
-    assert git(use, "branch --list 'agent/*'") == ""
+    git(branching, f"clone -q . {tmp_path}/library")
+    git(branching, f"-c protocol.file.allow=always submodule --quiet add {tmp_path}/library lib")
+    branching.by_hand("afterFileEdit", file_path=str(branching.write("lib/a.py", "a = 7\n")))
+    assert branching.by_hand("stop").stderr == ""
+    assert git(branching, f"-C lib show {branch(branching)}:a.py") == "a = 7\n"
+    assert git(branching, "branch --list 'agent/*'") == ""
 
 
 @pytest.fixture
