@@ -114,7 +114,7 @@ def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) 
     os.kill(child, signal.SIGSTOP)
     try:
         end(home)
-        assert RunDirectory(get_state(home) / "run").holder() is None
+        assert RunDirectory(get_state(home) / "run").find_holder() is None
         assert len([name for name in list_descriptors(child) if name.startswith("socket:")]) == 1
     finally:
         os.kill(child, signal.SIGCONT)

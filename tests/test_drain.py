@@ -142,7 +142,7 @@ def run_service(home: Path) -> tuple[str, str]:
     why = service.serve(listen(roots.state / "run" / "s"), 0.05)
     while service.maintenance.is_running:
         os.sched_yield()
-    return why, "\n".join(service.directory.log_lines())
+    return why, "\n".join(service.directory.read_log_lines())
 
 
 def test_idle_service_drains(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_error_of_a_drain_is_logged_without_its_text(monkeypatch: pytest.MonkeyP
         for _ in range(2):
             maintenance.main()
         os.umask(umask)
-        (line,) = directory.log_lines()
+        (line,) = directory.read_log_lines()
         assert line.split(" ", 2)[2].startswith("not drained: ValueError at test_drain.py:")
 
 

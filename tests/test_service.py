@@ -87,7 +87,7 @@ def has_service_ended(home: Path, seconds: float = 15.0) -> bool:
 
 
 def read_log(home: Path) -> str:
-    return "\n".join(RunDirectory(get_state(home) / "run").log_lines())
+    return "\n".join(RunDirectory(get_state(home) / "run").read_log_lines())
 
 
 def send_header(home: Path, build_header: dict[str, Any], data: bytes = b"") -> bytes:

@@ -31,7 +31,7 @@ def find_roots(projects: Sequence[Path] = (), home: Path | None = None, system: 
         home=home,
         system=(system or Path(home.anchor)).resolve(),
         projects=tuple(dict.fromkeys(path.resolve() for path in projects)) or (find_project(Path.cwd(), home),),
-        platform=_platform(),
+        platform=_get_platform(),
         search_path=tuple(entry for entry in os.environ.get("PATH", "").split(os.pathsep) if entry),
     )
 
@@ -45,6 +45,6 @@ def find_home() -> Path:
     return Path(pwd.getpwuid(os.getuid()).pw_dir)
 
 
-def _platform() -> Platform:
+def _get_platform() -> Platform:
     names: dict[str, Platform] = {"darwin": "darwin", "win32": "windows", "cygwin": "windows"}
     return names.get(sys.platform, "linux")

@@ -13,10 +13,10 @@ from trotline.domain.outcomes import Response, Run
 
 def build_key(response: Response, event: Event) -> str:
     """Return the key of the counter for a response: per script, and separate for each sub-agent."""
-    return f"{response.author}{_of_sub_agent(event)}"
+    return f"{response.author}{_build_key_suffix(event)}"
 
 
-def _of_sub_agent(event: Event) -> str:
+def _build_key_suffix(event: Event) -> str:
     """Return the key suffix of a sub-agent.
 
     It is a digest, because the name may hold a secret and keys are written to disk.
@@ -28,20 +28,20 @@ def add_loop_count(event: Event, session: SessionState) -> Event:
     """Return the event with the number of follow-ups so far, which the agent may not know."""
     if not isinstance(event, Stop | SubagentStop):
         return event
-    suffix = _of_sub_agent(event)
+    suffix = _build_key_suffix(event)
     so_far = sum(
         count for name, count in session.follow_ups.items() if (name.endswith(suffix) if suffix else ":" not in name)
     )
     return msgspec.structs.replace(event, loop_count=max(event.loop_count, so_far))
 
 
-def apply_limit(response: Response, event: Event, remembered: StoredSession) -> Response:
+def apply_limit(response: Response, event: Event, stored: StoredSession) -> Response:
     """Return the response without its follow-up if that must not be sent; the reason becomes a warning."""
     if not response.verdict.follow_up:
         return response
-    if remembered.alarm:
+    if stored.alarm:
         return remove_follow_up(response, "a follow-up is not sent while the session cannot be read")
-    why = _at_its_limit(response, event, remembered.session)
+    why = _find_limit_reason(response, event, stored.session)
     return remove_follow_up(response, why) if why else response
 
 
@@ -51,7 +51,7 @@ def remove_follow_up(response: Response, why: str) -> Response:
     return msgspec.structs.replace(response, verdict=verdict, warnings=(*response.warnings, why))
 
 
-def _at_its_limit(response: Response, event: Event, session: SessionState) -> str:
+def _find_limit_reason(response: Response, event: Event, session: SessionState) -> str:
     limit = response.hook.loop_limit if isinstance(response, Run) else LOOP_LIMIT
     so_far = session.follow_ups.get(build_key(response, event), 0)
     if not session.follow_ups and isinstance(event, Stop | SubagentStop):
@@ -74,10 +74,10 @@ class Claim:
         self.why = ""
         self.granted = False
 
-    def make(self, session: SessionState) -> None:
+    def apply(self, session: SessionState) -> None:
         """Claim the follow-up, or set `why` if the limit is reached. Undo an earlier claim of the same call first."""
         session.take_back(self.call)
-        self.why = _at_its_limit(self.response, self.event, session)
+        self.why = _find_limit_reason(self.response, self.event, session)
         if not self.why:
             self.granted = True
             session.count(build_key(self.response, self.event), self.call)

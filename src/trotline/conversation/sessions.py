@@ -24,7 +24,7 @@ MAX_CLAIMS = 16
 
 
 DIGITS = 16
-ORDINARY = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+UUID_NAME = lazy_regex(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """UUIDs, which most agents use as names. They can hold no secret, so no scanners need to be loaded."""
 
 CleanName = Callable[[str], str]
@@ -93,7 +93,7 @@ class Sessions:
         """Return the session of a conversation; an empty one if it is unknown or has no name."""
         if not conversation:
             return StoredSession(SessionState())
-        path = self._path(conversation)
+        path = self._get_path(conversation)
         try:
             return _parse_session(path, path.read_bytes())
         except FileNotFoundError:
@@ -112,13 +112,13 @@ class Sessions:
             return "the event names no conversation, so nothing was remembered for later ones"
         try:
             with self._lock(conversation) as path:
-                remembered = self.read(conversation)
-                if remembered.alarm:
-                    return remembered.alarm
-                change(remembered.session)
-                remembered.session.conversation = self._clean_name(conversation)
-                remembered.session.updated_us = now_us
-                data = encode_with_unknown_fields(remembered.session, path)
+                stored = self.read(conversation)
+                if stored.alarm:
+                    return stored.alarm
+                change(stored.session)
+                stored.session.conversation = self._clean_name(conversation)
+                stored.session.updated_us = now_us
+                data = encode_with_unknown_fields(stored.session, path)
                 if len(data) > MAX_SESSION_BYTES + reserve:
                     return f"the session would grow over {MAX_SESSION_BYTES} bytes; this change was not kept"
                 replace_file(path, data)
@@ -139,7 +139,7 @@ class Sessions:
         """Remove one conversation, given by its name or redacted name, or all. Return how many were removed."""
         files = list(self.directory.glob("*")) if self.directory.is_dir() else []
         if conversation is not None:
-            meant = {self._path(conversation).stem, *self._find_files(conversation)}
+            meant = {self._get_path(conversation).stem, *self._find_files(conversation)}
             files = [file for file in files if file.stem in meant]
         for file in files:
             file.unlink(missing_ok=True)
@@ -151,19 +151,19 @@ class Sessions:
                 yield file.stem
 
     def _clean_name(self, conversation: str) -> str:
-        if ORDINARY.fullmatch(conversation):
+        if UUID_NAME.fullmatch(conversation):
             return conversation
         return (
             self.clean_name(conversation).encode("utf-8", "replace").decode()
         )  # a lone surrogate cannot be written to disk
 
-    def _path(self, conversation: str) -> Path:
+    def _get_path(self, conversation: str) -> Path:
         return self.directory / f"{hash_name(conversation, 32)}.json"
 
     @contextlib.contextmanager
     def _lock(self, conversation: str) -> Iterator[Path]:
         ensure_private_directory(self.directory)
-        path = self._path(conversation)
+        path = self._get_path(conversation)
         with lock_file(path.with_suffix(".lock")):
             yield path
 

@@ -382,7 +382,7 @@ class Dispatcher:
             if winner is None:
                 break
             claim = follow_ups.Claim(winner, event, call.id)
-            alarm = self.sessions.update(event.conversation_id, claim.make, call.received_us)
+            alarm = self.sessions.update(event.conversation_id, claim.apply, call.received_us)
             if claim.granted and not alarm:
                 return responses, decision, ""
             without = follow_ups.remove_follow_up(winner, alarm or claim.why)

@@ -78,31 +78,33 @@ def _build_failure(hook: Hook, ended: ProcessResult) -> ParsedReply | None:
     if ended.stopped is StopReason.TIME:
         milliseconds = round(hook.timeout * 1000)
         why = f"execution failed: Hook script timed out after {milliseconds}ms"
-        return _failure(hook, FailureKind.TIMED_OUT, why)
+        return _build_failed_reply(hook, FailureKind.TIMED_OUT, why)
     if ended.stopped is StopReason.OUTPUT:
-        return _failure(hook, FailureKind.TOO_MUCH, "was stopped: it printed more than is read")
+        return _build_failed_reply(hook, FailureKind.TOO_MUCH, "was stopped: it printed more than is read")
     if ended.stopped is not StopReason.NO:
-        return _failure(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
+        return _build_failed_reply(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
     if ended.exit_code is None:
-        return _failure(hook, FailureKind.KILLED, "ended without an exit code that could be read")
-    number = _signal(ended.exit_code)
+        return _build_failed_reply(hook, FailureKind.KILLED, "ended without an exit code that could be read")
+    number = _find_signal(ended.exit_code)
     if number:
-        return _failure(hook, FailureKind.KILLED, f"was killed by {_signal_name(number)}", ended.exit_code)
+        return _build_failed_reply(
+            hook, FailureKind.KILLED, f"was killed by {_get_signal_name(number)}", ended.exit_code
+        )
     return None
 
 
-def _signal(exit_code: int) -> int:
+def _find_signal(exit_code: int) -> int:
     """Return the signal that ended the process, or 0."""
     if exit_code < 0:
         return -exit_code
     return exit_code - SIGNAL_BASE if SIGNAL_BASE < exit_code <= SIGNAL_BASE + 64 else 0
 
 
-def _failure(hook: Hook, kind: FailureKind, why: str, code: int | None = None) -> ParsedReply:
+def _build_failed_reply(hook: Hook, kind: FailureKind, why: str, code: int | None = None) -> ParsedReply:
     return ParsedReply(failure=Failure(kind=kind, detail=f'Hook "{hook.line}" {why}', code=code))
 
 
-def _signal_name(number: int) -> str:
+def _get_signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

@@ -68,7 +68,7 @@ def _run_guards(
         if guard.runs_last:
             context.stopped = frozenset(match.effect for match in matches if match.action.permission)
         level = levels[guard.name].level if guard.name in levels else GuardLevel.ENFORCE
-        limited = [_limit(match, level) for match in guard.find_matches(context, policy.preset)]
+        limited = [_limit_action(match, level) for match in guard.find_matches(context, policy.preset)]
         matches += [match for match in limited if match.action is not RuleAction.PASS]
     return matches
 
@@ -78,7 +78,7 @@ def _sort_guards() -> tuple[Guard, ...]:
     return tuple(sorted(load_guards(), key=lambda guard: guard.runs_last))
 
 
-def _limit(match: RuleMatch, level: GuardLevel) -> RuleMatch:
+def _limit_action(match: RuleMatch, level: GuardLevel) -> RuleMatch:
     """Reduce the action to what the level of the guard allows; mandatory rules are always enforced."""
     if level is GuardLevel.ENFORCE or match.rule.mandatory:
         return match

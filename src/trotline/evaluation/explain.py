@@ -12,7 +12,7 @@ from trotline.analysis.shell.parser import parse_script
 from trotline.analysis.shell.shell_state import Environment
 from trotline.domain.events import EVENTS, BeforeShell, Event
 from trotline.evaluation.evaluate import Evaluation, evaluate
-from trotline.evaluation.panel import NO_IDENTITY, TAB_EVENTS, build_event_facts, scan_event, to_warnings
+from trotline.evaluation.panel import NO_IDENTITY, TAB_EVENTS, build_event_facts, convert_to_warnings, scan_event
 from trotline.evaluation.text_findings import NO_FINDINGS, Scanning, TextFindings, scan_command
 from trotline.guards.guard import RuleAction, RuleMatch
 from trotline.policy.condition_variables import EventFacts
@@ -70,7 +70,9 @@ def explain_event(event: Event, environment: Environment, policy: Policy, scanni
     analysis = analysis._replace(effects=(*analysis.effects, *findings.effects))
     facts = build_event_facts(event, policy, NO_IDENTITY, analysis.programs)
     evaluation = evaluate(analysis.effects, environment, policy, tab=isinstance(event, TAB_EVENTS), facts=facts)
-    return Explanation(analysis, evaluation if event.contract.refusable else to_warnings(evaluation), content=findings)
+    return Explanation(
+        analysis, evaluation if event.contract.refusable else convert_to_warnings(evaluation), content=findings
+    )
 
 
 def _find_smallest(

@@ -181,7 +181,7 @@ class GuardPanel:
         redacted = redact_evaluation(evaluation, findings, self.scanning)
         remedies = tuple(_build_remedies(event, redacted, self.scanning))
         if not event.contract.refusable:
-            evaluation, redacted = to_warnings(evaluation), to_warnings(redacted)
+            evaluation, redacted = convert_to_warnings(evaluation), convert_to_warnings(redacted)
 
         def change(before: History) -> History:
             return add_mark(event, before, self._update_history(before, effects, evaluation))
@@ -290,7 +290,7 @@ def _describe_author(guard: str, layer: str) -> str:
     return f"Trotline, {f'{guard}, {layer}' if layer else f'guard {guard}'}"
 
 
-def to_warnings(evaluation: Evaluation) -> Evaluation:
+def convert_to_warnings(evaluation: Evaluation) -> Evaluation:
     """Turn all matches but notes into warnings, for an action that is over and cannot be refused."""
     return Evaluation(
         tuple(

@@ -233,11 +233,11 @@ def may_hold_secret(command: str) -> bool:
         return True
     lowered = command.lower()
     return any(word in lowered for word in (*SECRET_WORDS, *SECRET_PLACES)) or any(
-        map(_is_no_word, LONG_RUN.findall(command))
+        map(_looks_random, LONG_RUN.findall(command))
     )
 
 
-def _is_no_word(run: str) -> bool:
+def _looks_random(run: str) -> bool:
     """Return whether a run has digits beside letters, or letters of both cases."""
     letters = run.upper() != run.lower()
     return letters and (any(char.isdigit() for char in run) or (run != run.lower() and run != run.upper()))

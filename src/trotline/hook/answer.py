@@ -175,12 +175,12 @@ def _limit_follow_ups(
         return responses, ""
     stored = sessions.read(event.conversation_id)
     stored.session.take_back(call.id)
-    responses = [follow_ups.apply_limit(_to_follow_up(response), event, stored) for response in responses]
+    responses = [follow_ups.apply_limit(_convert_to_follow_up(response), event, stored) for response in responses]
     winner = follow_ups.find_winner(responses, _decide(event, responses).verdict.follow_up)
     if winner is None:
         return responses, stored.alarm
     claim = follow_ups.Claim(winner, event, call.id)
-    alarm = sessions.update(event.conversation_id, claim.make, call.received_us)
+    alarm = sessions.update(event.conversation_id, claim.apply, call.received_us)
     if claim.granted and not alarm:
         return responses, ""
     without = follow_ups.remove_follow_up(winner, alarm or claim.why)
@@ -191,7 +191,7 @@ def _wants_to_continue(response: Response) -> bool:
     return bool(response.verdict.follow_up) or response.verdict.permission >= Permission.ASK
 
 
-def _to_follow_up(response: Response) -> Response:
+def _convert_to_follow_up(response: Response) -> Response:
     """Turn the refusal of a stop into a follow-up, with its reason as the next message."""
     verdict = response.verdict
     if verdict.permission < Permission.ASK or verdict.follow_up:

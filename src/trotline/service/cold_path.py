@@ -70,7 +70,7 @@ def answer_client(client: ClientCall) -> NoReturn:
     _write(2, stderr)
     redirect_to_null(0, 1, 2, out)  # the agent need not wait for the rest
     with contextlib.suppress(Exception):  # without a service only the next call takes longer
-        _tend_service(client)
+        _start_or_log_service(client)
     with contextlib.suppress(OSError):  # without a new process the record has no detail
         if hasattr(os, "fork") and fork_detached():
             write_detail(outcome, parse_arguments(client.words).home)
@@ -154,7 +154,7 @@ def _write(descriptor: int, data: bytes) -> None:
             return  # the agent closed its end
 
 
-def _tend_service(client: ClientCall) -> None:
+def _start_or_log_service(client: ClientCall) -> None:
     """Start a service, or log why the running one did not answer."""
     if client.finding not in LAUNCHING_FINDINGS and client.finding not in REPORTED_FINDINGS:
         return

@@ -53,7 +53,7 @@ class RunDirectory(NamedTuple):
         except LockedError:
             return None
 
-    def holder(self) -> dict[str, Any] | None:
+    def find_holder(self) -> dict[str, Any] | None:
         """Return what the running service wrote about itself, or None if none runs."""
         try:
             descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -78,7 +78,7 @@ class RunDirectory(NamedTuple):
             finally:
                 os.close(descriptor)
 
-    def log_lines(self) -> list[str]:
+    def read_log_lines(self) -> list[str]:
         try:
             return self.log_file.read_text("utf-8", "replace").splitlines()
         except OSError:
@@ -86,7 +86,7 @@ class RunDirectory(NamedTuple):
 
     def count_cold_calls(self) -> dict[str, int]:
         """Count the logged calls that the service did not answer, by the client's finding."""
-        entries = [line.split(" ", 2)[2] for line in self.log_lines() if line.endswith(WENT_COLD)]
+        entries = [line.split(" ", 2)[2] for line in self.read_log_lines() if line.endswith(WENT_COLD)]
         return dict(Counter(entry.removesuffix(f": {WENT_COLD}") for entry in entries))
 
     def trim_log(self) -> None:

@@ -50,7 +50,7 @@ class Maintenance:
 def log_once(directory: RunDirectory, why: str) -> None:
     """Log a failure once per service, because maintenance is tried again and again."""
     is_logged = False
-    for line in directory.log_lines():
+    for line in directory.read_log_lines():
         entry = line.split(" ", 2)[-1]
         is_logged = (is_logged or entry == f"{NOT_DRAINED}: {why}") and not entry.startswith("started")
     if not is_logged:

@@ -90,13 +90,13 @@ def run_program(
 
 def run_all(jobs: Sequence[Job], payload: bytes) -> list[ProcessResult]:
     """Start every job at once and wait for all of them."""
-    with SharedInput(payload) as feed:
-        loop = _Loop(feed)
+    with SharedInput(payload) as shared_input:
+        loop = _Loop(shared_input)
         waiting = deque(enumerate(jobs))
         try:
             while waiting or loop.running:
                 loop.start_next(waiting)
-                loop.turn()
+                loop.handle_events()
         except BaseException:  # perhaps while a process was starting: the run IDs find all of them
             loop.kill_all()
             kill_survivors(*(job.run_id for job in jobs))
@@ -120,8 +120,8 @@ class _Child(msgspec.Struct, kw_only=True):
 
 
 class _Loop:
-    def __init__(self, feed: "SharedInput") -> None:
-        self.feed = feed
+    def __init__(self, shared_input: "SharedInput") -> None:
+        self.shared_input = shared_input
         self.poll = select.poll()
         self.running: dict[int, _Child] = {}
         self.by_descriptor: dict[int, _Child] = {}
@@ -144,12 +144,12 @@ class _Loop:
     def _start(self, index: int, job: Job) -> None:
         descriptors: list[int] = []
         try:
-            descriptors.append(self.feed.open())
+            descriptors.append(self.shared_input.open())
             descriptors.extend(os.pipe())
             descriptors.extend(os.pipe())
             stdin, out, out_writer, err, err_writer = descriptors
             started = time.monotonic()
-            process = _spawn(job, stdin, out_writer, err_writer)
+            process = _start_with_fallback(job, stdin, out_writer, err_writer)
         except BaseException:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -160,7 +160,7 @@ class _Loop:
             index=index,
             job=job,
             process=process,
-            pidfd=_pidfd(process.pid),
+            pidfd=_open_pidfd(process.pid),
             started=started,
             deadline=started + job.timeout,
             out=out,
@@ -176,9 +176,9 @@ class _Loop:
                 self.poll.register(descriptor, select.POLLIN)
                 self.by_descriptor[descriptor] = child
 
-    def turn(self) -> None:
+    def handle_events(self) -> None:
         """Wait for the next output, exit or deadline, and handle it."""
-        for descriptor, _ in self.poll.poll(self._patience()):
+        for descriptor, _ in self.poll.poll(self._compute_wait_ms()):
             child = self.by_descriptor.get(descriptor)
             if child is None:
                 continue
@@ -193,7 +193,7 @@ class _Loop:
             elif now >= child.deadline:
                 self._end(child, StopReason.TIME)
 
-    def _patience(self) -> int:
+    def _compute_wait_ms(self) -> int:
         soonest = min((child.deadline for child in self.running.values()), default=0.0)
         patience = min(MAX_WAIT_SECONDS, max(0.0, soonest - time.monotonic()))
         if any(child.pidfd < 0 for child in self.running.values()):
@@ -207,7 +207,7 @@ class _Loop:
         except BlockingIOError:
             return True
         if not data:
-            self._forget(descriptor)
+            self._unregister(descriptor)
             return True
         child.sizes[descriptor] += len(data)
         if descriptor == child.out:
@@ -217,7 +217,7 @@ class _Loop:
             child.stderr.append(data)
         return True
 
-    def _forget(self, descriptor: int) -> None:
+    def _unregister(self, descriptor: int) -> None:
         if self.by_descriptor.pop(descriptor, None) is not None:
             self.poll.unregister(descriptor)
 
@@ -232,7 +232,7 @@ class _Loop:
         if stopped is not StopReason.NO:
             self.killed[child.job.run_id] = child.process.pid
         for descriptor in (child.out, child.err, child.pidfd):
-            self._forget(descriptor)
+            self._unregister(descriptor)
             if descriptor >= 0:
                 os.close(descriptor)
         del self.running[child.index]
@@ -242,14 +242,14 @@ class _Loop:
             stderr=b"".join(child.stderr)[:MAX_STDERR_BYTES],
             micros=micros,
             stopped=stopped,
-            left_behind=stopped is StopReason.NO and _group_lives(child.process.pid),
+            left_behind=stopped is StopReason.NO and _is_group_alive(child.process.pid),
             cut=child.sizes[child.err] > MAX_STDERR_BYTES,
         )
 
     def _drain(self, child: _Child) -> bool:
         """Read what an ended process left in its pipes. Its children may still write, so no more than that is read."""
         for descriptor in (child.out, child.err):
-            waiting = _unread(descriptor)
+            waiting = _count_unread_bytes(descriptor)
             until = child.sizes[descriptor] + waiting
             while descriptor in self.by_descriptor and child.sizes[descriptor] < until:
                 if not self._read(child, descriptor):
@@ -261,16 +261,16 @@ class _Loop:
             self._end(child, StopReason.TIME)
 
 
-def _spawn(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
+def _start_with_fallback(job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
     try:
-        return _popen(job.argv, job, stdin, out, err)
+        return _start_process(job.argv, job, stdin, out, err)
     except OSError as error:
         if error.errno == errno.ENOEXEC and job.fallback:
-            return _popen(job.fallback, job, stdin, out, err)
+            return _start_process(job.fallback, job, stdin, out, err)
         raise
 
 
-def _popen(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
+def _start_process(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> subprocess.Popen[bytes]:
     """Start a process without preexec_fn or a new session: either would disable vfork, which is much faster."""
     env = {**job.env, RUN_VARIABLE: job.run_id}
     return subprocess.Popen(  # noqa: S603 - it runs the configured command
@@ -278,7 +278,7 @@ def _popen(argv: Sequence[str], job: Job, stdin: int, out: int, err: int) -> sub
     )
 
 
-def _pidfd(pid: int) -> int:
+def _open_pidfd(pid: int) -> int:
     """Return a pidfd, or -1 where the kernel or a sandbox has none; then the process is polled."""
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
@@ -300,7 +300,7 @@ def _reap(process: subprocess.Popen[bytes]) -> int | None:
         return None
 
 
-def _unread(descriptor: int) -> int:
+def _count_unread_bytes(descriptor: int) -> int:
     """Return the number of unread bytes in a pipe."""
     return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
 
@@ -312,7 +312,7 @@ def _kill_group(pid: int) -> None:
             kill(pid, signal.SIGKILL)
 
 
-def _group_lives(pid: int) -> bool:
+def _is_group_alive(pid: int) -> bool:
     """Return whether the group of a reaped leader still has a process."""
     try:
         os.killpg(pid, 0)
