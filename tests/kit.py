@@ -298,6 +298,11 @@ def count_query_steps(store: SqliteStore, query: Query) -> int:
     return taken
 
 
+def read_data(name: str) -> str:
+    """Read a text file of tests/corpus."""
+    return (CORPUS / name).read_text("utf-8")
+
+
 def read_rows(file: str, table: str, *, as_tuples: bool = False) -> list[Any]:
     """Read the rows of a table in tests/corpus/FILE, for parametrize; `as_tuples` also converts lists in rows."""
     rows: list[Any] = read_corpus(file)[table]

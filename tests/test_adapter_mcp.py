@@ -16,26 +16,12 @@ from mcp.server import MCPServer
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
-from kit import Workspace, reply_with
+from kit import Workspace, read_data, reply_with
 from trotline import AfterMCP, AsyncSession, Engine, Event, Outcome, Permission, PostToolUse, Verdict
 from trotline.adapters.mcp import guard_client
 from trotline.adapters.tool_call import TextFormat, ToolCall
 
-SERVER = """
-import sys
-from mcp.server import MCPServer
-
-server = MCPServer("tickets")
-
-
-@server.tool()
-def close(number: int) -> str:
-    print("closing", number, file=open(sys.argv[1], "a"))
-    return f"closed {number}"
-
-
-server.run("stdio")
-"""
+SERVER = read_data("scripts/ticket_server.py.txt")
 
 
 class Tickets:

@@ -13,7 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, make_workspace
+from kit import Workspace, make_workspace, read_data
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Wiring
 from trotline.config.install.plugin_file import TEMPLATES, UNHEARD, FileOwner, build_own_text, find_owner
@@ -196,19 +196,7 @@ def test_program_refuses_only_gates_if_its_line_fails(tmp_path: Path, line: str)
         assert refused is (event in {"PreToolUse", "UserPromptSubmit"})
 
 
-PLAY_SCRIPT = """
-import { readFileSync } from "node:fs"
-import { Trotline } from "./plugin.mjs"
-const hooks = await Trotline({ directory: "/srv/shop" })
-const played = []
-for (const { hook, input, output } of JSON.parse(readFileSync("calls.json", "utf8"))) {
-  const call = hook.startsWith("session.")
-    ? hooks.event({ event: { type: hook, properties: input } })
-    : hooks[hook](input, output)
-  played.push(await call.then(() => ({ args: output?.args ?? null }), (error) => ({ thrown: error.message })))
-}
-console.log(JSON.stringify(played))
-"""
+PLAY_SCRIPT = read_data("scripts/opencode_calls.mjs")
 
 
 def play_calls(directory: Path, plugin: str, *calls: dict[str, Any]) -> list[dict[str, Any]]:

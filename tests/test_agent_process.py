@@ -6,59 +6,18 @@ The models in test_agent_models interpret exit code and output as the agent does
 import json
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kit import read_data
 from test_agent_models import MODELS, Effect, HookResult
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.translation import write_event
 from trotline.domain.events import BeforeShell, Event, PreToolUse
 
-PROGRAM = """
-import sys
-from trotline import add_context, ask, deny, on, run
-
-@on.before_shell(matching="^deny")
-def refuses(event):
-    return deny("not here", to_agent="another way")
-
-@on.before_shell(matching="^ask")
-def asks(event):
-    return ask("sure?")
-
-@on.before_shell(matching="^emoji")
-def refuses_with_half_an_emoji(event):
-    return deny("no \\ud83d \\udcff")
-
-@on.before_shell(matching="raises")
-def raises(event):
-    raise ValueError("oops")
-
-@on.before_shell(matching="closed", fail_closed=True)
-def raises_and_fails_closed(event):
-    raise ValueError("oops")
-
-@on.before_shell(matching="exits")
-def leaves(event):
-    sys.exit(1)
-
-@on.before_shell(matching="leaves", fail_closed=True)
-def leaves_and_fails_closed(event):
-    sys.exit(0)
-
-@on.before_shell(matching="shuts")
-def shuts(event):
-    sys.stdout.close()
-
-@on.before_shell(matching="prints")
-def prints(event):
-    print('{"permission": "allow", "decision": "allow"}')
-
-run()
-"""
+PROGRAM = read_data("scripts/agent_process_hook.py.txt")
 
 
 def build_command_event(agent: str, command: str) -> tuple[str, Event]:
@@ -90,7 +49,7 @@ def run_program(tmp_path: Path, agent: str, command: str) -> Effect:
     """Run a hook program before a command of this agent."""
     theirs, event = build_command_event(agent, command)
     file = tmp_path / "hook.py"
-    file.write_text(textwrap.dedent(PROGRAM))
+    file.write_text(PROGRAM)
     payload = write_event(get_agent(agent), event)
     result = run_hook([str(file), "--agent", agent, "--event", theirs], payload, tmp_path / "home")
     return get_effect(agent, theirs, result)

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from kit import Workspace, locate_problems, read_rows
+from kit import Workspace, locate_problems, read_data, read_rows
 from trotline.config.config_keys import (
     ALL_KEYS,
     OLD_FILES,
@@ -22,35 +22,7 @@ from trotline.config.policies import FALLBACK_PRESET, read_policies
 from trotline.config.settings import SettingsTable, read_settings
 
 DIRECTORIES = {"user": "home/.config/trotline", "enterprise": "system/etc/trotline", "project": "project/.trotline"}
-EVERYTHING = """
-mode = "monitor"
-ask_fallback = "ask"
-records = "full"
-preset = "strict"
-
-[guards]
-history = "enforce"
-
-[[rule]]
-name = "no make"
-when = 'event.command.startsWith("make")'
-deny = "no"
-
-[lists]
-deny_hosts = ["example.test"]
-
-[models.providers.p]
-speaks = "ollama"
-model = "small"
-
-[export]
-endpoint = "https://collector.example:4318"
-
-[[alert]]
-name = "a"
-on = "denied"
-desktop = true
-"""
+EVERYTHING = read_data("scripts/all_sections.toml")
 
 
 def run_hook(workspace: Workspace, command: str = "ls") -> "subprocess.CompletedProcess[str]":

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from kit import read_data
 from soak_service import Site, call, end, find_pid, get_state, payload, records, wait_for_service
 from test_service import build_argv
 from trotline.audit.query.query import Query
@@ -120,30 +121,7 @@ def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) 
         os.kill(child, signal.SIGCONT)
 
 
-DYING_SERVICE = """
-import os, signal, sys
-from pathlib import Path
-from test_detail_writer import build_outcome
-from soak_service import get_state
-from trotline.service.directory import RunDirectory
-from trotline.service.detail_writer import DetailWriter
-at, home = int(sys.argv[1]), Path(sys.argv[2])
-writer = DetailWriter(RunDirectory(get_state(home) / "run"))
-writer.begin()
-counted = 0
-def step(frame, event, function):
-    global counted
-    if event in ("c_call", "c_return") and function.__name__ in ("open", "write", "send", "close"):
-        counted += 1
-        if counted == at:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.setprofile(step)
-outcome = build_outcome(home, at)
-writer.send(outcome, str(home))
-sys.setprofile(None)
-os.write(1, b"answered")
-os.kill(os.getpid(), signal.SIGKILL)
-"""
+DYING_SERVICE = read_data("scripts/dying_service.py.txt")
 """Handles a call as a service does, and is killed before or after a system call."""
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from kit import read_data
 from store_behaviour import detail, ids, record
 from trotline.audit.query.query import Query
 from trotline.audit.store import audit_log
@@ -225,21 +226,7 @@ def test_service_does_not_drain_while_calls_are_likely(monkeypatch: pytest.Monke
         assert spool.waits
 
 
-WRITER = """
-import sys
-sys.path.insert(0, sys.argv[3])
-from pathlib import Path
-from store_behaviour import record, detail
-from trotline.audit.store.spool import Spool
-spool = Spool(Path(sys.argv[1]))
-first = int(sys.argv[2])
-for number in range(first, first + int(sys.argv[4])):
-    for line in (record(number), detail(number, command=f"make {number}")):
-        error = spool.append(line)
-        if error:
-            sys.exit(error)
-    print(number)
-"""
+WRITER = read_data("scripts/spool_writer.py.txt")
 
 
 def test_concurrent_writers_and_drains_lose_and_double_nothing(spool: Spool, store: SqliteStore, state: Path) -> None:
@@ -277,26 +264,7 @@ def test_concurrent_writers_and_drains_lose_and_double_nothing(spool: Spool, sto
     assert store.unread() == []
 
 
-DYING_DRAIN = """
-import os, signal, sys
-from pathlib import Path
-from trotline.audit.store import audit_log
-from trotline.audit.store import drain
-from trotline.audit.store.sqlite_store import SqliteStore
-at, state = int(sys.argv[1]), Path(sys.argv[2])
-counted = 0
-def step(frame, event, argument):
-    global counted
-    counted += event in ("call", "c_call")
-    if counted >= at:
-        os.kill(os.getpid(), signal.SIGKILL)
-store = SqliteStore(state / "trail.db")
-drain.BATCH_SIZE = 2
-sys.setprofile(step)
-drain.drain(audit_log.get_spool(state), store)
-sys.setprofile(None)
-print(counted)
-"""
+DYING_DRAIN = read_data("scripts/dying_drain.py.txt")
 """Drains, and is killed during any function call."""
 
 

@@ -635,24 +635,9 @@ def test_session_cannot_set_variables_of_the_agent(workspace: Workspace) -> None
 
 
 PRIVILEGED = {
+    **dict.fromkeys(read_rows("fire", "privileged_variables"), "/from-below"),
     "PATH": f"{os.defpath}:/from-below",
-    "HOME": "/from-below",
-    "XDG_CONFIG_HOME": "/from-below",
     "LD_PRELOAD": "",
-    "LD_LIBRARY_PATH": "/from-below",
-    "DYLD_INSERT_LIBRARIES": "/from-below",
-    "PYTHONPATH": "/from-below",
-    "NODE_OPTIONS": "/from-below",
-    "BASH_ENV": "/from-below",
-    "ENV": "/from-below",
-    "GIT_SSH_COMMAND": "/from-below",
-    "http_proxy": "/from-below",
-    "HTTPS_PROXY": "/from-below",
-    "no_proxy": "/from-below",
-    "ANTHROPIC_BASE_URL": "/from-below",
-    "CURSOR_X": "/from-below",
-    "CLAUDE_X": "/from-below",
-    "TROTLINE_X": "/from-below",
 }
 
 

@@ -7,49 +7,13 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, convert_lists, make_workspace, read_corpus, run_trotline
+from kit import Workspace, convert_lists, make_workspace, read_corpus, read_data, run_trotline
 from trotline.domain.errors import TrotlineError
 from trotline.testing.conversation_script import read_script
 
-GUARD = """#!/usr/bin/env python3
-import json, sys
-event = json.load(sys.stdin)
-command = event.get("command", "")
-if "--force" in command:
-    print(json.dumps({"permission": "deny", "user_message": "no force", "agent_message": "push plainly"}))
-elif "curl" in command:
-    print(json.dumps({"permission": "ask", "user_message": "network?"}))
-elif event["hook_event_name"] == "stop":
-    print(json.dumps({"followup_message": "run the tests"}))
-else:
-    print("{}")
-"""
+GUARD = read_data("scripts/fire_script_guard.py.txt")
 
-SCRIPT = """
-[[steps]]
-event = "sessionStart"
-say = "A conversation begins."
-
-[[steps]]
-event = "beforeShellExecution"
-command = "git push --force"
-expect = "deny"
-[[steps.then]]
-event = "afterShellExecution"
-command = "git push --force"
-[[steps.on_deny]]
-event = "beforeShellExecution"
-command = "git push"
-[[steps.on_deny.then]]
-event = "afterShellExecution"
-command = "git push"
-output = "done"
-
-[[steps]]
-event = "stop"
-on_follow_up = "again"
-expect = "follow-up"
-"""
+SCRIPT = read_data("scripts/fire_script.toml")
 
 
 @pytest.fixture

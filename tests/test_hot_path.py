@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import read_corpus
+from kit import read_corpus, read_data
 from soak_service import Site, call, get_state, install, payload
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import _VERSION_PATTERN, MAX_VERSION_LENGTH, parse_version
@@ -251,19 +251,7 @@ def build_cold_argv(site: Site, home: Path, agent: str, event: str) -> list[str]
     return [sys.executable, "-I", "-S", str(site.service / "cold.py"), *words]
 
 
-REPORTING_SCRIPT = """
-import os, sys
-end, out = os._exit, sys.argv.pop(1)
-def report(code):
-    with open(out, "w") as file:
-        file.write(" ".join(name for name, module in sys.modules.items() if type(module).__name__ != "LazyModule"))
-        file.write(f" patterns:{len(sys.modules['re']._cache)}")
-    end(code)
-os._exit = report
-sys.argv = sys.argv[1:]
-with open(sys.argv[0]) as file:
-    exec(compile(file.read(), sys.argv[0], "exec"), {"__name__": "__main__", "__file__": sys.argv[0]})
-"""
+REPORTING_SCRIPT = read_data("scripts/report_modules.py.txt")
 """The cold path, which writes a list of loaded modules at its end; its own descriptors are closed by then."""
 
 
