@@ -40,7 +40,7 @@ def mcp(since_us: int, agent: str, allow_list: bool, roots: Roots) -> Result:
         return Result({"allow_mcp": names}, _format_allow_list(names))
     servers = read_servers(roots)
     configured = _redact_servers(servers.configured, roots)
-    places = [{"server": one.server, "place": str(one.place), "runs": one.runs} for one in configured]
+    places = [{"server": item.server, "place": str(item.place), "runs": item.runs} for item in configured]
     lines = [*_format_servers(seen, configured), *format_problems(servers.problems, len(servers.problems))]
     data = {"tools": msgspec.to_builtins(seen), "configured": places}
     return Result(data, lines, servers.problems, ok=not servers.problems)
@@ -67,11 +67,11 @@ def _format_allow_list(names: Iterable[str]) -> list[str]:
 
 
 def _format_servers(seen: list[McpTool], configured: list[Configured]) -> Iterator[str]:
-    names: dict[str, Any] = dict.fromkeys([*(tool.server for tool in seen), *(one.server for one in configured)])
+    names: dict[str, Any] = dict.fromkeys([*(tool.server for tool in seen), *(item.server for item in configured)])
     for name in sorted(names):
         yield bold(printable(name) or NO_NAME)
-        places = [one for one in configured if one.server == name]
-        yield from (dim(f"  {printable(str(one.place))}: {printable(one.runs)}") for one in places)
+        places = [item for item in configured if item.server == name]
+        yield from (dim(f"  {printable(str(item.place))}: {printable(item.runs)}") for item in places)
         if name and not places:
             yield paint("  configured in no file that is known", Severity.NOTE)
         tools = [tool for tool in seen if tool.server == name]

@@ -78,18 +78,18 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--all", "own", is_flag=True, help="Also calls that were made to try the lines.")
     @functools.wraps(function)
     def wrapper(*args: Any, verdict: str | None, roots: Roots, **rest: Any) -> Any:
-        asked = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
-        if any(clean_text(value, len(value)) != value for value in asked.values() if isinstance(value, str)):
+        conditions = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
+        if any(clean_text(value, len(value)) != value for value in conditions.values() if isinstance(value, str)):
             raise click.UsageError("a question has bytes in it that are no text")
-        if 0 < asked["until_us"] <= asked["since_us"]:
+        if 0 < conditions["until_us"] <= conditions["since_us"]:
             raise click.UsageError("--until is before --since: nothing can be between them")
         for name in TEXT_OPTIONS:
-            if asked[name] is not None and not asked[name].strip():
+            if conditions[name] is not None and not conditions[name].strip():
                 raise click.UsageError(f"--{name} has no word in it")
-        asked |= {name: asked[name] or "" for name in TEXT_OPTIONS}
-        if asked["conversation"]:
-            asked["conversation"] = redact_conversation(asked["conversation"], roots)
-        query = Query(**asked, verdict=VERDICT_OPTIONS.get(verdict or "", ""))
+        conditions |= {name: conditions[name] or "" for name in TEXT_OPTIONS}
+        if conditions["conversation"]:
+            conditions["conversation"] = redact_conversation(conditions["conversation"], roots)
+        query = Query(**conditions, verdict=VERDICT_OPTIONS.get(verdict or "", ""))
         return function(*args, query=query, roots=roots, **rest)
 
     return wrapper

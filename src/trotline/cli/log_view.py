@@ -117,13 +117,17 @@ class ConversationList(NamedTuple):
     conversations: list[ConversationSummary]
 
     def format_lines(self) -> Iterator[str]:
-        for talk in self.conversations:
-            parts = [plural(talk.calls, "call"), plural(talk.commands, "command"), plural(talk.edits, "edit")]
-            parts += [f"{talk.denied} denied", format_duration(talk.last_us - talk.first_us)]
-            ends = (("stopped", talk.status), ("ended", talk.reason))
+        for conversation in self.conversations:
+            parts = [
+                plural(conversation.calls, "call"),
+                plural(conversation.commands, "command"),
+                plural(conversation.edits, "edit"),
+            ]
+            parts += [f"{conversation.denied} denied", format_duration(conversation.last_us - conversation.first_us)]
+            ends = (("stopped", conversation.status), ("ended", conversation.reason))
             ended = "".join(f"; {word}: {printable(value)}" for word, value in ends if value)
-            name = bold(printable(talk.id) or "no conversation")
-            yield f"{dim(format_time(talk.first_us))} {talk.agent} {name}: {', '.join(parts)}{ended}"
+            name = bold(printable(conversation.id) or "no conversation")
+            yield f"{dim(format_time(conversation.first_us))} {conversation.agent} {name}: {', '.join(parts)}{ended}"
 
     def draw(self) -> None:
         from trotline.cli import terminal
@@ -155,8 +159,8 @@ def find_alarms(store: SqliteStore, query: Query) -> list[Alarm]:
     found = [alarm for alarm in store.alarms() if query.agent in {"", alarm.agent}]
     if not found or not query.conversation:
         return found
-    asked = Query(conversation=query.conversation, after_seq=found[0].seq - 1, own=True)
-    seqs = {record.seq for record in store.search(asked)}
+    query = Query(conversation=query.conversation, after_seq=found[0].seq - 1, own=True)
+    seqs = {record.seq for record in store.search(query)}
     return [alarm for alarm in found if alarm.seq in seqs]
 
 

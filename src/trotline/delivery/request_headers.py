@@ -24,11 +24,11 @@ _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*[:=][ \t]*([\x21-\x7e]
 
 
 def send_request(request: Request, now_us: int) -> Answer:
-    return http_post.post(_client(request.certificate), request, now_us)
+    return http_post.post(_build_client(request.certificate), request, now_us)
 
 
 @functools.lru_cache(maxsize=4)
-def _client(certificate: str) -> "httpx2.Client":
+def _build_client(certificate: str) -> "httpx2.Client":
     """Return a client; reading the certificate authorities takes longer than sending, so it is cached."""
     import httpx2  # noqa: PLC0415 - only needed for sending
 

@@ -113,8 +113,8 @@ def _list_reasons(outcome: Outcome, added: Opinions) -> Opinions:
 
 
 def _explain(response: Response) -> str:
-    said = "warns" if response.summary == "no opinion" and response.warnings else response.summary
-    return ", ".join([said, *response.warnings])
+    answer = "warns" if response.summary == "no opinion" and response.warnings else response.summary
+    return ", ".join([answer, *response.warnings])
 
 
 def group_changes(changes: Iterable[CallChange], kinds: Iterable[ChangeKind]) -> list[ChangeGroup]:

@@ -26,7 +26,7 @@ USED_BY_RULES = ("user_email", "model")
 AGENT_VARIABLE = re.compile(r"(?<![.\w'\"])agent\b")
 MAX_LINE = 110
 MAX_NAME = 60
-NAME_ENDINGS = {"deny": "is_denied", "ask": "is_asked_about", "allow": "is_allowed", "none": "is_let_through"}
+NAME_SUFFIXES = {"deny": "is_denied", "ask": "is_asked_about", "allow": "is_allowed", "none": "is_let_through"}
 ASSERTIONS = {"deny": "outcome.is_denied", "ask": "outcome.is_asked"}
 NAMING_FIELDS = ("command", "file_path", "prompt", "tool_name")
 REDACTED = "redacted: "
@@ -58,7 +58,7 @@ class RecordedTest(NamedTuple):
         for place in sorted(places, key=len, reverse=True):
             text = text.replace(place, places[place].rpartition(".")[2])
         words = "_".join(re.findall(r"[a-z0-9]+", text.lower()))[:MAX_NAME].strip("_")
-        return f"test_{words or 'it'}_{NAME_ENDINGS[self.permission]}"
+        return f"test_{words or 'it'}_{NAME_SUFFIXES[self.permission]}"
 
     def build_source(self, places: Mapping[str, str]) -> str:
         """Return the Python source; `places` maps directories of the fake agent to expressions."""
@@ -138,8 +138,8 @@ def _is_decided(
 
 
 def _explain_difference(call: RecordedCall, authors: Sequence[str], policies: Mapping[str, str]) -> TrotlineError:
-    wishes = [parse_policy(layer, layer, text.encode("utf-8", "replace"))[0] for layer, text in policies.items()]
-    deciding = [rule for wish in wishes for rule in wish.rules if f"rule {rule.name}" in authors]
+    parsed = [parse_policy(layer, layer, text.encode("utf-8", "replace"))[0] for layer, text in policies.items()]
+    deciding = [rule for policy in parsed for rule in policy.rules if f"rule {rule.name}" in authors]
     rule = next((rule.name for rule in deciding if AGENT_VARIABLE.search(rule.when)), "")
     hint = f"the rule `{rule}` asks for `agent`, and tests have no agent"
     if not rule:

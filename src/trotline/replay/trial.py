@@ -116,8 +116,8 @@ class TrialResult(NamedTuple):
 
 def summarize(outcome: Outcome) -> DecisionSummary:
     """Return the decision of an outcome in the form in which a record has it."""
-    spoken = [response for response in outcome.responses if response.warnings or response.summary != "no opinion"]
-    responses = drop_canary((response.author, response.verdict.permission.word) for response in spoken)
+    opinions = [response for response in outcome.responses if response.warnings or response.summary != "no opinion"]
+    responses = drop_canary((response.author, response.verdict.permission.word) for response in opinions)
     permission = outcome.decision.permission
     sent = "" if outcome.monitored else outcome.sent.get("permission", permission).word
     return DecisionSummary(permission.word, responses, sent if sent != permission.word else "")

@@ -113,14 +113,14 @@ def format_records(form: str, records: Iterable[Record], *, words: bool) -> Iter
 
 
 def _remove_texts(record: Record) -> Record:
-    """Remove text written by the agent; measures, machine and user stay, as they are kept at every detail level."""
+    """Remove text written by the agent; measures, machine and user stay, as they are stored at every detail level."""
     body = record.to_dict()
     detail = body.pop("detail", {})
     body.pop("invalid", None)
-    kept = {name: detail[name] for name in PLAIN_DETAIL_FIELDS if name in detail}
-    if "measures" in kept:
-        kept["measures"] = {name: value for name, value in kept["measures"].items() if name != AGENT_CHOSEN_MEASURE}
-    return convert_record({**body, "detail": kept} if kept else body)
+    fields = {name: detail[name] for name in PLAIN_DETAIL_FIELDS if name in detail}
+    if "measures" in fields:
+        fields["measures"] = {name: value for name, value in fields["measures"].items() if name != AGENT_CHOSEN_MEASURE}
+    return convert_record({**body, "detail": fields} if fields else body)
 
 
 def _format_row(values: Iterable[str]) -> str:

@@ -18,7 +18,7 @@ from trotline.config.export_file import PROTOCOLS
 from trotline.domain.errors import TrotlineError
 
 MAX_DEPTH = 8
-"""Nesting levels of a value that are kept; anything deeper is sent as text.
+"""Nesting levels of a value that are body; anything deeper is sent as text.
 
 Protobuf readers stop at a hundred nested messages, and one level takes three.
 """
@@ -97,17 +97,17 @@ def list_scopes(record: Record) -> list[ConversationScope]:
 def build_log_record(record: Record, *, words: bool = True) -> dict[str, Any]:
     """Return the record as an OTLP log record, with its detail if `words` is set."""
     number, text = _get_severity(record)
-    kept = record.to_dict()
+    body = record.to_dict()
     if not words:
-        kept.pop("detail", None)
+        body.pop("detail", None)
     return {
-        "timeUnixNano": _nanos(record.at_us),
-        "observedTimeUnixNano": _nanos(record.at_us),
+        "timeUnixNano": _format_nanos(record.at_us),
+        "observedTimeUnixNano": _format_nanos(record.at_us),
         "severityNumber": number,
         "severityText": text,
         "eventName": EVENT_NAME,
-        "body": _value(kept),
-        "attributes": _attributes({"log.record.uid": record.id, **_collect_attributes(record, words=words)}),
+        "body": _build_value(body),
+        "attributes": _build_attributes({"log.record.uid": record.id, **_collect_attributes(record, words=words)}),
         "traceId": get_trace_id(record),
         "spanId": get_span_id(record),
     }
@@ -125,9 +125,9 @@ def build_span(record: Record, *, words: bool = True) -> dict[str, Any]:
         **({"parentSpanId": get_scope_span_id(scopes[-1])} if scopes else {}),
         "name": f"{name} {record.tool_name}".strip(),
         "kind": CLIENT if is_call else INTERNAL,
-        "startTimeUnixNano": _nanos(max(0, start)),
-        "endTimeUnixNano": _nanos(end),
-        "attributes": _attributes(_collect_attributes(record, words=words)),
+        "startTimeUnixNano": _format_nanos(max(0, start)),
+        "endTimeUnixNano": _format_nanos(end),
+        "attributes": _build_attributes(_collect_attributes(record, words=words)),
         **({"status": {"code": STATUS_ERROR}} if _get_error(record) else {}),
     }
 
@@ -157,9 +157,9 @@ def build_scope_span(scope: ConversationScope, extent: TimeRange) -> dict[str, A
         **({"parentSpanId": get_scope_span_id((agent, conversation, ""))} if generation else {}),
         "name": f"invoke_agent {agent}" if generation else f"conversation {agent}",
         "kind": INTERNAL,
-        "startTimeUnixNano": _nanos(extent.first_us),
-        "endTimeUnixNano": _nanos(extent.last_us),
-        "attributes": _attributes(named),
+        "startTimeUnixNano": _format_nanos(extent.first_us),
+        "endTimeUnixNano": _format_nanos(extent.last_us),
+        "attributes": _build_attributes(named),
     }
 
 
@@ -180,7 +180,9 @@ def build_logs_request(
     """Return the request for `/v1/logs`."""
     logs = [build_log_record(record, words=words) for record in records]
     return {
-        "resourceLogs": [{"resource": _resource(about), "scopeLogs": [{"scope": _scope(batch), "logRecords": logs}]}]
+        "resourceLogs": [
+            {"resource": _build_resource(about), "scopeLogs": [{"scope": _build_scope(batch), "logRecords": logs}]}
+        ]
     }
 
 
@@ -188,8 +190,8 @@ def build_traces_request(
     spans: Iterable[dict[str, Any]], *, about: dict[str, str], batch: BatchInfo = NO_BATCH
 ) -> dict[str, Any]:
     """Return the request for `/v1/traces`."""
-    scoped = {"scope": _scope(batch), "spans": list(spans)}
-    return {"resourceSpans": [{"resource": _resource(about), "scopeSpans": [scoped]}]}
+    scoped = {"scope": _build_scope(batch), "spans": list(spans)}
+    return {"resourceSpans": [{"resource": _build_resource(about), "scopeSpans": [scoped]}]}
 
 
 def get_batch_id(first: str, last: str, count: int) -> str:
@@ -212,20 +214,20 @@ def build_requests(records: Iterable[Record], *, words: bool = True) -> Iterator
         for scope in list_scopes(record):
             extents[scope] = extents.get(scope, TimeRange(record.at_us, record.at_us)).with_(record.at_us)
         if len(waiting) == RECORDS_PER_REQUEST:
-            yield from _both(waiting, words=words)
+            yield from _build_both_requests(waiting, words=words)
             waiting = []
     if waiting:
-        yield from _both(waiting, words=words)
-    for part in _parts([build_scope_span(scope, extent) for scope, extent in extents.items()]):
+        yield from _build_both_requests(waiting, words=words)
+    for part in _split_spans([build_scope_span(scope, extent) for scope, extent in extents.items()]):
         yield build_traces_request(part, about={})
 
 
-def _both(records: list[Record], *, words: bool) -> Iterator[dict[str, Any]]:
+def _build_both_requests(records: list[Record], *, words: bool) -> Iterator[dict[str, Any]]:
     yield build_logs_request(records, words=words, about={})
     yield build_traces_request([build_span(record, words=words) for record in records], about={})
 
 
-def _parts(spans: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+def _split_spans(spans: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     yield from (spans[at : at + RECORDS_PER_REQUEST] for at in range(0, len(spans), RECORDS_PER_REQUEST))
 
 
@@ -271,25 +273,25 @@ def _get_severity(record: Record) -> tuple[int, str]:
     return WARN if record.verdict == "deny" else INFO
 
 
-def _scope(batch: BatchInfo) -> dict[str, Any]:
+def _build_scope(batch: BatchInfo) -> dict[str, Any]:
     named = {
         "trotline.batch": batch.id,
         "trotline.head.seq": batch.head_seq,
         "trotline.head.digest": batch.head_digest,
     }
-    return {"name": "trotline", "version": __version__, "attributes": _attributes(named)}
+    return {"name": "trotline", "version": __version__, "attributes": _build_attributes(named)}
 
 
-def _resource(about: dict[str, str]) -> dict[str, Any]:
+def _build_resource(about: dict[str, str]) -> dict[str, Any]:
     named = {"service.name": "trotline", "service.version": __version__, **about}
-    return {"attributes": _attributes(named)}
+    return {"attributes": _build_attributes(named)}
 
 
-def _attributes(named: dict[str, Any]) -> list[dict[str, Any]]:
-    return [{"key": name, "value": _value(value)} for name, value in named.items() if value not in (None, "", [])]
+def _build_attributes(named: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"key": name, "value": _build_value(value)} for name, value in named.items() if value not in (None, "", [])]
 
 
-def _value(value: Any, depth: int = 0) -> dict[str, Any]:
+def _build_value(value: Any, depth: int = 0) -> dict[str, Any]:
     """Convert any JSON value to an OTLP value; lone surrogates, which JSON may contain, are replaced."""
     if isinstance(value, bool):
         return {"boolValue": value}
@@ -302,18 +304,18 @@ def _value(value: Any, depth: int = 0) -> dict[str, Any]:
     if isinstance(value, dict | list) and depth >= MAX_DEPTH:
         return {"stringValue": _to_text(value)}
     if isinstance(value, dict):
-        inner = [{"key": _text(name), "value": _value(one, depth + 1)} for name, one in value.items()]
+        inner = [{"key": _clean(name), "value": _build_value(one, depth + 1)} for name, one in value.items()]
         return {"kvlistValue": {"values": inner}}
     if isinstance(value, list | tuple):
-        return {"arrayValue": {"values": [_value(one, depth + 1) for one in value]}}
-    return {"stringValue": _text(value)}
+        return {"arrayValue": {"values": [_build_value(child, depth + 1) for child in value]}}
+    return {"stringValue": _clean(value)}
 
 
 def _to_text(value: Any) -> str:
-    return _text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return _clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _text(value: Any) -> str:
+def _clean(value: Any) -> str:
     return str(value if value is not None else "").encode("utf-8", "replace").decode()
 
 
@@ -321,7 +323,7 @@ def _is_time(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_INT64 // 1_000_000
 
 
-def _nanos(micros: int) -> str:
+def _format_nanos(micros: int) -> str:
     return str(micros * 1000)
 
 
@@ -360,7 +362,7 @@ def encode_request(signal: str, request: dict[str, Any], protocol: str) -> bytes
     """Return the request body in the given protocol."""
     if protocol == JSON:
         return json.dumps(request, ensure_ascii=True, separators=(",", ":")).encode()
-    data: bytes = _library().message(signal, request).SerializeToString()
+    data: bytes = _load_library().message(signal, request).SerializeToString()
     return data
 
 
@@ -369,8 +371,8 @@ def parse_rejection(signal: str, body: bytes, protocol: str) -> Rejection:
     if not body:
         return Rejection()
     if protocol == JSON:
-        return _refused_in_json(signal, body)
-    answer = _library().answer(signal)
+        return _parse_json_rejection(signal, body)
+    answer = _load_library().answer(signal)
     try:
         answer.ParseFromString(body)
     except Exception:  # noqa: BLE001 - the error class of the library is not public
@@ -379,7 +381,7 @@ def parse_rejection(signal: str, body: bytes, protocol: str) -> Rejection:
     return Rejection(getattr(partial, REJECTED_FIELDS[signal]), partial.error_message)
 
 
-def _refused_in_json(signal: str, body: bytes) -> Rejection:
+def _parse_json_rejection(signal: str, body: bytes) -> Rejection:
     try:
         partial = json.loads(body).get("partialSuccess") or {}
         first, *rest = REJECTED_FIELDS[signal].split("_")
@@ -390,7 +392,7 @@ def _refused_in_json(signal: str, body: bytes) -> Rejection:
 
 
 @functools.cache
-def _library() -> "Library":
+def _load_library() -> "Library":
     """Import the library on first use: it is optional and slow to import."""
     try:
         return Library()
@@ -436,8 +438,8 @@ class Library:
         self._fields: dict[str, tuple[str, Callable[[Any], Any]]] = {
             **{key: (name, functools.partial(self._build_message, kind)) for key, (name, kind) in made.items()},
             **PLAIN,
-            "attributes": ("attributes", self._attributes),
-            "body": ("body", self._value),
+            "attributes": ("attributes", self._build_attributes),
+            "body": ("body", self._build_value),
         }
 
     def message(self, signal: str, request: dict[str, Any]) -> Any:
@@ -450,17 +452,17 @@ class Library:
 
     def _build_message(self, kind: Any, given: Any) -> Any:
         if isinstance(given, list):
-            return [self._build_message(kind, one) for one in given]
+            return [self._build_message(kind, item) for item in given]
         named = {}
         for key, value in given.items():
-            name, made = self._fields.get(key, (key, _as_it_is))
+            name, made = self._fields.get(key, (key, _identity))
             named[name] = made(value)
         return kind(**named)
 
-    def _attributes(self, given: list[dict[str, Any]]) -> list[Any]:
-        return [self._common.KeyValue(key=one["key"], value=self._value(one["value"])) for one in given]
+    def _build_attributes(self, given: list[dict[str, Any]]) -> list[Any]:
+        return [self._common.KeyValue(key=item["key"], value=self._build_value(item["value"])) for item in given]
 
-    def _value(self, given: dict[str, Any]) -> Any:
+    def _build_value(self, given: dict[str, Any]) -> Any:
         common = self._common
         for kind, value in given.items():
             match kind:
@@ -473,13 +475,13 @@ class Library:
                 case "doubleValue":
                     return common.AnyValue(double_value=value)
                 case "arrayValue":
-                    values = [self._value(one) for one in value["values"]]
+                    values = [self._build_value(child) for child in value["values"]]
                     return common.AnyValue(array_value=common.ArrayValue(values=values))
                 case "kvlistValue":
-                    pairs = self._attributes(value["values"])
+                    pairs = self._build_attributes(value["values"])
                     return common.AnyValue(kvlist_value=common.KeyValueList(values=pairs))
         return common.AnyValue()
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

@@ -44,28 +44,28 @@ class SqlCondition(NamedTuple):
     """Condition of a query field, for all records at once (`sql`) and for one record at hand (`of_one`, or `sql`)."""
 
     sql: str
-    values: Callable[[Any], tuple[Any, ...]] = lambda given: (given,)
+    values: Callable[[Any], tuple[Any, ...]] = lambda value: (value,)
     of_one: str = ""
 
 
-def _as_paths(given: str) -> tuple[str, ...]:
+def _build_path_globs(pattern: str) -> tuple[str, ...]:
     """Return globs for a path pattern: at the start or below any directory, including everything below the match.
 
     `[id]` is a character class in a glob, and a directory name in some frameworks: both meanings are searched for.
     """
-    pattern = given.removeprefix("./").rstrip("/")
+    pattern = pattern.removeprefix("./").rstrip("/")
     begins, bracket, _ = pattern.partition("[")
     literal = pattern.replace("[", "[[]") if bracket else ""
-    return (f"*{begins}*", *_places(pattern), *_places(literal))
+    return (f"*{begins}*", *_build_globs(pattern), *_build_globs(literal))
 
 
-def _places(pattern: str) -> tuple[str, ...]:
+def _build_globs(pattern: str) -> tuple[str, ...]:
     return (pattern, f"*/{pattern}", f"{pattern}/*", f"*/{pattern}/*") if pattern else ("",) * 4
 
 
 CONDITIONS: dict[str, SqlCondition] = {
-    "since_us": SqlCondition(f"at_us >= ? AND {SINCE_CONDITION}", lambda given: (given, given)),
-    "until_us": SqlCondition(f"at_us < ? AND {UNTIL_CONDITION}", lambda given: (given, given)),
+    "since_us": SqlCondition(f"at_us >= ? AND {SINCE_CONDITION}", lambda value: (value, value)),
+    "until_us": SqlCondition(f"at_us < ? AND {UNTIL_CONDITION}", lambda value: (value, value)),
     "after_seq": SqlCondition("{seq} > ?"),
     "until_seq": SqlCondition("{seq} < ?"),
     "event": SqlCondition("event = ?"),
@@ -74,20 +74,20 @@ CONDITIONS: dict[str, SqlCondition] = {
     "conversation": SqlCondition("conversation = ?"),
     "command": SqlCondition("command GLOB +?"),
     "effect": SqlCondition(HAS_FACT.format(**EFFECT_TEST), of_one=RECORD_HAS_FACT.format(**EFFECT_TEST)),
-    "path": SqlCondition(HAS_FACT.format(**PATH_TEST), _as_paths, RECORD_HAS_FACT.format(**PATH_TEST)),
-    "text": SqlCondition(HAS_TEXT, lambda given: (_as_words(given),), RECORD_HAS_TEXT),
+    "path": SqlCondition(HAS_FACT.format(**PATH_TEST), _build_path_globs, RECORD_HAS_FACT.format(**PATH_TEST)),
+    "text": SqlCondition(HAS_TEXT, lambda value: (_quote_words(value),), RECORD_HAS_TEXT),
 }
 """Conditions by query field. `{seq}` is the column by which the leading table is read."""
 
 
-def get_given_fields(query: Query) -> tuple[str, ...]:
+def list_used_fields(query: Query) -> tuple[str, ...]:
     """Return the names of the fields that are set."""
     return tuple(itertools.compress(QUERY_FIELDS, astuple(query)))
 
 
-def get_conditions(given: tuple[str, ...]) -> tuple[tuple[str, SqlCondition], ...]:
+def get_conditions(fields: tuple[str, ...]) -> tuple[tuple[str, SqlCondition], ...]:
     """Return the conditions of the given fields."""
-    return tuple((name, condition) for name, condition in CONDITIONS.items() if name in given)
+    return tuple((name, condition) for name, condition in CONDITIONS.items() if name in fields)
 
 
 def get_values(query: Query, conditions: tuple[tuple[str, SqlCondition], ...]) -> list[Any]:
@@ -95,7 +95,7 @@ def get_values(query: Query, conditions: tuple[tuple[str, SqlCondition], ...]) -
     return [value for name, condition in conditions for value in condition.values(getattr(query, name))]
 
 
-def _as_words(text: str) -> str:
+def _quote_words(text: str) -> str:
     """Quote each word, so that operators of the full-text search are treated as ordinary words."""
     quoted = ('"' + word.replace('"', '""') + '"' for word in text.split())
     return " ".join(quoted) or '""'
@@ -141,7 +141,7 @@ class QueryShape(NamedTuple):
     """Everything that the text of a statement depends on."""
 
     select: str
-    given: tuple[str, ...]
+    fields: tuple[str, ...]
     is_narrow: bool  # the verdict or conversation selects only a few records
 
 
@@ -155,47 +155,48 @@ class Statements(NamedTuple):
 
 def build_record_query(query: Query) -> tuple[Statements, list[Any]]:
     """Return the statements that select the records, and the values for either of them."""
-    statements = _statements(get_given_fields(query), query.verdict in RARE_VERDICTS)
+    statements = _build_statements(list_used_fields(query), query.verdict in RARE_VERDICTS)
     return statements, [*get_values(query, statements.conditions), query.limit or -1]
 
 
 def build_conversation_query(query: Query) -> tuple[str, list[Any]]:
     """Return the statement that selects the agent and conversation of each record, newest first, and its values."""
-    shape = _shape(SELECT_CONVERSATIONS, get_given_fields(query), query.verdict in RARE_VERDICTS)
-    return _statement(shape, of_one=True), get_values(query, get_conditions(shape.given))
+    shape = _build_shape(SELECT_CONVERSATIONS, list_used_fields(query), query.verdict in RARE_VERDICTS)
+    return _build_statement(shape, of_one=True), get_values(query, get_conditions(shape.fields))
 
 
 @functools.lru_cache(maxsize=256)
-def _statements(given: tuple[str, ...], is_rare: bool) -> Statements:
-    shape = _shape(SELECT_RECORDS, given, is_rare)
+def _build_statements(fields: tuple[str, ...], is_rare: bool) -> Statements:
+    shape = _build_shape(SELECT_RECORDS, fields, is_rare)
     if not _goes_through_paths(shape):
-        return Statements(_statement(shape, of_one=True), "", get_conditions(given))
-    newest = _statement(shape, of_one=True, more=(RECENT_ENTRIES,)) if "limit" in given else ""
-    return Statements(_statement(shape, of_one=False), newest, get_conditions(given))
+        return Statements(_build_statement(shape, of_one=True), "", get_conditions(fields))
+    newest = _build_statement(shape, of_one=True, more=(RECENT_ENTRIES,)) if "limit" in fields else ""
+    return Statements(_build_statement(shape, of_one=False), newest, get_conditions(fields))
 
 
-def _shape(select: str, given: tuple[str, ...], is_rare: bool) -> QueryShape:
-    return QueryShape(select, given, is_narrow=is_rare or "conversation" in given)
+def _build_shape(select: str, fields: tuple[str, ...], is_rare: bool) -> QueryShape:
+    return QueryShape(select, fields, is_narrow=is_rare or "conversation" in fields)
 
 
 def _goes_through_paths(shape: QueryShape) -> bool:
     """Check whether all paths of the audit log are searched, because no other field selects fewer records."""
-    return "path" in shape.given and not (shape.is_narrow or SELECTIVE_FIELDS.intersection(shape.given))
+    return "path" in shape.fields and not (shape.is_narrow or SELECTIVE_FIELDS.intersection(shape.fields))
 
 
-def _statement(shape: QueryShape, *, of_one: bool, more: tuple[str, ...] = ()) -> str:
+def _build_statement(shape: QueryShape, *, of_one: bool, more: tuple[str, ...] = ()) -> str:
     """Build a statement that tests record by record (`of_one`), or finds all matches before taking the newest."""
-    leader = next((name for name in LEADING_TABLES if name in shape.given), "") if not shape.is_narrow else ""
+    leader = next((name for name in LEADING_TABLES if name in shape.fields), "") if not shape.is_narrow else ""
     lead = LEADING_TABLES[leader]
     tests = [
-        lead.sql if name == leader else _test(condition, of_one) for name, condition in get_conditions(shape.given)
+        lead.sql if name == leader else _select_test(condition, of_one)
+        for name, condition in get_conditions(shape.fields)
     ]
-    tests += ([] if "own" in shape.given else [NOT_SELF_TEST]) + [*more]
+    tests += ([] if "own" in shape.fields else [NOT_SELF_TEST]) + [*more]
     where = f"WHERE {' AND '.join(tests)}".format(seq=lead.seq) if tests else ""
     return shape.select.format(where=where, table=lead.table, seq=lead.seq)
 
 
-def _test(condition: SqlCondition, of_one: bool) -> str:
+def _select_test(condition: SqlCondition, of_one: bool) -> str:
     return condition.of_one if of_one and condition.of_one else condition.sql
 
 
@@ -223,7 +224,7 @@ def query_counts(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any
 
 def build_where(query: Query, *more: str) -> tuple[str, list[Any]]:
     """Return the WHERE clause for a query, with the conditions in `more` added, and its values."""
-    conditions = get_conditions(get_given_fields(query))
+    conditions = get_conditions(list_used_fields(query))
     tests = [condition.sql for _, condition in conditions] + ([] if query.own else [NOT_SELF_TEST]) + [*more]
     where = f"WHERE {' AND '.join(tests)}".format(seq="records.seq") if tests else ""
     return where, get_values(query, conditions)
@@ -344,13 +345,13 @@ CONVERSATION_PARTS = {
 def query_conversations(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
     """Yield a summary of each conversation with a matching record, newest first, up to the limit."""
     statement = CONVERSATION_SUMMARY.format(where="" if query.own else f"WHERE {NOT_SELF_TEST}", **CONVERSATION_PARTS)
-    newest = itertools.islice(_newest(db, query), query.limit or None)
+    newest = itertools.islice(_list_newest(db, query), query.limit or None)
     while some := list(itertools.islice(newest, CONVERSATION_BATCH)):
         for row in db.execute(statement, (json.dumps(some),)):
             yield dict(zip(CONVERSATION_FIELDS, row, strict=True))
 
 
-def _newest(db: sqlite3.Connection, query: Query) -> Iterator[tuple[str, str]]:
+def _list_newest(db: sqlite3.Connection, query: Query) -> Iterator[tuple[str, str]]:
     """Yield each agent and conversation once, by its newest matching record, newest first."""
     seen: set[tuple[str, str]] = set()
     for conversation in db.execute(*build_conversation_query(query)):

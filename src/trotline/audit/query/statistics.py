@@ -57,22 +57,28 @@ class ConversationSummary(msgspec.Struct, kw_only=True):
 def list_conversations(store: Store, query: Query) -> list[ConversationSummary]:
     """Return the conversations that match the query, newest first, up to its limit."""
     found = store.aggregate(replace(query, by="conversation"))
-    return [ConversationSummary(id=one.pop("name"), calls=one.pop("count"), **one) for one in found]
+    return [ConversationSummary(id=row.pop("name"), calls=row.pop("count"), **row) for row in found]
 
 
 def compute_statistics(store: Store, query: Query, costs: Mapping[str, float]) -> dict[str, Any]:
     """Return statistics of the matching records: verdicts, denials, losses, failures, durations, and work done."""
-    verdicts = {one["name"]: one["count"] for one in store.aggregate(replace(query, by="verdict"))}
-    sums, counts = _sums(store, query)
-    spread: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(dict)
-    for one in store.aggregate(replace(query, by="percentile")):
-        spread[one["kind"]][one["name"]] = {"calls": one["count"], **{share: one[share] for share in SHARES}}
-    tools = [_work(UsageKind("tool", CALLED, FAILED, LASTED), name, sums, counts, spread) for name in counts[CALLED]]
+    verdicts = {row["name"]: row["count"] for row in store.aggregate(replace(query, by="verdict"))}
+    sums, counts = _sum_metrics(store, query)
+    percentiles: defaultdict[str, dict[str, dict[str, int]]] = defaultdict(dict)
+    for row in store.aggregate(replace(query, by="percentile")):
+        percentiles[row["kind"]][row["name"]] = {"calls": row["count"], **{share: row[share] for share in SHARES}}
+    tools = [
+        _summarize_usage(UsageKind("tool", CALLED, FAILED, LASTED), name, sums, counts, percentiles)
+        for name in counts[CALLED]
+    ]
     servers = [
-        _work(UsageKind("server", SERVED, UNSERVED, SERVING), name, sums, counts, spread) for name in counts[SERVED]
+        _summarize_usage(UsageKind("server", SERVED, UNSERVED, SERVING), name, sums, counts, percentiles)
+        for name in counts[SERVED]
     ]
     _put_prices(tools, servers, costs)
-    slowest = sorted(spread[TOOK].items(), key=lambda item: (item[0] != EVERY_CALL, -item[1]["p95"]))[: MAX_ROWS + 1]
+    slowest = sorted(percentiles[TOOK].items(), key=lambda item: (item[0] != EVERY_CALL, -item[1]["p95"]))[
+        : MAX_ROWS + 1
+    ]
     return {
         "calls": sum(verdicts.values()),
         "verdicts": verdicts,
@@ -82,10 +88,10 @@ def compute_statistics(store: Store, query: Query, costs: Mapping[str, float]) -
         "losses": dict(sums[LOST].most_common(MAX_ROWS)),
         "failures": dict(sums[BROKEN].most_common(MAX_ROWS)),
         "failed_open": dict((+sums[OPEN]).most_common(MAX_ROWS)),
-        "files": _files(sums),
+        "files": _list_files(sums),
         "tools": _most_called(tools),
         "servers": _most_called(servers),
-        "lengths": spread[LENGTH],
+        "lengths": percentiles[LENGTH],
     }
 
 
@@ -93,13 +99,13 @@ Sums = Mapping[str, Counter[str]]
 """Amounts by kind and name."""
 
 
-def _sums(store: Store, query: Query) -> tuple[Sums, Sums]:
+def _sum_metrics(store: Store, query: Query) -> tuple[Sums, Sums]:
     """Return the sum and the number of metrics of each kind and name."""
     sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for one in store.aggregate(replace(query, by="metric")):
-        sums[one["kind"]][one["name"]] += one["sum"]
-        counts[one["kind"]][one["name"]] += one["count"]
+    for row in store.aggregate(replace(query, by="metric")):
+        sums[row["kind"]][row["name"]] += row["sum"]
+        counts[row["kind"]][row["name"]] += row["count"]
     return sums, counts
 
 
@@ -119,7 +125,7 @@ def parse_costs(text: str) -> dict[str, float]:
     return {name.strip(): float(price) for name, price in pairs}
 
 
-def _files(sums: Sums) -> list[dict[str, Any]]:
+def _list_files(sums: Sums) -> list[dict[str, Any]]:
     """Return the files with the most changed lines, and who changed them."""
     files: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for kind in LINE_KINDS & sums.keys():
@@ -139,15 +145,15 @@ class UsageKind(NamedTuple):
     lasted: str
 
 
-def _work(
-    work: UsageKind, name: str, sums: Sums, counts: Sums, spread: Mapping[str, Mapping[str, Mapping[str, int]]]
+def _summarize_usage(
+    kind: UsageKind, name: str, sums: Sums, counts: Sums, percentiles: Mapping[str, Mapping[str, Mapping[str, int]]]
 ) -> dict[str, Any]:
-    times = spread.get(work.lasted, {}).get(name, {})
+    times = percentiles.get(kind.lasted, {}).get(name, {})
     return {
-        work.of: name,
-        "calls": counts[work.called][name],
-        "failed": sums[work.failed][name],
-        "bytes": sums[work.called][name],
+        kind.of: name,
+        "calls": counts[kind.called][name],
+        "failed": sums[kind.failed][name],
+        "bytes": sums[kind.called][name],
         **{f"{share}_ms": times[share] for share in ("p50", "p95") if times},
     }
 
@@ -166,9 +172,9 @@ def _put_prices(tools: list[dict[str, Any]], servers: list[dict[str, Any]], cost
         if priced is not None:
             tool["cost"] = round(costs[priced] * tool["calls"], 6)
             total.update({server or NOT_NAMED: tool["cost"]} if bare else {})
-    for one in servers:
-        one.update({"cost": round(total[one["server"]], 6)} if one["server"] in total else {})
+    for row in servers:
+        row.update({"cost": round(total[row["server"]], 6)} if row["server"] in total else {})
 
 
 def _most_called(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return sorted(rows, key=lambda one: -one["calls"])[:MAX_ROWS]
+    return sorted(rows, key=lambda row: -row["calls"])[:MAX_ROWS]

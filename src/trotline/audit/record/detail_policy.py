@@ -37,10 +37,10 @@ class DetailPolicy(NamedTuple):
 
 def read_detail_policy(roots: Roots) -> DetailPolicy:
     """Return the policy of the machine and the user, with their own secret rules added to the built-in ones."""
-    return DetailPolicy(install_key(roots.state), _level(roots), load_redaction_scanners(roots), *get_origin())
+    return DetailPolicy(install_key(roots.state), _read_level(roots), load_redaction_scanners(roots), *get_origin())
 
 
-def _level(roots: Roots) -> str:
+def _read_level(roots: Roots) -> str:
     if not is_configured(roots, CONFIG_FILE):
         return STANDARD
     from trotline.config.settings import read_settings  # noqa: PLC0415 - few users have this file

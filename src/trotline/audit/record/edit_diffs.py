@@ -126,11 +126,12 @@ def _build_hunks(old: list[str], new: list[str], begin: int) -> list[str]:
 
     lines = islice(unified_diff(old, new, lineterm="", n=CONTEXT_LINES), 2, None)  # skip the two file name lines
     return [
-        HUNK_HEADER.sub(lambda found: _head(found, begin), line) if line.startswith("@@") else line for line in lines
+        HUNK_HEADER.sub(lambda found: _build_hunk_header(found, begin), line) if line.startswith("@@") else line
+        for line in lines
     ]
 
 
-def _head(found: re.Match[str], begin: int) -> str:
+def _build_hunk_header(found: re.Match[str], begin: int) -> str:
     old, new = int(found[1]) + begin, int(found[3]) + begin
     return f"@@ -{old}{found[2]} +{new}{found[4]} @@"
 

@@ -90,18 +90,20 @@ def ocsf_schema() -> Schema:
         "status_id": {"enum": [1, 2, 99], "description": "2 for deny and what failed, 99 for ask, else 1"},
         "status": {"enum": ["Success", "Failure", "Other"]},
         "status_detail": {**TEXT, "description": "deciders, or the kind of failure"},
-        "actor": _object({"app_name": TEXT, "session": _object({"uid": TEXT})}, user=_object({"name": TEXT})),
-        "api": _object({"operation": TEXT, "request": _object({"uid": TEXT})}),
-        "src_endpoint": _object({"name": {**TEXT, "description": "machine, or localhost where it is not kept"}}),
-        "metadata": _object(
+        "actor": _build_object(
+            {"app_name": TEXT, "session": _build_object({"uid": TEXT})}, user=_build_object({"name": TEXT})
+        ),
+        "api": _build_object({"operation": TEXT, "request": _build_object({"uid": TEXT})}),
+        "src_endpoint": _build_object({"name": {**TEXT, "description": "machine, or localhost where it is not kept"}}),
+        "metadata": _build_object(
             {
                 "version": {"const": OCSF_VERSION},
-                "product": _object({"name": TEXT, "vendor_name": TEXT, "version": TEXT}),
+                "product": _build_object({"name": TEXT, "vendor_name": TEXT, "version": TEXT}),
                 "uid": TEXT,
                 "sequence": COUNT,
             }
         ),
-        "unmapped": _object(
+        "unmapped": _build_object(
             {
                 "verdict": {**TEXT, "description": COLUMNS["verdict"]},
                 "subject": TEXT,
@@ -114,7 +116,7 @@ def ocsf_schema() -> Schema:
         "$schema": DRAFT,
         "title": "A record of the trail as an event of OCSF",
         "description": f"Which field of a record stands where in API Activity (6003) of OCSF {OCSF_VERSION}.",
-        **_object(mapped),
+        **_build_object(mapped),
         "$defs": {"record": record, **definitions},
     }
 
@@ -160,6 +162,6 @@ def export_schemas() -> dict[str, Schema]:
     return {f"{name}.schema.json": made() for name, made in SCHEMAS.items()}
 
 
-def _object(properties: Schema, **more: Schema) -> Schema:
+def _build_object(properties: Schema, **more: Schema) -> Schema:
     """Return an object schema with required `properties` and optional `more`."""
     return {"type": "object", "properties": {**properties, **more}, "required": list(properties)}

@@ -46,13 +46,13 @@ class AuditLogSink:
         complete = msgspec.structs.replace(outcome, call=call)
         record = add_exit_codes(build_record(complete, self._agent, micros, self._names.redact, ENGINE_SIDE), complete)
         with self._lock:
-            return self._append(record) or self._append(self._detail(complete))
+            return self._append(record) or self._append(self._build_detail(complete))
 
     @cached_property
     def _policy(self) -> DetailPolicy:
         return read_detail_policy(self._roots)
 
-    def _detail(self, outcome: Outcome) -> dict[str, Any]:
+    def _build_detail(self, outcome: Outcome) -> dict[str, Any]:
         try:
             return build_detail(self._add_effects(outcome), self._policy)
         except Exception as error:  # noqa: BLE001 - the record exists and must show that its detail is missing

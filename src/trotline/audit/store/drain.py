@@ -85,7 +85,7 @@ def _drain_file(file: Path, store: Store) -> int:
     descriptor = open_regular(file, os.O_RDONLY | os.O_NOFOLLOW)
     with os.fdopen(descriptor, "rb") as opened:
         _wait_for_last_line(descriptor)
-        lines = _lines(opened, os.fstat(descriptor).st_mtime_ns // 1000)
+        lines = _read_lines(opened, os.fstat(descriptor).st_mtime_ns // 1000)
         count = 0
         while batch := list(islice(lines, BATCH_SIZE)):
             count += store.append(batch)
@@ -106,7 +106,7 @@ def _wait_for_last_line(descriptor: int) -> None:
         time.sleep(0.001)
 
 
-def _lines(opened: Iterable[bytes], came_us: int) -> Iterator[StoredLine | UnreadLine]:
+def _read_lines(opened: Iterable[bytes], came_us: int) -> Iterator[StoredLine | UnreadLine]:
     at = 0
     for raw in opened:
         line = raw.strip(b"\n")

@@ -131,7 +131,7 @@ def _find_excess(db: sqlite3.Connection, usage: SpaceUsage, keep: int, now_us: i
     records: list[str] = []
     unshown = [(weight, place, lines) for place, weight in usage.lines]
     unshown += [(weight, id_, details) for id_, weight in usage.alone]
-    for weight, name, into in sorted(unshown, key=lambda one: -one[0]):
+    for weight, name, into in sorted(unshown, key=lambda item: -item[0]):
         if left <= 0:
             break
         left -= weight

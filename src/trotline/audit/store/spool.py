@@ -136,8 +136,8 @@ def join_details(lines: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     records: dict[str, dict[str, Any]] = {}
     details: dict[str, dict[str, Any]] = {}
     for line in lines:
-        one = details if line.get("schema") == DETAIL_SCHEMA else records
-        one[line["id"]] = {**one.get(line["id"], {}), **line}
+        bodies = details if line.get("schema") == DETAIL_SCHEMA else records
+        bodies[line["id"]] = {**bodies.get(line["id"], {}), **line}
     return [{**record, "detail": details[id_]} if id_ in details else record for id_, record in records.items()]
 
 

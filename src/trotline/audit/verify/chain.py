@@ -94,7 +94,7 @@ def find_breaks(entries: Iterable[ChainEntry], *noted: Mapping[int, str]) -> Ite
             continue
         gap = entry.seq != before.seq + 1
         if gap:
-            yield ChainBreak(before.seq + 1, "", _missing(before.seq + 1, entry.seq - 1))
+            yield ChainBreak(before.seq + 1, "", _describe_missing(before.seq + 1, entry.seq - 1))
         heads = [known.get(entry.seq, entry.digest) for known in noted]
         wrong = list(_wrong_in(entry, None if gap else str(before.digest), heads))
         yield from (ChainBreak(entry.seq, id_, what) for what in wrong)
@@ -108,7 +108,7 @@ def find_breaks(entries: Iterable[ChainEntry], *noted: Mapping[int, str]) -> Ite
         yield ChainBreak(seq, id_, "its body is gone, and no entry says that it was forgotten")
     furthest = max((seq for known in noted for seq in known), default=0)
     if furthest > before.seq:
-        yield ChainBreak(before.seq + 1, "", f"the end is cut: {_missing(before.seq + 1, furthest)}")
+        yield ChainBreak(before.seq + 1, "", f"the end is cut: {_describe_missing(before.seq + 1, furthest)}")
 
 
 def _wrong_in(entry: ChainEntry, previous: str | None, heads: Iterable[str]) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _has_form(form: re.Pattern[str], value: object) -> bool:
     return isinstance(value, str) and form.fullmatch(value) is not None
 
 
-def _missing(first: int, last: int) -> str:
+def _describe_missing(first: int, last: int) -> str:
     return f"entry {first} is missing" if first == last else f"entries {first} to {last} are missing"
 
 

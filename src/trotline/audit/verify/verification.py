@@ -260,7 +260,7 @@ def _find_file_faults(db: sqlite3.Connection) -> Iterator[str]:
 
 def _find_entry_faults(db: sqlite3.Connection, anchors: Mapping[int, str]) -> Iterator[ChainBreak]:
     reported = set()
-    for one in find_breaks(read_entries(db), read_checkpoints(db), anchors):
-        reported.add(one.seq)
-        yield one
+    for chain_break in find_breaks(read_entries(db), read_checkpoints(db), anchors):
+        reported.add(chain_break.seq)
+        yield chain_break
     yield from (ChainBreak(seq, id_, MISINDEXED) for seq, id_ in find_misindexed(db) if seq not in reported)
