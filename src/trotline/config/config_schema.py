@@ -7,23 +7,16 @@ import msgspec
 from trotline.config.alerts_file import AlertTable
 from trotline.config.export_file import ExportTable
 from trotline.config.models import ModelsTable
-from trotline.config.policy_parts import ACTIONS, RULE_EVENTS, RuleTable, RuleTests, WaiverTable
+from trotline.config.policy_parts import ACTIONS, RuleTable, RuleTests, WaiverTable
 from trotline.config.settings import SettingsTable
 from trotline.guards import GUARD_NAMES
 from trotline.guards.guard import PRESETS, GuardLevel
-from trotline.policy.condition_tokens import MAX_CONDITION
-from trotline.policy.condition_variables import RECORDS, VARIABLES
 from trotline.policy.lists import LIST_KINDS
 
 Schema = dict[str, Any]
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 TEXTS: Schema = {"type": "array", "items": {"type": "string", "minLength": 1}}
-ACTION_MEANINGS = {
-    "deny": "refuses, with this message",
-    "ask": "a person is asked, with this message",
-    "warn": "it goes on, and the person is told this",
-}
 SECTIONS = (SettingsTable, RuleTable, RuleTests, WaiverTable, ModelsTable, ExportTable, AlertTable)
 
 
@@ -32,11 +25,12 @@ def build_config_schema() -> Schema:
     _, definitions = msgspec.json.schema_components(SECTIONS, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         definition["additionalProperties"] = False
-    levels = {"type": "object", "additionalProperties": False, "properties": dict.fromkeys(GUARD_NAMES, _LEVEL)}
-    rule = definitions["RuleTable"]
-    rule["oneOf"] = [{"required": [action]} for action in ACTIONS]
-    rule["properties"] = {name: _describe_rule_key(name, value) for name, value in rule["properties"].items()}
-    definitions["WaiverTable"]["properties"]["guard"] = {"enum": list(GUARD_NAMES)}
+    levels = {
+        "type": "object",
+        "additionalProperties": False,
+        "properties": {name: {"enum": [*GuardLevel]} for name in GUARD_NAMES},
+    }
+    definitions["RuleTable"]["oneOf"] = [{"required": [action]} for action in ACTIONS]
     definitions["WaiverTable"]["properties"]["until"] = {"description": "the last day, a date"}
     return {
         "$schema": DRAFT,
@@ -62,23 +56,6 @@ def build_config_schema() -> Schema:
         },
         "$defs": definitions,
     }
-
-
-_LEVEL: Schema = {"enum": [*GuardLevel]}
-
-
-def _describe_rule_key(name: str, schema: Schema) -> Schema:
-    if name in ACTION_MEANINGS:
-        return {**schema, "description": ACTION_MEANINGS[name]}
-    if name == "when":
-        variables = ", ".join(f"{variable}: {kind}" for variable, kind in VARIABLES.items())
-        fields = "; ".join(f"{record} has {', '.join(names)}" for record, names in RECORDS.items())
-        return {**schema, "maxLength": MAX_CONDITION, "description": f"a condition in CEL over {variables}. {fields}."}
-    if name == "events":
-        return {"type": "array", "items": {"enum": list(RULE_EVENTS)}, "description": "asked about these only"}
-    if name == "tests":
-        return {"$ref": "#/$defs/RuleTests"}
-    return schema
 
 
 def _describe_list(name: str) -> str:

@@ -16,6 +16,8 @@ from trotline.formats.suggestions import suggest
 from trotline.formats.toml_text import find_value_start
 from trotline.guards import GUARD_NAMES, load_guards
 from trotline.guards.guard import RuleAction
+from trotline.policy.condition_tokens import MAX_CONDITION
+from trotline.policy.condition_variables import RECORDS, VARIABLES
 from trotline.policy.conditions import check_condition, find_missing_library
 from trotline.policy.lists import LIST_KINDS, PolicyList, build_list
 from trotline.policy.policy import PolicyLayer
@@ -35,7 +37,18 @@ TestList = Annotated[  # without a pattern: msgspec 0.22 crashes on one in a uni
 ]
 
 
-class RuleTests(msgspec.Struct, rename={"let_pass": "pass"}):
+def _extend_schema(**keys: Any) -> msgspec.Meta:
+    """Return keys for the generated schema that messages do not use."""
+    return msgspec.Meta(extra_json_schema=keys)
+
+
+def _describe_conditions() -> str:
+    variables = ", ".join(f"{variable}: {kind}" for variable, kind in VARIABLES.items())
+    fields = "; ".join(f"{record} has {', '.join(names)}" for record, names in RECORDS.items())
+    return f"a condition in CEL over {variables}. {fields}."
+
+
+class RuleTests(msgspec.Struct, frozen=True, rename={"let_pass": "pass"}):
     """Command lines and events for which a rule must match, and must not."""
 
     noun = "`tests`"
@@ -50,13 +63,17 @@ class RuleTable(msgspec.Struct, kw_only=True):
     noun = "a rule"
 
     name: Text
-    when: Text
-    deny: Text = ""
-    ask: Text = ""
-    warn: Text = ""
+    when: Annotated[Text, _extend_schema(maxLength=MAX_CONDITION, description=_describe_conditions())]
+    deny: Annotated[Text, _extend_schema(description="refuses, with this message")] = ""
+    ask: Annotated[Text, _extend_schema(description="a person is asked, with this message")] = ""
+    warn: Annotated[Text, _extend_schema(description="it goes on, and the person is told this")] = ""
     instead: Annotated[str, msgspec.Meta(description="a text: what to do")] = ""
-    events: Annotated[tuple[Text, ...], msgspec.Meta(description="a list of texts")] = ()
-    tests: Annotated[dict[str, Any], msgspec.Meta(description='a table { stop = ["..."], pass = ["..."] }')] = {}
+    events: Annotated[
+        tuple[Annotated[Text, _extend_schema(enum=list(RULE_EVENTS))], ...],
+        msgspec.Meta(description="a list of texts"),
+        _extend_schema(description="asked about these only"),
+    ] = ()
+    tests: RuleTests = RuleTests()
 
 
 class WaiverTable(msgspec.Struct, kw_only=True):
@@ -64,7 +81,7 @@ class WaiverTable(msgspec.Struct, kw_only=True):
 
     noun = "a waiver"
 
-    guard: Text
+    guard: Annotated[Text, _extend_schema(enum=list(GUARD_NAMES))]
     rule: Text
     until: Annotated[dt.date, msgspec.Meta(description="a date without quotes: its last day, such as 2030-12-31")]
     owner: Text
@@ -94,10 +111,8 @@ def _read_rule(config: ConfigFile, key: str, table: dict[str, Any]) -> PolicyRul
         message = f"rule `{rule.name}` says one of {', '.join(ACTIONS)}, with a message"
         config.report_key(f"{key}.name", message)
         return None
-    tests = config.convert_section(rule.tests, RuleTests, f"{key}.tests")
-    if tests is None or not _check_tests(config, f"{key}.tests", tests):
-        return None
-    if not _check_events(config, key, rule) or not _check_when(config, key, rule):
+    checks = (_check_tests, _check_events, _check_when)
+    if not all(check(config, key, rule) for check in checks):
         return None
     return PolicyRule(
         name=rule.name,
@@ -106,8 +121,8 @@ def _read_rule(config: ConfigFile, key: str, table: dict[str, Any]) -> PolicyRul
         message=str(getattr(rule, actions[0])).strip(),
         instead=rule.instead.strip(),
         events=rule.events,
-        stop=tests.stop,
-        let_pass=tests.let_pass,
+        stop=rule.tests.stop,
+        let_pass=rule.tests.let_pass,
         layer=config.layer,
         file=config.file,
         line=config.find_line(key),
@@ -122,12 +137,13 @@ def _check_events(config: ConfigFile, key: str, rule: RuleTable) -> bool:
     return unknown is None
 
 
-def _check_tests(config: ConfigFile, key: str, tests: RuleTests) -> bool:
-    for name, test in (*(("stop", test) for test in tests.stop), *(("pass", test) for test in tests.let_pass)):
+def _check_tests(config: ConfigFile, key: str, rule: RuleTable) -> bool:
+    tests = {"stop": rule.tests.stop, "pass": rule.tests.let_pass}
+    for name, test in ((name, test) for name, listed in tests.items() for test in listed):
         fault = _find_test_fault(test)
         if fault:
             hint = suggest(str(test.get(EVENT_KEY)), RULE_EVENTS) if isinstance(test, dict) else ""
-            config.report_key(f"{key}.{name}", f"a test is no event: {fault}", hint)
+            config.report_key(f"{key}.tests.{name}", f"a test is no event: {fault}", hint)
             return False
     return True
 
