@@ -71,10 +71,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def edition(self) -> Edition:
+        """The named edition, or the newest one."""
         return get_edition(self.edition_name or NEWEST_EDITION)
 
     @property
     def checks_rewrites(self) -> bool:
+        """True if rewritten input is evaluated again; Cursor does not do that."""
         return self.edition_name is None
 
 

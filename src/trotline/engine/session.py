@@ -58,6 +58,7 @@ class Session:
 
     @property
     def conversation_id(self) -> str:
+        """The ID of the conversation."""
         return str(self.shared["conversation_id"])
 
     @property
@@ -184,14 +185,17 @@ class AsyncSession:
 
     @property
     def is_refused(self) -> bool:
+        """True if a hook refused the start."""
         return self.session.is_refused
 
     @property
     def start(self) -> Outcome | None:
+        """The Outcome of the start event."""
         return self.session.start
 
     @property
     def conversation_id(self) -> str:
+        """The ID of the conversation."""
         return self.session.conversation_id
 
     async def fire(self, event: Event) -> Outcome:
@@ -210,6 +214,7 @@ class AsyncSubagentSession(AsyncSession):
 
     @property
     def finish(self) -> Outcome | None:
+        """The Outcome of subagentStop."""
         return self.session.finish
 
     async def __aenter__(self) -> Self:

@@ -25,6 +25,7 @@ class Evaluation(NamedTuple):
 
     @property
     def permission(self) -> Permission:
+        """The strictest permission of all matches."""
         return max((match.action.permission for match in self.matches), default=Permission.NONE)
 
 

@@ -172,6 +172,7 @@ class DeletionSize(NamedTuple):
 
     @property
     def words(self) -> str:
+        """The number of files and their size, as text."""
         more = "" if self.is_complete else "more than "
         return f"{more}{self.files} {'file' if self.files == 1 else 'files'}, {more}{_format_size(self.bytes)}"
 

@@ -81,12 +81,14 @@ class HookHome:
 
     @cached_property
     def detail_policy(self) -> "DetailPolicy":
+        """The rules for redacted details, read when the first detail is written."""
         from trotline.audit.record.detail_policy import read_detail_policy  # noqa: PLC0415 - used after the reply
 
         return read_detail_policy(self.roots)
 
     @cached_property
     def settings(self) -> HookSettings:
+        """The settings of the user and the machine."""
         if not is_configured(self.roots, CONFIG_FILE):
             return HookSettings()
         from trotline.config.config_keys import has_settings  # noqa: PLC0415 - few people have a file

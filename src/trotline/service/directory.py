@@ -38,10 +38,12 @@ class RunDirectory(NamedTuple):
 
     @property
     def socket(self) -> Path:
+        """The socket on which the service listens."""
         return self.path / "s"
 
     @property
     def log_file(self) -> Path:
+        """The log of the service."""
         return self.path / "log"
 
     def lock(self) -> int | None:
@@ -79,6 +81,7 @@ class RunDirectory(NamedTuple):
                 os.close(descriptor)
 
     def read_log_lines(self) -> list[str]:
+        """Return the lines of the log; none if it cannot be read."""
         try:
             return self.log_file.read_text("utf-8", "replace").splitlines()
         except OSError:

@@ -34,6 +34,7 @@ class Maintenance:
 
     @property
     def is_running(self) -> bool:
+        """True while the process runs. Log it if a signal ended the last one."""
         is_running = self._child.is_running
         if self._child.ended_by:
             log_once(self._directory, f"it was ended by signal {self._child.ended_by}")

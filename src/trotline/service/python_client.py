@@ -41,6 +41,7 @@ class Line:
 
     @property
     def left(self) -> float:
+        """Seconds until the deadline."""
         return self.deadline - time.monotonic()
 
     @property

@@ -40,6 +40,7 @@ class Answer(NamedTuple):
 
     @property
     def is_good(self) -> bool:
+        """True for a status that means success."""
         return 200 <= self.status < 300
 
     @property
