@@ -116,7 +116,7 @@ class Sessions:
                 if stored.alarm:
                     return stored.alarm
                 change(stored.session)
-                stored.session.conversation = self._clean_name(conversation)
+                stored.session.conversation = self._build_stored_name(conversation)
                 stored.session.updated_us = now_us
                 data = encode_with_unknown_fields(stored.session, path)
                 if len(data) > MAX_SESSION_BYTES + reserve:
@@ -145,17 +145,16 @@ class Sessions:
             file.unlink(missing_ok=True)
         return sum(1 for file in files if file.suffix == ".json")
 
-    def _find_files(self, clean_name: str) -> Iterator[str]:
+    def _find_files(self, stored_name: str) -> Iterator[str]:
         for file in self.directory.glob("*.json"):
-            if clean_name and _parse_session(file, file.read_bytes()).session.conversation == clean_name:
+            if stored_name and _parse_session(file, file.read_bytes()).session.conversation == stored_name:
                 yield file.stem
 
-    def _clean_name(self, conversation: str) -> str:
+    def _build_stored_name(self, conversation: str) -> str:
         if UUID_NAME.fullmatch(conversation):
             return conversation
-        return (
-            self.clean_name(conversation).encode("utf-8", "replace").decode()
-        )  # a lone surrogate cannot be written to disk
+        name = self.clean_name(conversation)
+        return name.encode("utf-8", "replace").decode()  # a lone surrogate cannot be written to disk
 
     def _get_path(self, conversation: str) -> Path:
         return self.directory / f"{hash_name(conversation, 32)}.json"
