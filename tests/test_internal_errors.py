@@ -50,7 +50,7 @@ def test_a_deadline_that_has_passed_is_a_refusal_and_a_record(workspace: Workspa
     assert (record["payload_bytes"], record["sent_bytes"]) == (2, len(sent.stdout))
 
 
-def test_a_deadline_that_passes_while_the_agent_still_speaks_is_a_record_too(workspace: Workspace) -> None:
+def test_a_deadline_during_input_is_recorded(workspace: Workspace) -> None:
     reader, writer = os.pipe()
     saved_stdin = os.dup(0)
     os.dup2(reader, 0)
@@ -82,7 +82,7 @@ def fail(workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: str = "cu
 
 
 @pytest.mark.parametrize("agent", AGENTS)
-def test_whatever_breaks_in_us_is_on_record_with_its_words(
+def test_every_internal_error_is_recorded_with_its_text(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, agent: str
 ) -> None:
     record = fail(workspace, monkeypatch, agent)
@@ -92,7 +92,7 @@ def test_whatever_breaks_in_us_is_on_record_with_its_words(
     assert record["detail"]["payload"] == {"command": "ls"}
 
 
-def test_log_and_stats_show_a_failure_of_ours(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_and_stats_show_an_internal_error(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     fail(workspace, monkeypatch)
     for words in (["log", "show", "f-1"], ["log", "stats"]):
         assert "crashed" in run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
@@ -117,7 +117,7 @@ def test_an_unwritable_record_is_reported_and_the_call_answered(workspace: Works
     assert "the record of this call could not be written" in sent.stderr
 
 
-def test_input_that_is_nested_without_end_is_no_failure_of_ours(workspace: Workspace) -> None:
+def test_deeply_nested_input_is_no_internal_error(workspace: Workspace) -> None:
     deep = "[" * 100_000
     assert [
         one.wire_name for one in derive_events(PostToolUse(tool_name="Shell", tool_input=deep, tool_output=""))
@@ -191,7 +191,7 @@ def test_a_raising_handler_is_reported_with_its_place_and_without_secrets() -> N
     assert TOKEN not in first + second
 
 
-def test_an_error_without_a_place_has_an_unknown_one_and_one_for_people_has_its_words() -> None:
+def test_errors_without_a_place_are_described() -> None:
     assert describe_error(ValueError(TOKEN)) == "ValueError at an unknown place"
     assert describe_error(UsageError("there is no such file")) == "there is no such file"
 

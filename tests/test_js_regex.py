@@ -126,7 +126,7 @@ def is_newer_than_node_20(source: str) -> bool:
 
 
 @pytest.mark.parametrize("source, message, offset", INVALID)
-def test_what_is_not_javascript_is_refused_with_a_reason_and_a_place(source: str, message: str, offset: int) -> None:
+def test_an_invalid_pattern_is_refused_with_a_reason_and_a_place(source: str, message: str, offset: int) -> None:
     with pytest.raises(PatternError) as caught:
         parse_js_regex(source)
     assert (caught.value.message, caught.value.offset) == (message, offset)
@@ -173,7 +173,7 @@ def test_the_set_of_spaces_and_its_opposite_share_out_all_units() -> None:
 
 @settings(deadline=None, max_examples=700)
 @given(patterns)
-def test_regress_takes_what_we_take(source: str) -> None:
+def test_regress_accepts_the_same_patterns(source: str) -> None:
     assume(is_plain(source))
     assume(not any(knows(source) for knows, _ in REGRESS_IS_WRONG.values()))
     assert (read(source) is None) == (regress_takes(source) is None)
@@ -211,7 +211,7 @@ def test_groups_share_a_name_only_across_alternatives(drawn: list[str]) -> None:
 
 @settings(deadline=None, max_examples=500)
 @given(patterns, st.lists(plain_texts, min_size=1, max_size=5))
-def test_regress_finds_what_we_find(source: str, among: list[str]) -> None:
+def test_regress_finds_the_same_matches(source: str, among: list[str]) -> None:
     assume(is_plain(source) and "){" not in source)
     assume(not any(knows(source) for knows, _ in REGRESS_IS_WRONG.values()))
     assume(not any(knows(source) for knows, _, _ in REGRESS_FINDS_WRONGLY.values()))
@@ -267,12 +267,12 @@ def ours(case: Case) -> JsPattern | None:
     return read(f"(?{case.flags}:{case.source})") if pattern and case.flags else pattern
 
 
-def test_node_takes_what_we_take(verdicts: list[tuple[Case, list[bool] | None]]) -> None:
+def test_node_accepts_the_same_patterns(verdicts: list[tuple[Case, list[bool] | None]]) -> None:
     wrong = [case.source for case, verdict in verdicts if (ours(case) is None) != (verdict is None)]
     assert sorted(wrong, key=len)[:5] == []
 
 
-def test_node_finds_what_we_find(verdicts: list[tuple[Case, list[bool] | None]]) -> None:
+def test_node_finds_the_same_matches(verdicts: list[tuple[Case, list[bool] | None]]) -> None:
     wrong = []
     for case, verdict in verdicts:
         pattern = ours(case)

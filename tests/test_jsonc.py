@@ -207,7 +207,7 @@ def test_invalid_json_is_reported_at_its_start(written: str, message: str) -> No
     "code, written",
     [*read_rows("jsonc", "fault_positions"), ("TL110", "[" * MAX_JSON_DEPTH + "‸[1]" + "]" * MAX_JSON_DEPTH)],
 )
-def test_other_faults_stand_where_they_begin(code: str, written: str) -> None:
+def test_faults_are_reported_at_their_start(code: str, written: str) -> None:
     document = parse_jsonc(remove_mark(written))
     assert [(fault.code, document.position(fault.start)) for fault in document.faults] == [(code, find_mark(written))]
 
@@ -233,7 +233,7 @@ def test_a_byte_that_is_not_utf_8_is_named_at_its_place_and_the_rest_is_read() -
 
 
 @pytest.mark.parametrize("text, after", read_rows("jsonc", "what_comes_after_a_mistake_is_still_read"))
-def test_what_comes_after_a_mistake_is_still_read(text: str, after: int) -> None:
+def test_values_after_a_fault_are_read(text: str, after: int) -> None:
     document = parse_jsonc(text)
     assert document.faults
     assert root_of(document).members["after"].value.value == after
@@ -326,7 +326,7 @@ def check_the_places_at_the_top_of(document: JsonDocument) -> None:
 
 @pytest.mark.parametrize("mistakes", range(MAX_FAULTS - 2, MAX_FAULTS + 3))
 @pytest.mark.parametrize("closing", ["}", ",}", "]}", ', "k":}'])
-def test_whatever_was_read_before_giving_up_stands_inside_what_holds_it(mistakes: int, closing: str) -> None:
+def test_nodes_stay_inside_their_parent_after_too_many_faults(mistakes: int, closing: str) -> None:
     document = parse_jsonc('{"first": 1' + ", a: 1" * mistakes + closing + " x")
     check_the_places_in(document)
     assert root_of(document).end > root_of(document).members["first"].value.end

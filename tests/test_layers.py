@@ -67,7 +67,7 @@ def test_the_managed_files_of_a_platform_are_read_on_it(platform: Platform, work
     assert [hook.layer.kind for hook in hooks] == ["enterprise", "team"]
 
 
-def test_hooks_run_in_the_order_of_the_layers_whatever_was_written_first(workspace: Workspace) -> None:
+def test_hooks_run_in_layer_order(workspace: Workspace) -> None:
     for name in reversed(FILES):
         claude = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "%s"}]}]}}'
         workspace.write(
@@ -138,7 +138,7 @@ def test_claude_codes_files_can_be_left_out(workspace: Workspace) -> None:
     assert len(files(workspace.roots(), workspace, claude=False)) == 4
 
 
-def test_only_what_a_repository_can_carry_needs_trust() -> None:
+def test_only_layers_of_a_repository_need_trust() -> None:
     assert [kind.value for kind in LayerKind if kind.needs_trust] == ["project", "claude-local", "claude-project"]
 
 
@@ -186,7 +186,7 @@ def test_a_manifest_leads_to_the_hooks_of_its_plugin(
     )
 
 
-def test_a_plugin_without_hooks_has_nothing_to_say(workspace: Workspace) -> None:
+def test_a_plugin_without_hooks_has_no_hooks_and_no_problems(workspace: Workspace) -> None:
     workspace.write("home/.cursor/plugins/local/p/.cursor-plugin/plugin.json", '{"name": "p"}')
     configuration = workspace.load()
     assert (configuration.hooks, configuration.problems) == ([], [])
@@ -314,7 +314,7 @@ def test_a_linked_worktree_is_a_root(workspace: Workspace) -> None:
     assert find_project(workspace.project / "src", workspace.home) == workspace.project
 
 
-def test_the_home_directory_is_no_project_of_what_is_in_it(tmp_path: Path) -> None:
+def test_the_home_directory_is_not_the_project_of_its_directories(tmp_path: Path) -> None:
     workspace = make_workspace(tmp_path)
     (workspace.home / ".cursor").mkdir()
     (tmp_path / ".git").mkdir()

@@ -28,7 +28,7 @@ def patterns_in(value: Any) -> list[LazyRegex]:
     return []
 
 
-def test_every_pattern_of_ours_can_be_compiled() -> None:
+def test_every_lazy_pattern_compiles() -> None:
     found = [one for module in modules() for value in list(vars(module).values()) for one in patterns_in(value)]
     assert len(found) > 50
     for one in found:
@@ -36,7 +36,7 @@ def test_every_pattern_of_ours_can_be_compiled() -> None:
 
 
 @pytest.mark.parametrize("text,flags", [(r"(\w+)-(\d*)", 0), ("^a.*$", re.MULTILINE | re.IGNORECASE)])
-def test_it_does_what_a_compiled_one_does(text: str, flags: int) -> None:
+def test_a_lazy_pattern_behaves_like_a_compiled_one(text: str, flags: int) -> None:
     later, compiled = lazy_regex(text, flags), re.compile(text, flags)
     given = "ab-12 cd-\nA x"
     for _ in range(2):  # before and after it was compiled

@@ -52,7 +52,7 @@ def test_waiting_for_detail_is_bounded(store: SqliteStore, capsys: pytest.Captur
     assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US) == ["[its words have not come]", "make"]
 
 
-def test_a_call_that_has_no_words_yet_when_one_begins_to_follow_is_not_passed_over(
+def test_a_call_without_detail_at_the_start_is_not_skipped(
     store: SqliteStore, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keep(store, record(1, at_us=NOW), detail(1, command="npm one"), record(2, at_us=NOW))

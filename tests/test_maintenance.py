@@ -98,7 +98,7 @@ def test_the_oldest_are_forgotten_until_the_rest_has_that_size(store: SqliteStor
     assert list(store.find_index_faults()) == []
 
 
-def test_what_fits_is_not_forgotten(store: SqliteStore) -> None:
+def test_records_within_the_limit_stay(store: SqliteStore) -> None:
     heavy(store, 100)
     head = store.head()
     assert store.forget(ForgetRequest(keep_bytes=store.size()), now_us=LATER) == 0
@@ -125,7 +125,7 @@ def test_by_default_nothing_is_forgotten_and_nothing_noted(workspace: Workspace)
         assert store.head().seq == 3
 
 
-def test_what_is_older_than_the_settings_say_is_forgotten_when_records_come(workspace: Workspace) -> None:
+def test_old_records_are_pruned_on_drain(workspace: Workspace) -> None:
     configure(workspace, keep_for="2d")
     fill(workspace, 1, 5)  # one for each of the first hours
     now = 3 * HOUR + 2 * DAY
@@ -245,7 +245,7 @@ def test_heads_are_written_to_the_system_log_as_an_anchor(
     assert verified_elsewhere(workspace, str(collected)).returncode == 1
 
 
-def test_a_person_may_note_the_head_at_once(workspace: Workspace, tmp_path: Path, syslog: socket.socket) -> None:
+def test_the_anchor_command_writes_the_head(workspace: Workspace, tmp_path: Path, syslog: socket.socket) -> None:
     heads = tmp_path / "heads"
     words = ["anchor", "--file", str(heads), "--syslog", str(syslog.getsockname())]
     assert log(workspace, *words).stdout == "the trail is empty: it has no head yet\n"
@@ -257,7 +257,7 @@ def test_a_person_may_note_the_head_at_once(workspace: Workspace, tmp_path: Path
     assert json.loads(log(workspace, *words, "--json").stdout)["data"]["seq"] == 2
 
 
-def test_to_note_it_one_must_say_where(workspace: Workspace) -> None:
+def test_the_anchor_command_requires_a_target(workspace: Workspace) -> None:
     done = log(workspace, "anchor")
     assert done.returncode == 64
     assert "nobody says where" in done.stderr
@@ -294,7 +294,7 @@ def test_a_pipe_as_anchor_is_refused_without_blocking(workspace: Workspace, tmp_
     assert "is no file" in done.stderr
 
 
-def test_the_settings_of_the_machine_are_not_a_persons_to_change(workspace: Workspace, tmp_path: Path) -> None:
+def test_users_cannot_change_machine_settings(workspace: Workspace, tmp_path: Path) -> None:
     heads = tmp_path / "heads"
     configure(workspace, anchor_file="off", keep_for="1h")
     managed = workspace.roots().managed_config

@@ -23,7 +23,7 @@ from trotline.domain.events import AfterFileEdit, AfterShell, BeforeSubmitPrompt
 CURSOR = read_rows("metrics", "cursor_payloads")
 
 
-def test_lines_are_counted_by_file_and_by_whom(workspace: Workspace) -> None:
+def test_lines_are_counted_by_file_and_author(workspace: Workspace) -> None:
     for number, payload in enumerate(CURSOR):
         call_in_process(workspace, payload, number)
     assert read_stats(workspace)["files"] == [
@@ -32,7 +32,7 @@ def test_lines_are_counted_by_file_and_by_whom(workspace: Workspace) -> None:
     ]
 
 
-def test_a_call_is_counted_once_however_often_its_agent_tells_of_it(workspace: Workspace) -> None:
+def test_a_call_with_several_events_is_counted_once(workspace: Workspace) -> None:
     for number, payload in enumerate(CURSOR):
         call_in_process(workspace, payload, number)
     tools = {one.pop("tool"): one for one in read_stats(workspace)["tools"]}
@@ -60,7 +60,7 @@ def test_an_agent_with_generic_events_only_is_counted_by_them(workspace: Workspa
     assert found["files"] == [{"file": "/srv/a.py", "agent_added": 2, "agent_removed": 1}]
 
 
-def test_costs_are_what_settings_say(workspace: Workspace) -> None:
+def test_costs_use_the_configured_prices(workspace: Workspace) -> None:
     for number, payload in enumerate(CURSOR):
         call_in_process(workspace, payload, number)
     assert all("cost" not in one for one in read_stats(workspace)["tools"])
@@ -78,7 +78,7 @@ def test_costs_are_what_settings_say(workspace: Workspace) -> None:
     assert (done.returncode, "`costs` must be prices of calls" in done.stderr) == (0, True)
 
 
-def test_prices_are_read_as_they_are_written() -> None:
+def test_prices_are_read_from_text() -> None:
     assert parse_costs("MCP:a:b=0.5, Shell=2,x=1") == {"MCP:a:b": 0.5, "Shell": 2.0, "x": 1.0}
     assert parse_costs("off") == {}
 
@@ -120,7 +120,7 @@ CONDITIONS = st.fixed_dictionaries(
 
 @given(st.lists(BODIES, min_size=1, max_size=40), CONDITIONS, st.integers(0, 3))
 @settings(max_examples=60)
-def test_what_the_database_counts_is_what_reading_every_record_would(
+def test_database_counts_equal_counts_over_all_records(
     bodies: list[dict[str, Any]], conditions: dict[str, Any], limit: int
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:

@@ -95,7 +95,7 @@ def test_the_only_provider_is_the_default_and_of_two_one_must_be_named(tmp_path:
     assert _models(tmp_path / "b", {"providers": {"p": LOCAL, "q": LOCAL}}).choose(None) is None
 
 
-def test_the_owner_of_the_machine_has_the_last_word(tmp_path: Path) -> None:
+def test_machine_providers_take_precedence(tmp_path: Path) -> None:
     models = _models(
         tmp_path,
         mine={

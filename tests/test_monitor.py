@@ -74,7 +74,7 @@ def last(workspace: Workspace) -> dict[str, Any]:
     return Spool(workspace.roots().state / "spool").read().records[-1]
 
 
-def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(workspace: Workspace) -> None:
+def test_a_denial_is_recorded_and_logged_but_not_sent(workspace: Workspace) -> None:
     done = call_hook(workspace, shell("terraform destroy"))
     assert (done.returncode, json.loads(done.stdout)) == (0, {"permission": "allow"})
     assert done.stderr.splitlines() == ["trotline: monitor mode: not sent: deny, by no_terraform"]
@@ -84,7 +84,7 @@ def test_a_refusal_is_not_sent_and_is_on_record_and_on_standard_error(workspace:
     assert "beforeShellExecution would be denied" in shown
 
 
-def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counted(workspace: Workspace) -> None:
+def test_unsent_denials_are_counted_separately(workspace: Workspace) -> None:
     call_hook(workspace, shell("terraform destroy"))
     call_hook(workspace, shell("echo trotline-canary"))
 
@@ -108,27 +108,27 @@ def test_a_refusal_that_was_not_sent_has_a_word_of_its_own_wherever_it_is_counte
     assert "WARN" not in sent
 
 
-def test_what_would_change_the_agent_is_not_sent_either(workspace: Workspace) -> None:
+def test_context_for_the_agent_is_not_sent(workspace: Workspace) -> None:
     prompt = build_payload("beforeSubmitPrompt")
     done = call_hook(workspace, prompt)
     assert json.loads(done.stdout) == {"continue": True}
     assert last(workspace)["withheld"] == ["context"]
 
 
-def test_the_canary_is_refused_all_the_same(workspace: Workspace) -> None:
+def test_the_canary_is_denied(workspace: Workspace) -> None:
     done = call_hook(workspace, shell("echo trotline-canary"))
     assert json.loads(done.stdout)["permission"] == "deny"
     assert last(workspace)["withheld"] == []
 
 
-def test_a_call_that_cannot_be_read_is_let_go_and_loud(workspace: Workspace) -> None:
+def test_an_unreadable_call_is_allowed_with_a_warning(workspace: Workspace) -> None:
     done = call_hook(workspace, "no json", "--event", "beforeShellExecution")
     assert json.loads(done.stdout) == {"permission": "allow"}
     assert "not sent: deny, by trotline" in done.stderr
     assert "could not read this call" in done.stderr
 
 
-def test_a_failure_of_our_own_refuses_nothing_either(workspace: Workspace) -> None:
+def test_an_internal_error_denies_nothing(workspace: Workspace) -> None:
     words = ["--agent", "cursor", "--event", "beforeShellExecution", "--home", str(workspace.home)]
     late = Failure(kind=FailureKind.TIMED_OUT, detail="late")
     sent, outcome = process.handle_failure(Call(id="1", argv=tuple(words)), late, 0)
@@ -169,20 +169,20 @@ def settings(workspace: Workspace, *, user: str = "", machine: str = "") -> str:
     return read_settings(workspace.roots()).mode
 
 
-def test_the_owner_of_the_machine_has_the_last_word(workspace: Workspace) -> None:
+def test_the_machine_setting_takes_precedence(workspace: Workspace) -> None:
     assert settings(workspace) == "monitor"
     assert settings(workspace, machine='mode = "enforce"') == "enforce"
     assert settings(workspace, user='mode = "enforce"', machine='mode = "monitor"') == "monitor"
 
 
 @pytest.mark.parametrize("broken", ["{", "mode", 'mode = "off"', "mode = true"])
-def test_what_cannot_be_understood_is_enforced(workspace: Workspace, broken: str) -> None:
+def test_an_invalid_mode_is_enforced(workspace: Workspace, broken: str) -> None:
     assert settings(workspace, machine=broken) == "enforce"
     assert settings(workspace, machine="# nothing", user=broken) == "enforce"
     assert read_settings(workspace.roots()).problems
 
 
-def test_a_project_has_no_say_in_it(workspace: Workspace) -> None:
+def test_a_project_cannot_set_the_mode(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", "")
     for place in (".config/trotline/trotline.toml", ".trotline/trotline.toml", "settings.json"):
         workspace.write(f"project/{place}", 'mode = "monitor"')
@@ -226,7 +226,7 @@ def test_a_settings_file_that_is_broken_or_elsewhere_is_left_alone(workspace: Wo
 
 
 @pytest.mark.parametrize("command", [["agents"], ["agents", "--probe"], ["agents", "codex"]])
-def test_commands_that_speak_of_refusals_say_that_there_are_none(workspace: Workspace, command: list[str]) -> None:
+def test_commands_about_denials_mention_monitor_mode(workspace: Workspace, command: list[str]) -> None:
     done = run_trotline(*command, *workspace.options, cwd=workspace.project)
     assert "monitor mode: nothing is refused but the canary" in done.stderr
     workspace.write("home/.config/trotline/trotline.toml", "")
@@ -244,7 +244,7 @@ def test_guards_respond_are_recorded_and_store_no_refusal(workspace: Workspace) 
     assert Sessions(workspace.roots().state / "sessions").read("c").session.memory.denied == ()
 
 
-def test_a_program_of_ones_own_is_answered_by_its_handlers_alone(workspace: Workspace) -> None:
+def test_a_hook_program_is_answered_by_its_handlers_only(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", "")
     done = call_hook(workspace, {**shell("rm -rf ~"), "workspace_roots": [str(workspace.project)]})
     assert json.loads(done.stdout) == {"permission": "allow"}

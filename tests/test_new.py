@@ -62,7 +62,7 @@ def test_a_hook_for_every_event_passes_its_own_test_and_is_configured_well(works
     assert codes <= {"TL501"}, "who takes generic and specific events is told so, and nothing else is wrong"
 
 
-def test_what_is_written_is_formatted_and_sorted_as_our_own_code(workspace: Workspace) -> None:
+def test_written_files_are_formatted_and_sorted(workspace: Workspace) -> None:
     new(workspace, "hook", "one")
     new(workspace, "hook", "two", *(word for name in EVENTS for word in ("--event", name)))
     new(workspace, "project", str(workspace.project / "starter"))
@@ -92,7 +92,7 @@ def test_a_hook_of_a_project_works_under_fire_once_it_is_trusted(workspace: Work
 
 
 @pytest.mark.parametrize("language", ["python", "bash"])
-def test_a_hook_of_a_person_works_from_their_own_directory(workspace: Workspace, language: str) -> None:
+def test_a_user_hook_works_from_its_directory(workspace: Workspace, language: str) -> None:
     assert new(workspace, "hook", "mine", "--layer", "user", "--language", language).returncode == 0
     entry = json.loads((workspace.home / ".cursor" / "hooks.json").read_text())["hooks"]["beforeShellExecution"][0]
     command = f"{sys.executable} -E -P ./hooks/mine.py --home {workspace.home}"
@@ -159,7 +159,7 @@ def test_an_edited_hook_is_not_overwritten(workspace: Workspace) -> None:
     ]
 
 
-def test_a_launcher_that_a_team_has_changed_stays_as_it_is(workspace: Workspace) -> None:
+def test_an_edited_launcher_is_unchanged(workspace: Workspace) -> None:
     new(workspace, "hook", "one")
     launcher = workspace.project / ".cursor/hooks/with-trotline"
     launcher.write_text(launcher.read_text() + "# ours\n")

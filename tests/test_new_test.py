@@ -139,7 +139,7 @@ def test_a_call_without_stored_detail_makes_no_test(workspace: Workspace) -> Non
     assert not (workspace.project / ".trotline").exists()
 
 
-def test_what_is_decided_otherwise_by_now_makes_no_test(workspace: Workspace) -> None:
+def test_a_call_with_a_changed_verdict_makes_no_test(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "git reset --hard"))
     workspace.write("home/.config/trotline/trotline.toml", '[guards]\nhistory = "off"\n')
     done = make_test(workspace, "--from", "1")
@@ -154,7 +154,7 @@ def test_an_allowed_call_is_a_test_as_a_whole(workspace: Workspace) -> None:
     assert passes(file)
 
 
-def test_the_same_call_twice_is_one_test_wherever_it_was_played(workspace: Workspace) -> None:
+def test_the_same_call_twice_makes_one_test(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, f"rm -rf {workspace.home}"))
     first = make_test(workspace, "--from", "1")
     assert first.stdout.splitlines()[0] == "wrote .trotline/tests/test_rm_rf_home_is_denied.py"

@@ -42,7 +42,7 @@ def test_a_session_keeps_the_fields_that_it_does_not_know(tmp_path: Path) -> Non
     assert (body["follow_ups"], body["memory"]["secrets"], body["env"]) == ({"hook": 1}, 2, {})
 
 
-def test_what_is_taken_out_of_a_session_is_gone(tmp_path: Path) -> None:
+def test_a_removed_session_field_is_gone(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path)
     sessions.update("c", lambda one: one.count("hook", "call"), 1)
     sessions.update("c", lambda one: one.take_back("call"), 2)
@@ -67,7 +67,7 @@ def test_journals_keep_the_fields_that_they_do_not_know(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("found", [b"", b"[1]", b"\xff", b"[" * 100_000])
-def test_what_is_no_file_of_ours_is_written_over(tmp_path: Path, found: bytes) -> None:
+def test_an_invalid_file_is_replaced(tmp_path: Path, found: bytes) -> None:
     file = tmp_path / "outflow.json"
     file.write_bytes(found)
     write_progress(file, ExportProgress(seq=4))

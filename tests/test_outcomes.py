@@ -69,7 +69,7 @@ def test_an_open_failure_refuses_where_the_edition_is_closed_and_nowhere_else(na
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_a_closed_failure_refuses_whatever_can_be_refused(name: str) -> None:
+def test_a_closed_failure_denies_every_refusable_event(name: str) -> None:
     contract, contracted = EVENTS[name].contract, get_edition(WITH_FAIL_CLOSED)
     wanted = name in CAN_BE_REFUSED[WITH_FAIL_CLOSED]
     for kind in FailureKind:
@@ -78,7 +78,7 @@ def test_a_closed_failure_refuses_whatever_can_be_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("name, date", [(name, date) for name, date in ALL if name not in CAN_BE_REFUSED[date]])
-def test_no_failure_refuses_what_cannot_be_refused(name: str, date: str) -> None:
+def test_no_failure_denies_an_event_that_cannot_be_refused(name: str, date: str) -> None:
     for kind, closed in product(FailureKind, (True, False)):
         assert (
             get_effective_verdict(failed(kind, closed=closed), EVENTS[name].contract, get_edition(date)) is NO_OPINION
@@ -162,12 +162,12 @@ def test_an_open_failure_does_not_change_the_decision() -> None:
     assert (decision.permission, decision.verdict.user_message) == (Permission.DENY, "no")
 
 
-def test_a_permission_is_called_by_its_word() -> None:
+def test_a_permission_has_a_word() -> None:
     assert [permission.word for permission in Permission] == ["none", "allow", "ask", "deny"]
     assert list(Permission) == sorted(Permission)
 
 
-def test_what_a_response_leaves_out_is_empty() -> None:
+def test_omitted_fields_of_a_response_are_empty() -> None:
     response = Response(author="a")
     assert (response.layer, response.rank, response.verdict, response.failure) == ("", 0, NO_OPINION, None)
     assert (response.micros, response.warnings, response.fail_closed) == (0, (), False)
@@ -176,7 +176,7 @@ def test_what_a_response_leaves_out_is_empty() -> None:
     assert Failure(kind=FailureKind.KILLED) == Failure(kind=FailureKind.KILLED, detail="", code=None)
 
 
-def test_what_a_call_leaves_out_is_empty() -> None:
+def test_omitted_fields_of_a_call_are_empty() -> None:
     call = Call(id="c")
     assert (call.argv, call.cwd, call.cwd_identity, call.environ) == ((), "", (0, 0), {})
     assert (call.payload, call.received_us) == (b"", 0)
@@ -232,7 +232,7 @@ def test_an_outcome_is_denied_or_asks_by_its_decision(permission: Permission, de
     assert (outcome.is_denied, outcome.is_asked) == (denied, asks)
 
 
-def test_an_outcome_has_the_words_and_values_of_its_decision() -> None:
+def test_an_outcome_has_the_messages_and_values_of_its_decision() -> None:
     verdict = Verdict(
         user_message="u",
         agent_message="a",
@@ -248,7 +248,7 @@ def test_an_outcome_has_the_words_and_values_of_its_decision() -> None:
     assert (outcome.context, outcome.follow_up, outcome.env) == ("c", "f", {"E": "1"})
 
 
-def test_a_refusal_without_words_for_the_model_gives_it_the_persons() -> None:
+def test_a_denial_without_an_agent_message_uses_the_user_message() -> None:
     assert outcome_of(Verdict(permission=Permission.DENY, user_message="u")).agent_message == "u"
 
 

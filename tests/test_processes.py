@@ -35,7 +35,7 @@ def job(tmp_path: Path) -> Make:
     return make
 
 
-def test_whatever_we_start_carries_its_run_id_also_a_command_that_prints_a_key(job: Make) -> None:
+def test_every_started_process_has_its_run_id(job: Make) -> None:
     script = f"printf %s ${RUN_VARIABLE}"
     one = job(script)
     assert run_all([one], b"")[0].stdout.decode() == one.run_id
@@ -50,7 +50,7 @@ def _descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def test_results_come_in_the_order_of_the_jobs_whoever_ends_first(job: Make) -> None:
+def test_results_are_in_job_order(job: Make) -> None:
     ended = run_all([job("sleep 0.2; echo slow"), job("echo quick")], b"")
     assert [end.stdout for end in ended] == [b"slow\n", b"quick\n"]
 

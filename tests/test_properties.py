@@ -60,7 +60,7 @@ def test_merging_in_two_steps_decides_the_same_as_merging_at_once(
 
 @laws
 @given(our.ranked_verdicts, our.verdicts, st.integers(0, 5))
-def test_one_deny_is_enough_whatever_the_others_say(responses: list[RankedVerdict], denial: Verdict, at: int) -> None:
+def test_one_deny_is_enough(responses: list[RankedVerdict], denial: Verdict, at: int) -> None:
     denies = Verdict(permission=Permission.DENY, user_message=denial.user_message)
     decision = merge([*responses[:at], RankedVerdict("guard", 1, denies), *responses[at:]])
     assert decision.permission is Permission.DENY
@@ -76,7 +76,7 @@ def test_no_hooks_means_silence_not_permission(rule: MergeRule, *, refusable: bo
 
 @laws
 @given(our.ranked_verdicts, rules, st.booleans(), st.integers(0, 5), st.integers(1, 4))
-def test_a_silent_response_changes_nothing_wherever_it_stands(
+def test_a_response_without_opinion_changes_nothing(
     responses: list[RankedVerdict], rule: MergeRule, refusable: bool, at: int, rank: int
 ) -> None:
     with_silence = [*responses[:at], RankedVerdict("quiet", rank, NO_OPINION), *responses[at:]]
@@ -248,7 +248,7 @@ def test_events_survive_a_round_trip_even_if_unknown(event: OtherEvent) -> None:
 @pytest.mark.parametrize("name", EVENTS)
 @for_each_event
 @given(data=st.data())
-def test_what_is_written_is_plain_json_without_a_newline_at_the_end(name: str, data: st.DataObject) -> None:
+def test_a_written_event_is_plain_json_without_a_final_newline(name: str, data: st.DataObject) -> None:
     written = write_event(data.draw(our.events_named(name)))
     assert written.startswith(b"{")
     assert written.endswith(b"}")
@@ -298,9 +298,7 @@ def round_trip(contract: Contract, verdict: Verdict, contracted: Edition) -> tup
 @pytest.mark.parametrize("name, date", ROUND_TRIPS)
 @settings(max_examples=25)
 @given(verdict=our.verdicts)
-def test_a_verdict_comes_back_as_far_as_the_event_can_say_it_and_the_rest_is_a_loss(
-    name: str, date: str, verdict: Verdict
-) -> None:
+def test_a_verdict_survives_a_round_trip_except_for_recorded_losses(name: str, date: str, verdict: Verdict) -> None:
     contract, contracted = EVENTS[name].contract, get_edition(date)
     wanted, lost = _hearable(contract, verdict, contracted.reply_keys.get(name, ()))
     received, losses = round_trip(contract, verdict, contracted)
@@ -312,7 +310,7 @@ def test_a_verdict_comes_back_as_far_as_the_event_can_say_it_and_the_rest_is_a_l
 @pytest.mark.parametrize("field", ["user_message", "agent_message"])
 @settings(max_examples=25)
 @given(permission=st.sampled_from([Permission.ALLOW, Permission.DENY]), text=our.texts)
-def test_in_the_words_of_early_2026_either_message_is_the_reason(
+def test_in_the_early_2026_format_either_message_is_the_reason(
     name: str, date: str, field: str, permission: Permission, text: str
 ) -> None:
     contract, contracted = EVENTS[name].contract, get_edition(date)

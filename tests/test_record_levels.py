@@ -89,7 +89,7 @@ def test_of_many_long_texts_those_beyond_the_bound_are_named_by_size_and_digest(
 @pytest.mark.parametrize(
     "person,machine,level", [(MINIMAL, "", MINIMAL), (MINIMAL, FULL, FULL), (FULL, MINIMAL, MINIMAL)]
 )
-def test_the_machine_has_the_last_word(workspace: Workspace, person: str, machine: str, level: str) -> None:
+def test_the_machine_setting_takes_precedence(workspace: Workspace, person: str, machine: str, level: str) -> None:
     settings(workspace, "person", records=person)
     if machine:
         settings(workspace, "machine", records=machine)
@@ -111,7 +111,7 @@ def test_the_audit_log_page_shows_settings() -> None:
     assert len(SETTINGS) == 3
 
 
-def test_a_project_has_no_say(workspace: Workspace) -> None:
+def test_a_project_cannot_set_the_level(workspace: Workspace) -> None:
     for name in (".trotline", ".config/trotline"):
         directory = workspace.project / name
         directory.mkdir(parents=True)
@@ -209,7 +209,7 @@ def test_no_level_keeps_a_secret_not_even_between_the_signs_of_a_diff(level: str
         assert not [line for line in lines[1:-1] or lines if line in text]
 
 
-def test_rules_of_ones_own_redact_as_well(workspace: Workspace) -> None:
+def test_user_rules_redact_too(workspace: Workspace) -> None:
     config = workspace.roots().config
     config.mkdir(parents=True)
     (config / "secrets.toml").write_text(
@@ -264,7 +264,7 @@ def test_an_exit_status_that_an_agent_adds_is_found() -> None:
     assert collect_measures(read_event(json.dumps(body)))["exit"] == 3
 
 
-def test_attachments_say_which_rules_were_in_force() -> None:
+def test_attachments_name_the_rules_in_force() -> None:
     raised = event("beforeSubmitPrompt", attachments=[{"type": "rule", "file_path": "/w/.cursor/rules/a.mdc"}])
     assert detail(raised, STANDARD)["attachments"] == [["rule", "/w/.cursor/rules/a.mdc"]]
     ((kind, digest),) = detail(raised, MINIMAL)["attachments"]

@@ -37,9 +37,7 @@ def store_names(workspace: Workspace, **fields: Any) -> tuple[str, dict[str, Any
 
 @pytest.mark.parametrize("field", ["tool_name", "conversation_id", "generation_id"])
 @pytest.mark.parametrize("name", [LEAKY, f"a-{TOKEN}", LEAKY + "x" * 3_000_000])
-def test_a_record_is_small_and_clean_whatever_an_agent_calls_things_by(
-    workspace: Workspace, field: str, name: str
-) -> None:
+def test_any_name_makes_a_small_clean_record(workspace: Workspace, field: str, name: str) -> None:
     text, _ = store_names(workspace, **{field: name})
     assert "hunter2" not in text
     assert TOKEN not in text
@@ -64,7 +62,7 @@ def test_the_engine_side_stores_names_the_same_way(workspace: Workspace) -> None
     )
 
 
-def test_an_ordinary_name_stays_as_it_is(workspace: Workspace) -> None:
+def test_an_ordinary_name_is_unchanged(workspace: Workspace) -> None:
     names = {"conversation_id": ORDINARY_ID, "generation_id": "ses_4f1aX9", "tool_name": "Read"}
     record = store_names(workspace, **names)[1]
     assert [record[name] for name in ("conversation", "generation", "tool")] == list(names.values())
@@ -78,7 +76,7 @@ def sessions_as_written(workspace: Workspace) -> str:
     return "".join(file.read_text() for file in (workspace.roots().state / "sessions").glob("*.json"))
 
 
-def test_what_is_remembered_of_a_conversation_does_not_hold_its_name_as_the_agent_gives_it(
+def test_session_files_do_not_contain_the_raw_conversation_name(
     workspace: Workspace,
 ) -> None:
     refused = {"hook_event_name": "beforeShellExecution", "command": "rm -rf / --no-preserve-root"}
@@ -119,7 +117,7 @@ def test_without_scanners_no_readable_name_is_stored(tmp_path: Path) -> None:
     assert names[2:] == [hide_name(TOKEN)]
 
 
-def test_half_a_surrogate_pair_in_a_name_is_remembered_all_the_same(tmp_path: Path) -> None:
+def test_a_lone_surrogate_in_a_name_is_accepted(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path, lambda name: name)
     assert sessions.update("c \ud800", lambda session: session.count("hook", "one"), 1) == ""
     assert sessions.read("c \ud800").session.follow_ups == {"hook": 1}
@@ -163,7 +161,7 @@ def test_a_conversation_is_found_and_forgotten_by_the_name_that_its_agent_gave(w
     assert run_command(workspace, "log", "conversations", "--clear", name).startswith("1 record forgotten\n")
 
 
-def test_what_is_made_of_words_is_what_no_rule_of_ours_finds() -> None:
+def test_stored_names_contain_no_secret() -> None:
     found = [
         token
         for template in SECRET_TEMPLATES.values()
@@ -174,7 +172,7 @@ def test_what_is_made_of_words_is_what_no_rule_of_ours_finds() -> None:
 
 
 @pytest.mark.parametrize("field", ["tool_name", "conversation_id", "generation_id"])
-def test_rules_of_ones_own_count_for_names_as_well(workspace: Workspace, field: str) -> None:
+def test_user_rules_apply_to_names(workspace: Workspace, field: str) -> None:
     file = workspace.roots().config / "secrets.toml"
     file.parent.mkdir(parents=True)
     file.write_text("[[rules]]\nid = 'acme'\ndescription = 'x'\nregex = '(acme_[a-z]{8,30})'\nkeywords = ['acme_']\n")

@@ -45,9 +45,7 @@ def store_subject(workspace: Workspace, agent: str, payload: dict[str, Any]) -> 
         ("claude-code", claude("Bash", command="echo hi"), "echo hi"),
     ],
 )
-def test_a_record_tells_what_it_is_about(
-    workspace: Workspace, agent: str, payload: dict[str, Any], subject: str
-) -> None:
+def test_a_record_has_a_subject(workspace: Workspace, agent: str, payload: dict[str, Any], subject: str) -> None:
     assert store_subject(workspace, agent, payload).subject == subject
 
 

@@ -183,7 +183,7 @@ def test_every_event_is_raised_by_really_playing(tour: list[Payload]) -> None:
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_what_hooks_receive_is_valid_by_the_published_schema(name: str, tour: list[Payload]) -> None:
+def test_payloads_are_valid_by_the_published_schema(name: str, tour: list[Payload]) -> None:
     schema = json.loads((ROOT / "schemas" / f"{name}.payload.schema.json").read_text("utf-8"))
     validator = jsonschema_rs.Draft202012Validator(schema)
     assert [error.message for payload in _of(tour, name) for error in validator.iter_errors(payload)] == []
@@ -207,7 +207,7 @@ needs_recordings = pytest.mark.skipif(not RECORDED, reason="no recorded payloads
 
 @needs_recordings
 @pytest.mark.parametrize("name", sorted({one["hook_event_name"] for one in RECORDED}))
-def test_what_cursor_always_sends_is_sent(name: str, tour: list[Payload]) -> None:
+def test_fields_that_cursor_always_sends_are_sent(name: str, tour: list[Payload]) -> None:
     always = set.intersection(*(set(one) for one in _of(RECORDED, name)))
     for payload in _of(tour, name):
         assert always - set(payload) == set()
@@ -216,7 +216,7 @@ def test_what_cursor_always_sends_is_sent(name: str, tour: list[Payload]) -> Non
 @needs_recordings
 @pytest.mark.parametrize("field", ["tool_input", "tool_output"])
 @pytest.mark.parametrize("tool", ["Shell", "Read", "Write", "Grep"])
-def test_a_tool_takes_and_gives_what_cursors_own_does(tool: str, field: str, tour: list[Payload]) -> None:
+def test_tool_input_and_output_have_the_fields_of_cursor(tool: str, field: str, tour: list[Payload]) -> None:
     def keys(payloads: list[Payload]) -> list[set[str]]:
         values = [one[field] for one in payloads if one.get("tool_name") == tool and field in one]
         return [set(json.loads(value) if isinstance(value, str) else value) for value in values]
@@ -253,7 +253,7 @@ WROTE = "preToolUse afterFileEdit postToolUse"
         ("Task", 0, f"preToolUse subagentStart afterAgentThought {WROTE} afterAgentResponse subagentStop postToolUse"),
     ],
 )
-def test_generic_events_stand_around_a_tools_own(tool: str, number: int, story: str, tour: list[Payload]) -> None:
+def test_generic_events_surround_specific_events(tool: str, number: int, story: str, tour: list[Payload]) -> None:
     assert _story_of(tour, tool, number) == story.split()
 
 
@@ -267,7 +267,7 @@ def test_a_conversation_begins_and_ends_with_its_events(tour: list[Payload]) -> 
     assert {"beforeTabFileRead", "afterTabFileEdit"}.isdisjoint(names)
 
 
-def test_a_generation_lasts_from_one_message_of_the_person_to_the_next(stage: Stage) -> None:
+def test_a_generation_lasts_from_one_prompt_to_the_next(stage: Stage) -> None:
     stage.play([Reply(text="one"), Reply(text="two")], "first", "second")
     generations = [outcome.event.generation_id for outcome in stage.outcomes]
     assert len(set(generations[1:4])) == len(set(generations[4:7])) == 1
@@ -348,7 +348,7 @@ def test_an_ask_is_decided_by_the_user(person: Person, runs: bool, stage: Stage)
     assert not isinstance(person, Yes) or person.questions == ["really?"]
 
 
-def test_an_input_that_a_hook_rewrote_is_what_runs(stage: Stage) -> None:
+def test_a_rewritten_input_runs(stage: Stage) -> None:
     stage.hooks({"preToolUse": [reply_line("Shell", updated_input={"command": "touch other"})]})
     stage.play([Reply(calls=(build_call("Shell", command="touch wanted"),))])
     assert [path.name for path in stage.project.iterdir()] == ["other"]
@@ -374,7 +374,7 @@ def test_a_secret_that_a_hook_keeps_is_in_nothing_that_the_model_reads(stage: St
 
 
 @pytest.mark.parametrize("name", ["real.txt", "link.txt", "./sub/../real.txt"])
-def test_hooks_see_the_place_that_a_path_stands_for(name: str, stage: Stage) -> None:
+def test_hooks_receive_resolved_paths(name: str, stage: Stage) -> None:
     real = stage.file("real.txt")
     (stage.project / "link.txt").symlink_to("real.txt")
     (stage.project / "sub").mkdir()
@@ -394,7 +394,7 @@ def test_the_result_of_an_mcp_tool_is_read_as_a_hook_left_it(stage: Stage) -> No
     assert SECRET in stage.raised("afterMCPExecution")[0].result_json
 
 
-def test_what_hooks_add_reaches_the_model(stage: Stage) -> None:
+def test_added_context_reaches_the_model(stage: Stage) -> None:
     stage.hooks(
         {
             "beforeSubmitPrompt": [reply_line(additional_context="with the prompt")],
@@ -411,7 +411,7 @@ def test_what_hooks_add_reaches_the_model(stage: Stage) -> None:
     assert missing.endswith("A hook adds: before the tool\n\nA hook adds: after the failure")
 
 
-def test_what_a_session_starts_with_stays_when_all_else_is_folded(stage: Stage) -> None:
+def test_session_context_survives_compaction(stage: Stage) -> None:
     stage.hooks({"sessionStart": [reply_line(additional_context="prices are cents")]})
     stage.file("long.txt", "x" * 2000)
     replies = [Reply(calls=(build_call("Read", file_path="long.txt"),))] * 6
@@ -523,7 +523,7 @@ def test_a_sub_agent_starts_no_others(stage: Stage) -> None:
     ],
     ids=lambda value: value.name if isinstance(value, ToolCall) else "",
 )
-def test_a_tool_that_fails_is_an_event_and_a_word_to_the_model(
+def test_a_failing_tool_fires_an_event_and_reports_to_the_model(
     call: ToolCall, kind: str, why: str, stage: Stage
 ) -> None:
     stage.file("../outside", SECRET)
@@ -647,7 +647,7 @@ server.run("stdio")
 """
 
 
-def test_the_client_speaks_to_a_server_made_with_the_real_library(stage: Stage) -> None:
+def test_the_client_works_with_a_server_of_the_mcp_library(stage: Stage) -> None:
     server = Server("real", [sys.executable, "-c", REAL_SERVER], seconds=60)
     with server:
         model = stage.play([Reply(calls=(build_call("MCP:double", number=21),))], servers={"real": server})
@@ -719,7 +719,7 @@ for line in sys.stdin:
 """
 
 
-def test_a_server_may_speak_out_of_turn_and_answer_late() -> None:
+def test_a_server_may_send_notifications_and_answer_late() -> None:
     with Server("chatty", [sys.executable, "-c", CHATTY], seconds=60) as server:
         assert server.list_tools() == [{"name": "not offered here"}]
 

@@ -53,7 +53,7 @@ def changes(workspace: Workspace, *words: str) -> list[tuple[str, str, str]]:
     return [(row["subject"], row["old"], row["new"]) for row in rows if row["kind"] == "changed"]
 
 
-def test_what_is_in_force_changes_nothing(workspace: Workspace) -> None:
+def test_the_current_policy_changes_nothing(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "git push --force"))
     call_hook(workspace, build_shell_payload(workspace, "ls"))
     done = replay(workspace)
@@ -81,7 +81,7 @@ LINES = [line for name in GUARD_NAMES for line in (*load_cases(name).commands, *
     st.dictionaries(st.sampled_from(GUARD_NAMES), st.sampled_from(list(GuardLevel)), max_size=6),
     st.booleans(),
 )
-def test_replaying_through_what_is_in_force_changes_nothing(
+def test_replaying_with_the_current_hooks_changes_nothing(
     calls: list[tuple[str, str, str]], preset: str, levels: dict[str, GuardLevel], monitored: bool
 ) -> None:
     with TemporaryDirectory() as directory:
@@ -123,14 +123,14 @@ def test_a_candidate_policy_replaces_its_layer(workspace: Workspace) -> None:
     assert changes(workspace, "--policy", str(file), "--layer", "project") == []  # a project cannot be milder
 
 
-def test_a_rule_that_speaks_now_is_named(workspace: Workspace) -> None:
+def test_a_new_matching_rule_is_named(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "npm test"))
     rule = '[[rule]]\nname = "no npm"\nwhen = "event.command.startsWith(\'npm\')"\ndeny = "use pnpm"\n'
     done = replay(workspace, "--policy", str(workspace.write("new.toml", rule)))
     assert "  now speaks: rule no npm: deny, use pnpm (Trotline, rule no npm, user)" in done.stdout.splitlines()
 
 
-def test_the_policy_that_is_replaced_does_not_speak_any_more(workspace: Workspace) -> None:
+def test_a_replaced_policy_does_not_apply(workspace: Workspace) -> None:
     rule = '[[rule]]\nname = "no npm"\nwhen = "event.command.startsWith(\'npm\')"\ndeny = "use pnpm"\n'
     workspace.write("home/.config/trotline/trotline.toml", rule)
     call_hook(workspace, build_shell_payload(workspace, "npm test"))
@@ -140,7 +140,7 @@ def test_the_policy_that_is_replaced_does_not_speak_any_more(workspace: Workspac
     assert "  no longer speaks: rule no npm (deny)" in replay(workspace, "--policy", empty).stdout.splitlines()
 
 
-def test_what_changed_since_is_not_blamed_on_the_candidate(workspace: Workspace) -> None:
+def test_earlier_changes_are_not_attributed_to_the_candidate(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "git reset --hard"))
     workspace.write("home/.config/trotline/trotline.toml", '[guards]\nhistory = "warn"\n')
     done = replay(workspace, "--preset", "standard")
@@ -228,7 +228,7 @@ def test_a_redacted_user_matters_only_to_rules_about_users(workspace: Workspace)
     assert [row["why"] for row in rows] == ["redacted: the person's address, and a rule asks for `user`"]
 
 
-def test_given_events_are_compared_with_what_is_in_force(workspace: Workspace) -> None:
+def test_given_events_are_compared_with_the_current_policy(workspace: Workspace) -> None:
     lines = [json.dumps(build_shell_payload(workspace, line)) for line in ("ls", "cat .env")]
     file = workspace.write("events.jsonl", "\n".join(lines))
     assert changes(workspace, "--events", str(file)) == []

@@ -81,7 +81,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_line(workspace: Workspace) ->
     assert done.stdout == "1 call: 0 would be decided otherwise, 1 the same\n"
 
 
-def test_what_rules_of_this_home_find_in_given_lines_is_not_shown(workspace: Workspace) -> None:
+def test_findings_of_user_rules_in_given_lines_are_redacted(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/secrets.toml", "[[rules]]\nid = 'acme'\nregex = 'ACME[0-9]{4}'\n")
     done = replay(
         workspace, json.dumps(build_shell_payload(workspace, "cat .env ACME1234")), "--preset", "strict", "--json"

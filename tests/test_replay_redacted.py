@@ -47,7 +47,7 @@ def test_an_address_in_an_output_hides_nothing_that_is_not_sent_anywhere(workspa
     assert (found[SENDS].kind, found[SENDS].why) == (ChangeKind.UNKNOWN, DEPENDS_ON_UNKNOWN_CALL)
 
 
-def test_what_an_output_may_have_had_refused_is_doubted_when_it_comes_again(workspace: Workspace) -> None:
+def test_a_call_after_a_redacted_output_is_unknown(workspace: Workspace) -> None:
     call_hook(workspace, output(workspace, "Author: Bob Smith <bob.smith@corp-mail.de>"))
     call_hook(workspace, build_shell_payload(workspace, SENDS))
     call_hook(workspace, build_shell_payload(workspace, f"{SENDS} --retry 3"))
@@ -91,7 +91,7 @@ def test_an_ask_sent_as_deny_is_shown_as_both(workspace: Workspace) -> None:
     assert (row["old"], row["new"], row["sent"]) == ("ask", "deny", ["deny", "deny"])
 
 
-def test_what_a_monitor_did_not_say_is_no_other_decision(workspace: Workspace) -> None:
+def test_an_unsent_denial_is_no_change(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", 'mode = "monitor"')
     call_hook(workspace, build_shell_payload(workspace, "git push --force"))
     done = run_trotline("replay", "--preset", "strict", *workspace.options, cwd=workspace.project)

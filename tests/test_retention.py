@@ -37,7 +37,7 @@ def test_a_large_unreadable_line_is_deleted_before_any_record(store: SqliteStore
     assert list(find_breaks(store.entries(), store.checkpoints())) == []
 
 
-def test_heavy_words_without_a_record_go_before_any_record(store: SqliteStore) -> None:
+def test_large_detail_without_a_record_is_deleted_first(store: SqliteStore) -> None:
     keep(store, *(record(number) for number in range(20)), detail(99, command=os.urandom(1_500_000).hex()))
     assert store.forget(ForgetRequest(keep_bytes=1_000_000), now_us=LATER) == 0
     assert len(ids(store)) == 20
@@ -45,7 +45,7 @@ def test_heavy_words_without_a_record_go_before_any_record(store: SqliteStore) -
     assert store.size() < 1_000_000
 
 
-def test_words_that_have_just_come_are_given_time_for_their_record(store: SqliteStore) -> None:
+def test_new_detail_without_a_record_is_not_deleted(store: SqliteStore) -> None:
     id_ = uuid7(LATER, bytes(10))
     keep(store, {**detail(1, command=os.urandom(1_500_000).hex()), "id": id_})
     assert store.forget(ForgetRequest(keep_bytes=1_000_000), now_us=LATER) == 0
@@ -56,7 +56,7 @@ def test_words_that_have_just_come_are_given_time_for_their_record(store: Sqlite
     assert found.has_detail
 
 
-def test_links_of_what_was_forgotten_are_no_reason_to_forget_the_rest(store: SqliteStore) -> None:
+def test_hashes_of_deleted_entries_do_not_cause_pruning(store: SqliteStore) -> None:
     keep(store, *(record(number) for number in range(4000)))
     assert store.forget(ForgetRequest(before_us=4000 * HOUR), now_us=LATER) == 4000
     keep(store, *(record(number) for number in range(4000, 4010)))
@@ -66,7 +66,7 @@ def test_links_of_what_was_forgotten_are_no_reason_to_forget_the_rest(store: Sql
     assert 0 < store.least(LATER) < store.size()
 
 
-def test_what_is_of_the_newest_day_is_not_forgotten_for_a_size(store: SqliteStore) -> None:
+def test_records_of_the_newest_day_are_not_pruned_for_size(store: SqliteStore) -> None:
     long = [os.urandom(100_000).hex() for _ in range(8)]
     keep(store, *(detail(number, command=long[number]) for number in range(8)))
     keep(store, *(record(number, at_us=number * HOUR if number < 4 else LATER) for number in range(8)))
@@ -86,7 +86,7 @@ def test_foreign_data_in_the_file_does_not_cause_pruning(store: SqliteStore) -> 
     assert len(ids(store)) == 50
 
 
-def test_words_without_a_record_are_forgotten_by_the_time_in_their_id(store: SqliteStore) -> None:
+def test_detail_without_a_record_is_pruned_by_the_time_in_its_id(store: SqliteStore) -> None:
     old, new = uuid7(5 * HOUR, bytes(10)), uuid7(9 * HOUR, bytes(10))
     assert (get_id_time(old), get_id_time("id-1")) == (5 * HOUR, 0)
     keep(store, *({**detail(1, command=f"echo unmistakable-{id_}"), "id": id_} for id_ in (old, new)))
@@ -97,7 +97,7 @@ def test_words_without_a_record_are_forgotten_by_the_time_in_their_id(store: Sql
     assert list(find_breaks(store.entries(), store.checkpoints())) == []
 
 
-def test_lines_that_could_not_be_read_are_forgotten_by_the_time_when_they_came(store: SqliteStore) -> None:
+def test_unreadable_lines_are_pruned_by_arrival_time(store: SqliteStore) -> None:
     store.append([UnreadLine("1", "torn", b"unmistakable", 5 * HOUR), UnreadLine("2", "torn", b"later", 9 * HOUR)])
     store.append([StoredLine({**record(3), "schema": "x"}, "3", 5 * HOUR, b"unmistakable too")])
     assert store.oldest_us() == 5 * HOUR

@@ -100,13 +100,13 @@ def test_a_file_that_is_named_twice_is_scanned_once(project: Project) -> None:
 
 
 @pytest.mark.parametrize("words", [["no/such"], ["--scanner", "x"], ["--write-baseline"], ["--baseline", "no.json"]])
-def test_what_makes_no_sense_is_64(words: list[str], project: Project) -> None:
+def test_invalid_arguments_exit_with_64(words: list[str], project: Project) -> None:
     code, text = project.scan(*words)
     assert code == 64
     assert "error: " in text
 
 
-def test_binary_files_are_skipped_and_counted_but_control_files_are_read_all_the_same(project: Project) -> None:
+def test_binary_files_are_skipped_except_control_files(project: Project) -> None:
     project.write("data.bin", b"\0\1" + TOKEN.encode())
     project.write(".cursor/hooks/run.sh", b"#!/bin/sh\n\0\n" + FETCHES.encode())
     body = project.found()
@@ -176,7 +176,7 @@ def test_generated_directories_are_skipped_by_default(project: Project) -> None:
     assert len(kinds(project.found("--everything"))) == 3
 
 
-def test_what_git_ignores_is_scanned_because_an_agent_reads_it(project: Project) -> None:
+def test_ignored_files_are_scanned_because_agents_read_them(project: Project) -> None:
     project.write(".gitignore", ".env\n")
     project.write(".env", f"TOKEN={TOKEN}\n")
     assert kinds(project.found()) == [(".env", "github-personal-token")]
@@ -233,7 +233,7 @@ def test_ordinary_control_files_pass(project: Project) -> None:
     assert "1 hook" in text
 
 
-def test_what_check_would_say_about_a_hooks_file_is_a_problem(project: Project) -> None:
+def test_a_hooks_file_has_the_problems_of_check(project: Project) -> None:
     project.write(".cursor/hooks.json", '{"version": 1, "hooks": {"beforeShel": [{"command": "x"}]}}')
     body = project.found()
     assert [problem["code"] for problem in body["problems"]] == ["TL206"]
@@ -276,7 +276,7 @@ def test_a_baseline_silences_what_it_knows_and_nothing_else(project: Project) ->
     ]
 
 
-def test_writing_a_baseline_again_keeps_its_key_and_drops_what_is_gone(project: Project) -> None:
+def test_rewriting_a_baseline_keeps_its_key_and_drops_old_findings(project: Project) -> None:
     project.write("a.txt", TOKEN)
     project.scan("--baseline", "known.json", "--write-baseline")
     first = json.loads((project.root / "known.json").read_text())
@@ -287,7 +287,7 @@ def test_writing_a_baseline_again_keeps_its_key_and_drops_what_is_gone(project: 
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"key": "zz"}', '{"schema": "trotline.baseline/9", "key": "00"}'])
-def test_what_is_no_baseline_is_64_and_not_silence(text: str, project: Project) -> None:
+def test_an_invalid_baseline_exits_with_64(text: str, project: Project) -> None:
     project.write("known.json", text)
     code, output = project.scan("--baseline", "known.json")
     assert code == 64
@@ -304,7 +304,7 @@ def test_rules_are_loaded_from_files_and_a_broken_one_is_a_problem_with_its_line
     assert "`bad`" in problem["message"]
 
 
-def test_rules_of_the_person_count_without_being_named(project: Project) -> None:
+def test_user_rules_apply_by_default(project: Project) -> None:
     config = project.home / ".config" / "trotline"
     config.mkdir(parents=True)
     (config / "secrets.toml").write_text("[[rules]]\nid = 'acme'\nregex = 'ACME[0-9]{4}'\n")

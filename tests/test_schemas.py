@@ -42,7 +42,7 @@ def test_a_schema_is_a_valid_schema_of_draft_2020_12(name: str) -> None:
     assert schema["title"]
 
 
-def test_there_is_a_schema_for_each_file_that_people_write_and_two_for_every_event() -> None:
+def test_every_user_file_has_a_schema_and_every_event_has_two() -> None:
     wanted = {"hooks.schema.json", "trotline.schema.json"}
     wanted |= {f"record{form}.schema.json" for form in ("", "-csv", "-ocsf")} | {"alert.schema.json"}
     wanted |= {f"{name}.{what}.schema.json" for name in EVENTS for what in ("payload", "reply")}
@@ -87,7 +87,7 @@ def test_a_payload_of_another_event_is_not_valid(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EVENTS)
-def test_a_payload_without_what_the_event_is_about_is_not_valid(name: str) -> None:
+def test_a_payload_without_its_subject_is_invalid(name: str) -> None:
     schema = build_payload_schema(name)
     for field in schema["required"]:
         assert errors_of(schema, {key: value for key, value in build_sample(name).items() if key != field})
@@ -96,7 +96,7 @@ def test_a_payload_without_what_the_event_is_about_is_not_valid(name: str) -> No
 @pytest.mark.parametrize("name", EVENTS)
 @settings(max_examples=15)
 @given(data=st.data())
-def test_whatever_is_written_is_valid(name: str, data: st.DataObject) -> None:
+def test_every_written_record_is_valid(name: str, data: st.DataObject) -> None:
     event = data.draw(our.events_named(name))
     if isinstance(getattr(event, "tool_input", None), list):
         return

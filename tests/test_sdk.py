@@ -83,7 +83,7 @@ def test_no_opinion_is_allow_for_cursor_and_an_empty_object_elsewhere(tmp_path: 
     assert play(tmp_path, GUARD, claude("ls")).body == {}
 
 
-def test_what_a_handler_prints_does_not_reach_the_agent(tmp_path: Path) -> None:
+def test_output_of_a_handler_does_not_reach_the_agent(tmp_path: Path) -> None:
     program = (
         GUARD
         + '\nimport os\n@on.before_shell\ndef loud(event):\n    print("hello")\n    os.system("echo from a child")\n'
@@ -119,7 +119,7 @@ def test_several_handlers_are_merged_by_the_same_rules_as_hooks(tmp_path: Path) 
 BAD = {"nothing": b"", "no JSON": b"{", "a list": b"[]", "bytes": b"\xff\xfe", "no event": b"{}"}
 
 
-def test_a_process_that_works_on_is_in_no_group_of_ours_when_we_end() -> None:
+def test_a_background_process_leaves_our_process_group() -> None:
     """The caller reads the state as soon as the process ends."""
     script = """
         import os, time
@@ -256,7 +256,7 @@ CONSTRUCTED = [
 
 
 @pytest.mark.parametrize("verdict,fields", CONSTRUCTED)
-def test_constructors_say_one_thing_each(verdict: trotline.Verdict, fields: dict[str, Any]) -> None:
+def test_each_constructor_sets_one_field(verdict: trotline.Verdict, fields: dict[str, Any]) -> None:
     assert verdict == trotline.Verdict(**fields)
 
 

@@ -74,7 +74,7 @@ def test_every_package_has_a_place_in_the_order() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_no_file_is_longer_than_a_person_reads_in_one_go(path: Path) -> None:
+def test_no_file_is_longer_than_the_limit(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= MAX_FILE_LINES
 
 
@@ -129,7 +129,7 @@ def test_the_domain_ring_touches_no_disk_and_starts_no_process() -> None:
     ] == []
 
 
-def test_what_ships_has_no_asserts_and_no_silenced_checks_without_a_reason() -> None:
+def test_source_has_no_asserts_and_no_silenced_checks_without_a_reason() -> None:
     for path in FILES:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
             assert not re.match(r"\s*assert\b", line), f"{path.name}:{number}"

@@ -18,7 +18,7 @@ GROUPS = read_corpus("sql")["groups"]
 
 
 @pytest.mark.parametrize("text, kinds", read_rows("sql", "statements_are_classified_by_what_they_do"))
-def test_statements_are_classified_by_what_they_do(text: str, kinds: str) -> None:
+def test_statements_are_classified_by_effect(text: str, kinds: str) -> None:
     found = [f"{each.kind} whole" if each.affects_all else each.kind for each in parse_statements(text, "postgres")]
     assert found == kinds.split(";")
 

@@ -111,7 +111,7 @@ def test_a_locked_database_is_retried(store: SqliteStore, file: Path, monkeypatc
     assert keep(store, record(1)) == 1
 
 
-def test_what_is_forgotten_is_in_no_byte_of_the_files(store: SqliteStore, file: Path) -> None:
+def test_forgotten_text_is_in_no_byte_of_the_files(store: SqliteStore, file: Path) -> None:
     keep(store, record(1, conversation="unmistakable-talk"), detail(1, command="echo unmistakable-word"), record(2))
     assert store.forget(ForgetRequest(conversation="unmistakable-talk"), now_us=5) == 1
     left = b"".join(one.read_bytes() for one in file.parent.iterdir())

@@ -58,7 +58,7 @@ def seen(workspace: Workspace, *words: str, width: int = 120, **environment: str
     return b"".join(pieces).decode()
 
 
-def test_calls_are_a_table_and_what_was_refused_is_red(workspace: Workspace) -> None:
+def test_calls_are_a_table_with_denials_in_red(workspace: Workspace) -> None:
     text = seen(workspace)
     head, *rows = COLOUR.sub("", text).splitlines()
     assert head.split() == "number time, UTC agent event verdict about by".split()
@@ -75,7 +75,7 @@ def test_no_line_is_longer_than_the_terminal(workspace: Workspace, width: int) -
         assert max(map(len, lines)) <= width
 
 
-def test_a_narrow_terminal_has_all_that_people_came_for(tmp_path: Path) -> None:
+def test_a_narrow_terminal_shows_the_main_columns(tmp_path: Path) -> None:
     made = make_workspace(tmp_path)
     spool = get_spool(made.roots().state)
     of = {"agent": "factory-droid", "conversation": "0197aaaa-bbbb-cccc-dddd-eeeeffff0000"}
@@ -111,14 +111,14 @@ def test_a_script_is_named_by_its_beginning_in_one_line(tmp_path: Path) -> None:
     assert second.startswith("number, id")
 
 
-def test_what_an_agent_wrote_is_text_and_no_markup(workspace: Workspace) -> None:
+def test_recorded_text_is_not_markup(workspace: Workspace) -> None:
     for words in ([], ["show", "1"]):
         text = seen(workspace, *words, width=200)
         assert "\x1b[2J" not in text
         assert "[bold]x[/bold]" in text
 
 
-def test_no_colours_for_whoever_wants_none(workspace: Workspace) -> None:
+def test_no_color_disables_colours(workspace: Workspace) -> None:
     assert "\x1b[" not in seen(workspace, NO_COLOR="1").replace("\x1b[1m", "").replace("\x1b[2m", "").replace(
         "\x1b[0m", ""
     )
@@ -146,7 +146,7 @@ def test_statistics_are_tables_with_headers(workspace: Workspace) -> None:
     assert "\r\n\r\ndenied by" in text
 
 
-def test_what_is_piped_loads_no_rich(workspace: Workspace) -> None:
+def test_piped_output_does_not_import_rich(workspace: Workspace) -> None:
     code = (
         "import sys; from trotline.__main__ import main\n"
         f"sys.argv = {['trotline', 'log', 'stats', *workspace.options]!r}\n"

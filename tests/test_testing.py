@@ -47,7 +47,7 @@ def _recordings() -> dict[str, list[dict[str, Any]]]:
 
 
 @pytest.mark.skipif(not RECORDED, reason="no recorded payloads beside this repository")
-def test_what_is_always_sent_is_in_the_payloads_of_the_newest_edition() -> None:
+def test_required_fields_are_in_the_payloads_of_the_newest_edition() -> None:
     recordings = _recordings()
     assert recordings
     for event, bodies in recordings.items():
@@ -68,7 +68,7 @@ OLD = [
 
 
 @pytest.mark.parametrize("edition_name,event,fields", OLD)
-def test_older_editions_send_what_they_sent(edition_name: str, event: str, fields: set[str]) -> None:
+def test_older_editions_have_their_own_fields(edition_name: str, event: str, fields: set[str]) -> None:
     sent = set(build_payload(event, edition_name))
     assert fields <= sent
     assert not {"session_id", "sandbox", "mcp_server_name", "model_id"} & sent
@@ -185,7 +185,7 @@ def test_a_link_to_an_interpreter_stays_a_link(agent: FakeAgent, tmp_path: Path)
     assert str(link) in agent.engine.current.configuration.hooks[0].command
 
 
-def test_nothing_of_the_person_is_seen_and_time_stands_still(agent: FakeAgent) -> None:
+def test_the_fake_agent_is_isolated_and_its_clock_stands_still(agent: FakeAgent) -> None:
     agent.add_hook(
         "user",
         'cat > /dev/null; echo "{\\"permission\\": \\"deny\\", \\"user_message\\": \\"$HOME\\"}"',

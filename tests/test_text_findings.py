@@ -116,7 +116,7 @@ def test_a_guess_is_a_warning_in_standard(home: Home) -> None:
 @pytest.mark.parametrize(
     "name", ["tests/keys.py", "config.example.yml", "src/fixtures/a.json", "app.test.ts", "test_a.py"]
 )
-def test_files_of_tests_and_examples_are_read_and_written_all_the_same(home: Home, name: str) -> None:
+def test_files_of_tests_and_examples_are_allowed(home: Home, name: str) -> None:
     path = str(home.project / name)
     assert not home.call("beforeReadFile", file_path=path, content=GITHUB).decision.permission
     call = home.call("preToolUse", tool_name="Write", tool_input={"file_path": path, "content": GITHUB})
@@ -160,7 +160,7 @@ def test_a_secret_that_comes_into_a_file_is_warned_of_and_refused_in_strict(home
     ],
     ids=["taken out", "there before", "patched out", "placeholder"],
 )
-def test_an_edit_that_brings_no_secret_is_let_through_in_strict(home: Home, given: dict[str, Any]) -> None:
+def test_an_edit_without_a_new_secret_is_allowed_in_strict(home: Home, given: dict[str, Any]) -> None:
     home.policy('preset = "strict"\n')
     outcome = written(home, **given)
     assert not outcome.decision.permission
@@ -203,14 +203,14 @@ def test_a_file_is_read_from_the_disk_when_the_payload_has_no_content(home: Home
         assert [found.place.line for found in outcome.findings] == [3]
 
 
-def test_what_is_no_file_and_no_text_is_not_waited_for(home: Home) -> None:
+def test_special_files_and_invalid_texts_do_not_block(home: Home) -> None:
     os.mkfifo(home.project / "pipe")
     for name in ("pipe", "nowhere", ".", "image.png"):
         home.write("image.png", b"\x89PNG\0\0" + GITHUB.encode())
         assert not home.call("beforeReadFile", file_path=str(home.project / name), content="").decision.permission
 
 
-def test_a_link_is_what_it_leads_to(home: Home) -> None:
+def test_a_link_is_treated_as_its_target(home: Home) -> None:
     path = home.write("settings.py", GITHUB)
     (home.project / "notes.txt").symlink_to(path)
     assert home.call("beforeReadFile", file_path=str(home.project / "notes.txt"), content="").is_denied
@@ -341,7 +341,7 @@ def test_no_secret_value_is_shown_or_written_for_any_event(home: Home, part: int
 
 
 @pytest.mark.parametrize("text", LOOK_ALIKES)
-def test_a_look_alike_is_let_through(home: Home, text: str) -> None:
+def test_a_look_alike_is_allowed(home: Home, text: str) -> None:
     assert not home.call("beforeSubmitPrompt", prompt=text).decision.permission
     path = str(home.project / "app.py")
     assert not home.call("beforeReadFile", file_path=path, content=text).decision.permission
@@ -357,7 +357,7 @@ def test_no_command_with_a_secret_is_passed_over(kind: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
-def test_what_is_passed_over_holds_nothing(line: str) -> None:
+def test_skipped_texts_contain_no_secret(line: str) -> None:
     if not may_hold_secret(line):
         assert not list(find_spans(line, [get_scanners()[name] for name in SCANNERS["command"]]))
 
@@ -367,7 +367,7 @@ def test_ordinary_commands_are_passed_over() -> None:
     assert [line for line in lines if may_hold_secret(line)] == []
 
 
-def test_explain_shows_what_stands_in_a_file_and_not_the_value(home: Home) -> None:
+def test_explain_shows_findings_without_their_value(home: Home) -> None:
     path = home.write("settings.py", f"\nTOKEN = '{GITHUB}'\n")
     ended = run_trotline("explain", "--file", path, "--home", str(home.root), cwd=home.project)
     assert ended.returncode == 20
@@ -376,7 +376,7 @@ def test_explain_shows_what_stands_in_a_file_and_not_the_value(home: Home) -> No
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_explain_masks_a_value_in_a_command_where_it_stands(home: Home, form: list[str]) -> None:
+def test_explain_masks_a_secret_in_a_command(home: Home, form: list[str]) -> None:
     line = f"cat /tmp/{GITHUB}.txt && echo {GITHUB}"
     ended = run_trotline("explain", *form, "--preset", "strict", line, "--home", str(home.root), cwd=home.project)
     assert ended.returncode == 10
@@ -431,7 +431,7 @@ def test_json_in_json_is_read_line_by_line() -> None:
 
 
 @given(json_values)
-def test_whatever_is_given_is_a_text(value: Any) -> None:
+def test_any_value_is_flattened_to_text(value: Any) -> None:
     assert isinstance(flatten_json(value), str)
     assert isinstance(flatten_json_text(json.dumps(value)), str)
 

@@ -19,7 +19,7 @@ TEXTS = fill_in(read_rows("text_findings_cold", "texts"), token=TOKEN)
 
 
 @pytest.mark.parametrize("event, fields", TEXTS)
-def test_cold_and_warm_say_the_same_about_a_text(
+def test_cold_and_warm_replies_about_a_text_are_equal(
     site: Site, tmp_path: Path, event: str, fields: dict[str, object]
 ) -> None:
     body = json.dumps({"hook_event_name": event, "conversation_id": "c", "workspace_roots": ["/srv/app"], **fields})

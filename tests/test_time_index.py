@@ -43,7 +43,7 @@ def filled(file: Path, clocks: list[tuple[int, int]]) -> SqliteStore:
 
 @given(CLOCKS, TIMES, TIMES, st.none() | st.integers(0, 5))
 @settings(max_examples=40)
-def test_what_a_time_leads_to_is_all_that_is_of_it(
+def test_the_time_index_finds_all_records_of_a_time(
     clocks: list[tuple[int, int]], since: int, until: int, forgotten: int | None
 ) -> None:
     gone = "" if forgotten is None else f"at {clocks[forgotten % len(clocks)][0]}"
@@ -70,7 +70,7 @@ def file(tmp_path: Path) -> Path:
     [{}, {"event": "stop"}, {"effect": "send"}, {"text": "cart"}, {"verdict": "deny"}],
     ids=lambda conditions: next(iter(conditions), "nothing else"),
 )
-def test_of_what_is_older_nothing_is_looked_at(file: Path, conditions: dict[str, Any]) -> None:
+def test_older_records_are_not_read(file: Path, conditions: dict[str, Any]) -> None:
     """Count database steps: a thousand older records take none."""
     steps = []
     for older in (0, 1000):

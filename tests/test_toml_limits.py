@@ -27,9 +27,7 @@ UNBEARABLE = {
 
 
 @pytest.mark.parametrize("name", UNBEARABLE)
-def test_what_the_library_would_not_bear_is_a_problem_with_its_place_and_is_not_given_to_it(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_over_a_limit_is_a_problem_and_is_not_parsed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[str] = []
     monkeypatch.setattr(tomllib, "loads", given.append)
     text, line, column = UNBEARABLE[name]
@@ -38,7 +36,7 @@ def test_what_the_library_would_not_bear_is_a_problem_with_its_place_and_is_not_
     assert (problem.place.file, problem.place.line, problem.place.column) == ("trotline.toml", line, column)
 
 
-def test_what_people_write_is_within_the_limits() -> None:
+def test_ordinary_files_are_within_the_limits() -> None:
     text = (
         f"{'a.' * MAX_DOTS}a = {'[' * MAX_TOML_DEPTH}{']' * MAX_TOML_DEPTH}\n"
         f'long = "{"." * 5_000}{"[" * 5_000}" # {"." * 5_000}{"[" * 5_000}\n'
@@ -54,7 +52,7 @@ def test_what_people_write_is_within_the_limits() -> None:
     ['"\\' * 50_000, '"""x"\\' * 50_000 + "\\", "'''a" * 3, '"""' + '\\"' * 50_000, "'" + '"' * 3 + "x" * 50_000],
     ids=["escapes", "texts that end nowhere", "an odd one", "one long text", "quotes of both kinds"],
 )
-def test_a_text_that_does_not_end_is_looked_at_once(text: str) -> None:
+def test_an_unterminated_string_is_read_once(text: str) -> None:
     parts = [part[0] for part in toml_text.TOML_TOKEN.finditer(text)]
     assert ("".join(parts), len(parts) <= 5) == (text, True)
 
@@ -112,6 +110,6 @@ def test_a_policy_over_a_megabyte_is_refused_and_not_read_in_part(layer: str, tm
     assert (policies.policy.preset, policies.files) == (FALLBACK_PRESET, (str(file),))
 
 
-def test_a_page_over_a_megabyte_is_refused_wherever_it_comes_from() -> None:
+def test_a_file_over_a_megabyte_is_refused_in_every_layer() -> None:
     policy, (problem,) = parse_policy("user", "trotline.toml", b"#" * MAX_FILE_BYTES + b"\npreset = 'standard'")
     assert (policy.preset, problem.code) == (FALLBACK_PRESET, "TL108")

@@ -74,7 +74,7 @@ def command_named(words: list[str]) -> click.Command:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_a_person_sees_exactly_what_the_transcript_shows(path: Path, tmp_path: Path) -> None:
+def test_the_output_equals_the_transcript(path: Path, tmp_path: Path) -> None:
     text = path.read_text("utf-8")
     story = read_story(text)
     seen = render_story(story, build(story, tmp_path))

@@ -158,7 +158,7 @@ def test_at_a_terminal_trust_prompts(workspace: Workspace, answer: str, hooks: l
     assert ran(workspace) == hooks
 
 
-def test_yes_prints_what_would_run_what_is_covered_and_what_is_not(workspace: Workspace) -> None:
+def test_yes_prints_hooks_covered_files_and_uncovered_files(workspace: Workspace) -> None:
     done = trotline(workspace, "trust", "--yes")
     assert done.returncode == 0
     would_run, covered, not_covered = done.stdout.split("\n\n")[1:4]
@@ -402,7 +402,7 @@ def test_a_digest_on_the_command_line_is_trust_for_one_call(workspace: Workspace
     assert ran(workspace) == []
 
 
-def test_the_digest_is_in_the_text_for_people_too(workspace: Workspace) -> None:
+def test_the_digest_is_in_the_text_output(workspace: Workspace) -> None:
     digest = trotline(workspace, "trust", "--status").stdout.split()[-1]
     assert ran(workspace, "--trust-digest", digest) == RAN
 
@@ -452,7 +452,7 @@ def test_hooks_that_no_repository_can_write_need_no_trust(workspace: Workspace, 
     assert {entry["layer"] for entry in data["not_run"]} == {"project"}
 
 
-def test_claude_codes_own_hooks_of_a_person_need_no_trust(workspace: Workspace) -> None:
+def test_user_hooks_of_claude_code_need_no_trust(workspace: Workspace) -> None:
     group = {"hooks": [{"type": "command", "command": "echo '{}'"}]}
     workspace.write("claude-user", json.dumps({"hooks": {"PreToolUse": [group]}}))
     done = trotline(workspace, "fire", "preToolUse", "--set", "tool_name=Shell", "--json")
@@ -469,7 +469,7 @@ def test_the_store_is_outside_the_workspace_and_its_owners_alone(workspace: Work
     assert len(list(store.glob("*.json"))) == 1
 
 
-def test_the_names_in_the_store_say_nothing_of_the_workspace(trusted: Workspace) -> None:
+def test_file_names_in_the_store_do_not_reveal_the_workspace(trusted: Workspace) -> None:
     store = trusted.home / ".local/state/trotline/v1/trust"
     assert not any("project" in file.name or "guard" in file.name for file in store.rglob("*"))
 

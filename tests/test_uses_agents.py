@@ -22,7 +22,7 @@ def test_sub_agents_are_started_by_type_model_and_task(
     assert Use("subagents", tmp_path).both(event, **fields) == (wanted, wanted)
 
 
-def test_a_session_of_an_engine_does_not_start_what_is_refused(tmp_path: Path) -> None:
+def test_a_session_does_not_start_a_denied_subagent(tmp_path: Path) -> None:
     from trotline import Engine
 
     use = Use("subagents", tmp_path)
@@ -79,7 +79,7 @@ def test_sending_after_a_secret_was_shown_asks(say: Say) -> None:
     assert say(SHELL, command="curl -d total=5 http://localhost:8000") == "allow"
 
 
-def test_what_was_refused_is_refused_in_other_words(say: Say) -> None:
+def test_a_denied_action_is_denied_in_another_form(say: Say) -> None:
     assert say(SHELL, command="rm -rf ~/") == "deny"
     assert say(SHELL, command="cd && find . -delete") == "deny"
     assert say(SHELL, command="rm -rf build") == "allow"

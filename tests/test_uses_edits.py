@@ -74,7 +74,7 @@ def test_any_file_name_is_one_argument(formatting: Use, name: str) -> None:
     assert not (formatting.project / "was-run").exists()
 
 
-def test_the_file_stands_where_the_braces_do(formatting: Use) -> None:
+def test_braces_are_replaced_by_the_file(formatting: Use) -> None:
     file = formatting.write("a.txt", "old\n")
     other = formatting.write("b", "new\n")
     line = f"trotline builtin format --on '*.txt' 'cp {other} {{}}'"
@@ -353,7 +353,7 @@ def test_ignored_files_secrets_and_files_from_elsewhere_are_left_out(branching: 
 @pytest.mark.parametrize(
     "name", ["-rf.py", "a b.py", "$(touch was-run).py", "tab\there.py", "new\nline.py", "\u00e4.py", ":(top)x"]
 )
-def test_odd_names_are_committed_as_they_are(branching: Use, name: str) -> None:
+def test_odd_names_are_committed_unchanged(branching: Use, name: str) -> None:
     branching.by_hand("afterFileEdit", file_path=str(branching.write(name, "x = 1\n")))
     assert branching.by_hand("stop").stderr == ""
     assert git(branching, f"ls-tree -rz --name-only {branch(branching)}").split("\0")[:-1] == sorted(
@@ -541,7 +541,7 @@ texts = st.lists(st.sampled_from(["a", "b", "", "c d"]), max_size=9).map("\n".jo
 
 
 @given(texts, texts)
-def test_a_diff_taken_back_gives_what_was_there(old: str, new: str) -> None:
+def test_reverting_a_diff_restores_the_old_text(old: str, new: str) -> None:
     diff = build_diff("x", pair_texts(new, [Edit(old, new)]))
     assert (diff == "") is (old == new)
     taken, put = split_diff(diff)
@@ -571,7 +571,7 @@ def split_diff(diff: str) -> tuple[list[str], list[str]]:
     return taken, put
 
 
-def test_git_can_take_a_diff_back(diffing: Use) -> None:
+def test_git_can_revert_a_diff(diffing: Use) -> None:
     for old, new in (("", "a\nb\n"), ("a\nb", "a\nb\nc"), ("a\n" * 9 + "x\n" + "b\n" * 9, "a\n" * 9 + "y" + "\nb" * 9)):
         diffing.write("f.txt", new)
         diff = build_diff("f.txt", pair_texts(new, [Edit(old, new)]))

@@ -41,7 +41,7 @@ def test_the_agent_goes_on_until_the_tests_pass(green: Use) -> None:
 
 
 @pytest.mark.parametrize("status", ["aborted", "error"])
-def test_no_test_is_run_when_the_person_stopped_the_agent_or_it_has_failed(green: Use, status: str) -> None:
+def test_no_test_runs_for_an_aborted_or_failed_agent(green: Use, status: str) -> None:
     green.write("Makefile", "test:\n\t@touch was-run; false\n")
     assert green.agent.fire("stop", status=status).follow_up == ""
     assert green.by_hand("stop", status=status).body == {}
@@ -250,12 +250,12 @@ def test_headers_come_from_a_private_file(tmp_path: Path, server: Server) -> Non
     assert server.headers[-1]["authorization"] == "Bearer s3cret"
 
 
-def test_an_address_is_shown_without_what_is_secret_in_it() -> None:
+def test_a_url_is_shown_without_its_secrets() -> None:
     assert strip_url("https://me:pw@example.com/a?key=1#2") == "https://example.com/a"
     assert validate_url("https://example.com:8443/a") == "https://example.com:8443/a"
 
 
-def test_what_waits_for_one_server_is_never_sent_to_another(tmp_path: Path, server: Server) -> None:
+def test_reports_for_one_server_are_never_sent_to_another(tmp_path: Path, server: Server) -> None:
     headers = tmp_path / "headers"
     headers.write_text("Authorization: Bearer b")
     headers.chmod(0o600)
@@ -281,7 +281,7 @@ def test_an_outbox_does_not_grow_without_end(tmp_path: Path) -> None:
     assert sorted(numbers) == list(range(3, MAX_WAITING + 3))
 
 
-def test_an_agent_that_names_its_own_events_is_answered_in_its_words(tmp_path: Path) -> None:
+def test_an_agent_with_its_own_event_names_gets_its_reply_format(tmp_path: Path) -> None:
     use = Use(tmp_path, "until-green")
     body = {"hook_event_name": "Stop", "session_id": "s", "cwd": str(use.project), "stop_hook_active": False}
     result = use.run_payload("trotline builtin until-green --run false --agent claude-code", body)
@@ -299,7 +299,7 @@ def build_shell_result(use: Use, command: str, code: int) -> dict[str, Any]:
     return {"tool_name": "Shell", "tool_input": {"command": command}, "tool_output": output}
 
 
-def test_the_end_is_held_until_a_person_approved_and_the_check_ran(holding: Use) -> None:
+def test_a_stop_is_held_until_approval_and_check(holding: Use) -> None:
     agent = holding.agent
     held = agent.fire("stop", **COMPLETED).follow_up
     assert held.startswith("Not yet. Before you stop:\n- wait until `")
@@ -464,7 +464,7 @@ def read_lines(use: Use) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (use.state / "events.jsonl").read_text().splitlines()]
 
 
-def test_each_event_is_a_line_without_secrets_people_and_places(forwarding: Use) -> None:
+def test_each_event_is_a_line_without_secrets_names_and_paths(forwarding: Use) -> None:
     token = secret("github-personal-token")
     fields: dict[str, Any] = {
         "command": f"curl -H 'Authorization: {token}' example.com",
@@ -508,7 +508,7 @@ def test_a_long_text_is_a_size_and_no_half_of_a_secret(forwarding: Use) -> None:
     assert token[:8] not in json.dumps(line)
 
 
-def test_a_file_in_the_workspace_is_refused_and_a_name_without_a_place_too(forwarding: Use) -> None:
+def test_a_target_in_the_workspace_or_without_a_directory_is_refused(forwarding: Use) -> None:
     result = forwarding.by_hand("stop", f"trotline builtin forward --to {forwarding.project}/a.jsonl")
     assert "is in the workspace" in result.stderr
     assert not (forwarding.project / "a.jsonl").exists()

@@ -43,7 +43,7 @@ def result(text: str) -> dict[str, Any]:
     return {"tool_name": "MCP:db:query", "tool_input": {}, "tool_output": output}
 
 
-def test_what_must_not_reach_the_model_is_taken_out_of_results(use: Use) -> None:
+def test_results_are_redacted_before_they_reach_the_model(use: Use) -> None:
     given = result(f"paid with {CARD}, key {KEY}, total 12")
     reply = use.cursor("postToolUse", **given)
     replaced = reply.body["updated_mcp_tool_output"]
@@ -54,7 +54,7 @@ def test_what_must_not_reach_the_model_is_taken_out_of_results(use: Use) -> None
         assert value not in json.dumps(reply.body)
 
 
-def test_a_harmless_result_stays_as_it_is(use: Use) -> None:
+def test_a_harmless_result_is_unchanged(use: Use) -> None:
     assert "updated_mcp_tool_output" not in use.cursor("postToolUse", **result("total 12")).body
     assert use.engine("postToolUse", **result("total 12")).replaced_output is None
 

@@ -82,7 +82,7 @@ def test_a_row_that_is_gone_behind_an_index_is_found(file: Path) -> None:
     assert [(seq, "the file is damaged: " in what) for seq, what in found(file)] == [(0, True)]
 
 
-def test_an_index_of_words_that_leads_nowhere_is_found(file: Path) -> None:
+def test_a_dangling_word_index_is_found(file: Path) -> None:
     edit(
         file,
         "CREATE TEMP TABLE kept AS SELECT * FROM words_content",
@@ -107,7 +107,7 @@ def test_orphaned_rows_are_found(file: Path, row: str, seq: int) -> None:
     assert [at for at, _ in found(file)] == [seq]
 
 
-def test_what_was_forgotten_is_counted(file: Path) -> None:
+def test_forgotten_records_are_counted(file: Path) -> None:
     with SqliteStore(file) as store:
         for hours in (2, 4):
             store.forget(ForgetRequest(before_us=hours * HOUR), now_us=9 * HOUR)
@@ -121,7 +121,7 @@ def test_an_id_with_a_space_is_set_aside(file: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [1, 3, 12])
-def test_an_end_that_was_cut_stays_cut_however_much_is_written_afterwards(file: Path, more: int) -> None:
+def test_a_truncated_log_stays_detectable_after_new_records(file: Path, more: int) -> None:
     edit(file, "DELETE FROM entries WHERE seq > 2", *(f"DELETE FROM {name}" for name in ("facts", "metrics", "words")))
     with SqliteStore(file) as store:
         for number in range(20, 20 + more):
@@ -193,7 +193,7 @@ def test_verifying_a_broken_log_adds_nothing(workspace: Workspace) -> None:
     assert spool.waits
 
 
-def test_the_cause_stands_before_what_follows_from_it_and_that_is_counted(workspace: Workspace) -> None:
+def test_the_cause_is_reported_first_and_consequences_are_counted(workspace: Workspace) -> None:
     state = workspace.roots().state
     with SqliteStore(state / "trail.db") as store:
         keep(store, *(record(number) for number in range(1, 41)))
@@ -210,7 +210,7 @@ def test_the_cause_stands_before_what_follows_from_it_and_that_is_counted(worksp
     assert len(breaks) == 30
 
 
-def test_of_many_edits_some_are_named_and_the_rest_is_counted(workspace: Workspace) -> None:
+def test_many_edits_are_summarized(workspace: Workspace) -> None:
     state = workspace.roots().state
     with SqliteStore(state / "trail.db") as store:
         keep(store, *(record(number) for number in range(1, 41)))
