@@ -20,7 +20,7 @@ from trotline.analysis.packages.malware_reports import MalwareReport, describe_r
 from trotline.analysis.packages.package_files import list_locked_packages
 from trotline.config.malicious import MaliciousList, MalwareRow, write_list
 from trotline.config.osv import OsvReader
-from trotline.config.paths import Roots, malicious_files
+from trotline.config.paths import Roots, list_malicious_files
 from trotline.domain.errors import TrotlineError
 from uses import EXAMPLES, Use
 
@@ -36,7 +36,7 @@ def use(tmp_path: Path) -> Use:
 
 
 def get_list_file(use: Use) -> Path:
-    return malicious_files(Roots(home=use.home, system=use.system))[1]
+    return list_malicious_files(Roots(home=use.home, system=use.system))[1]
 
 
 @pytest.mark.parametrize("wanted,command", read_rows("uses_packages", "installs"))
@@ -136,7 +136,7 @@ def test_a_damaged_list_asks_until_it_is_loaded_again(use: Use) -> None:
 
 
 def test_a_system_list_is_used(use: Use) -> None:
-    managed = malicious_files(Roots(home=use.home, system=use.system))[0]
+    managed = list_malicious_files(Roots(home=use.home, system=use.system))[0]
     managed.parent.mkdir(parents=True)
     get_list_file(use).rename(managed)
     assert use.engine(SHELL, command="npm install shop-cart-helpers").is_denied
@@ -221,7 +221,7 @@ def test_a_list_contains_exactly_its_packages(names: set[str], other: str) -> No
         roots = Roots(home=Path(home), system=Path(home))
         rows = [MalwareRow(f"npm/{name}", f"MAL-{number}", ("*",)) for name in names for number in (1, 2)]
         write_list(roots, rows, {})
-        listed = MaliciousList(str(malicious_files(roots)[1]))
+        listed = MaliciousList(str(list_malicious_files(roots)[1]))
         for name in names | {other}:
             assert len(listed.reports(f"npm/{name}")) == (2 if name in names else 0)
 

@@ -17,7 +17,7 @@ from trotline.cli.output import Result, bold, dim, format_problems, paint, plura
 from trotline.config.config_keys import find_old_files
 from trotline.config.hooks_json.configuration import Configuration, LayerRead, read_layers
 from trotline.config.hooks_json.layers import find_layers, get_layer
-from trotline.config.paths import Roots, config_layers
+from trotline.config.paths import Roots, list_config_layers
 from trotline.config.problems import Problem, Severity, load_codes
 from trotline.domain.contracts import Surface
 from trotline.domain.errors import UsageError
@@ -83,7 +83,7 @@ def command(
 
 def _add_config_problems(configuration: Configuration, roots: Roots, named: list[Path]) -> None:
     """Read trotline.toml only where there is one, because reading its policy imports the guards."""
-    layers = config_layers(roots, map(str, roots.projects))
+    layers = list_config_layers(roots, map(str, roots.projects))
     if named or any(os.path.lexists(file) or find_old_files(file) for _, file in layers):
         from trotline.config.alerts_file import read_alerts
         from trotline.config.export_file import read_exports

@@ -9,7 +9,7 @@ import click
 from trotline.cli.command import declare, declare_group
 from trotline.cli.output import Result, bold, dim, format_problems, plural, printable
 from trotline.config.malicious import Reports, load_list, write_list
-from trotline.config.paths import Roots, malicious_files
+from trotline.config.paths import Roots, list_malicious_files
 from trotline.config.policies import Policies, read_policies
 from trotline.domain.errors import TrotlineError, UsageError
 from trotline.guards import load_guards
@@ -160,7 +160,7 @@ def load(paths: tuple[Path, ...], roots: Roots) -> Result:
 @click.argument("names", nargs=-1, required=True, metavar="PURL...")
 def check(names: tuple[str, ...], roots: Roots) -> Result:
     """Look up packages, given as package URLs, in the lists. Exit 1 when one of them is reported."""
-    files = [str(file) for file in malicious_files(roots) if file.exists()]
+    files = [str(file) for file in list_malicious_files(roots) if file.exists()]
     if not files:
         hint = "`trotline guards packages load PATH` takes one in the OSV format"
         raise TrotlineError("no list is loaded", hint=hint)

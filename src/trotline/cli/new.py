@@ -12,7 +12,7 @@ import click
 from trotline.cli.command import FILE, declare
 from trotline.cli.output import Exit, Result, bold, dim, paint, plural, printable
 from trotline.config.install.installation import Done, Installed
-from trotline.config.paths import Roots, config_layers
+from trotline.config.paths import Roots, list_config_layers
 from trotline.config.problems import Severity
 from trotline.domain.errors import UsageError
 from trotline.machine import find_roots, read_clock
@@ -251,7 +251,7 @@ def read_policy_texts(roots: Roots) -> dict[str, str]:
     from trotline.system.files import read_file
 
     texts: dict[str, str] = {}
-    for layer, file in config_layers(roots, map(str, roots.projects[:1])):
+    for layer, file in list_config_layers(roots, map(str, roots.projects[:1])):
         try:
             texts[layer] = read_file(Path(file)).decode("utf-8", "replace")
         except (FileNotFoundError, NotADirectoryError):

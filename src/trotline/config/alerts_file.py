@@ -37,7 +37,7 @@ Duration = Annotated[
 ]
 
 
-def _text(description: str, **limits: Any) -> msgspec.Meta:
+def _describe(description: str, **limits: Any) -> msgspec.Meta:
     return msgspec.Meta(description=description, **(limits or {"min_length": 1}))
 
 
@@ -48,13 +48,13 @@ class AlertTable(msgspec.Struct, frozen=True, kw_only=True):
 
     name: Annotated[
         str,
-        _text("a name of letters, digits, `-`, `_` and `.`", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)"),
+        _describe("a name of letters, digits, `-`, `_` and `.`", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$(?!\n)"),
     ]
     on: Literal["denied", "found", "slow", "failing", "finished", "silent", "alarm"]
-    agent: Annotated[str, _text("the name of an agent")] = ""
-    event: Annotated[str, _text("the name of an event")] = ""
-    guard: Annotated[str, _text("the name of a guard, a hook or a rule")] = ""  # it took part in the decision
-    scanner: Annotated[str, _text("the name of a scanner")] = ""  # it found something
+    agent: Annotated[str, _describe("the name of an agent")] = ""
+    event: Annotated[str, _describe("the name of an event")] = ""
+    guard: Annotated[str, _describe("the name of a guard, a hook or a rule")] = ""  # it took part in the decision
+    scanner: Annotated[str, _describe("the name of a scanner")] = ""  # it found something
     over: Duration = "1s"
     after: Duration = "1d"
     per: Duration = "10m"
@@ -65,7 +65,7 @@ class AlertTable(msgspec.Struct, frozen=True, kw_only=True):
         tuple[Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$(?!\n)")], ...],
         msgspec.Meta(min_length=1, description="a list: the program and its arguments"),
     ] = ()
-    webhook: Annotated[str, _text("an address")] = ""
+    webhook: Annotated[str, _describe("an address")] = ""
     webhook_file: FilePath = ""  # contains the address; must be readable by its owner only
 
 

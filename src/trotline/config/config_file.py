@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 import msgspec
 
 from trotline.config.config_keys import ALL_KEYS, LAYER_KEYS, OLD_FILES, find_old_files
-from trotline.config.paths import CONFIG_FILE, Roots, config_layers
+from trotline.config.paths import CONFIG_FILE, Roots, list_config_layers
 from trotline.config.problems import Problem, build_problem, build_read_problem
 from trotline.config.text_report import TextReport
 from trotline.domain.hooks import Place
@@ -292,7 +292,7 @@ def read_config_files(roots: Roots, code: str = FILE_CODE) -> Iterator[ConfigFil
 
     A leftover file of an earlier version is a problem, because its content is not in force.
     """
-    for layer, file in config_layers(roots, ()):
+    for layer, file in list_config_layers(roots, ()):
         if layer in OWN_LAYERS:
             source = read_layer_file(layer, file)
             if source.data is not None or source.problems:

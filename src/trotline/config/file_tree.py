@@ -50,13 +50,13 @@ class Tree:
             try:
                 entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
             except OSError:
-                self._leave(Skipped.UNREADABLE, directory)
+                self._skip(Skipped.UNREADABLE, directory)
                 continue
-            below = [Path(entry.path) for entry in entries if self._enters(entry)]
+            below = [Path(entry.path) for entry in entries if self._should_enter(entry)]
             waiting += reversed(below)
-            yield from (Path(entry.path) for entry in entries if self._takes(entry))
+            yield from (Path(entry.path) for entry in entries if self._should_take(entry))
 
-    def _enters(self, entry: os.DirEntry[str]) -> bool:
+    def _should_enter(self, entry: os.DirEntry[str]) -> bool:
         if not entry.is_dir(follow_symlinks=False):
             return False
         filled = entry.name in MADE_BY_TOOLS or os.path.lexists(Path(entry.path, VENV_MARK))
@@ -65,7 +65,7 @@ class Tree:
             return False
         return True
 
-    def _takes(self, entry: os.DirEntry[str]) -> bool:
+    def _should_take(self, entry: os.DirEntry[str]) -> bool:
         if entry.is_symlink():
             self.skipped[Skipped.LINK] += 1
             return False
@@ -76,7 +76,7 @@ class Tree:
             return False
         return True
 
-    def _leave(self, why: Skipped, path: Path) -> None:
+    def _skip(self, why: Skipped, path: Path) -> None:
         self.skipped[why] += 1
         if why is Skipped.UNREADABLE:
             self.unreadable.append(str(path))
@@ -86,20 +86,20 @@ class Tree:
         try:
             descriptor = os.open(file, READ if file in self.named else READ | NO_LINK)
         except (OSError, ValueError):  # ValueError: a name that no disk can hold, such as a lone surrogate
-            self._leave(Skipped.UNREADABLE, file)
+            self._skip(Skipped.UNREADABLE, file)
             return None
-        first, left_out = _first(descriptor)
-        decoding = _decoding(first)
+        first, left_out = _read_first(descriptor)
+        decoding = _choose_decoder(first)
         if b"\0" in first[:LOOK] and decoding is None and not even_binary:
             left_out = Skipped.BINARY
         if left_out is not None:
             os.close(descriptor)
-            self._leave(left_out, file)
+            self._skip(left_out, file)
             return None
-        return _rest(descriptor, first, decoding)
+        return _read_rest(descriptor, first, decoding)
 
 
-def _first(descriptor: int) -> tuple[bytes, Skipped | None]:
+def _read_first(descriptor: int) -> tuple[bytes, Skipped | None]:
     """Return the first chunk of a file, and the reason if it cannot be scanned."""
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -109,7 +109,7 @@ def _first(descriptor: int) -> tuple[bytes, Skipped | None]:
         return b"", Skipped.UNREADABLE
 
 
-def _rest(descriptor: int, first: bytes, decoding: Callable[[bytes], bytes] | None) -> Iterator[bytes]:
+def _read_rest(descriptor: int, first: bytes, decoding: Callable[[bytes], bytes] | None) -> Iterator[bytes]:
     try:
         piece = first
         while piece:
@@ -119,7 +119,7 @@ def _rest(descriptor: int, first: bytes, decoding: Callable[[bytes], bytes] | No
         os.close(descriptor)
 
 
-def _decoding(first: bytes) -> Callable[[bytes], bytes] | None:
+def _choose_decoder(first: bytes) -> Callable[[bytes], bytes] | None:
     """Return a decoder for UTF-16 and UTF-32, in which secrets must be found too, or None.
 
     Windows editors and shells write UTF-16 with or without a byte order mark.

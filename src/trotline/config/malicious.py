@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from trotline.analysis.packages.malware_reports import UNREADABLE, MalwareReport, describe_reports
-from trotline.config.paths import Roots, malicious_files
+from trotline.config.paths import Roots, list_malicious_files
 from trotline.config.problems import Problem, build_problem
 from trotline.domain.hooks import Place
 from trotline.system.files import ensure_private_directory
@@ -126,7 +126,7 @@ class Loaded(NamedTuple):
 def load_list(roots: Roots) -> Loaded:
     """Read the first line of each list of this machine."""
     heads, problems = [], []
-    for file in malicious_files(roots):
+    for file in list_malicious_files(roots):
         try:
             heads.append((str(file), MaliciousList(str(file)).head))
         except FileNotFoundError:
@@ -158,6 +158,6 @@ def write_list(roots: Roots, rows: Iterable[MalwareRow], about: dict[str, Any]) 
     body = b"".join(lines)
     head = {"schema": SCHEMA, "bytes": len(body), "lines": len(lines), **about}
     ensure_private_directory(roots.state)
-    file = malicious_files(roots)[1]
+    file = list_malicious_files(roots)[1]
     replace_file(file, json.dumps(head).encode() + b"\n" + body)
     return len(lines)

@@ -49,14 +49,14 @@ def read_servers(roots: Roots) -> Servers:
     configured: list[Configured] = []
     problems: list[Problem] = []
     for file, key in dict(files).items():
-        page = _page(file, problems)
+        page = _read_page(file, problems)
         if page is not None:
-            configured += _servers(page, key)
+            configured += _list_servers(page, key)
             problems += page.problems
     return Servers(tuple(configured), tuple(problems))
 
 
-def _page(file: Path, problems: list[Problem]) -> TextReport | None:
+def _read_page(file: Path, problems: list[Problem]) -> TextReport | None:
     try:
         data = read_file(file)
     except (FileNotFoundError, NotADirectoryError):
@@ -69,7 +69,7 @@ def _page(file: Path, problems: list[Problem]) -> TextReport | None:
     return page
 
 
-def _servers(page: TextReport, key: str) -> Iterator[Configured]:
+def _list_servers(page: TextReport, key: str) -> Iterator[Configured]:
     root = page.document.root
     listed = root.get(key) if root is not None else None
     if listed is None:
@@ -79,12 +79,12 @@ def _servers(page: TextReport, key: str) -> Iterator[Configured]:
         return
     for name, member in listed.members.items():
         if member.value.kind is JsonKind.OBJECT:
-            yield Configured(name, page.get_place(member.key), _runs(member.value))
+            yield Configured(name, page.get_place(member.key), _describe_launch(member.value))
         else:
             page.report("TL213", member.value, f"the server `{name}` is an object")
 
 
-def _runs(entry: JsonNode) -> str:
+def _describe_launch(entry: JsonNode) -> str:
     address = next((node.value for name in ADDRESSES if (node := entry.get(name)) is not None), None)
     if isinstance(address, str):
         return address

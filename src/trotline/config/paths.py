@@ -88,13 +88,13 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
         return self.home / ".cursor" / "plugins" / "local"
 
 
-def config_layers(roots: Roots, projects: Iterable[str]) -> list[tuple[str, str]]:
+def list_config_layers(roots: Roots, projects: Iterable[str]) -> list[tuple[str, str]]:
     """Return each layer with its configuration file, from the highest authority to the lowest."""
-    return [*_own_layers(roots), *(("project", f"{project}/.trotline/{CONFIG_FILE}") for project in projects)]
+    return [*_list_own_layers(roots), *(("project", f"{project}/.trotline/{CONFIG_FILE}") for project in projects)]
 
 
 @functools.cache
-def _own_layers(roots: Roots) -> tuple[tuple[str, str], ...]:
+def _list_own_layers(roots: Roots) -> tuple[tuple[str, str], ...]:
     """Return the layers that are not of a project.
 
     Cached because every call needs them, and building a Path takes longer than reading the status of the file.
@@ -106,7 +106,7 @@ def _own_layers(roots: Roots) -> tuple[tuple[str, str], ...]:
 @functools.lru_cache(16)
 def list_policy_paths(roots: Roots, projects: tuple[str, ...]) -> tuple[str, ...]:
     """Return the files that may have a policy, including the policy files of earlier versions."""
-    files = [file for _, file in config_layers(roots, projects)]
+    files = [file for _, file in list_config_layers(roots, projects)]
     return (*files, *(f"{file.removesuffix(CONFIG_FILE)}{OLD_POLICY_FILE}" for file in files))
 
 
@@ -115,7 +115,7 @@ def is_configured(roots: Roots, name: str) -> bool:
     return any(os.path.lexists(directory / name) for directory in (roots.config, roots.managed_config))
 
 
-def malicious_files(roots: Roots) -> tuple[Path, Path]:
+def list_malicious_files(roots: Roots) -> tuple[Path, Path]:
     """Return the paths of the lists of malicious packages: the managed one and the user's own."""
     return roots.managed_config / MALICIOUS, roots.state / MALICIOUS
 

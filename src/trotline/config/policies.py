@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from trotline.config.config_file import ConfigFile, LayerFile, read_layer_file
-from trotline.config.paths import OLD_POLICY_FILE, Roots, config_layers
+from trotline.config.paths import OLD_POLICY_FILE, Roots, list_config_layers
 from trotline.config.problems import Problem, build_problem
 from trotline.domain.hooks import Place
 from trotline.formats.suggestions import suggest
@@ -58,7 +58,7 @@ def read_policies(
     """
     layers, files = [], []
     problems: list[Problem] = []
-    for layer, file in config_layers(roots, map(str, projects)):
+    for layer, file in list_config_layers(roots, map(str, projects)):
         override = instead.get(os.path.realpath(file)) if instead else None
         source = LayerFile(layer, *override) if override else read_layer_file(layer, file)
         read = _read_layer(source, today)

@@ -27,7 +27,7 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
         before = None
     except OSError as error:
         raise TrotlineError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
-    after = _change(before, key, value, file)
+    after = _edit_setting(before, key, value, file)
     if after == before:
         return Installed(target, Done.NOTHING, before, before)
     if not dry_run and after is not None:
@@ -35,7 +35,7 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
     return Installed(target, Done.WRITTEN, before, after)
 
 
-def _change(data: bytes | None, key: str, value: str, file: Path) -> bytes | None:
+def _edit_setting(data: bytes | None, key: str, value: str, file: Path) -> bytes | None:
     parsed = parse_toml(data or b"")
     found = parsed.body.get(key)
     if found == value or (found is None and parsed.error is None and STRICTEST[key] == value):

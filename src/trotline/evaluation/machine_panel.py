@@ -13,7 +13,14 @@ import trotline
 from trotline.agents import AGENTS, get_agent
 from trotline.analysis.analyze import analyze_event
 from trotline.analysis.shell.shell_state import Environment
-from trotline.config.paths import OWN_RULES, Roots, config_layers, is_configured, list_policy_paths, malicious_files
+from trotline.config.paths import (
+    OWN_RULES,
+    Roots,
+    is_configured,
+    list_config_layers,
+    list_malicious_files,
+    list_policy_paths,
+)
 from trotline.conversation.sessions import Sessions
 from trotline.domain.effects import Effect
 from trotline.domain.events import Event
@@ -170,7 +177,7 @@ def build_environment(roots: Roots, workspaces: Sequence[str], cwd: str = "") ->
 @functools.cache
 def _build_report_reader(roots: Roots) -> "Callable[[], Reports | None]":
     """Return a function that opens the lists of malicious packages, if there are any when it is called."""
-    files = [str(file) for file in malicious_files(roots)]
+    files = [str(file) for file in list_malicious_files(roots)]
 
     def open_reports() -> "Reports | None":
         if not any(os.path.lexists(file) for file in files):
@@ -215,7 +222,7 @@ def _read_policy(roots: Roots, projects: tuple[str, ...]) -> tuple[Policy, tuple
         return DEFAULT_POLICY, ()
     from trotline.config.config_keys import has_policy  # noqa: PLC0415 - few people have a file
 
-    if not has_policy(file for _, file in config_layers(roots, projects)):
+    if not has_policy(file for _, file in list_config_layers(roots, projects)):
         return DEFAULT_POLICY, ()
     from trotline.config.policies import read_policies  # noqa: PLC0415 - few people have a policy
 

@@ -15,7 +15,7 @@ import msgspec
 from trotline.audit.record.record import REPLAY_CONVERSATION
 from trotline.config.hooks_json.configuration import Configuration, read_layers
 from trotline.config.hooks_json.layers import get_layer
-from trotline.config.paths import Roots, config_layers
+from trotline.config.paths import Roots, list_config_layers
 from trotline.config.policies import NO_OVERRIDES, FileOverride
 from trotline.config.trust import TrustState
 from trotline.conversation.functions import EventHandler, Redact
@@ -49,7 +49,7 @@ def read_candidate_policy(file: Path, layer: str | None, roots: Roots) -> tuple[
         data = read_file(file)
     except OSError as error:
         raise TrotlineError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
-    places = [(name, os.path.realpath(place)) for name, place in config_layers(roots, map(str, roots.projects))]
+    places = [(name, os.path.realpath(place)) for name, place in list_config_layers(roots, map(str, roots.projects))]
     by_name = PROJECT if file.parent.name == ".trotline" else USER
     by_place = next((name for name, place in places if place == os.path.realpath(file)), by_name)
     chosen = layer or by_place

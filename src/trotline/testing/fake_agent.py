@@ -18,7 +18,7 @@ import msgspec
 from trotline.agents.cursor.cursor_editions import NEWEST_EDITION
 from trotline.agents.cursor.payloads import read_event
 from trotline.assemble import Engine
-from trotline.config.paths import Roots, config_layers
+from trotline.config.paths import Roots, list_config_layers
 from trotline.config.policies import read_policies
 from trotline.config.trust import TrustState
 from trotline.conversation.functions import AGENT
@@ -88,7 +88,7 @@ class FakeAgent:
 
     def enable_guards(self, **policies: str | Path) -> None:
         """Enable the guards, with policies (texts or paths) of the layers enterprise, team, user and project."""
-        files = dict(config_layers(self._roots(), [str(self.project)]))
+        files = dict(list_config_layers(self._roots(), [str(self.project)]))
         unknown = [layer for layer in policies if layer not in files]
         if unknown:
             raise UsageError(f"there is no layer `{unknown[0]}` that has a policy", hint=", ".join(files))

@@ -72,10 +72,10 @@ def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool], line: L
 
 def entries(wire: Wired, line: Line, *, fail_closed: bool) -> list[EntryEdit]:
     """Return the entries for the file, in order."""
-    return [_entry(wire, event, line(event), fail_closed=fail_closed) for event in wire.events]
+    return [_build_entry(wire, event, line(event), fail_closed=fail_closed) for event in wire.events]
 
 
-def _entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> EntryEdit:
+def _build_entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> EntryEdit:
     wiring, contract = wire.wiring, EVENTS[wire.agent.events[event]].contract
     body: dict[str, Any] = {**wiring.entry, wiring.command_key: command}
     if wiring.timeout_key:

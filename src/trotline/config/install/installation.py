@@ -89,7 +89,7 @@ class Installed(NamedTuple):
     def difference(self) -> str:
         """A unified diff; empty if nothing changes."""
         old, new = ("/dev/null" if data is None else str(self.path) for data in (self.before, self.after))
-        return "\n".join(unified_diff(_lines(self.before), _lines(self.after), old, new, lineterm=""))
+        return "\n".join(unified_diff(_split_lines(self.before), _split_lines(self.after), old, new, lineterm=""))
 
 
 class InstallRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,10 +125,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
     def install(self, entries: Sequence[EntryEdit], now_us: int, *, dry_run: bool = False) -> Installed:
         """Make the file have exactly these entries of ours."""
-        with self._explain(), nullcontext() if dry_run else self._alone():
-            target = self._target()
+        with self._explain_errors(), nullcontext() if dry_run else self._hold_lock():
+            target = self._find_target()
             found = _read_target(target)
-            edit = self._with(found, entries)
+            edit = self._plan_installation(found, entries)
             if not edit.changed:
                 done = Done.REFUSED if edit.refused else Done.NOTHING
                 return Installed(target, done, found.data, found.data, edit.problems)
@@ -137,17 +137,17 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
 
     def uninstall(self, now_us: int, *, dry_run: bool = False) -> Installed:
         """Restore the original file; if it was edited since, only remove our entries."""
-        with self._explain(), nullcontext() if dry_run else self._alone():
-            target = self._target()
+        with self._explain_errors(), nullcontext() if dry_run else self._hold_lock():
+            target = self._find_target()
             found = _read_target(target)
-            record = self._record(target)
-            planned = self._without(target, found, record)
+            record = self._read_record(target)
+            planned = self._plan_removal(target, found, record)
             if dry_run or planned.done is Done.REFUSED:
                 return planned
-            _staging(target).unlink(missing_ok=True)
+            _get_staging_path(target).unlink(missing_ok=True)
             if planned.done is not Done.NOTHING:
-                planned = planned._replace(backup=self._take_back(planned, found, record, now_us))
-            self._record_file(target).unlink(missing_ok=True)
+                planned = planned._replace(backup=self._apply_removal(planned, found, record, now_us))
+            self._get_record_file(target).unlink(missing_ok=True)
             return planned
 
     def is_done(self, entries: Sequence[EntryEdit]) -> bool:
@@ -160,7 +160,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             found = FoundFile(data, self.path.stat())
         except (FileNotFoundError, TooLargeError):
             return False
-        edit = self._with(found, entries)
+        edit = self._plan_installation(found, entries)
         return not edit.changed and not edit.refused
 
     @property
@@ -168,19 +168,19 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         """The mode bits that the file must have."""
         return 0
 
-    def _with(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:
-        return install_entries(found.data, entries, self._terms())
+    def _plan_installation(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:
+        return install_entries(found.data, entries, self._get_terms())
 
-    def _without(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:
+    def _plan_removal(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:
         """Return the result of removing our entries.
 
         The original is restored only if it equals the file without our entries: another installer that shares our state
         directory may have edited the file in between.
         """
-        original = self._original(target, record)
+        original = self._read_original(target, record)
         if found.data is None:
             return Installed(target, Done.NOTHING, None, None)
-        edit = remove_entries(found.data, self._terms(), original)
+        edit = remove_entries(found.data, self._get_terms(), original)
         if not edit.changed:
             done = Done.REFUSED if edit.refused else Done.NOTHING
             return Installed(target, done, found.data, found.data, edit.problems)
@@ -197,29 +197,29 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         made = make_directories(target.parent)
         try:
             with _stage_file(target, data, found, self.bits) as staged:
-                record, backup = self._record(target), None
+                record, backup = self._read_record(target), None
                 if record is None or found.digest not in record.written:
-                    record, backup = self._begin_record(target, found, record, now_us)
+                    record, backup = self._create_record(target, found, record, now_us)
                     record = msgspec.structs.replace(record, directories=max(made, record.directories))
                 written = tuple(dict.fromkeys([*record.written, _digest(data)]))
-                self._remember(target, msgspec.structs.replace(record, written=written))
+                self._write_record(target, msgspec.structs.replace(record, written=written))
                 _move(staged, target, found)
         except BaseException:
             remove_directories(target, made)
             raise
         return backup
 
-    def _begin_record(
+    def _create_record(
         self, target: Path, found: FoundFile, old: InstallRecord | None, now_us: int
     ) -> tuple[InstallRecord, Path | None]:
         """Return a new record and a copy of the found file.
 
         If the file already has entries of ours, the original is the file without them.
         """
-        original = self._without(target, found, old).after
+        original = self._plan_removal(target, found, old).after
         edited = original != found.data
-        copy = self._keep(target, found.data, now_us, "edited" if edited else "original")
-        base = self._keep(target, original, now_us, "original") if edited else copy
+        copy = self._write_backup(target, found.data, now_us, "edited" if edited else "original")
+        base = self._write_backup(target, original, now_us, "original") if edited else copy
         record = InstallRecord(
             path=_format_path(target),
             original=base.name if base else "",
@@ -230,11 +230,11 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         )
         return record, copy
 
-    def _take_back(
+    def _apply_removal(
         self, planned: Installed, found: FoundFile, record: InstallRecord | None, now_us: int
     ) -> Path | None:
         edited = record is None or found.digest not in record.written
-        backup = self._keep(planned.path, found.data, now_us, "edited") if edited else None
+        backup = self._write_backup(planned.path, found.data, now_us, "edited") if edited else None
         if planned.after is not None:
             with _stage_file(planned.path, planned.after, found, self.bits) as staged:
                 _move(staged, planned.path, found)
@@ -244,10 +244,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             remove_directories(planned.path, record.directories if record else 0)
         return backup
 
-    def _terms(self) -> EditTerms:
+    def _get_terms(self) -> EditTerms:
         return self.terms._replace(file=self.terms.file or str(self.path))
 
-    def _target(self) -> Path:
+    def _find_target(self) -> Path:
         """Return the file behind all symlinks."""
         target = Path(os.path.realpath(self.path))
         if target.is_relative_to(os.path.realpath(self.owner_directory)):
@@ -256,7 +256,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         raise TrotlineError(message, hint="put a file in the place of the link, or edit the other file yourself")
 
     @contextmanager
-    def _explain(self) -> Iterator[None]:
+    def _explain_errors(self) -> Iterator[None]:
         """Raise operating system errors as a TrotlineError with a readable message."""
         try:
             yield
@@ -268,7 +268,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             raise TrotlineError(message, hint=HINTS.get(error.errno or 0, "")) from error
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         """Hold the lock of the installer. The kernel releases it whenever the process ends."""
         ensure_private_directory(self.state)
         try:
@@ -277,34 +277,34 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         except LockedError:
             raise TryAgain("another installer is at work", hint="try again when it is done") from None
 
-    def _drawer(self, target: Path) -> Path:
+    def _get_backup_directory(self, target: Path) -> Path:
         """Return the directory of a file's backups and record, named by a digest: a path may hold any bytes."""
         return self.state / "backups" / hashlib.sha256(os.fsencode(target)).hexdigest()[:16]
 
-    def _record_file(self, target: Path) -> Path:
-        return self._drawer(target) / "record.json"
+    def _get_record_file(self, target: Path) -> Path:
+        return self._get_backup_directory(target) / "record.json"
 
-    def _record(self, target: Path) -> InstallRecord | None:
+    def _read_record(self, target: Path) -> InstallRecord | None:
         """Return the record; None if it cannot be read, so that uninstalling goes by the entries."""
         try:
-            record = msgspec.json.decode(self._record_file(target).read_bytes(), type=InstallRecord)
+            record = msgspec.json.decode(self._get_record_file(target).read_bytes(), type=InstallRecord)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return record if record.schema == SCHEMA and record.path == _format_path(target) else None
 
-    def _original(self, target: Path, record: InstallRecord | None) -> bytes | None:
+    def _read_original(self, target: Path, record: InstallRecord | None) -> bytes | None:
         """Return the content before our first edit: empty if there was no file, None if unknown."""
         if record is None or not record.original:
             return b"" if record else None
         try:
-            data = (self._drawer(target) / Path(record.original).name).read_bytes()
+            data = (self._get_backup_directory(target) / Path(record.original).name).read_bytes()
         except OSError:
             return None
         return data if _digest(data) == record.digest else None
 
-    def _keep(self, target: Path, data: bytes | None, now_us: int, why: str) -> Path | None:
+    def _write_backup(self, target: Path, data: bytes | None, now_us: int, why: str) -> Path | None:
         """Write a copy of the data and return its path. Never overwrites an older copy."""
-        drawer = self._drawer(target)
+        drawer = self._get_backup_directory(target)
         for directory in (self.state, drawer.parent, drawer):
             ensure_private_directory(directory)
         while data is not None:
@@ -315,9 +315,9 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             now_us += 1
         return None
 
-    def _remember(self, target: Path, record: InstallRecord) -> None:
+    def _write_record(self, target: Path, record: InstallRecord) -> None:
         data = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
-        replace_file(self._record_file(target), data, sync=True)
+        replace_file(self._get_record_file(target), data, sync=True)
 
 
 def _read_target(path: Path) -> FoundFile:
@@ -338,7 +338,7 @@ def _read_target(path: Path) -> FoundFile:
     return FoundFile(data, status)
 
 
-def _staging(target: Path) -> Path:
+def _get_staging_path(target: Path) -> Path:
     """Return the path for the new bytes, beside the file.
 
     The name does not end in `.json`, because agents might load it. It is always the same, so that the next installer
@@ -350,7 +350,7 @@ def _staging(target: Path) -> Path:
 @contextmanager
 def _stage_file(target: Path, data: bytes, found: FoundFile, bits: int) -> Iterator[Path]:
     """Write the new bytes beside the file, synced, with the owner and mode of the file."""
-    staged = _staging(target)
+    staged = _get_staging_path(target)
     staged.unlink(missing_ok=True)
     try:
         _write_new(staged, data, (0o666 if found.status is None else 0o600) | bits, found.status)
@@ -397,7 +397,7 @@ def _format_path(path: Path) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def _lines(data: bytes | None) -> list[str]:
+def _split_lines(data: bytes | None) -> list[str]:
     text = (data or b"").decode("utf-8", "replace")
     lines = re.split(r"\r\n|\r|\n", text)
     return lines[:-1] if lines[-1] == "" else [*lines, "\\ No newline at end of file"]

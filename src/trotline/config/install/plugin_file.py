@@ -46,14 +46,14 @@ class OwnFile(Installation, frozen=True, kw_only=True):
     def bits(self) -> int:
         return 0o111 if self.text.startswith("#!") else 0
 
-    def _with(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:  # noqa: ARG002 - `text` has all entries
+    def _plan_installation(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:  # noqa: ARG002 - `text` has all entries
         data = self.text.encode()
         if found.data is None or find_owner(found.data) is FileOwner.OURS:
             runs = found.status is not None and found.status.st_mode & self.bits == self.bits
             return HooksFileEdit(data, changed=found.data != data or not runs)
         return HooksFileEdit(found.data, refused=True, problems=find_owner_problems(self.path, found.data, self.hint))
 
-    def _without(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:  # noqa: ARG002 - needs no record
+    def _plan_removal(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:  # noqa: ARG002 - needs no record
         owner = FileOwner.FOREIGN if found.data is None else find_owner(found.data)
         if found.data is None or owner is FileOwner.FOREIGN:
             return Installed(target, Done.NOTHING, found.data, found.data)
@@ -96,7 +96,7 @@ def build_own_text(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
         "line": lines[first],
         "lines": json.dumps({event: shlex.split(line) for event, line in lines.items()}),
         "seconds": str(seconds),
-        "refusal": shlex.quote(_refusal(agent, first)),
+        "refusal": shlex.quote(_build_refusal(agent, first)),
     }
     blank = (TEMPLATES / f"{template}.txt").read_text("utf-8")
     text = BLANK.sub(lambda name: words[name[1]], blank)
@@ -116,6 +116,6 @@ def read_own_lines(data: bytes, path: Path, event: str) -> dict[str, str]:
         return {}  # edited, and no longer readable
 
 
-def _refusal(agent: Agent, event: str) -> str:
+def _build_refusal(agent: Agent, event: str) -> str:
     verdict = Verdict(permission=Permission.DENY, user_message=UNHEARD, agent_message=UNHEARD)
     return agent.reply_form(agent, event, agent.events[event], verdict).stdout
