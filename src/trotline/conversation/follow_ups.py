@@ -24,10 +24,8 @@ def _build_key_suffix(event: Event) -> str:
     return f":{hash_name(event.subagent_id or event.subagent_type, DIGITS)}" if isinstance(event, SubagentStop) else ""
 
 
-def add_loop_count(event: Event, session: SessionState) -> Event:
+def add_loop_count(event: Stop | SubagentStop, session: SessionState) -> Event:
     """Return the event with the number of follow-ups so far, which the agent may not know."""
-    if not isinstance(event, Stop | SubagentStop):
-        return event
     suffix = _build_key_suffix(event)
     so_far = sum(
         count for name, count in session.follow_ups.items() if (name.endswith(suffix) if suffix else ":" not in name)

@@ -245,7 +245,7 @@ class Dispatcher:
         stored.session.take_back(call.id)
         if isinstance(event, Stop | SubagentStop):
             event = follow_ups.add_loop_count(event, stored.session)
-        collected = self._collect(event, call, stored.session, snapshot)
+        collected = self._collect_responses(event, call, stored.session, snapshot)
         responses = [follow_ups.apply_limit(response, event, stored) for response in collected.responses]
         decision = decide(event.contract, responses, self.edition)
         effects, findings = collected.effects, collected.findings
@@ -285,12 +285,14 @@ class Dispatcher:
         reads = [*configuration.layers, *self.current.unused]
         return self.trust_store.judge(build_coverage(root, reads, self.roots, self._digests))
 
-    def _collect(
+    def _collect_responses(
         self, event: Event, call: Call, session: SessionState, snapshot: Snapshot, *, without: str = ""
     ) -> Collected:
         """Run the hooks of this event, then guards and functions, whose responses come first."""
         hooks, not_run = select_hooks(snapshot, event, lookaround.search)
-        runs, losses = self._run([hook for hook in hooks if hook.id != without], event, session, snapshot.configuration)
+        runs, losses = self._run_hooks(
+            [hook for hook in hooks if hook.id != without], event, session, snapshot.configuration
+        )
         guarded = NO_GUARD_RESULT
         if self.guards is not None and type(event) in self.guarded_events:
             guarded = self.guards(event, call)
@@ -301,7 +303,7 @@ class Dispatcher:
         ]
         return Collected([*guarded.responses, *responses, *runs], not_run, losses, guarded.effects, guarded.findings)
 
-    def _run(
+    def _run_hooks(
         self, hooks: list[Hook], event: Event, session: SessionState, configuration: Configuration
     ) -> tuple[list[Run], list[Loss]]:
         """Run all hooks at the same time, each as a process or as a question to a model."""
@@ -358,7 +360,7 @@ class Dispatcher:
         edited = decision.verdict.edited_input
         author = next(response.author for response in reversed(responses) if response.verdict.edited_input == edited)
         rewritten = msgspec.structs.replace(event, tool_input=edited)
-        again = self._collect(rewritten, call, stored.session, self.take_snapshot(event), without=author)
+        again = self._collect_responses(rewritten, call, stored.session, self.take_snapshot(event), without=author)
         before = {response.author: response.verdict.permission for response in responses}
         stricter = [_remove_edit(response) for response in again.responses if _is_stricter(response, before)]
         return again._replace(responses=stricter)
