@@ -276,7 +276,7 @@ EVERYWHERE = frozenset(
 
 
 class Row(NamedTuple):
-    """One kind of bad hook at one event of one edition."""
+    """A kind of bad hook at an event of an edition."""
 
     kind: Kind
     edition: str
@@ -298,7 +298,7 @@ class Row(NamedTuple):
 
     @property
     def failure(self) -> str:
-        """How its run must be said to have failed. Printing nothing is a failure only to one that fails closed."""
+        """The expected failure of the run. Empty output is a failure only of a fail-closed hook."""
         if self.kind.failure == NO_OUTPUT and not (knows_fail_closed(self) and self.event in REFUSABLE):
             return ""
         return self.kind.failure
@@ -318,7 +318,7 @@ def knows_fail_closed(row: Row) -> bool:
 
 
 def refuses(row: Row) -> bool:
-    """What a failure decides on an event that can be refused (cursor-protocol.md 3.1, C2).
+    """Return whether a failure denies a refusable event (cursor-protocol.md 3.1, C2).
 
     2025-11 knows of no failing closed. 2026-02 always fails closed on MCP calls and reads. 2026-09 fails closed where
     the entry says so, and output that cannot be read blocks at every gate.
@@ -354,7 +354,7 @@ ROWS: dict[str, Row] = {row.id: row for row in _rows() if _is_played(row)}
 
 
 class Fired(NamedTuple):
-    """What came back from a call of `fire`."""
+    """The result of a call of `fire`."""
 
     exit: int
     answer: dict[str, Any]
@@ -389,7 +389,7 @@ class Seen(NamedTuple):
 
 
 def play_all(rows: Iterable[Row], scratch: Path) -> list[Seen]:
-    """Every row, in as few calls of `fire` as can tell them apart."""
+    """Run every row, in as few calls of `fire` as possible."""
 
     def together(row: Row) -> tuple[Any, ...]:
         alone = row.id if row.kind.loud and row.event == "beforeShellExecution" else ""
@@ -403,7 +403,7 @@ def play_all(rows: Iterable[Row], scratch: Path) -> list[Seen]:
 
 
 def play(batch: list[Row], workspace: Path) -> list[Seen]:
-    """One call of `fire` for rows that want the same decision."""
+    """Run one call of `fire` for rows with the same expected decision."""
     lines = write_workspace(batch, workspace)
     fired = fire(batch[0], workspace)
     cookies = {str(run.get("run")): line for line, run in fired.runs.items()}

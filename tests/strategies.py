@@ -204,7 +204,7 @@ def unknown_fields(cls: type[Event]) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def events_named(name: str) -> st.SearchStrategy[Event]:
-    """Every event of this name that a reader could have made."""
+    """Draw any event of this name in canonical form."""
     cls = EVENTS[name]
     return st.builds(cls, **COMMON, **FIELDS[name], raw=unknown_fields(cls))
 

@@ -500,22 +500,7 @@ def test_changed_fact_about_replies_breaks_a_law(name: str, change: dict[str, An
     assert breaks_a_law(msgspec.structs.replace(get_newest_agent(name), **change))
 
 
-LOSS_REASONS = {
-    ("cursor", "ask"): "not reliable",
-    ("codex", "ask"): "runs what it is told to ask about",
-    ("codex", "allow"): "only together with a changed input",
-    ("gemini-cli", "ask"): "would go on",
-    ("qwen-code", "allow"): "cancel another hook's refusal",
-    ("qwen-code", "edited_input"): "does not apply",
-    ("qwen-code", "context"): "after a tool only",
-    ("windsurf", "ask"): "knows no ask",
-    ("factory-droid", "ask"): "runs what it is told to ask about",
-    ("factory-droid", "allow"): "beat a later refusal",
-    ("factory-droid", "context"): "after a tool only",
-    ("cline", "ask"): "does nothing without a person",
-    ("opencode", "ask"): "never calls it",
-    ("openhands", "ask"): "would go on",
-}
+LOSS_REASONS = {tuple(pair.split()): reason for pair, reason in CASES["loss_reasons"].items()}
 VERDICT_BY_LOSS = {"ask": "ask", "allow": "allow", "edited_input": "edit", "context": "context"}
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import trotline
+from kit import read_rows
 from trotline.cli import COMMANDS
 from trotline.config.problems import load_codes
 from trotline.domain.events import EVENTS
@@ -163,39 +164,7 @@ def test_every_command_is_in_the_readme_or_the_changelog() -> None:
 def test_demo_prints_its_story() -> None:
     done = subprocess.run([sys.executable, ROOT / "examples" / "demo.py"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    lines = [
-        "Cursor will load nothing from this file, because line 7",
-        "user no-secrets.sh: deny",
-        'team network-gate.sh: ask, "This command talks to the network. Let it?"',
-        "team blank-tokens.py: changes the result before the model reads it",
-        "team no-shell-agents.sh: deny",
-        "project format.py: formatted cart.py, 4 lines",
-        'enterprise manifests.py: deny, "This manifest asks for a privileged container."',
-        "Hook script timed out after 1000ms",
-        'project run-tests.sh: wants it to go on: "SHOP-42: these tests fail:',
-        "It ran, exit code 0: OK",
-        "The key in .env and the token in the notes are in 0 of them.",
-        "The manifest was written without `privileged`.",
-        "21 of 21 events were raised",
-        "deny deletion, everything: ~ would be deleted, and nobody gets it back",
-        "none: no guard has anything against it",
-        "deny exfiltration, secret: secrets would be sent to paste.example",
-        "2 tests of 1 rule, 0 failed",
-        "deny rule production is read-only, user",
-        "beforeReadFile denied: ~/shop/.env (./hooks/no-secrets.sh)",
-        "3  ./hooks/no-secrets.sh",
-        '{"permission": "allow"}',
-        "cursor beforeShellExecution none: sudo systemctl restart shop",
-        "now speaks: privilege: ask, a command with the rights of another user",
-        "now speaks: rule services are the operators': ask",
-        "test_sudo_systemctl_restart_shop_is_let_through.py",
-        "it holds; anchored up to entry",
-        "its body was edited",
-        "it does not hold",
-        "1 alert sent",
-        "2 records forgotten",
-        "keeps the agent going until the tests pass",
-    ]
+    lines = read_rows("docs", "lines_of_the_demo")
     places = [done.stdout.find(line) for line in lines]
     assert -1 not in places, lines[places.index(-1)]
     assert places == sorted(places)

@@ -141,7 +141,7 @@ def test_unknown_fields_are_preserved(name: str) -> None:
     assert {key: write(event)[key] for key in UNKNOWN} == UNKNOWN
 
 
-def test_unknown_event_keeps_its_fields() -> None:
+def test_unknown_event_keeps_its_fields_and_cannot_be_refused() -> None:
     event = read(
         "afterTheHeatDeath", conversation_id="c", command="make", tool_input="{}", attachments=[{"filePath": 1}]
     )
@@ -149,20 +149,14 @@ def test_unknown_event_keeps_its_fields() -> None:
     assert (event.wire_name, event.hook_event_name, event.conversation_id) == ("afterTheHeatDeath",) * 2 + ("c",)
     assert event.raw == {"command": "make", "tool_input": "{}", "attachments": [{"filePath": 1}]}
     assert write(event)["hook_event_name"] == "afterTheHeatDeath"
-
-
-def test_unknown_event_has_no_subject_and_cannot_be_refused() -> None:
     event = read("afterTheHeatDeath")
     assert event.subject is None
     assert event.contract == Contract(name="", when="unknown to this version", fires_on=())
 
 
-def test_older_fields_of_a_subagent_start_are_read() -> None:
+def test_older_and_newer_fields_of_a_subagent_start_are_read() -> None:
     event = read("subagentStart", prompt="look around", model="m")
     assert (event.task, event.model, event.raw) == ("look around", "m", {})
-
-
-def test_newer_fields_of_a_subagent_start_are_read() -> None:
     newer = {
         "subagent_id": "s1",
         "task": "t",
@@ -177,12 +171,9 @@ def test_newer_fields_of_a_subagent_start_are_read() -> None:
     assert event.raw == {}
 
 
-def test_older_fields_of_a_subagent_stop_are_read() -> None:
+def test_older_and_newer_fields_of_a_subagent_stop_are_read() -> None:
     event = read("subagentStop", prompt="look", result="found", duration=45000, status="completed")
     assert (event.task, event.summary, event.duration_ms, event.raw) == ("look", "found", 45000, {})
-
-
-def test_newer_fields_of_a_subagent_stop_are_read() -> None:
     newer = {
         "subagent_id": "s1",
         "parent_conversation_id": "p",
@@ -201,13 +192,10 @@ def test_newer_fields_of_a_subagent_stop_are_read() -> None:
     assert (event.modified_files, event.raw) == (("/a", "/b"), {})
 
 
-def test_newer_spelling_wins_and_the_older_is_raw() -> None:
+def test_newer_spelling_wins_unless_it_is_null() -> None:
     event = read("subagentStop", task="new", prompt="old", summary="new", result="old", duration_ms=2, duration=1)
     assert (event.task, event.summary, event.duration_ms) == ("new", "new", 2)
     assert event.raw == {"prompt": "old", "result": "old", "duration": 1}
-
-
-def test_older_spelling_is_used_if_the_newer_is_null() -> None:
     assert read("subagentStart", task=None, prompt="old").task == "old"
 
 
@@ -226,12 +214,9 @@ def test_mcp_event_has_the_bare_tool_name(name: str, tool_name: str, tool: str, 
     assert (event.tool_name, event.mcp_server_name, event.subject) == (tool, server, tool)
 
 
-def test_server_of_the_payload_overrides_that_of_the_tool_name() -> None:
+def test_server_comes_from_the_payload_or_else_from_the_tool_name() -> None:
     event = read("beforeMCPExecution", tool_name="MCP:theirs:close", mcp_server_name="ours")
     assert (event.tool_name, event.mcp_server_name) == ("close", "ours")
-
-
-def test_empty_server_name_is_taken_from_the_tool_name() -> None:
     assert read("beforeMCPExecution", tool_name="MCP:tickets:close", mcp_server_name="").mcp_server_name == "tickets"
 
 
@@ -329,13 +314,10 @@ def test_lone_surrogates_are_preserved() -> None:
     assert event.raw == {"x": {"\ude00": "\ud83d"}}
 
 
-def test_tab_edits_are_read_with_their_ranges() -> None:
+def test_edits_are_read_in_order_and_with_ranges() -> None:
     place = {"start_line_number": 10, "start_column": 5, "end_line_number": 11, "end_column": 20}
     edit = {"old_string": "a", "new_string": "b", "range": place, "old_line": "x = a", "new_line": "x = b"}
     assert read("afterTabFileEdit", edits=[edit]).edits == (TabEdit("a", "b", Range(10, 5, 11, 20), "x = a", "x = b"),)
-
-
-def test_edits_of_a_file_are_read_in_order() -> None:
     edits = [{"old_string": "a", "new_string": "b"}, {"old_string": "", "new_string": "c"}]
     assert read("afterFileEdit", edits=edits).edits == (Edit("a", "b"), Edit("", "c"))
 
@@ -373,9 +355,6 @@ def test_nan_and_infinity_are_unreadable(word: str) -> None:
 
 def test_bytes_that_are_not_utf_8_are_unreadable() -> None:
     assert read_error(b'{"a": "\xff"}').message == "the payload is not UTF-8: byte 7 is `0xff`"
-
-
-def test_utf_16_is_unreadable() -> None:
     assert "not UTF-8" in read_error(json.dumps(payload("stop")).encode("utf-16")).message
 
 
@@ -444,11 +423,8 @@ def test_output_ends_with_the_closing_brace(name: str) -> None:
     assert write_event(read(name)).endswith(b"}")
 
 
-def test_output_is_unescaped_utf_8() -> None:
+def test_output_is_utf_8_with_escaped_surrogates() -> None:
     assert "größer 😀".encode() in write_event(read("beforeShellExecution", command="größer 😀"))
-
-
-def test_lone_surrogate_is_written_as_an_escape() -> None:
     data = write_event(read("beforeShellExecution", command="ö\ud83d"))
     assert b'"command":"\\u00f6\\ud83d"' in data
     assert data.isascii()

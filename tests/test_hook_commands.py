@@ -62,13 +62,9 @@ def test_complex_command_has_no_program(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["say 'hello", 'say "hello', "x \\"])
-def test_open_quotes_raise_an_error(command: str) -> None:
+def test_open_quotes_are_an_error_and_a_problem(command: str, workspace: Workspace) -> None:
     with pytest.raises(ValueError):
         find_program(command)
-
-
-@pytest.mark.parametrize("command", ["say 'hello", 'say "hello', "x \\"])
-def test_open_quotes_are_a_problem(command: str, workspace: Workspace) -> None:
     ((code, message, _),) = list_findings(command, workspace)
     assert (code, message.split(":")[0]) == ("TL410", "the shell cannot read this command")
 
@@ -148,13 +144,10 @@ def test_name_too_long_for_the_disk_is_a_missing_file(command: str, code: str, w
     assert list_codes(command, workspace, roots=workspace.roots(search_path=("/usr/bin",))) == [code]
 
 
-def test_script_without_an_interpreter_must_be_executable(workspace: Workspace) -> None:
+def test_script_with_a_hint_must_be_executable(workspace: Workspace) -> None:
     workspace.write("project/x.sh", "#!/bin/sh\n", 0o644)
     assert list_findings("./x.sh", workspace) == [("TL402", "`./x.sh` is not executable", "chmod +x ./x.sh")]
     assert list_findings("bash ./x.sh", workspace) == []
-
-
-def test_hint_quotes_the_name_of_the_script(workspace: Workspace) -> None:
     workspace.write("project/x; rm -rf ~", "#!/bin/sh\n", 0o644)
     ((_, _, hint),) = list_findings("'./x; rm -rf ~'", workspace)
     assert hint == "chmod +x './x; rm -rf ~'"

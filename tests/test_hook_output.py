@@ -116,11 +116,8 @@ def test_last_of_several_documents_counts_with_a_warning(stdout: str) -> None:
     )
 
 
-def test_object_on_a_separate_line_takes_precedence() -> None:
+def test_document_is_an_outermost_object_on_a_separate_line_if_possible() -> None:
     assert find_last_document('{"permission": "deny"}\ndone in {"ms": 5}') == ({"permission": "deny"}, True)
-
-
-def test_nested_object_is_not_a_document() -> None:
     assert find_last_document('log {"permission": "deny", "x": {"permission": "allow"}}') == (
         {"permission": "deny", "x": {"permission": "allow"}},
         True,
@@ -382,13 +379,10 @@ def test_nested_reply_of_a_claude_hook_is_translated() -> None:
     assert read_json("preToolUse", NESTED, from_claude=True) == ParsedReply(verdict)
 
 
-def test_nested_reply_in_a_cursor_file_is_read_with_a_warning() -> None:
+def test_nested_reply_in_a_cursor_file_is_a_warning() -> None:
     reply = read_json("preToolUse", NESTED)
     assert reply.verdict.permission is DENY
     assert reply.warnings == (CLAUDE_WARNING,)
-
-
-def test_nested_reply_that_is_not_an_object_is_a_warning() -> None:
     assert read_json("preToolUse", {"hookSpecificOutput": "deny"}) == ParsedReply(warnings=(CLAUDE_WARNING,))
 
 
@@ -404,13 +398,10 @@ def test_flat_decision_of_a_claude_hook_is_translated(word: str, expected: Permi
     assert reply == ParsedReply(Verdict(permission=expected, user_message="r", agent_message="r"))
 
 
-def test_claude_hook_may_reply_like_cursor() -> None:
+def test_flat_replies_of_a_claude_hook_are_read() -> None:
     assert read_json("preToolUse", {"permission": "deny", "user_message": "u"}, from_claude=True) == ParsedReply(
         Verdict(permission=DENY, user_message="u")
     )
-
-
-def test_blocked_prompt_of_a_claude_hook_is_denied() -> None:
     reply = read_json("beforeSubmitPrompt", {"decision": "block", "reason": "r"}, from_claude=True)
     assert (reply.verdict.permission, reply.verdict.user_message) == (DENY, "r")
 
@@ -453,7 +444,7 @@ def test_translation_does_not_modify_its_input() -> None:
     assert json.dumps(NESTED) == before
 
 
-def test_claude_events_follow_the_map_of_cursor() -> None:
+def test_claude_events_and_tools_follow_the_map_of_cursor() -> None:
     assert EVENT_MAP == {
         "PreToolUse": "preToolUse",
         "PostToolUse": "postToolUse",
@@ -464,9 +455,6 @@ def test_claude_events_follow_the_map_of_cursor() -> None:
         "SessionEnd": "sessionEnd",
         "PreCompact": "preCompact",
     }
-
-
-def test_tool_is_known_by_every_claude_name() -> None:
     assert TOOL_MAP["Bash"] == "Shell"
     assert VOCABULARY.tools["Shell"] == ("Bash",)
     assert VOCABULARY.tools["Write"] == ("Write", "Edit")

@@ -56,9 +56,6 @@ def test_reason_shows_harmless_text_and_the_complaint_does_not() -> None:
     answer = post_to_server(415, b"no application/json here")
     assert answer.why == "answered with status 415: no application/json here"
     assert answer.failure == "it answered with status 415, unsupported media type"
-
-
-def test_unknown_status_is_only_a_number() -> None:
     assert post_to_server(599, b"x").failure == "it answered with status 599"
 
 
