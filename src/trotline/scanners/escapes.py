@@ -78,9 +78,11 @@ class BlankedWindow(Window):
         self.regions = _merge_regions(ends, len(data))
 
     def owns(self, start: int) -> bool:
+        """Return whether the source window reports what begins here."""
         return self._source.owns(start)
 
     def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
+        """Return a span of the source window."""
         return self._source.build_span(start, end, kind, scanner, certainty, rank=rank)
 
 
@@ -127,9 +129,11 @@ class DecodedWindow(Window):
         return self._pieces[after - 1].end if is_last and after < len(self._pieces) else self._get_start(offset) + 1
 
     def owns(self, start: int) -> bool:
+        """Return whether the source window reports what begins here."""
         return self._source.owns(self._get_start(start))
 
     def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
+        """Return a span of the source window."""
         source_range = self._get_start(start), self._get_end(end - 1)
         return self._source.build_span(*source_range, kind, scanner, certainty, rank=rank)
 

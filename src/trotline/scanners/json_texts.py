@@ -46,6 +46,7 @@ class TextLeaf(NamedTuple):
 
     @property
     def key(self) -> LeafKey:
+        """The text and whether it is a key."""
         return self.text, self.is_key
 
 

@@ -54,6 +54,7 @@ class RedactionMatch(NamedTuple):
 
     @property
     def path(self) -> JsonPath:
+        """The path of the first part."""
         return self.parts[0][1].path
 
 

@@ -19,7 +19,8 @@ class Scanner(Protocol):
     """Looks at one window at a time and reports what begins in the part that the window owns."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that users select the scanner by."""
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -29,7 +30,8 @@ class Scanner(Protocol):
     def reads_decoded(self) -> bool:
         """True if it also scans the text with escapes decoded."""
 
-    def spans(self, window: Window, path: str | None = "") -> Iterable[Span]: ...
+    def spans(self, window: Window, path: str | None = "") -> Iterable[Span]:
+        """Yield what begins in the part that the window owns."""
 
 
 class ScanResult(msgspec.Struct, frozen=True, kw_only=True):

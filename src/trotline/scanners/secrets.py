@@ -95,14 +95,17 @@ class CompiledRule:
 
     @cached_property
     def pattern(self) -> Any:
+        """The pattern of the value."""
         return compile_re2(self.rule.regex)
 
     @cached_property
     def path(self) -> Any:
+        """The pattern that a path must match, or None."""
         return compile_re2(self.rule.path) if self.rule.path else None
 
     @cached_property
     def allowlists(self) -> list[CompiledAllowlist]:
+        """The allowlists of this rule."""
         return [CompiledAllowlist(allowlist) for allowlist in self.rule.allowlists]
 
     def get_value_range(self, match: Any) -> tuple[int, int]:
@@ -112,6 +115,7 @@ class CompiledRule:
         return match.start(group), match.end(group)
 
     def get_certainty(self, value: bytes) -> Certainty:
+        """Return whether a value is certainly a secret or only guessed."""
         doubtful = self.is_guess or (self.has_checksum and not _has_valid_crc(value))
         return Certainty.GUESSED if doubtful else Certainty.KNOWN
 

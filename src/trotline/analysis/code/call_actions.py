@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 
 from trotline.analysis.code.code_effects import (
     MAX_TEXT,
+    PROCESS,
     UNKNOWN_VALUE,
     CodeCall,
     CodeEffects,
@@ -423,7 +424,7 @@ ACTIONS: dict[str, CallAction] = {
     "run_words": _run_words,
     "send": _send,
     "set_timer": _set_timer,
-    "spawn_process": lambda effects, call: _run_with_list(effects, call)._replace(name="<process>", body=call),
+    "spawn_process": lambda effects, call: _run_with_list(effects, call)._replace(name=PROCESS, body=call),
     "start_worker": _start_worker,
     "truncate": lambda effects, call: effects.add_write(call.get_first(), "empty"),
     "unpickle": _unpickle,

@@ -12,6 +12,8 @@ from trotline.analysis.shell.streams import Stream, join_streams
 from trotline.domain.effects import Certainty
 
 MAX_TEXT = 65_536
+PROCESS = "<process>"
+"""The kind of a started process, which may get input later. Its body is the call that started it."""
 
 
 class CodeValue(NamedTuple):

@@ -4,6 +4,7 @@ import posixpath
 
 from trotline.analysis.code.call_actions import ACTIONS, CallAction
 from trotline.analysis.code.code_effects import (
+    PROCESS,
     UNKNOWN_VALUE,
     CodeCall,
     CodeEffects,
@@ -166,9 +167,6 @@ def write_to_process(effects: CodeEffects, call: CodeCall) -> CodeValue:
     if isinstance(process_call, CodeCall) and stdin is not None:
         return ACTIONS["run_program"](effects, process_call._replace(kwargs={**process_call.kwargs, "input": stdin}))
     return process._replace(name="", body=None)
-
-
-PROCESS = "<process>"
 
 
 PYTHON_ACTIONS: dict[str, CallAction] = {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from trotline.analysis.code.call_actions import ACTIONS, CallAction, find_passed_function, is_function
 from trotline.analysis.code.code_effects import (
     MAX_NESTING,
+    PROCESS,
     UNKNOWN_VALUE,
     CodeCall,
     CodeEffects,
@@ -20,7 +21,6 @@ from trotline.analysis.code.code_effects import (
 from trotline.analysis.code.languages import load_languages
 from trotline.analysis.code.python_calls import (
     PATH_METHODS,
-    PROCESS,
     TEXT_METHODS,
     run_query,
     write_to_process,

@@ -109,6 +109,7 @@ class Cmdlet(NamedTuple):
 
     @property
     def call(self) -> Invocation:
+        """The invocation of PowerShell."""
         return self.script.call
 
     def list_paths(self) -> list[Argument]:
