@@ -495,8 +495,8 @@ def test_limitations_of_the_agent_version_are_noted(workspace: Workspace, versio
 
 def test_call_of_the_agent_proves_that_it_loaded_the_file(workspace: Workspace) -> None:
     install(workspace)
-    record = {"id": "1", "at_us": 1, "agent": AGENT, "event": "stop", "conversation": "theirs"}
-    Spool(workspace.roots().state / "spool").append(record)
+    call = record(1, at_us=1, agent=AGENT, event="stop", conversation="theirs")
+    Spool(workspace.roots().state / "spool").append(call)
     assert "called last at 1970-01-01T00:00:00+00:00, stop" in get_details(run_doctor(workspace)[1], "loaded", "ok")
 
 
@@ -512,7 +512,7 @@ def examine_machine(workspace: Workspace) -> dict[str, Any]:
 @pytest.fixture
 def used_workspace(workspace: Workspace) -> Workspace:
     """A workspace with one recorded call."""
-    Spool(workspace.roots().state / "spool").append({"id": "1", "at_us": 1, "agent": AGENT, "event": "stop"})
+    Spool(workspace.roots().state / "spool").append(record(1, id="1", at_us=1, agent=AGENT, event="stop"))
     ensure_private_directory(workspace.roots().state / "run")
     assert list_faults(examine_machine(workspace)) == set()
     return workspace
@@ -651,9 +651,9 @@ def test_missing_unwritable_or_emptied_anchor_is_found(used_workspace: Workspace
         keep(store, record(1))
     assert "no head is noted" in get_details(examine_machine(used_workspace), "anchor", "warn")
     assert run(used_workspace, "log", "anchor")[0] == 0
-    assert get_details(examine_machine(used_workspace), "anchor") == f"heads are noted in {heads}, the last of entry 1"
+    assert get_details(examine_machine(used_workspace), "anchor") == f"heads are noted in {heads}, the last of entry 2"
     heads.unlink()
-    assert "is gone: the one of entry 1 was noted there" in get_details(
+    assert "is gone: the one of entry 2 was noted there" in get_details(
         examine_machine(used_workspace), "anchor", "fail"
     )
     heads.mkdir()
@@ -695,8 +695,8 @@ def test_monitor_mode_reports_what_enforcing_would_have_denied(workspace: Worksp
         "event": "preToolUse",
     }
     for number, withheld in enumerate([["deny"], ["deny"], ["context"], []]):
-        spool.append({**common, "id": str(number), "withheld": withheld, "deciders": ["no_rm"]})
-    spool.append({**common, "id": "9", "withheld": ["deny"], "conversation": "trotline-prove"})
+        spool.append({**record(number), **common, "withheld": withheld, "deciders": ["no_rm"]})
+    spool.append({**record(9), **common, "withheld": ["deny"], "conversation": "trotline-prove"})
     code, data = run_doctor(workspace)
     assert (code, data["next"]) == (1, "trotline install --enforce")
     assert "nothing is refused but the canary" in get_details(data, "settings", "warn")
