@@ -18,7 +18,7 @@ from trotline.config.export_file import PROTOCOLS
 from trotline.domain.errors import TrotlineError
 
 MAX_DEPTH = 8
-"""Nesting levels of a value that are body; anything deeper is sent as text.
+"""Nesting levels of a value that are sent as such; anything deeper is sent as text.
 
 Protobuf readers stop at a hundred nested messages, and one level takes three.
 """
