@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent, Capability
 from trotline.cli.agents import ACTIONS, Coverage, get_coverage, list_capability_changes
@@ -34,7 +34,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
 
 
 def run(workspace: Workspace, *words: str) -> tuple[int, str]:
-    done = run_trotline(*words, *workspace.options, cwd=workspace.project)
+    done = workspace.run(*words)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -108,9 +108,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(workspace: Workspace) -> Non
     assert (code, file.read_text()) == (0, MINE)
     assert "would be written" in out
     assert '"beforeShellExecution": [' in out
-    answer = json.loads(
-        run_trotline("install", "cursor", "--dry-run", "--json", *workspace.options, cwd=workspace.project).stdout
-    )
+    answer = json.loads(workspace.run("install", "cursor", "--dry-run", "--json").stdout)
     assert answer["data"]["agents"][0]["done"] == "written"
     assert not (workspace.home / ".local").exists()
 
@@ -118,7 +116,7 @@ def test_a_dry_run_shows_a_diff_and_changes_nothing(workspace: Workspace) -> Non
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_without_a_terminal_nothing_is_written(workspace: Workspace, more: list[str]) -> None:
     file = workspace.write("user", MINE)
-    done = run_trotline("install", "cursor", *more, *workspace.options, cwd=workspace.project)
+    done = workspace.run("install", "cursor", *more)
     assert (done.returncode, file.read_text()) == (64, MINE)
     assert "nobody can be asked here, so nothing was written" in done.stderr
     assert "--yes does it" in done.stderr
@@ -127,7 +125,7 @@ def test_without_a_terminal_nothing_is_written(workspace: Workspace, more: list[
 def test_uninstall_reports_removed_entries_as_json(workspace: Workspace) -> None:
     file = workspace.write("user", MINE)
     run(workspace, "install", "cursor", "--yes")
-    done = run_trotline("uninstall", "cursor", "--yes", "--json", *workspace.options, cwd=workspace.project)
+    done = workspace.run("uninstall", "cursor", "--yes", "--json")
     report = json.loads(done.stdout)
     assert (report["schema"], report["data"][0]["done"], file.read_text()) == ("trotline.uninstall/1", "restored", MINE)
 
@@ -204,7 +202,7 @@ def test_agents_lists_what_each_agent_can_prevent(workspace: Workspace) -> None:
     assert rows["cursor"][0] == "prevented"
     assert rows["codex"][-3:] == ["invisible", "invisible", "prevented"]
     assert set(rows) == set(AGENTS)
-    data = json.loads(run_trotline("agents", "--json", *workspace.options, cwd=workspace.project).stdout)["data"]
+    data = json.loads(workspace.run("agents", "--json").stdout)["data"]
     assert data["windsurf"]["stop"] == "invisible"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, run_trotline
+from kit import Workspace
 from secret_samples import fill_template
 from trotline import Engine
 from trotline.agents import AGENTS, get_agent
@@ -95,7 +95,7 @@ def test_every_internal_error_is_recorded_with_its_text(
 def test_log_and_stats_show_an_internal_error(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     fail(workspace, monkeypatch)
     for words in (["log", "show", "f-1"], ["log", "stats"]):
-        assert "crashed" in run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
+        assert "crashed" in workspace.run(*words).stdout
 
 
 def test_an_unknown_agent_is_recorded(workspace: Workspace) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, age_audit_log, read_rows, run_trotline
+from kit import Workspace, age_audit_log, read_rows
 from secret_samples import fill_template
 from store_behaviour import detail, record
 from trotline.audit.export.export_formats import format_time
@@ -36,7 +36,7 @@ def spool(workspace: Workspace) -> Spool:
 
 
 def log(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    return run_trotline("log", *words, *workspace.options, cwd=workspace.project)
+    return workspace.run("log", *words)
 
 
 def data(workspace: Workspace, *words: str) -> Any:
@@ -464,7 +464,7 @@ def test_an_action_executed_despite_a_denial_is_an_alarm(workspace: Workspace) -
     assert "alarm: what 5 says was refused was done all the same, says 7" in log(workspace).stderr
     (alarm,) = data(workspace)["alarms"]
     assert (alarm["decision_seq"], alarm["seq"]) == (5, 7)
-    output = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    output = workspace.run("doctor").stdout
     assert f"what {alarm['decision_id']} says was refused was done all the same, says {alarm['id']}" in output
     listed = log(workspace, "alarms")
     assert (listed.returncode, listed.stdout.count("alarm: ")) == (1, 1)
@@ -507,7 +507,7 @@ def test_a_gate_that_stopped_firing_is_an_alarm(workspace: Workspace) -> None:
     assert log(workspace, "alarms").stdout == "everything in the trail fits together\n"
     call(workspace, "rm notes", event="afterShellExecution")
     assert "nobody asked about: a hook of cursor stopped firing" in log(workspace).stderr
-    assert "nobody asked about" in run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    assert "nobody asked about" in workspace.run("doctor").stdout
 
 
 def test_an_allowed_action_that_never_happened_is_a_mild_alarm(workspace: Workspace) -> None:
@@ -531,7 +531,7 @@ def test_doctor_reports_a_conversation_that_continued_without_hooks(workspace: W
     get_spool(workspace.roots().state).append(output)
 
     def run_doctor() -> str:
-        return run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+        return workspace.run("doctor").stdout
 
     os.utime(transcript, (NOW // 1_000_000 + 60,) * 2)
     assert "went on for" not in run_doctor()

@@ -107,7 +107,7 @@ def test_an_audit_log_with_records_of_a_development_version_is_refused_unchanged
     assert "mv" in caught.value.hint
 
 
-def test_spool_lines_of_a_development_version_are_kept_and_reported(tmp_path: Path) -> None:
+def test_spool_lines_of_a_development_version_are_stored_and_reported(tmp_path: Path) -> None:
     with SqliteStore(tmp_path / "state" / "trail.db") as store:
         assert keep(store, record(1, schema="trotline.record/1"), {**detail(1), "schema": "trotline.detail/1"}) == 0
         assert [("development version" in line.why, b"id-1" in line.line) for line in store.unread()] == [

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, format_toml, run_trotline
+from kit import Workspace, format_toml
 from store_behaviour import HOUR, detail, ids, keep, record
 from trotline.audit.query.query import Query
 from trotline.audit.store import audit_log
@@ -43,7 +43,7 @@ def syslog() -> Iterator[socket.socket]:
 
 
 def log(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    return run_trotline("log", *words, *workspace.options, cwd=workspace.project)
+    return workspace.run("log", *words)
 
 
 def configure(workspace: Workspace, **settings: str) -> None:

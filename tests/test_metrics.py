@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import Workspace, age_audit_log, call_in_process, count_query_steps, read_rows, read_stats, run_trotline
+from kit import Workspace, age_audit_log, call_in_process, count_query_steps, read_rows, read_stats
 from store_behaviour import detail, keep, record
 from trotline.audit.query.query import Query
 from trotline.audit.query.statistics import parse_costs
@@ -74,7 +74,7 @@ def test_costs_use_the_configured_prices(workspace: Workspace) -> None:
     settings.write_text('costs = "MCP"')
     (problem,) = read_settings(workspace.roots()).problems
     assert "prices of calls" in problem.message
-    done = run_trotline("log", "stats", *workspace.options, cwd=workspace.project)
+    done = workspace.run("log", "stats")
     assert (done.returncode, "`costs` must be prices of calls" in done.stderr) == (0, True)
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 
-from kit import Workspace, make_workspace, read_rows, run_trotline
+from kit import Workspace, make_workspace, read_rows
 from strategies import verdicts
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import AgentReply
@@ -80,7 +80,7 @@ def test_a_denial_is_recorded_and_logged_but_not_sent(workspace: Workspace) -> N
     assert done.stderr.splitlines() == ["trotline: monitor mode: not sent: deny, by no_terraform"]
     record = last(workspace)
     assert (record["decided"], record["monitored"], record["withheld"]) == ("deny", True, ["deny"])
-    shown = run_trotline("log", *workspace.options, cwd=workspace.project).stdout
+    shown = workspace.run("log").stdout
     assert "beforeShellExecution would be denied" in shown
 
 
@@ -89,7 +89,7 @@ def test_unsent_denials_are_counted_separately(workspace: Workspace) -> None:
     call_hook(workspace, shell("echo trotline-canary"))
 
     def log(*words: str) -> str:
-        return run_trotline("log", *words, *workspace.options, cwd=workspace.project).stdout
+        return workspace.run("log", *words).stdout
 
     found = json.loads(log("stats", "--json"))["data"]
     assert found["verdicts"] == {"deny": 1, "would_deny": 1}
@@ -227,10 +227,10 @@ def test_a_settings_file_that_is_broken_or_elsewhere_is_left_alone(workspace: Wo
 
 @pytest.mark.parametrize("command", [["agents"], ["agents", "--probe"], ["agents", "codex"]])
 def test_commands_about_denials_mention_monitor_mode(workspace: Workspace, command: list[str]) -> None:
-    done = run_trotline(*command, *workspace.options, cwd=workspace.project)
+    done = workspace.run(*command)
     assert "monitor mode: nothing is refused but the canary" in done.stderr
     workspace.write("home/.config/trotline/trotline.toml", "")
-    assert "monitor" not in run_trotline(*command, *workspace.options, cwd=workspace.project).stderr
+    assert "monitor" not in workspace.run(*command).stderr
 
 
 def test_guards_respond_are_recorded_and_store_no_refusal(workspace: Workspace) -> None:

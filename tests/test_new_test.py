@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, build_shell_payload, call_hook, run_trotline
+from kit import Workspace, build_shell_payload, call_hook
 from secret_samples import fill_template
 from store_behaviour import record
 from trotline.audit.store.audit_log import get_spool
@@ -24,7 +24,7 @@ SECRET = fill_template("ghp_{crc*36}")
 
 
 def make_test(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    return run_trotline("new", "test", *words, *workspace.options, cwd=workspace.project)
+    return workspace.run("new", "test", *words)
 
 
 def written(workspace: Workspace, number: int) -> Path:

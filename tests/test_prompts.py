@@ -193,12 +193,7 @@ def test_a_no_has_the_effect_that_the_event_supports(
 def test_a_follow_up_of_a_prompt_hook_counts_towards_the_loop_limit(workspace: Workspace) -> None:
     write_hook(workspace, "stop", loop_limit=2)
     with serve_configured(workspace, answer_no), load_engine(workspace).session() as session:
-        assert [bool(session.fire(Stop(status="completed")).follow_up) for _ in range(4)] == [
-            True,
-            True,
-            False,
-            False,
-        ]
+        assert [bool(session.fire(Stop(status="completed")).follow_up) for _ in range(4)] == [True, True, False, False]
 
 
 def test_a_sub_agent_that_did_not_complete_gets_no_follow_up(workspace: Workspace) -> None:

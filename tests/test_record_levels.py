@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, format_toml, read_rows, run_trotline
+from kit import Workspace, format_toml, read_rows
 from secret_samples import fill_template
 from trotline.agents.cursor.payloads import read_event
 from trotline.audit.query.query import Query
@@ -138,7 +138,7 @@ def test_a_setting_of_another_form_is_a_problem_and_means_nothing(workspace: Wor
 
 def test_doctor_reports_a_changed_level(workspace: Workspace) -> None:
     settings(workspace, "person", records=MINIMAL)
-    output = run_trotline("doctor", *workspace.options, cwd=workspace.project).stdout
+    output = workspace.run("doctor").stdout
     assert "records are minimal: sizes and digests are kept, and no words" in output
 
 
@@ -157,7 +157,7 @@ def test_minimal_keeps_sizes_and_digests_and_no_text(workspace: Workspace) -> No
 
 
 def shown(workspace: Workspace, *names: str) -> list[str]:
-    done = [run_trotline("log", "show", name, "--json", *workspace.options, cwd=workspace.project) for name in names]
+    done = [workspace.run("log", "show", name, "--json") for name in names]
     return [one.stdout.replace("\n", "") for one in done]
 
 
@@ -177,9 +177,9 @@ def test_full_shows_what_an_edit_changes(workspace: Workspace) -> None:
         file_path="/w/cart.py",
         edits=[{"old_string": "a = 1\nb = 2\n", "new_string": "a = 1\nb = 3\n"}],
     )
-    output = run_trotline("log", "show", "1", *workspace.options, cwd=workspace.project).stdout
+    output = workspace.run("log", "show", "1").stdout
     assert "  /w/cart.py\n  @@ -1,2 +1,2 @@\n   a = 1\n  -b = 2\n  +b = 3\n" in output
-    assert run_trotline("log", "--text", "cart", "--count", *workspace.options, cwd=workspace.project).stdout == "1\n"
+    assert workspace.run("log", "--text", "cart", "--count").stdout == "1\n"
 
 
 @pytest.mark.parametrize("level", [MINIMAL, STANDARD])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, make_workspace, run_trotline
+from kit import Workspace, make_workspace
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline import Engine
 from trotline.audit.record.detail_policy import NameRedactor
@@ -69,16 +69,14 @@ def test_an_ordinary_name_is_unchanged(workspace: Workspace) -> None:
 
 
 def run_command(workspace: Workspace, *words: str) -> str:
-    return run_trotline(*words, *workspace.options, cwd=workspace.project).stdout
+    return workspace.run(*words).stdout
 
 
 def sessions_as_written(workspace: Workspace) -> str:
     return "".join(file.read_text() for file in (workspace.roots().state / "sessions").glob("*.json"))
 
 
-def test_session_files_do_not_contain_the_raw_conversation_name(
-    workspace: Workspace,
-) -> None:
+def test_session_files_do_not_contain_the_raw_conversation_name(workspace: Workspace) -> None:
     refused = {"hook_event_name": "beforeShellExecution", "command": "rm -rf / --no-preserve-root"}
     record = store_names(workspace, **refused, conversation_id=f"chat {TOKEN}")[1]
     assert TOKEN not in sessions_as_written(workspace)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kit import Workspace, build_shell_payload, call_hook, call_in_process, make_workspace, read_rows, run_trotline
+from kit import Workspace, build_shell_payload, call_hook, call_in_process, make_workspace, read_rows
 from secret_samples import fill_template
 from store_behaviour import record
 from trotline.audit.query.query import Query
@@ -40,7 +40,7 @@ EVENTS = list(EVENT_FIELDS)
 
 
 def replay(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    return run_trotline("replay", *words, *workspace.options, cwd=workspace.project)
+    return workspace.run("replay", *words)
 
 
 def data(workspace: Workspace, *words: str) -> Any:
@@ -266,7 +266,7 @@ def test_control_characters_of_a_record_do_not_reach_the_terminal(workspace: Wor
 
 def test_an_export_of_another_machine_can_be_read_calls(workspace: Workspace, tmp_path: Path) -> None:
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
-    exported = run_trotline("log", "export", *workspace.options, cwd=workspace.project).stdout
+    exported = workspace.run("log", "export").stdout
     (tmp_path / "elsewhere").mkdir()
     elsewhere = make_workspace(tmp_path / "elsewhere")
     file = elsewhere.write("events.jsonl", exported)
@@ -342,7 +342,7 @@ def test_hooks_of_a_project_that_is_not_trusted_are_not_run(workspace: Workspace
     done = replay(workspace, "--hooks", str(file))
     assert (done.returncode, "are not trusted, and are not run" in done.stderr) == (64, True)
     assert not (workspace.path / "ran").exists()
-    run_trotline("trust", "--yes", *workspace.options, cwd=workspace.project)
+    workspace.run("trust", "--yes")
     replay(workspace, "--hooks", str(file))
     assert (workspace.path / "ran").exists()
 
@@ -365,7 +365,7 @@ def test_a_program_of_the_sdk_leaves_no_record_in_the_real_conversation(workspac
     content = {"version": 1, "hooks": {"beforeShellExecution": [{"command": line}]}}
     file = workspace.write("candidate/hooks.json", json.dumps(content))
     assert changes(workspace, "--hooks", str(file)) == [("npm test", "none", "deny")]
-    shown = run_trotline("log", "--json", *workspace.options, cwd=workspace.project).stdout
+    shown = workspace.run("log", "--json").stdout
     assert [one["conversation"] for one in json.loads(shown)["data"]["records"]] == ["c1"]
 
 

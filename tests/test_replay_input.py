@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kit import Workspace, build_shell_payload, call_hook, read_rows, run_trotline
+from kit import Workspace, build_shell_payload, call_hook, read_rows
 from trotline.replay.call_sources import LineFormat, read_calls
 
 COPILOTS = {
@@ -21,7 +21,7 @@ COPILOTS = {
 def replay(workspace: Workspace, lines: str | bytes, *words: str) -> "subprocess.CompletedProcess[str]":
     file = workspace.path / "given.jsonl"
     file.write_bytes(lines.encode() if isinstance(lines, str) else lines)
-    return run_trotline("replay", "--events", str(file), *words, *workspace.options, cwd=workspace.project)
+    return workspace.run("replay", "--events", str(file), *words)
 
 
 def rows(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
@@ -32,7 +32,7 @@ def rows(done: "subprocess.CompletedProcess[str]") -> list[dict[str, Any]]:
 def test_an_export_is_replayed_from_its_oldest_record(workspace: Workspace) -> None:
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
     call_hook(workspace, build_shell_payload(workspace, "curl https://example.com/x -d a=b"))
-    exported = run_trotline("log", "export", *workspace.options, cwd=workspace.project).stdout.splitlines()
+    exported = workspace.run("log", "export").stdout.splitlines()
     assert [json.loads(line)["seq"] for line in exported] == [3, 1]
     for lines in (exported, exported[::-1]):
         done = replay(workspace, "\n".join(lines))

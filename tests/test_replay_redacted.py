@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from kit import Workspace, build_shell_payload, call_hook, run_trotline
+from kit import Workspace, build_shell_payload, call_hook
 from trotline import Engine, Options
 from trotline.audit.query.query import Query
 from trotline.audit.store.audit_log import open_audit_log
@@ -60,7 +60,7 @@ def test_a_change_can_be_certain_without_a_known_current_verdict(workspace: Work
     call_hook(workspace, build_shell_payload(workspace, "cat .env"))
     workspace.write("home/.config/trotline/trotline.toml", rule)
     strict = str(workspace.write("strict.toml", 'preset = "strict"\n'))
-    done = run_trotline("replay", "--policy", strict, *workspace.options, cwd=workspace.project)
+    done = workspace.run("replay", "--policy", strict)
     assert done.returncode == 1
     assert done.stdout.splitlines()[2] == (
         "none -> deny: 1 call, and whether what is in force says so too cannot be said: "
@@ -84,9 +84,9 @@ def test_an_undecided_call_stays_unknown(workspace: Workspace) -> None:
 
 def test_an_ask_sent_as_deny_is_shown_as_both(workspace: Workspace) -> None:
     call_hook(workspace, {**build_shell_payload(workspace, "git push --force"), "cursor_version": "3.18.25"})
-    done = run_trotline("replay", "--preset", "strict", *workspace.options, cwd=workspace.project)
+    done = workspace.run("replay", "--preset", "strict")
     assert done.stdout.splitlines()[2] == "ask (sent as deny) -> deny: 1 call"
-    shown = run_trotline("replay", "--preset", "strict", "--json", *workspace.options, cwd=workspace.project).stdout
+    shown = workspace.run("replay", "--preset", "strict", "--json").stdout
     row = json.loads(shown)["data"]["changes"][0]
     assert (row["old"], row["new"], row["sent"]) == ("ask", "deny", ["deny", "deny"])
 
@@ -94,7 +94,7 @@ def test_an_ask_sent_as_deny_is_shown_as_both(workspace: Workspace) -> None:
 def test_an_unsent_denial_is_no_change(workspace: Workspace) -> None:
     workspace.write("home/.config/trotline/trotline.toml", 'mode = "monitor"')
     call_hook(workspace, build_shell_payload(workspace, "git push --force"))
-    done = run_trotline("replay", "--preset", "strict", *workspace.options, cwd=workspace.project)
+    done = workspace.run("replay", "--preset", "strict")
     assert done.stdout.splitlines()[2] == "ask -> deny: 1 call"
 
 
@@ -109,7 +109,7 @@ def test_a_call_of_an_unknown_agent_is_replayed_and_shown_under_its_name(workspa
         assert session.fire(BeforeShell(command="make")).is_denied
         assert session.fire(BeforeShell(command="git push --force")).is_asked
     assert {row.kind for row in evaluate(workspace, IN_FORCE).values()} == {ChangeKind.SAME}
-    done = run_trotline("replay", "--preset", "strict", *workspace.options, cwd=workspace.project)
+    done = workspace.run("replay", "--preset", "strict")
     lines = done.stdout.splitlines()
     assert lines[2] == "ask -> deny: 1 call"
     assert lines[4].endswith(" my-agent beforeShellExecution: git push --force")

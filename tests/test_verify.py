@@ -178,7 +178,7 @@ def test_verifying_a_broken_log_adds_nothing(workspace: Workspace) -> None:
         keep(store, record(1), record(2))
     spool = audit_log.get_spool(state)
     assert spool.append(record(3)) == ""
-    done = run_trotline("log", "verify", *workspace.options, cwd=workspace.project)
+    done = workspace.run("log", "verify")
     assert "3 entries: it holds" in done.stdout
     assert spool.append(record(4)) == ""
     edit(
@@ -186,7 +186,7 @@ def test_verifying_a_broken_log_adds_nothing(workspace: Workspace) -> None:
         "DELETE FROM entries WHERE seq = 3",
         "CREATE TRIGGER t AFTER INSERT ON facts BEGIN SELECT 1; END",
     )
-    done = run_trotline("log", "verify", *workspace.options, cwd=workspace.project)
+    done = workspace.run("log", "verify")
     assert done.returncode == 1
     assert "the trail: the end is cut: entry 3 is missing" in done.stdout
     assert "the trail: the trigger `t` is none of ours" in done.stdout
@@ -215,6 +215,6 @@ def test_many_edits_are_summarized(workspace: Workspace) -> None:
     with SqliteStore(state / "trail.db") as store:
         keep(store, *(record(number) for number in range(1, 41)))
     edit(state / "trail.db", "UPDATE entries SET body = body || ' ' WHERE seq < 31")
-    lines = run_trotline("log", "verify", *workspace.options, cwd=workspace.project).stdout
+    lines = workspace.run("log", "verify").stdout
     assert lines.count("its body was edited\n") == 20
     assert "the trail: and 10 more such places; --json names every one\n" in lines
