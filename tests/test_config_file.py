@@ -61,7 +61,8 @@ def test_project_may_only_have_rules_and_denying_lists(workspace: Workspace) -> 
         ("TL256", f"a project cannot say this: `{key}` is not in force")
         for key in ("mode", "ask_fallback", "records", "models", "export", "alert")
     }
-    assert all(problem.place.file == str(file) and problem.place.line > 1 for problem in read.problems)
+    assert {problem.place.file for problem in read.problems} == {str(file)}
+    assert [problem.place.line for problem in read.problems] == [1, 2, 3, 17, 21, 24]
     assert ([rule.name for rule in read.policy.rules], read.policy.preset) == (["no make"], "strict")
     assert [listing.name for listing in read.policy.lists] == ["deny_hosts"]
     assert (read_settings(workspace.roots()).mode, read_models(workspace.roots()).providers) == ("enforce", {})
