@@ -291,7 +291,7 @@ def test_a_pipe_as_anchor_is_refused_without_blocking(workspace: Workspace, tmp_
     fill(workspace, 1, 2)
     done = log(workspace)
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 2)
-    assert "is no file" in done.stderr
+    assert "not a regular file" in done.stderr
 
 
 def test_users_cannot_change_machine_settings(workspace: Workspace, tmp_path: Path) -> None:
