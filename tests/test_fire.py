@@ -587,7 +587,7 @@ def test_last_rewrite_wins_and_both_hooks_are_recorded(workspace: Workspace) -> 
     fired = fire(workspace, *TOOL_EVENT, "--edition", "2026-09")
     first, last = (run["id"] for run in fired.runs)
     assert fired.decision["edited_input"] == {"command": "b"}
-    assert fired.decision["overruled"] == [{"field": "edited_input", "kept": last, "lost": first}]
+    assert fired.decision["overruled"] == [{"field": "edited_input", "winner": last, "loser": first}]
 
 
 # sessions
