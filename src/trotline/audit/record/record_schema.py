@@ -79,6 +79,10 @@ COLUMNS: dict[str, str] = {
 
 def ocsf_schema() -> Schema:
     """Return the schema of a line of `trotline log export --format ocsf`: an OCSF API Activity."""
+    product = _build_object({"name": TEXT, "vendor_name": TEXT, "version": TEXT})
+    metadata: Schema = {"version": {"const": OCSF_VERSION}, "product": product, "uid": TEXT, "sequence": COUNT}
+    verdict: Schema = {**TEXT, "description": COLUMNS["verdict"]}
+    unmapped: Schema = {"verdict": verdict, "subject": TEXT, "record": {"$ref": "#/$defs/record"}}
     mapped: Schema = {
         "class_uid": {"const": 6003, "description": "API Activity"},
         "category_uid": {"const": 6, "description": "Application Activity"},
@@ -95,21 +99,8 @@ def ocsf_schema() -> Schema:
         ),
         "api": _build_object({"operation": TEXT, "request": _build_object({"uid": TEXT})}),
         "src_endpoint": _build_object({"name": {**TEXT, "description": "machine, or localhost where it is not kept"}}),
-        "metadata": _build_object(
-            {
-                "version": {"const": OCSF_VERSION},
-                "product": _build_object({"name": TEXT, "vendor_name": TEXT, "version": TEXT}),
-                "uid": TEXT,
-                "sequence": COUNT,
-            }
-        ),
-        "unmapped": _build_object(
-            {
-                "verdict": {**TEXT, "description": COLUMNS["verdict"]},
-                "subject": TEXT,
-                "record": {"$ref": "#/$defs/record"},
-            }
-        ),
+        "metadata": _build_object(metadata),
+        "unmapped": _build_object(unmapped),
     }
     record, definitions = _build_definitions()
     return {
