@@ -229,3 +229,66 @@ def test_limits_start_with_max_min_or_default() -> None:
 
 def test_at_most_four_modules_are_loose() -> None:
     assert len(list(SOURCE.glob("*.py"))) <= 4
+
+
+PUBLISHED_WITHOUT_DOCSTRINGS = {"event_records.py"}
+"""Files whose docstrings msgspec would copy into the published schemas."""
+
+QUESTION_WORDS = re.compile(r"\s*(?:What|Who|Whose|Whether|How|Where|Which|That)\b")
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def _public_definitions(body: list[ast.stmt]) -> Iterator[Definition]:
+    return (node for node in body if isinstance(node, Definition) and not node.name.startswith("_"))
+
+
+def _has_help_text(function: Definition) -> bool:
+    """Return whether a decorator makes it a command with `help=HELP`, which takes the place of the docstring."""
+    keywords = [word for node in function.decorator_list if isinstance(node, ast.Call) for word in node.keywords]
+    return any(word.arg == "help" and ast.unparse(word.value) == "HELP" for word in keywords)
+
+
+def _documented_methods(node: ast.ClassDef) -> set[str]:
+    return {method.name for method in _public_definitions(node.body) if ast.get_docstring(method)}
+
+
+def _inherited_methods(node: ast.ClassDef, classes: dict[str, ast.ClassDef]) -> set[str]:
+    """Return the methods that a base class documents, or a protocol of which the class has every documented method."""
+    bases = [
+        classes[name]
+        for base in node.bases
+        if (name := ast.unparse(base).rpartition(".")[2]) in classes and name != node.name
+    ]
+    inherited = set().union(*(_documented_methods(base) | _inherited_methods(base, classes) for base in bases))
+    methods = {method.name for method in _public_definitions(node.body)}
+    for protocol in classes.values():
+        if any(ast.unparse(base) == "Protocol" for base in protocol.bases) and _documented_methods(protocol) <= methods:
+            inherited |= _documented_methods(protocol)
+    return inherited
+
+
+def test_public_names_have_a_docstring() -> None:
+    files = [path for path in FILES if path.name not in PUBLISHED_WITHOUT_DOCSTRINGS]
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in files}
+    classes = {node.name: node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    undocumented = []
+    for path, tree in trees.items():
+        for node in _public_definitions(tree.body):
+            names = [] if _has_help_text(node) else [node]
+            if isinstance(node, ast.ClassDef):
+                inherited = _inherited_methods(node, classes)
+                methods = (method for method in _public_definitions(node.body) if not method.name.startswith("visit_"))
+                names += [method for method in methods if method.name not in inherited]
+            undocumented += [f"{path.name}:{name.lineno} {name.name}" for name in names if not ast.get_docstring(name)]
+    assert undocumented == []
+
+
+def test_docstrings_do_not_start_with_a_question_word() -> None:
+    texts = (
+        (f"{path.name}:{node.lineno}", node.value.value)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    )
+    assert [place for place, text in texts if isinstance(text, str) and QUESTION_WORDS.match(text)] == []

@@ -6,6 +6,7 @@ from trotline import __version__
 
 
 def main() -> None:
+    """Run the command line with the arguments of this process, and exit with its exit code."""
     if sys.argv[1:] == ["--version"]:
         print(f"trotline {__version__}")
         return

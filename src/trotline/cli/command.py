@@ -155,9 +155,11 @@ class LazyGroup(click.Group):
         self.noun = noun
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands, in the order of `summaries`."""
         return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import a command, or return None if the group has no command of this name."""
         if cmd_name not in self.summaries:
             return None
         command: click.Command = import_module(f"{self.package}.{cmd_name.replace('-', '_')}").command
@@ -166,6 +168,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the arguments name. A usage error for an unknown name suggests a similar one."""
         if args and args[0] not in self.summaries and not args[0].startswith("-"):
             from difflib import get_close_matches
 
@@ -175,6 +178,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the section of commands in the help text, without importing the commands."""
         with formatter.section(f"{self.noun.capitalize()}s"):
             formatter.write_dl(list(self.summaries.items()))
 

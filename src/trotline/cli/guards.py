@@ -40,6 +40,7 @@ class GuardGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the subcommand that the arguments name, or `show` with the name of a guard."""
         if args and args[0] not in self.commands:
             return "show", show_guard, args
         return super().resolve_command(ctx, args)

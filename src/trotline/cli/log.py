@@ -72,7 +72,7 @@ MAX_ALARMS = 5
 NO_MATCH = "nothing in the trail answers to that"
 FOLLOW_SECONDS = 0.2
 MAX_DETAIL_WAIT_US = 1_500_000
-"""How long a followed record waits for its detail; later records wait with it, so that the order stays."""
+"""Time that a followed record waits for its detail; later records wait with it, so that the order stays."""
 
 
 @declare_group("log", "trotline.log/1", help=HELP)
@@ -214,8 +214,8 @@ def show_record(name: str, roots: Roots) -> Result:
 
 @declare("alarms", "trotline.log.alarms/1", parent=command)
 def list_alarms(roots: Roots) -> Result:
-    """What does not fit together in the whole trail: deeds that were refused, or that nobody asked about; leave that
-    nobody used."""
+    """List contradictions in the whole audit log: actions that were done although they were refused or without a call
+    of the hook, and actions that were allowed and never done."""
     with open_log(roots.state) as store, announce_if_slow("the whole trail is read"):
         found = store.alarms(0)
     data = {"alarms": [{**alarm._asdict(), "sentence": alarm.sentence} for alarm in found]}

@@ -85,7 +85,7 @@ def send_sample(name: str, roots: Roots) -> Result:
 
 @declare("occasions", "trotline.log.alerts.occasions/1", parent=alerts, roots=False)
 def list_occasions() -> Result:
-    """What an alert may be on."""
+    """List the triggers that an alert can have."""
     return Result(OCCASIONS, [f"{bold(name)}: {meaning}" for name, meaning in OCCASIONS.items()])
 
 

@@ -90,7 +90,7 @@ def _open_private(output: Path) -> int:
 @click.option("--skip", is_flag=True, help="Send nothing of what is there now; go on count_unsent it.")
 @click.option("--background", is_flag=True, hidden=True)
 def send(skip: bool, background: bool, roots: Roots) -> Result:
-    """What `[export]` and `[[alert]]` in trotline.toml ask for, now: whatever is new goes where they say.
+    """Send new records and alerts now, as `[export]` and `[[alert]]` in trotline.toml configure it.
 
     The service does this by itself, and so does `trotline log`. Nothing is sent if there are no such sections.
     """

@@ -43,6 +43,7 @@ class TimeType(click.ParamType[int]):
     name = "time"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a time in microseconds since 1970. Refuses text that is not a time with a usage error."""
         from datetime import UTC, datetime
 
         if isinstance(value, int):

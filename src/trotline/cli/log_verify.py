@@ -38,7 +38,7 @@ MAX_SPANS = 5
 @declare("verify", "trotline.log.verify/1")
 @click.option("--anchor", "named", type=FILE, help="A file elsewhere where heads are noted.")
 def verify(named: Path | None, roots: Roots) -> Result:
-    """Whether the trail is what was written, and where it is not.
+    """Check that the audit log was not changed since it was written, and show where it was.
 
     With --anchor it is compared with the heads that were noted in that file, and if it holds the head of today is noted
     there too; a log with our lines among others is only read. `trotline log anchor --file FILE` begins one. Without it,
@@ -145,6 +145,7 @@ class SizeType(click.ParamType[int]):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return a size in bytes. Refuses text that is not a size with a usage error."""
         size = value if isinstance(value, int) else parse_size(value)
         if not size and value != 0:
             self.fail(f"`{value}` is no size: say `500MB` or `2GB`", param, ctx)

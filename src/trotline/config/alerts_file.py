@@ -76,18 +76,22 @@ class Alert(AlertTable, frozen=True, kw_only=True):
 
     @property
     def channel(self) -> str:
+        """The key of the destination that is set, such as `desktop` or `webhook_file`."""
         return next(name for name in CHANNELS if getattr(self, name))
 
     @property
     def over_us(self) -> int:
+        """The duration from which a call counts as slow, in microseconds."""
         return parse_duration(self.over)
 
     @property
     def after_us(self) -> int:
+        """The time without records after which an agent counts as silent, in microseconds."""
         return parse_duration(self.after)
 
     @property
     def per_us(self) -> int:
+        """The period in which at most `at_most` alerts are sent, in microseconds."""
         return parse_duration(self.per)
 
 

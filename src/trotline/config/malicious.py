@@ -32,6 +32,7 @@ class MalwareRow(NamedTuple):
 
     @property
     def line(self) -> bytes:
+        """The row as a line of a list file, with its line end."""
         return f"{self.package}\t{self.id}\t{' '.join(self.versions)}\n".encode("utf-8", "replace")
 
 

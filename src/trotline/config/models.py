@@ -62,7 +62,7 @@ class Provider(ProviderTable, frozen=True, kw_only=True):
 
 
 class Cache(msgspec.Struct, frozen=True):
-    """How long an answer about equal content is reused, and how many are kept. Zero seconds means off."""
+    """Limits of the cache of answers: the seconds for which one is reused for equal content, and their number."""
 
     noun = "`cache`"
 

@@ -57,6 +57,7 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def enterprise_file(self) -> Path:
+        """Cursor's hooks file of the machine."""
         return self.system / ENTERPRISE[self.platform]
 
     @property
@@ -81,10 +82,12 @@ class Roots(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def user_file(self) -> Path:
+        """Cursor's hooks file of the user."""
         return self.home / ".cursor" / "hooks.json"
 
     @property
     def plugin_directory(self) -> Path:
+        """The directory of Cursor's local plugins, one subdirectory for each."""
         return self.home / ".cursor" / "plugins" / "local"
 
 

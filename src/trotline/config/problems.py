@@ -49,6 +49,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def docs(self) -> str:
+        """The path of the documentation of the code, relative to the repository."""
         return f"docs/problems.md#{self.code.lower()}"
 
 

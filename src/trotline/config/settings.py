@@ -51,6 +51,7 @@ class Settings(SettingsTable, kw_only=True):
 
     @property
     def monitors(self) -> bool:
+        """True in monitor mode: decisions are recorded and not enforced."""
         return self.mode == MONITOR
 
 

@@ -59,6 +59,7 @@ class TrustCoverage(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
+        """The SHA-256 digest of all paths and file digests, as hexadecimal text."""
         text = json.dumps(sorted(self.files.items()), separators=(",", ":"))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -72,6 +73,7 @@ class Trust(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
+        """The text for the user why hooks of the workspace do not run. Only meaningful if they do not."""
         if self.state is TrustState.CHANGED:
             return f"the workspace changed since it was trusted: {', '.join(self.changes[:5])}"
         if self.state is TrustState.UNUSABLE:

@@ -70,6 +70,7 @@ class AlertMessage(NamedTuple):
 
     @property
     def text(self) -> str:
+        """The alert in one line of printable text: the record, and the number of suppressed alerts."""
         return _printable(" ".join(filter(None, (self._describe_record(), self._describe_suppressed()))))
 
     @property
@@ -152,8 +153,11 @@ class AlertState(msgspec.Struct, frozen=True, kw_only=True):
 class AlertLog(ReadableLog, Protocol):
     """The part of a store that alerts need."""
 
-    def fetch(self, id_: str) -> Record | None: ...
-    def alarms(self) -> list[Alarm]: ...
+    def fetch(self, id_: str) -> Record | None:
+        """Return the record with an id, including its detail, or None."""
+
+    def alarms(self) -> list[Alarm]:
+        """Return the alarms of the audit log."""
 
 
 class AlertRound:
@@ -170,6 +174,7 @@ class AlertRound:
         self._deliver = deliver
 
     def run(self, store: AlertLog, since_us: int) -> AlertState:
+        """Send the alerts for records after the last round, for alarms and for silent agents. Return the new state."""
         start = self.state.seq
         if start > store.head().seq:
             start = 0  # another audit log in the same place

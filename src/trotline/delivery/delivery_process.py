@@ -45,6 +45,7 @@ class ChildProcess:
 
     @property
     def is_running(self) -> bool:
+        """True while the child runs. Collects a child that has ended and sets `ended_by`."""
         if not self._child:
             return False
         with suppress(ChildProcessError):

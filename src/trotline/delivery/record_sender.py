@@ -48,6 +48,7 @@ class SenderContext(NamedTuple):
 
 
 def get_progress_file(state: Path, destination: Destination) -> Path:
+    """Return the path of the file that stores the progress of a destination."""
     return state / EXPORT_DIRECTORY / f"{destination.layer}.json"
 
 

@@ -24,6 +24,7 @@ _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+)[ \t]*[:=][ \t]*([\x21-\x7e]
 
 
 def send_request(request: Request, now_us: int) -> Answer:
+    """Send a request and return the answer. The HTTP client is reused for requests with the same certificate file."""
     return http_post.post(_build_client(request.certificate), request, now_us)
 
 

@@ -56,7 +56,7 @@ class ScanReport(msgspec.Struct, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was found."""
+        """True if there are no findings and no problems."""
         return not self.findings and not self.problems
 
 

@@ -52,6 +52,7 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def exists(self) -> bool:
+        """False if the event has no string for matchers."""
         return bool(self.field or self.word)
 
     def __str__(self) -> str:

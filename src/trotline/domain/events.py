@@ -41,6 +41,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def wire_name(self) -> str:
+        """The name of the event in payloads and hook files, such as `beforeShellExecution`."""
         return self.contract.name
 
     @property

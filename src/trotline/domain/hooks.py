@@ -30,6 +30,7 @@ class LayerKind(StrEnum):
 
     @property
     def rank(self) -> int:
+        """The position in the execution order; 1 runs first."""
         return list(LayerKind).index(self) + 1
 
     @property
@@ -40,6 +41,7 @@ class LayerKind(StrEnum):
 
     @property
     def from_claude(self) -> bool:
+        """True for settings files of Claude Code."""
         return self.value.startswith("claude-")
 
     @property
@@ -102,6 +104,7 @@ class Matcher(msgspec.Struct, frozen=True):
 
     @property
     def takes_all(self) -> bool:
+        """True if the matcher is empty or `*`."""
         return self.source in {"", "*"}
 
     def fit(self, subjects: tuple[str, ...], search: Search = decide_nothing) -> Fit:

@@ -92,6 +92,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
+        """The failure, or the permission, its reason and the other effects of the verdict, in one line."""
         if self.failure is not None:
             return f"failed, {self.failure.kind}"
         reason = self.verdict.user_message or self.verdict.agent_message
@@ -164,10 +165,12 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_denied(self) -> bool:
+        """True if the decision is to refuse the action, even if monitor mode did not send it."""
         return self.decision.permission is Permission.DENY
 
     @property
     def is_asked(self) -> bool:
+        """True if the decision is to ask the user, even if monitor mode did not send it."""
         return self.decision.permission is Permission.ASK
 
     @property
@@ -182,26 +185,32 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def edited_input(self) -> dict[str, Any] | None:
+        """The arguments that replace those of the tool call, or None."""
         return self.decision.verdict.edited_input
 
     @property
     def replaced_output(self) -> dict[str, Any] | None:
+        """The output that replaces that of the tool, or None."""
         return self.decision.verdict.replaced_output
 
     @property
     def context(self) -> str:
+        """The text that is added to the context of the model, or ""."""
         return self.decision.verdict.context
 
     @property
     def follow_up(self) -> str:
+        """The message that the conversation continues with, or ""."""
         return self.decision.verdict.follow_up
 
     @property
     def plugin_paths(self) -> tuple[str, ...]:
+        """The directories of plugins to load."""
         return self.decision.verdict.plugin_paths
 
     @property
     def env(self) -> dict[str, str]:
+        """The environment variables for later hooks of the conversation."""
         return self.decision.verdict.env
 
     def explain(self) -> str:

@@ -21,6 +21,7 @@ class Permission(IntEnum):
 
     @property
     def word(self) -> str:
+        """The permission in lower case, as replies and records have it."""
         return PERMISSION_WORDS[self]
 
 
@@ -86,6 +87,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def permission(self) -> Permission:
+        """The permission of the merged verdict."""
         return self.verdict.permission
 
 

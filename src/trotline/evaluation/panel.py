@@ -88,7 +88,7 @@ class HistoryStore:
 
 
 class PairedAction(NamedTuple):
-    """What makes two events the same action under the same conditions."""
+    """The values that are equal for two events if they are the same action under the same conditions."""
 
     conversation: str
     generation: str

@@ -33,6 +33,7 @@ class ConditionToken(NamedTuple):
 
     @property
     def end(self) -> int:
+        """The offset after the last character."""
         return self.start + len(self.text)
 
 

@@ -71,6 +71,7 @@ class PolicyList(NamedTuple):
 
     @property
     def entries(self) -> int:
+        """The number of names and patterns."""
         return len(self.exact) + len(self.patterns)
 
 

@@ -49,6 +49,7 @@ class PolicyRule(NamedTuple):
 
     @property
     def author(self) -> str:
+        """The name of the rule in responses and records."""
         return f"rule {self.name}"
 
     def with_requirements(self) -> "PolicyRule":

@@ -111,6 +111,7 @@ class TrialResult(NamedTuple):
 
     @property
     def decision(self) -> DecisionSummary | None:
+        """The summary of the outcome, or None if the outcome is unknown."""
         return summarize(self.outcome) if self.outcome is not None else None
 
 

@@ -45,7 +45,7 @@ TERMINAL_SEQUENCE = (
 
 BYTES_BEFORE_ESCAPE, BYTES_AFTER_ESCAPE = 4096, 1024
 BLANKS = (b" ", b"\n")
-"""How much text around an escape is decoded, up to the next blank: enough for a value and its name."""
+"""Limits for the text around an escape that is decoded, up to the next blank: enough for a value and its name."""
 
 TERMINAL_STARTS = (b"\x1b", b"\x00", b"u001b", b"u001B", b"\\033", b"x1b", b"x1B", b"\\e[")
 

@@ -30,7 +30,7 @@ STEP_KEYS = frozenset({"event", "on_ask", "expect", "say", *BRANCHES})
 EXPECTATIONS = frozenset({*(permission.word for permission in Permission), "follow-up"})
 MAX_DEPTH = 20
 MAX_REPEATS = 50
-"""How often `again` fires an event: a hook without a loop limit would never end."""
+"""Limit for firing an event with `again`: a hook without a loop limit would never end."""
 
 
 class ScriptStep(NamedTuple):

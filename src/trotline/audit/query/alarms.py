@@ -76,6 +76,7 @@ class Alarm(NamedTuple):
 
     @property
     def sentence(self) -> str:
+        """The text of the alarm, with the sequence numbers as names for the two records."""
         return self.describe(str(self.seq), str(self.decision_seq))
 
     def describe(self, by: str, decision: str) -> str:

@@ -86,10 +86,12 @@ class ActionStep(NamedTuple):
 
     @property
     def agent(self) -> str:
+        """The name of the agent that made the call."""
         return self.conversation[0]
 
     @property
     def family(self) -> str:
+        """The family of the action, such as `shell` or `edit`; empty for the start or end of a turn."""
         prefix = self.action.partition(":")[0]
         side = FAILURE_SIDE if self.event == FAILURE_EVENT else EVENT_SIDES.get(self.event)
         return prefix if prefix in LOOSE_FAMILIES else side.family if side else ""

@@ -32,6 +32,7 @@ class DetailPolicy(NamedTuple):
 
     @property
     def keeps_content(self) -> bool:
+        """True unless the level is `minimal`: then details have the sizes of texts instead of the texts."""
         return self.level != MINIMAL
 
 

@@ -62,6 +62,7 @@ class Configuration(msgspec.Struct, kw_only=True):
 
     @property
     def problems(self) -> list[Problem]:
+        """The problems of all layers and of trotline.toml."""
         return [problem for layer in self.layers for problem in layer.problems] + self.config_problems
 
     @property

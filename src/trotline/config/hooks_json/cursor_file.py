@@ -125,6 +125,7 @@ class HookEntry(NamedTuple):
     node: JsonNode
 
     def report(self, code: str, node: JsonNode, message: str, hint: str = "") -> None:
+        """Add a problem of this entry to those of its file."""
         self.file.report(code, node, message, hint, entry=self.name)
 
     def get_value(self, key: str) -> JsonNode | None:

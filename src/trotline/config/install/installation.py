@@ -112,6 +112,7 @@ class FoundFile(NamedTuple):
 
     @property
     def digest(self) -> str:
+        """The digest of the content, or "" if there is no file."""
         return _digest(self.data) if self.data is not None else ""
 
 

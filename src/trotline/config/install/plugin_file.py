@@ -44,6 +44,7 @@ class OwnFile(Installation, frozen=True, kw_only=True):
 
     @property
     def bits(self) -> int:
+        """The permission bits that the file needs in addition: those for execution if it starts with `#!`."""
         return 0o111 if self.text.startswith("#!") else 0
 
     def _plan_installation(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:  # noqa: ARG002 - `text` has all entries
