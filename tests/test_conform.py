@@ -72,8 +72,8 @@ def test_payload_that_violates_the_schema_is_a_difference(payload: str, why: str
 
 
 def test_paths_may_be_absolute(tmp_path: Path) -> None:
-    case = next(case for case in CASES.values() if case.want.get("void") == ["project/.cursor/hooks.json"])
-    body = "print(json.dumps({'void': [asked['world'] + '/project/.cursor/hooks.json']}), flush=True)"
+    case = next(case for case in CASES.values() if case.want.get("ignored_files") == ["project/.cursor/hooks.json"])
+    body = "print(json.dumps({'ignored_files': [asked['world'] + '/project/.cursor/hooks.json']}), flush=True)"
     with EngineProcess(write_adapter(tmp_path, body)) as engine:
         assert [result.status for result in run_cases(engine, [case])] == ["agrees"]
 
@@ -111,8 +111,8 @@ def test_differences_are_shown_with_the_case(tmp_path: Path) -> None:
 
 
 def test_cases_are_listed_and_an_unknown_name_is_an_error(tmp_path: Path) -> None:
-    listed = json.loads(run_trotline("conform", "--list", "--json", "--rule", "void", cwd=tmp_path).stdout)["data"]
-    assert {case["rule"] for case in listed} == {"void"}
+    listed = json.loads(run_trotline("conform", "--list", "--json", "--rule", "fatal", cwd=tmp_path).stdout)["data"]
+    assert {case["rule"] for case in listed} == {"fatal"}
     assert any(case["measured"] == "agrees" for case in listed)
     assert run_trotline("conform", "--list", cwd=tmp_path).stdout.count("\n") == 2 * len(CASES)
     done = run_trotline("conform", "--case", "nothing", cwd=tmp_path)

@@ -21,7 +21,7 @@ columns say what was measured on Cursor's own engine. Exit 1 if there is a diffe
 \b
   trotline conform                         our own engine
   trotline conform -- node adapter.js      another one
-  trotline conform --rule void --list      what voids a file: the situations
+  trotline conform --rule fatal --list     what makes Cursor ignore a file: the situations
   trotline conform --case merge_a_deny_beats_an_ask_and_both_are_heard -- ./adapter
 """
 

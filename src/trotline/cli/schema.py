@@ -26,7 +26,7 @@ HELP = """Print a JSON Schema (draft 2020-12).
   trotline schema record                a line of `trotline log export`; record-csv, record-ocsf: of its other formats
   trotline schema alert                 what a command or a webhook gets of an alert
 
-An editor can use it without a `$schema` line in the file (which would void it, TL107). In VS Code:
+An editor can use it without a `$schema` line in the file (which would make Cursor ignore the file, TL107). In VS Code:
 
 \b
   "json.schemas": [{"fileMatch": [".cursor/hooks.json"], "url": "./hooks.schema.json"}]
@@ -111,7 +111,7 @@ def build_reply_schema(name: str) -> Schema:
 
 
 def build_hooks_schema() -> Schema:
-    """Return the schema of hooks.json. Keys that Cursor ignores are allowed, events that void the file are not."""
+    """Return the schema of hooks.json. It allows keys that Cursor ignores, and no events that are fatal for a file."""
     command: Schema = {"required": ["command"], "properties": {"type": {"const": "command"}}}
     prompt: Schema = {"required": ["type", "prompt"], "properties": {"type": {"const": "prompt"}}}
     entry: Schema = {

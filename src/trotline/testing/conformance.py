@@ -43,7 +43,7 @@ LAYER_FILES = {
 ANSWER_KEYS = frozenset({"layer", "event", "says", "exit", "stderr", "fails"})
 
 CASE_GROUPS = {
-    "void": "what voids a file, and what does not",
+    "fatal": "what makes Cursor ignore a file, and what does not",
     "layer": "which files are read, in which order, from where hooks run",
     "match": "what a matcher lets through",
     "reply": "how a reply is read",

@@ -49,8 +49,8 @@ def describe_files(configuration: Configuration, world: Path) -> dict[str, Any]:
 
     reported = [problem for problem in configuration.problems if problem.severity != "note"]
     return {
-        "void": [name(read.layer.file) for read in configuration.layers if read.fatal_reason],
-        "void_because": [read.fatal_reason for read in configuration.layers if read.fatal_reason],
+        "ignored_files": [name(read.layer.file) for read in configuration.layers if read.fatal_reason],
+        "fatal_reasons": [read.fatal_reason for read in configuration.layers if read.fatal_reason],
         "problems": [f"{problem.code} {problem.place.line}:{problem.place.column}" for problem in reported],
         "notes": sorted({problem.code for problem in configuration.problems if problem.severity == "note"}),
         "messages": [problem.message for problem in reported],
