@@ -19,7 +19,8 @@ ask = "services are restarted by operators: is this one yours?"
 
 REMEMBERED: tuple[Scene, ...] = (
     Step(
-        "Everything that the agent did is in the trail. What was refused, and by whom?", ["log", "--verdict", "denied"]
+        "Everything that the agent did is in the audit log. What was refused, and by whom?",
+        ["log", "--verdict", "denied"],
     ),
     Step("All about the last of these:", ["log", "show", "{denied}"]),
     Step("Where was the ticket spoken of?", ["log", "--text", "SHOP-42", "-n", "3"]),

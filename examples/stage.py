@@ -20,7 +20,7 @@ MAX_WIDTH = 120
 WATCH_SECONDS = 60.0
 """The timeout of a watching command."""
 
-AUDIT_LOG = ".local/state/trotline/v1/trail.db"
+AUDIT_LOG = ".local/state/trotline/v1/audit_log.db"
 
 
 class Step(NamedTuple):

@@ -1,4 +1,4 @@
-"""Verify an audit log without importing Trotline: `python independent_verifier.py trail.db [ANCHOR]`.
+"""Verify an audit log without importing Trotline: `python independent_verifier.py audit_log.db [ANCHOR]`.
 
 A digest is the SHA-256 of `<previous digest> <seq> <kind> <id> <salted>`, and `salted` that of `<salt> <body>`. An
 anchor has lines `trotline-anchor <seq> <digest>`: heads that were noted elsewhere; if an entry has two, the

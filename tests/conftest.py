@@ -52,5 +52,5 @@ def home() -> Iterator[Path]:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with SqliteStore(tmp_path / "state" / "trail.db") as opened:
+    with SqliteStore(tmp_path / "state" / "audit_log.db") as opened:
         yield opened

@@ -44,7 +44,7 @@ def build_denied_execution(number: int, **more: Any) -> list[dict[str, Any]]:
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     created = make_workspace(tmp_path)
-    with SqliteStore(created.roots().state / "trail.db") as store:
+    with SqliteStore(created.roots().state / "audit_log.db") as store:
         for number in range(1, 13, 2):
             keep(store, *build_denied_execution(number, conversation="0197aaaa-1"))
         keep(store, *build_denied_execution(21, conversation="0197bbbb-1", agent="claude-code"))
@@ -72,7 +72,7 @@ def test_filters_apply_to_alarms(workspace: Workspace, words: list[str]) -> None
 def test_follower_of_a_conversation_prints_only_its_alarms(
     workspace: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         follower = Follower(store, Query(conversation="0197bbbb-1"), NOW, as_json=False)
         follower.begin(store, 5, 5)
         assert capsys.readouterr().err.count("alarm: ") == 1

@@ -104,7 +104,7 @@ def times() -> Times:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    with SqliteStore(tmp_path / "trail.db") as opened:
+    with SqliteStore(tmp_path / "audit_log.db") as opened:
         yield opened
 
 

@@ -92,7 +92,7 @@ def test_directory_is_an_error(tmp_path: Path) -> None:
 
 
 def test_unreadable_lines_are_counted_and_the_others_used(workspace: Workspace, tmp_path: Path) -> None:
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         keep(store, record(1), record(2))
         head = store.head()
     file = tmp_path / "heads"
@@ -105,7 +105,7 @@ def test_unreadable_lines_are_counted_and_the_others_used(workspace: Workspace, 
 
 
 def store_three_records(workspace: Workspace) -> ChainHead:
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         keep(store, record(1), record(2), record(3))
         return store.head()
 
@@ -134,7 +134,7 @@ def test_anchor_without_a_head_fails_and_is_not_created(
 def test_empty_audit_log_is_not_anchored(workspace: Workspace, tmp_path: Path) -> None:
     words = ("log", "anchor", "--file", str(tmp_path / "heads"))
     done = workspace.run(*words)
-    assert done.stdout == "the trail is empty: it has no head yet\n"
+    assert done.stdout == "the audit log is empty: it has no head yet\n"
     assert not (tmp_path / "heads").exists()
 
 
@@ -145,7 +145,7 @@ def test_missing_configured_anchor_is_a_finding(workspace: Workspace, tmp_path: 
     store_three_records(workspace)
     done = workspace.run("log", "verify")
     assert done.returncode == 1
-    assert f"the trail: the anchor `{file}` is not there, so that a cut end would not be seen" in done.stdout
+    assert f"the audit log: the anchor `{file}` is not there, so that a cut end would not be seen" in done.stdout
     assert not file.exists()
     assert workspace.run("log", "anchor").returncode == 0
     assert "it holds; anchored up to entry 3" in workspace.run("log", "verify").stdout
@@ -162,7 +162,7 @@ def test_anchor_that_lost_heads_is_reported_and_not_recreated(
     assert run_trotline(*log, cwd=workspace.project).stderr == ""
     assert read_anchor(file).heads == {3: digest}
     file.write_text(left) if left is not None else file.unlink()
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         keep(store, record(4))
     for _ in range(2):
         assert "the one of entry 3 was noted there" in run_trotline(*log, cwd=workspace.project).stderr
@@ -181,7 +181,7 @@ def run_independent_verifier(*words: str | Path) -> tuple[int, str, str]:
 
 
 def test_independent_verifier_reports_unreadable_files(tmp_path: Path) -> None:
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:
         keep(store, *(record(number) for number in range(300)))
     assert run_independent_verifier(file, tmp_path) == (2, f"cannot be read: `{tmp_path}` is no file\n", "")

@@ -80,7 +80,7 @@ def test_full_disk_is_reported_and_records_wait(workspace: Workspace) -> None:
     append_calls(state, 20, 400, "echo " + "long " * 100)
     done = run_limited(workspace, (state / DATABASE_NAME).stat().st_size + 8_192, "log")
     assert done.returncode == 1
-    assert f"the trail `{state / DATABASE_NAME}` cannot be used: " in done.stderr
+    assert f"the audit log `{state / DATABASE_NAME}` cannot be used: " in done.stderr
     assert "the space on the disk; records wait in the spool until it can be used" in done.stderr
     assert audit_log.get_spool(state).waits
     check_guarding(workspace)

@@ -184,7 +184,7 @@ def test_wrong_checkpoint_is_found_despite_a_correct_anchor() -> None:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """A store of ten records with detail, of which two are forgotten."""
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:
         keep(store, *(body for number in range(1, 11) for body in (record(number), detail(number, command="make"))))
         store.forget(ForgetRequest(before_us=3 * HOUR), now_us=11 * HOUR)

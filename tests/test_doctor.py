@@ -112,7 +112,7 @@ def test_fresh_installation_has_no_findings(workspace: Workspace, name: str) -> 
     wiring = get_agent(name).wiring
     assert wiring is not None
     assert f"all {len(wiring.events)} events answered" in get_details(data, "round trip", "ok")
-    assert f"all {len(wiring.events)} calls are in the trail" in get_details(data, "records", "ok")
+    assert f"all {len(wiring.events)} calls are in the audit log" in get_details(data, "records", "ok")
     assert "the canary is refused" in get_details(data, "refusal", "ok")
     assert get_details(data, "latency")
     assert "has not called yet" in get_details(data, "loaded", "note")
@@ -131,7 +131,7 @@ def test_doctor_changes_nothing_and_its_calls_are_self_tests(workspace: Workspac
     before = file.read_bytes()
     run(workspace, "doctor")
     assert file.read_bytes() == before
-    assert run(workspace, "log")[1] == "nothing in the trail answers to that\n"
+    assert run(workspace, "log")[1] == "no matching records\n"
     _, everything = run(workspace, "log", "--all")
     assert everything.count("openhands") >= 6
     assert "calls of agents that are remembered: 0" in run(workspace, "doctor")[1]
@@ -550,13 +550,13 @@ def test_unwritable_audit_log_is_found(workspace: Workspace) -> None:
     assert code == 1
     assert "is no directory" in get_details(data, "state", "fail")
     assert "cannot be looked at: not a directory" in get_details(data, "records", "fail")
-    assert "cannot be read: not a directory" in get_details(data, "trail", "fail")
+    assert "cannot be read: not a directory" in get_details(data, "audit_log", "fail")
 
 
 def test_torn_records_are_found(used_workspace: Workspace) -> None:
     with Spool(used_workspace.roots().state / "spool").file.open("ab") as file:
         file.write(b"\n00000000 {torn\n")
-    assert get_details(examine_machine(used_workspace), "trail", "warn").startswith("1 records in ")
+    assert get_details(examine_machine(used_workspace), "audit_log", "warn").startswith("1 records in ")
 
 
 @pytest.mark.parametrize("spoil", [lambda key: key.chmod(0o644), lambda key: key.write_bytes(b"")])
@@ -569,7 +569,7 @@ def test_unusable_key_is_found(used_workspace: Workspace, spoil: Callable[[Path]
 
 def test_nearly_full_disk_is_found(used_workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_checks, "MIN_FREE_BYTES", 10**18)
-    assert "MB are left where records are kept" in get_details(examine_machine(used_workspace), "trail", "warn")
+    assert "MB are left where records are kept" in get_details(examine_machine(used_workspace), "audit_log", "warn")
 
 
 @pytest.mark.parametrize(
@@ -647,7 +647,7 @@ def test_missing_unwritable_or_emptied_anchor_is_found(used_workspace: Workspace
     assert "its directory is not there" in get_details(examine_machine(used_workspace), "anchor", "fail")
     heads.parent.mkdir()
     assert "is begun with the first records" in get_details(examine_machine(used_workspace), "anchor", "note")
-    with SqliteStore(used_workspace.roots().state / "trail.db") as store:
+    with SqliteStore(used_workspace.roots().state / "audit_log.db") as store:
         keep(store, record(1))
     assert "no head is noted" in get_details(examine_machine(used_workspace), "anchor", "warn")
     assert run(used_workspace, "log", "anchor")[0] == 0
@@ -662,7 +662,7 @@ def test_missing_unwritable_or_emptied_anchor_is_found(used_workspace: Workspace
 
 def test_unreachable_keep_size_is_found(used_workspace: Workspace) -> None:
     used_workspace.write("home/.config/trotline/trotline.toml", 'keep_size = "1MB"')
-    with SqliteStore(used_workspace.roots().state / "trail.db") as store:
+    with SqliteStore(used_workspace.roots().state / "audit_log.db") as store:
         keep(store, record(1, at_us=1), detail(1, command=os.urandom(1_000_000).hex()))
         assert get_details(examine_machine(used_workspace), "keep_size") == ""  # old records will be forgotten
         keep(store, record(2, at_us=read_clock()), detail(2, command=os.urandom(1_000_000).hex()))

@@ -45,7 +45,7 @@ def spool(state: Path) -> Spool:
 
 @pytest.fixture
 def store(state: Path) -> Iterator[SqliteStore]:
-    with SqliteStore(state / "trail.db") as opened:
+    with SqliteStore(state / "audit_log.db") as opened:
         yield opened
 
 
@@ -154,7 +154,7 @@ def test_idle_service_drains(monkeypatch: pytest.MonkeyPatch) -> None:
         spool.append(record(1))
         assert run_service(Path(home)) == ("nobody called", "")
         assert not spool.waits
-        with SqliteStore(state / "trail.db") as store:
+        with SqliteStore(state / "audit_log.db") as store:
             assert ids(store) == ["id-1"]
 
 
@@ -165,7 +165,7 @@ def test_service_logs_an_unusable_audit_log_once(monkeypatch: pytest.MonkeyPatch
         state = get_service_roots(home).state
         spool = audit_log.get_spool(state)
         spool.append(record(1))
-        (state / "trail.db").write_bytes(b"no database" * 1000)
+        (state / "audit_log.db").write_bytes(b"no database" * 1000)
         for _ in range(2):
             why, logged = run_service(Path(home))
             assert why == "nobody called"
@@ -180,7 +180,7 @@ def test_service_survives_a_hanging_drain(monkeypatch: pytest.MonkeyPatch) -> No
         state = get_service_roots(home).state
         spool = audit_log.get_spool(state)
         spool.append(record(1))
-        with hold_sqlite(state / "trail.db"):
+        with hold_sqlite(state / "audit_log.db"):
             why, logged = run_service(Path(home))
         assert why == "nobody called"
         assert "not drained: it was ended by signal 14" in logged

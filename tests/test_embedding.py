@@ -259,7 +259,7 @@ def test_guarded_engine_evaluates_guards(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "audit_log", ["yes", object(), Path("/tmp/trail"), None, 1, SqliteStore], ids=lambda value: type(value).__name__
+    "audit_log", ["yes", object(), Path("/tmp/audit_log"), None, 1, SqliteStore], ids=lambda value: type(value).__name__
 )
 def test_invalid_audit_log_is_an_error_at_once(tmp_path: Path, audit_log: Any) -> None:
     with pytest.raises(TrotlineError, match="`audit_log` is no Store"):

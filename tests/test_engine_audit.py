@@ -88,7 +88,7 @@ def test_effects_are_recorded_without_guards_and_decide_nothing(workspace: Works
 
 
 def test_fired_event_is_recorded_with_its_effects(workspace: Workspace) -> None:
-    words = ["fire", "beforeShellExecution", "--set", f"command={SENDS}", "--trail", *workspace.options]
+    words = ["fire", "beforeShellExecution", "--set", f"command={SENDS}", "--record", *workspace.options]
     assert run_trotline(*words, cwd=workspace.project).returncode == 0
     (record,) = read_records(workspace)
     assert ["read", "send"] in [effect[:2] for effect in record["detail"]["effects"]]
@@ -121,7 +121,7 @@ def test_secrets_are_redacted_before_writing(workspace: Workspace) -> None:
 def test_both_sides_write_one_audit_log(workspace: Workspace) -> None:
     with load_engine(workspace, audit_log=True).session():
         pass
-    fired = workspace.run("fire", "stop", "--trail")
+    fired = workspace.run("fire", "stop", "--record")
     assert fired.returncode == 0
     workspace.run("fire", "stop")  # without a record
     counts = workspace.run("log", "--by", "agent").stdout
@@ -131,7 +131,7 @@ def test_both_sides_write_one_audit_log(workspace: Workspace) -> None:
 
 
 def test_engine_uses_a_given_store(workspace: Workspace, tmp_path: Path) -> None:
-    with SqliteStore(tmp_path / "elsewhere" / "trail.db") as store:
+    with SqliteStore(tmp_path / "elsewhere" / "audit_log.db") as store:
         with load_engine(workspace, audit_log=store).session() as session:
             session.fire(BeforeShell(command="ls"))
         stored_records = list(store.search(Query(event="beforeShellExecution")))
@@ -144,7 +144,7 @@ def test_async_sessions_record_from_their_threads(workspace: Workspace, tmp_path
         async with engine.session() as session:
             await asyncio.gather(*(session.fire(BeforeShell(command=f"ls {number}")) for number in range(20)))
 
-    with SqliteStore(tmp_path / "elsewhere" / "trail.db") as store:
+    with SqliteStore(tmp_path / "elsewhere" / "audit_log.db") as store:
         asyncio.run(fire_events(load_engine(workspace, audit_log=store)))
         commands = {stored.payload["command"] for stored in store.search(Query(event="beforeShellExecution"))}
     assert commands == {f"ls {number}" for number in range(20)}
@@ -163,7 +163,7 @@ def test_unwritable_audit_log_raises_an_alarm_and_keeps_the_decision(workspace: 
 
 
 def test_failing_store_raises_an_alarm_and_keeps_the_decision(workspace: Workspace, tmp_path: Path) -> None:
-    with SqliteStore(tmp_path / "elsewhere" / "trail.db") as store:
+    with SqliteStore(tmp_path / "elsewhere" / "audit_log.db") as store:
         engine = load_engine(workspace, audit_log=store)
         with sqlite3.connect(store.file) as other:
             other.execute("DROP TABLE facts")

@@ -210,7 +210,7 @@ def test_batch_contains_the_head_of_the_chain(workspace: Workspace, collector: C
     scope = collector.requests[0].scope
     anchor = workspace.write("elsewhere", f"{scope['trotline.head.seq']} {scope['trotline.head.digest']}\n")
     assert "it holds; anchored up to entry 3" in log(workspace, "verify", "--anchor", str(anchor)).stdout
-    db = sqlite3.connect(workspace.roots().state / "trail.db")
+    db = sqlite3.connect(workspace.roots().state / "audit_log.db")
     db.executescript("DELETE FROM entries WHERE seq = 3; DELETE FROM records WHERE seq = 3; DELETE FROM checkpoints")
     db.close()
     assert log(workspace, "verify", "--anchor", str(anchor)).returncode == 1
@@ -323,7 +323,7 @@ def test_new_audit_log_is_sent_from_its_beginning(workspace: Workspace, collecto
     configure_export(workspace, collector, 'signals = ["logs"]')
     append_records(workspace, 3)
     assert send_records(workspace).returncode == 0
-    for file in workspace.roots().state.glob("trail.db*"):
+    for file in workspace.roots().state.glob("audit_log.db*"):
         file.unlink()
     append_records(workspace, 4, first=11)
     assert send_records(workspace).returncode == 0

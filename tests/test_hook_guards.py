@@ -349,7 +349,7 @@ def test_own_files_are_protected_in_every_workspace(machine: Machine, root: str)
     for path in (
         own_directories[0] / "trotline.toml",
         own_directories[0] / "trotline.toml",
-        own_directories[1] / "trail.db",
+        own_directories[1] / "audit_log.db",
     ):
         command = f"echo x > {path}"
         result = machine.fire(BeforeShell(command=command, conversation_id="one", workspace_roots=roots))

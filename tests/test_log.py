@@ -88,14 +88,14 @@ def test_a_real_call_is_found_by_its_fields(workspace: Workspace) -> None:
     assert log(workspace, "--text", "curl", "--count").stdout == "1\n"
     assert log(workspace, "--command", "echo *", "--count").stdout == "1\n"
     files = [path for path in workspace.roots().state.rglob("*") if path.is_file()]
-    assert any(path.name == "trail.db" for path in files)
+    assert any(path.name == "audit_log.db" for path in files)
     assert not any(SECRET.encode() in path.read_bytes() for path in files)
     assert "it holds; unanchored" in log(workspace, "verify").stdout
 
 
 def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
     done = log(workspace)
-    assert (done.returncode, done.stdout) == (0, "nothing in the trail answers to that\n")
+    assert (done.returncode, done.stdout) == (0, "no matching records\n")
     assert log(workspace, "--count").stdout == "0\n"
     assert "0 entries: it holds; unanchored" in log(workspace, "verify").stdout
     assert log(workspace, "stats").stdout == "0 calls\n"
@@ -113,7 +113,7 @@ def test_a_waiting_reader_gets_a_progress_message(workspace: Workspace, filled: 
             output = asking.stderr.readline()
             fcntl.flock(lock, fcntl.LOCK_UN)
             assert (output, asking.stdout.read()) == (
-                "what waits is brought into the trail, or the trail into its newest form ...\n",
+                "what waits is brought into the audit log, or the audit log into its newest form ...\n",
                 "4\n",
             )
     assert log(workspace, "--count").stderr == ""
@@ -158,12 +158,12 @@ def test_a_record_is_shown_by_number_or_id(workspace: Workspace, filled: Spool) 
 def test_an_unknown_record_is_an_error(workspace: Workspace, filled: Spool, name: str) -> None:
     done = log(workspace, "show", name)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"the trail has no record `{name}`" in done.stderr
+    assert f"the audit log has no record `{name}`" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["1", "id-1"])
 def test_a_forgotten_record_is_reported_with_its_time(workspace: Workspace, filled: Spool, name: str) -> None:
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         drain(filled, store)
         assert store.forget(ForgetRequest(conversation="c1"), now_us=NOW) == 2
     done = log(workspace, "show", name)
@@ -290,7 +290,7 @@ def test_unreadable_lines_are_reported(workspace: Workspace, filled: Spool) -> N
 
 
 def edit(workspace: Workspace, statement: str) -> None:
-    db = sqlite3.connect(workspace.roots().state / "trail.db")
+    db = sqlite3.connect(workspace.roots().state / "audit_log.db")
     db.executescript(statement)
     db.close()
 
@@ -319,7 +319,7 @@ def test_an_anchor_reveals_a_truncated_log(workspace: Workspace, filled: Spool, 
     before = anchor.read_bytes()
     done = log(workspace, "verify", "--anchor", str(anchor))
     assert done.returncode == 1
-    assert "the trail: the end is cut: entries 5 to 7 are missing" in done.stdout
+    assert "the audit log: the end is cut: entries 5 to 7 are missing" in done.stdout
     assert anchor.read_bytes() == before
 
 
@@ -361,7 +361,7 @@ def test_a_conversation_is_cleared_by_a_unique_prefix(workspace: Workspace, spoo
 def test_clearing_an_unknown_conversation_is_an_error(workspace: Workspace, filled: Spool, name: str) -> None:
     done = log(workspace, "conversations", "--clear", name)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"the trail has no conversation `{name}`" in done.stderr
+    assert f"the audit log has no conversation `{name}`" in done.stderr
     assert log(workspace, "--count").stdout == "4\n"
 
 
@@ -397,7 +397,7 @@ def test_follow_shows_new_calls(workspace: Workspace, spool: Spool) -> None:
 def test_an_unusable_audit_log_is_reported_and_records_wait(
     workspace: Workspace, filled: Spool, words: list[str]
 ) -> None:
-    workspace.roots().state.joinpath("trail.db").write_bytes(b"no database" * 1000)
+    workspace.roots().state.joinpath("audit_log.db").write_bytes(b"no database" * 1000)
     done = log(workspace, *words)
     assert done.returncode == 1
     assert "cannot be used: file is not a database" in done.stderr
@@ -485,11 +485,11 @@ def test_an_older_audit_log_is_reindexed_with_asks_sent_as_deny(workspace: Works
     spool.append({**record(1), "decided": "ask", "sent": "deny"})
     spool.append({**detail(1), "action": "a"})
     log(workspace)
-    with sqlite3.connect(workspace.roots().state / "trail.db") as db:
+    with sqlite3.connect(workspace.roots().state / "audit_log.db") as db:
         db.execute("UPDATE records SET verdict = 'ask'")
         db.execute("UPDATE facts SET kind = 'permitted' WHERE kind = 'denied'")
     db.close()
-    age_audit_log(workspace.roots().state / "trail.db")
+    age_audit_log(workspace.roots().state / "audit_log.db")
     assert "denied" in log(workspace, "--verdict", "denied").stdout
     assert log(workspace, "verify").returncode == 0
 
@@ -504,7 +504,7 @@ def test_a_gate_that_stopped_firing_is_an_alarm(workspace: Workspace) -> None:
     call(workspace, "", event="sessionStart")
     call(workspace, "ls")
     call(workspace, "ls", event="afterShellExecution")
-    assert log(workspace, "alarms").stdout == "everything in the trail fits together\n"
+    assert log(workspace, "alarms").stdout == "everything in the audit log fits together\n"
     call(workspace, "rm notes", event="afterShellExecution")
     assert "nobody asked about: a hook of cursor stopped firing" in log(workspace).stderr
     assert "nobody asked about" in workspace.run("doctor").stdout

@@ -16,7 +16,7 @@ NOW = 1_800_000_000_000_000
 
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
-    with SqliteStore(tmp_path / "trail.db") as store:
+    with SqliteStore(tmp_path / "audit_log.db") as store:
         yield store
 
 
@@ -49,7 +49,7 @@ def test_waiting_for_detail_is_bounded(store: SqliteStore, capsys: pytest.Captur
     one = build_follower(store)
     keep(store, record(1, at_us=NOW), record(2, at_us=NOW), detail(2, command="make"))
     assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US - 1) == []
-    assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US) == ["[its words have not come]", "make"]
+    assert read_lines(one, store, capsys, NOW + MAX_DETAIL_WAIT_US) == ["[its detail is not written yet]", "make"]
 
 
 def test_a_call_without_detail_at_the_start_is_not_skipped(
@@ -73,7 +73,7 @@ def test_a_replaced_audit_log_is_followed_from_its_start(
         one.look(another, NOW)
         captured = capsys.readouterr()
         assert captured.out.endswith("make anew\n")
-        assert captured.err == "another trail is in its place: from its beginning\n"
+        assert captured.err == "another audit log is in its place: from its beginning\n"
         keep(another, record(2), detail(2, command="make more"))
         assert read_lines(one, another, capsys) == ["make more"]
 

@@ -28,7 +28,7 @@ OTHERWISE = """
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     """An audit log with odd texts, a record without detail, and detail without a record."""
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:
         edited = {**detail(2), "lines": [["/srv/\ud83d.py", 2, 1]], "measures": {"status": "x"}}
         odd = {**detail(3, command="echo \0 \ud83d 🎣"), "hooks": {"h1": "a\0b"}}
@@ -79,7 +79,7 @@ def test_a_rebuild_that_fails_changes_nothing(file: Path, monkeypatch: pytest.Mo
 
 
 def test_an_audit_log_of_a_development_version_is_refused_with_the_command_that_replaces_it(tmp_path: Path) -> None:
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     SqliteStore(file).close()
     db = sqlite3.connect(file)
     db.executescript("CREATE TABLE versions (number INTEGER PRIMARY KEY); PRAGMA user_version = 0")
@@ -94,7 +94,7 @@ def test_an_audit_log_of_a_development_version_is_refused_with_the_command_that_
 
 
 def test_an_audit_log_with_records_of_a_development_version_is_refused_unchanged(tmp_path: Path) -> None:
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:
         keep(store, record(1))
     db = sqlite3.connect(file)
@@ -108,7 +108,7 @@ def test_an_audit_log_with_records_of_a_development_version_is_refused_unchanged
 
 
 def test_spool_lines_of_a_development_version_are_stored_and_reported(tmp_path: Path) -> None:
-    with SqliteStore(tmp_path / "state" / "trail.db") as store:
+    with SqliteStore(tmp_path / "state" / "audit_log.db") as store:
         assert keep(store, record(1, schema="trotline.record/1"), {**detail(1), "schema": "trotline.detail/1"}) == 0
         assert [("development version" in line.why, b"id-1" in line.line) for line in store.unread()] == [
             (True, True)

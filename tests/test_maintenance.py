@@ -59,12 +59,12 @@ def fill(workspace: Workspace, first: int, last: int) -> None:
 
 
 def verified_elsewhere(workspace: Workspace, *words: str) -> "subprocess.CompletedProcess[str]":
-    argv = [sys.executable, str(SCRIPT), str(workspace.roots().state / "trail.db"), *words]
+    argv = [sys.executable, str(SCRIPT), str(workspace.roots().state / "audit_log.db"), *words]
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
 def cut(workspace: Workspace, after: int, tables: tuple[str, ...] = ("facts", "metrics", "words")) -> None:
-    db = sqlite3.connect(workspace.roots().state / "trail.db")
+    db = sqlite3.connect(workspace.roots().state / "audit_log.db")
     for table in ("entries", "records", *tables):
         db.execute(f"DELETE FROM {table} WHERE {'rowid' if table == 'words' else 'seq'} > ?", (after,))
     db.execute("DELETE FROM checkpoints")
@@ -120,7 +120,7 @@ def test_retention_settings_are_applied(workspace: Workspace) -> None:
 def test_by_default_nothing_is_forgotten_and_nothing_noted(workspace: Workspace) -> None:
     fill(workspace, 1, 3)
     assert audit_log.drain_if_unlocked(workspace.roots(), 10**18) is not None
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert len(ids(store)) == 3
         assert store.head().seq == 3
 
@@ -130,11 +130,11 @@ def test_old_records_are_pruned_on_drain(workspace: Workspace) -> None:
     fill(workspace, 1, 5)  # one for each of the first hours
     now = 3 * HOUR + 2 * DAY
     audit_log.drain_if_unlocked(workspace.roots(), now)
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert len(ids(store)) == 5  # it is not done for every hour
     fill(workspace, 6, 6)
     audit_log.drain_if_unlocked(workspace.roots(), now + RETENTION_SLACK_US)
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert ids(store) == []
         assert list(find_breaks(store.entries(), store.checkpoints())) == []
         assert json.loads(next(entry.body for entry in store.entries() if entry.body) or "{}")["why"] == "age"
@@ -147,7 +147,7 @@ def test_an_audit_log_over_its_size_limit_is_pruned_on_drain(workspace: Workspac
         spool.append(record(number))
         spool.append(detail(number, command=f"echo {os.urandom(1500).hex()}"))
     audit_log.drain_if_unlocked(workspace.roots(), 10**15)
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert store.size() <= 1_000_000
         assert 0 < len(ids(store)) < 500
         assert next(iter(ids(store))) == "id-499"
@@ -168,14 +168,14 @@ def test_an_unreachable_size_limit_is_reported_and_deletes_nothing(workspace: Wo
         assert "are not forgotten by size: records of the newest day and the links" in done.stderr
         assert "`keep_size` cannot be kept" in done.stderr
     done = log(workspace, "prune", "--keep", "1MB")
-    assert done.stdout.startswith("0 records forgotten\nthe trail has ")
+    assert done.stdout.startswith("0 records forgotten\nthe audit log has ")
 
 
 def test_a_record_without_a_time_does_not_keep_the_others_from_being_forgotten(workspace: Workspace) -> None:
     configure(workspace, keep_for="2d")
     fill(workspace, 0, 3)
     audit_log.drain_if_unlocked(workspace.roots(), LATER)
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert ids(store) == []
 
 
@@ -202,7 +202,7 @@ def test_the_drain_notes_heads_and_verify_finds_a_cut_end(workspace: Workspace, 
     cut(workspace, 7)
     done = log(workspace, "verify")
     assert done.returncode == 1
-    assert "the trail: the end is cut: entries 8 to 9 are missing" in done.stdout
+    assert "the audit log: the end is cut: entries 8 to 9 are missing" in done.stdout
     output = verified_elsewhere(workspace, str(heads))
     assert (output.returncode, output.stdout) == (1, "8: the end is cut, a head was noted at 9\n")
     assert verified_elsewhere(workspace).stdout == "holds, unanchored: a cut end would not be seen\n"
@@ -248,7 +248,7 @@ def test_heads_are_written_to_the_system_log_as_an_anchor(
 def test_the_anchor_command_writes_the_head(workspace: Workspace, tmp_path: Path, syslog: socket.socket) -> None:
     heads = tmp_path / "heads"
     words = ["anchor", "--file", str(heads), "--syslog", str(syslog.getsockname())]
-    assert log(workspace, *words).stdout == "the trail is empty: it has no head yet\n"
+    assert log(workspace, *words).stdout == "the audit log is empty: it has no head yet\n"
     fill(workspace, 1, 2)
     for _ in range(2):
         assert f"the head, entry 2, is noted in {heads}" in log(workspace, *words).stdout
@@ -281,7 +281,7 @@ def test_an_unwritable_anchor_is_reported_and_the_log_stays_intact(
     assert why in done.stderr
     assert len(done.stdout.splitlines()) == 2
     assert log(workspace, "anchor").returncode == 1
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert len(list(store.search(Query()))) == 2
 
 
@@ -303,5 +303,5 @@ def test_users_cannot_change_machine_settings(workspace: Workspace, tmp_path: Pa
     fill(workspace, 1, 2)
     audit_log.drain_if_unlocked(workspace.roots(), 10**15)
     assert len(heads.read_text().splitlines()) == 1
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         assert len(ids(store)) == 2

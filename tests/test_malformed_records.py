@@ -103,7 +103,7 @@ def test_no_reader_stumbles_over_a_record_of_an_odd_shape(
 
 @pytest.mark.parametrize("to", [io.TextIOWrapper, Terminal])
 def test_each_is_shown_whole(workspace: Workspace, to: type[io.TextIOWrapper]) -> None:
-    with SqliteStore(workspace.roots().state / "trail.db") as store:
+    with SqliteStore(workspace.roots().state / "audit_log.db") as store:
         numbers = [str(found.seq) for found in store.search(Query())]
     for number in numbers:
         code, out = run_command(workspace, "log", "show", number, to=to)

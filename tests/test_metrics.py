@@ -123,7 +123,7 @@ CONDITIONS = st.fixed_dictionaries(
 def test_database_counts_equal_counts_over_all_records(
     bodies: list[dict[str, Any]], conditions: dict[str, Any], limit: int
 ) -> None:
-    with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "trail.db")) as store:
+    with tempfile.TemporaryDirectory() as scratch, SqliteStore(Path(scratch, "state", "audit_log.db")) as store:
         keep(store, *(record(number, **body) for number, body in enumerate(bodies)))
         read = list(store.search(Query(**conditions)))
         everything = Counter((one.agent, one.conversation) for one in store.search(Query()))

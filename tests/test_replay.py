@@ -170,7 +170,7 @@ def test_replay_does_not_change_the_audit_log(workspace: Workspace) -> None:
     with audit_log.open_audit_log(workspace.roots().state) as store:
         assert store.head() == head
     assert {
-        path for path in workspace.roots().state.rglob("*") if path.is_file() and "trail.db-" not in path.name
+        path for path in workspace.roots().state.rglob("*") if path.is_file() and "audit_log.db-" not in path.name
     } <= state
 
 
@@ -295,7 +295,7 @@ def test_a_candidate_with_a_problem_is_a_finding(workspace: Workspace) -> None:
 
 
 def test_an_empty_audit_log_is_reported(workspace: Workspace) -> None:
-    assert replay(workspace).stdout == "nothing in the trail answers to that\n"
+    assert replay(workspace).stdout == "no matching records\n"
 
 
 DENIES_NPM = """#!/bin/sh

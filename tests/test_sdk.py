@@ -325,4 +325,4 @@ def test_log_shows_the_last_calls(tmp_path: Path) -> None:
     answer = json.loads(run_trotline("log", "--json", "--agent", "cursor", *roots, cwd=tmp_path).stdout)
     assert [record["event"] for record in answer["data"]["records"]] == ["beforeShellExecution"]
     empty = run_trotline("log", *roots, "--event", "stop", cwd=tmp_path).stdout
-    assert empty == "nothing in the trail answers to that\n"
+    assert empty == "no matching records\n"

@@ -23,7 +23,7 @@ from trotline.domain.errors import TrotlineError, TryAgain
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "trail.db"
+    return tmp_path / "state" / "audit_log.db"
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def test_its_files_are_ours_alone(store: SqliteStore, file: Path) -> None:
     keep(store, record(1))
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     assert {one.name: stat.S_IMODE(one.stat().st_mode) for one in file.parent.iterdir()} == {
-        "trail.db": 0o600,
-        "trail.db-wal": 0o600,
-        "trail.db-shm": 0o600,
+        "audit_log.db": 0o600,
+        "audit_log.db-wal": 0o600,
+        "audit_log.db-shm": 0o600,
     }
 
 
@@ -196,10 +196,10 @@ def test_a_broken_audit_log_is_set_aside_with_its_journal(file: Path) -> None:
     file.write_bytes(b"no database" * 1000)
     with pytest.raises(TrotlineError) as caught:
         SqliteStore(file)
-    file.with_name("trail.db-wal").write_bytes(b"acknowledged")
+    file.with_name("audit_log.db-wal").write_bytes(b"acknowledged")
     assert caught.value.hint.startswith("`trotline service stop`, then `for end in")
     subprocess.run(["sh", "-c", caught.value.hint.split("`")[3]], check=False, capture_output=True)
-    assert file.with_name("trail.db.broken-wal").read_bytes() == b"acknowledged"
+    assert file.with_name("audit_log.db.broken-wal").read_bytes() == b"acknowledged"
     assert not file.exists()
 
 

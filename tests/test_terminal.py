@@ -97,7 +97,7 @@ def test_a_narrow_terminal_shows_the_main_columns(tmp_path: Path) -> None:
 
 
 def test_a_record_view_shows_missing_detail(workspace: Workspace) -> None:
-    assert "its words have not come" in COLOUR.sub("", seen(workspace, "show", "3"))
+    assert "its detail is not written yet" in COLOUR.sub("", seen(workspace, "show", "3"))
 
 
 def test_a_script_is_named_by_its_beginning_in_one_line(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_time_index_finds_all_records_of_a_time(
     clocks: list[tuple[int, int]], since: int, until: int, forgotten: int | None
 ) -> None:
     gone = "" if forgotten is None else f"at {clocks[forgotten % len(clocks)][0]}"
-    with tempfile.TemporaryDirectory() as scratch, filled(Path(scratch, "state", "trail.db"), clocks) as store:
+    with tempfile.TemporaryDirectory() as scratch, filled(Path(scratch, "state", "audit_log.db"), clocks) as store:
         if gone:
             store.forget(ForgetRequest(conversation=gone), now_us=99)
         remaining = [one for batch in batches(clocks) for one in batch if f"at {one[1]}" != gone]
@@ -62,7 +62,7 @@ def test_the_time_index_finds_all_records_of_a_time(
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "trail.db"
+    return tmp_path / "state" / "audit_log.db"
 
 
 @pytest.mark.parametrize(

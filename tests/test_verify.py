@@ -17,7 +17,7 @@ from trotline.audit.verify.verification import VerificationResult, verify_audit_
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:
         keep(store, *(body for number in range(1, 7) for body in (record(number), detail(number, command="make"))))
     return file
@@ -117,7 +117,7 @@ def test_forgotten_records_are_counted(file: Path) -> None:
 def test_an_id_with_a_space_is_set_aside(file: Path) -> None:
     with SqliteStore(file) as store:
         assert store.append([StoredLine(record(9, id="a b"), "somewhere")]) == 0
-        assert [one.why for one in store.unread()] == ["its id is none"]
+        assert [one.why for one in store.unread()] == ["its id is missing or malformed"]
 
 
 @pytest.mark.parametrize("more", [1, 3, 12])
@@ -135,7 +135,7 @@ def test_a_truncated_log_stays_detectable_after_new_records(file: Path, more: in
 
 
 def test_a_remaining_checkpoint_is_not_replaced_by_a_rebuilt_chain(tmp_path: Path) -> None:
-    file = tmp_path / "state" / "trail.db"
+    file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:
         keep(store, *(record(number) for number in range(CHECKPOINT_INTERVAL)))
         keep(store, record(CHECKPOINT_INTERVAL))
@@ -174,7 +174,7 @@ def test_verification_succeeds_during_writes(file: Path) -> None:
 
 def test_verifying_a_broken_log_adds_nothing(workspace: Workspace) -> None:
     state = workspace.roots().state
-    with SqliteStore(state / "trail.db") as store:
+    with SqliteStore(state / "audit_log.db") as store:
         keep(store, record(1), record(2))
     spool = audit_log.get_spool(state)
     assert spool.append(record(3)) == ""
@@ -182,27 +182,27 @@ def test_verifying_a_broken_log_adds_nothing(workspace: Workspace) -> None:
     assert "3 entries: it holds" in done.stdout
     assert spool.append(record(4)) == ""
     edit(
-        state / "trail.db",
+        state / "audit_log.db",
         "DELETE FROM entries WHERE seq = 3",
         "CREATE TRIGGER t AFTER INSERT ON facts BEGIN SELECT 1; END",
     )
     done = workspace.run("log", "verify")
     assert done.returncode == 1
-    assert "the trail: the end is cut: entry 3 is missing" in done.stdout
-    assert "the trail: the trigger `t` is none of ours" in done.stdout
+    assert "the audit log: the end is cut: entry 3 is missing" in done.stdout
+    assert "the audit log: the trigger `t` is none of ours" in done.stdout
     assert spool.waits
 
 
 def test_the_cause_is_reported_first_and_consequences_are_counted(workspace: Workspace) -> None:
     state = workspace.roots().state
-    with SqliteStore(state / "trail.db") as store:
+    with SqliteStore(state / "audit_log.db") as store:
         keep(store, *(record(number) for number in range(1, 41)))
-    edit(state / "trail.db", "DELETE FROM entries WHERE seq > 9 AND seq != 20")
+    edit(state / "audit_log.db", "DELETE FROM entries WHERE seq > 9 AND seq != 20")
     words = ("log", "verify", *workspace.options)
     lines = run_trotline(*words, cwd=workspace.project).stdout.splitlines()
     assert lines == [
-        "the trail: entries 10 to 19 are missing",
-        "the trail: the end is cut: entries 21 to 40 are missing",
+        "the audit log: entries 10 to 19 are missing",
+        "the audit log: the end is cut: entries 21 to 40 are missing",
         "tables: 28 rows do not fit: entries 11 to 19, 22 to 40",
         "20 entries: it does not hold; unanchored",
     ]
@@ -212,9 +212,9 @@ def test_the_cause_is_reported_first_and_consequences_are_counted(workspace: Wor
 
 def test_many_edits_are_summarized(workspace: Workspace) -> None:
     state = workspace.roots().state
-    with SqliteStore(state / "trail.db") as store:
+    with SqliteStore(state / "audit_log.db") as store:
         keep(store, *(record(number) for number in range(1, 41)))
-    edit(state / "trail.db", "UPDATE entries SET body = body || ' ' WHERE seq < 31")
+    edit(state / "audit_log.db", "UPDATE entries SET body = body || ' ' WHERE seq < 31")
     lines = workspace.run("log", "verify").stdout
     assert lines.count("its body was edited\n") == 20
-    assert "the trail: and 10 more such places; --json names every one\n" in lines
+    assert "the audit log: and 10 more such places; --json names every one\n" in lines

@@ -39,7 +39,7 @@ to be asked, 20 when it is denied, 1 when the event could not be played.
   trotline fire stop --set status=completed --set loop_count=2
   trotline fire preToolUse --payload event.json
   trotline fire beforeShellExecution --set command=ls --dry-run   select_hooks only, run nothing
-  trotline fire stop --set status=completed --trail               and keep a record of it
+  trotline fire stop --set status=completed --record               and keep a record of it
   trotline fire sessionStart --edition 2026-09 --login-shell      exactly as Cursor does it
   trotline fire --script conversation.toml                        a whole conversation
 
@@ -81,7 +81,7 @@ MAX_TEXT = 300
 @click.option(
     "--trust-digest", multiple=True, metavar="DIGEST", help="Trust this content, for CI; see `trotline trust`."
 )
-@click.option("--trail", is_flag=True, help="Keep a record, as of an agent's own event.")
+@click.option("--record", is_flag=True, help="Keep a record, as of an agent's own event.")
 @claude_option
 def command(event: str | None, payload: Any, script: Path | None, roots: Roots, **options: Any) -> Result:
     engine_options = Options(
@@ -92,8 +92,8 @@ def command(event: str | None, payload: Any, script: Path | None, roots: Roots, 
         trusted_digests=options["trust_digest"],
     )
     if script is not None:
-        if event or payload or options["assignments"] or options["dry_run"] or options["trail"]:
-            hint = "leave out the event, --set, --payload, --dry-run and --trail"
+        if event or payload or options["assignments"] or options["dry_run"] or options["record"]:
+            hint = "leave out the event, --set, --payload, --dry-run and --record"
             raise UsageError("--script names the events that are raised", hint=hint)
         return _run_script(script, build_dispatcher(Dispatcher, roots, engine_options))
     body = payload.read() if payload else None
@@ -104,7 +104,7 @@ def command(event: str | None, payload: Any, script: Path | None, roots: Roots, 
     if options["dry_run"]:
         return _resolve(dispatcher, raised)
     outcome = dispatcher.dispatch(raised)
-    if options["trail"]:
+    if options["record"]:
         _write_record(outcome, roots)
     permission = outcome.decision.permission
     return Result(

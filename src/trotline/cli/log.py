@@ -58,7 +58,7 @@ HELP = """What agents did under Trotline, newest first: asked by time, event, ag
   trotline log conversations       each with its length, commands, edits and end
   trotline log conversations --clear ID            remove one, with its saved variables and follow-up counts
   trotline log stats               verdicts, who refuses, who is slow, what is lost
-  trotline log alarms              what was done against a refusal, or without being asked
+  trotline log alarms              actions done despite a denial or without a hook call; permissions not used
   trotline log mcp                 the MCP servers and tools that were called, and those that are configured
   trotline log alerts              of which records somebody is told, and whether that arrives
   trotline log verify              whether it is what was written
@@ -69,7 +69,7 @@ HELP = """What agents did under Trotline, newest first: asked by time, event, ag
 """
 
 MAX_ALARMS = 5
-NO_MATCH = "nothing in the trail answers to that"
+NO_MATCH = "no matching records"
 FOLLOW_SECONDS = 0.2
 MAX_DETAIL_WAIT_US = 1_500_000
 """Time that a followed record waits for its detail; later records wait with it, so that the order stays."""
@@ -161,7 +161,7 @@ class Follower:
         """Show what is new since the last look."""
         head = store.head().seq
         if head < self._shown_seq:
-            warn("another trail is in its place: from its beginning")
+            warn("another audit log is in its place: from its beginning")
             self._shown_seq = 0
             self._shown_alarms.clear()
         complete = self._find_complete(store, self._shown_seq, now_us)
@@ -214,12 +214,12 @@ def show_record(name: str, roots: Roots) -> Result:
 
 @declare("alarms", "trotline.log.alarms/1", parent=command)
 def list_alarms(roots: Roots) -> Result:
-    """List contradictions in the whole audit log: actions that were done although they were refused or without a call
-    of the hook, and actions that were allowed and never done."""
-    with open_log(roots.state) as store, announce_if_slow("the whole trail is read"):
+    """List contradictions in the whole audit log: actions done despite a denial or without a hook call, and
+    permissions not used."""
+    with open_log(roots.state) as store, announce_if_slow("the whole audit log is read"):
         found = store.alarms(0)
     data = {"alarms": [{**alarm._asdict(), "sentence": alarm.sentence} for alarm in found]}
-    lines = list(format_alarms(found, len(found))) or ["everything in the trail fits together"]
+    lines = list(format_alarms(found, len(found))) or ["everything in the audit log fits together"]
     is_unexpected = any(alarm.kind in UNEXPECTED_KINDS for alarm in found)
     return Result(data, lines, ok=not found, exit_code=Exit.FINDINGS if is_unexpected else Exit.OK)
 
@@ -244,7 +244,7 @@ def _clear_conversation(conversation: str, roots: Roots) -> Result:
     """Remove the records of a conversation and what hooks saved for it."""
     if not conversation.strip():
         raise click.UsageError("--clear has no word in it")
-    with open_log(roots.state) as store, announce_if_slow("records are taken out of the trail"):
+    with open_log(roots.state) as store, announce_if_slow("records are taken out of the audit log"):
         name, before = complete_conversation(store, redact_conversation(conversation, roots)), store.head()
         count = store.forget(ForgetRequest(conversation=name), now_us=read_clock())
         is_found = store.head() != before
@@ -252,7 +252,7 @@ def _clear_conversation(conversation: str, roots: Roots) -> Result:
     cleared = sum(sessions.clear(known) for known in dict.fromkeys((name, conversation)))
     if not is_found and not cleared:
         hint = "`trotline log conversations` lists those that are there; eight characters of a name are enough"
-        raise TrotlineError(f"the trail has no conversation `{printable(conversation)[:80]}`", hint=hint)
+        raise TrotlineError(f"the audit log has no conversation `{printable(conversation)[:80]}`", hint=hint)
     lines = [
         f"{plural(count, 'record')} forgotten",
         *["saved variables and follow-up counts forgotten"][: bool(cleared)],

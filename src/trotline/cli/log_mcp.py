@@ -16,7 +16,7 @@ from trotline.config.mcp_files import Configured, read_servers
 from trotline.config.paths import Roots
 from trotline.config.problems import Severity
 
-HELP = """The MCP servers and tools that agents have called, from the trail, and the servers that are configured.
+HELP = """The MCP servers and tools that agents have called, from the audit log, and the servers that are configured.
 
 \b
   trotline log mcp                 server, tool, calls, verdicts, first and last time

@@ -99,7 +99,7 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def open_log(state: Path) -> Iterator[SqliteStore]:
     """Open the audit log with all records that waited in the spool."""
-    with announce_if_slow("what waits is brought into the trail, or the trail into its newest form"):
+    with announce_if_slow("what waits is brought into the audit log, or the audit log into its newest form"):
         store = audit_log.open_audit_log(state)
     with store:
         yield store
@@ -182,7 +182,7 @@ def find_record(store: SqliteStore, name: str) -> Record:
     if found is None:
         _raise_if_forgotten(store, name)
         hint = "`trotline log` lists them; the number stands first"
-        raise TrotlineError(f"the trail has no record `{printable(name)[:80]}`", hint=hint)
+        raise TrotlineError(f"the audit log has no record `{printable(name)[:80]}`", hint=hint)
     return found
 
 

@@ -42,7 +42,7 @@ def verify(named: Path | None, roots: Roots) -> Result:
 
     With --anchor it is compared with the heads that were noted in that file, and if it holds the head of today is noted
     there too; a log with our lines among others is only read. `trotline log anchor --file FILE` begins one. Without it,
-    `anchor_file` of the settings is the file. Without both, a cut end and a trail that was written anew as a whole
+    `anchor_file` of the settings is the file. Without both, a cut end and an audit log that was written anew as a whole
     cannot be seen.
     """
     settings = read_maintenance_settings(roots)
@@ -52,7 +52,7 @@ def verify(named: Path | None, roots: Roots) -> Result:
         what = "has no head in it" if named.exists() else "is not there"
         hint = f"`trotline log anchor --file {named}` begins one"
         raise UsageError(f"the anchor `{named}` {what}: there is nothing to compare with", hint=hint)
-    with announce_if_slow("every entry of the trail is read"):
+    with announce_if_slow("every entry of the audit log is read"):
         found = _verify(roots, settings.anchor, known)
     lines = list(_format_result(found, settings, known))
     if settings.anchor and named and not found.breaks and found.head.seq > 0 and known.ours:
@@ -113,7 +113,7 @@ def _format_result(found: VerificationResult, settings: MaintenanceSettings, kno
     if not known.heads and settings.syslog:
         yield dim(f"heads are told to {settings.syslog}: compare with that log, `trotline log verify --anchor FILE`")
     elif not known.heads and not found.breaks:
-        yield dim("nobody but the trail itself says how long it was: a cut end would not be seen")
+        yield dim("nobody but the audit log itself says how long it was: a cut end would not be seen")
 
 
 def _order_breaks(breaks: list[ChainBreak]) -> Iterator[tuple[str, str]]:
@@ -122,7 +122,7 @@ def _order_breaks(breaks: list[ChainBreak]) -> Iterator[tuple[str, str]]:
     others = [one for one in breaks if one.what != MISINDEXED]
     yield from (_describe_break(one) for one in others[:MAX_BREAKS])
     if len(others) > MAX_BREAKS:
-        yield "the trail", f"and {len(others) - MAX_BREAKS} more such places; --json names every one"
+        yield "the audit log", f"and {len(others) - MAX_BREAKS} more such places; --json names every one"
     if len(rows) == 1:
         yield _describe_break(rows[0])
     elif rows:
@@ -136,7 +136,7 @@ def _describe_break(one: ChainBreak) -> tuple[str, str]:
     """Return the entry and the text; a break without an id is about missing entries, which its text names."""
     if one.what == MISINDEXED or one.id:
         return f"entry {one.seq} {printable(one.id)}".rstrip(), one.what
-    return "the trail", one.what
+    return "the audit log", one.what
 
 
 class SizeType(click.ParamType[int]):
@@ -156,8 +156,8 @@ class SizeType(click.ParamType[int]):
 @click.option("--file", "file", type=FILE, help="Note it in this file.")
 @click.option("--syslog", default="", metavar="SOCKET", help="Tell it to this socket; /dev/log is the machine's log.")
 def anchor(file: Path | None, syslog: str, roots: Roots) -> Result:
-    """Note the head of the trail elsewhere, now: where --file and --syslog say, or else the settings. A file that is
-    not there is begun.
+    """Note the head of the audit log elsewhere, now: where --file and --syslog say, or else the settings. A file that
+    is not there is begun.
 
     With `anchor_file` or `anchor_syslog` in trotline.toml the service does it by itself whenever records come in.
     """
@@ -171,13 +171,13 @@ def anchor(file: Path | None, syslog: str, roots: Roots) -> Result:
     places = write_anchors(head, settings, format_time(read_clock()), roots.state, restart=True)
     line = f"the head, entry {head.seq}, is noted in {', '.join(places)}"
     data = {"seq": head.seq, "head": head.digest, "noted": places}
-    return Result(data, [line if places else "the trail is empty: it has no head yet"])
+    return Result(data, [line if places else "the audit log is empty: it has no head yet"])
 
 
 @declare("prune", "trotline.log.prune/1")
 @click.option("--before", "before_us", type=TimeType(), default=0, help="All before this: 90d, 2026-03-01.")
 @click.option(
-    "--keep", "keep_bytes", type=SizeType(), default=0, help="The oldest, until the trail has this size: 500MB."
+    "--keep", "keep_bytes", type=SizeType(), default=0, help="The oldest, until the audit log has this size: 500MB."
 )
 def prune(before_us: int, keep_bytes: int, roots: Roots) -> Result:
     """Take records out for good; that something was forgotten stays, and the chain still holds.
@@ -186,7 +186,7 @@ def prune(before_us: int, keep_bytes: int, roots: Roots) -> Result:
     """
     if bool(before_us) == bool(keep_bytes):
         raise click.UsageError("say what to forget: --before TIME or --keep SIZE")
-    with open_log(roots.state) as store, announce_if_slow("records are taken out of the trail"):
+    with open_log(roots.state) as store, announce_if_slow("records are taken out of the audit log"):
         count = store.forget(ForgetRequest(before_us, "", keep_bytes), now_us=read_clock())
         size = store.size()
         left = explain_size(store, read_clock()) if keep_bytes and size > keep_bytes else ""

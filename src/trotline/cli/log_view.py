@@ -54,7 +54,7 @@ def format_record(record: Record) -> str:
 
 def describe_missing(record: Record) -> str:
     """Return why a record has no detail, or nothing: the process that writes details may have been killed."""
-    return record.details.missing if record.has_detail else "its words have not come"
+    return record.details.missing if record.has_detail else "its detail is not written yet"
 
 
 class RecordList(NamedTuple):

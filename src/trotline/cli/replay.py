@@ -85,7 +85,7 @@ RESPONSE_WORDS = {"none": "a warning"}
 @click.option(
     "--examples", type=click.IntRange(0), default=DEFAULT_EXAMPLES, show_default=True, help="Calls shown of a kind."
 )
-@click.option("--events", type=click.File("rb"), help="JSON lines instead of the trail; - for stdin.")
+@click.option("--events", type=click.File("rb"), help="JSON lines instead of the audit log; - for stdin.")
 @click.option("--here", is_flag=True, help="As if the calls had been made in this project.")
 @query_options
 def command(
@@ -169,7 +169,7 @@ def _format_problems(problems: Iterable[Problem]) -> Iterator[str]:
 def _format_changes(changes: Sequence[CallChange], examples: int, elsewhere: int) -> Iterator[str]:
     """Yield the changes in groups with examples, and why the rest is unknown."""
     if not changes:
-        yield "nothing in the trail answers to that"
+        yield "no matching records"
         return
     where = "was in another workspace" if elsewhere == 1 else "were in other workspaces"
     yield bold(_format_summary(changes) + (f"; {elsewhere} {where}, which this does not reach" if elsewhere else ""))

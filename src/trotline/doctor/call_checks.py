@@ -64,7 +64,7 @@ def check_records(state: AgentState) -> Iterator[CheckResult]:
     found = audit_log.read_records(state.roots.state, Query(own=True, conversation=state.conversation)).records
     stored = [record.id for record in found if record.conversation == state.conversation]
     if len(stored) == sent:
-        yield ok(f"all {sent} calls are in the trail")
+        yield ok(f"all {sent} calls are in the audit log")
     else:
         step = f"look at {state.machine.spool.file}: owner, mode, space"
         yield fail(f"{sent} calls left {len(stored)} records", step)

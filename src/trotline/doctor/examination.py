@@ -30,7 +30,7 @@ AGENT_CHECKS: dict[str, Callable[[AgentState], Iterator[CheckResult]]] = {
 
 MACHINE_CHECKS: dict[str, Callable[[MachineState], Iterator[CheckResult]]] = {
     "state": machine_checks.check_state_directory,
-    "trail": machine_checks.check_spool,
+    "audit_log": machine_checks.check_spool,
     "observed": machine_checks.check_alarms,
     "heard": machine_checks.check_silent_conversations,
     "service": machine_checks.check_service,

@@ -317,4 +317,8 @@ def check_size(machine: MachineState) -> Iterator[CheckResult]:
 def _describe_excess(store: SqliteStore, upkeep: MaintenanceSettings) -> str:
     now_us = read_clock()
     limit = upkeep.keep_bytes * SIZE_SLACK
-    return explain_size(store, now_us) if store.size() > limit and store.least(now_us) > upkeep.keep_bytes else ""
+    return (
+        explain_size(store, now_us)
+        if store.size() > limit and store.estimate_minimum_size(now_us) > upkeep.keep_bytes
+        else ""
+    )

@@ -53,7 +53,8 @@ ALARM_SENTENCES = {
         "what {by} says was done, nobody asked about: a hook of {agent} stopped firing in this conversation"
     ),
     NEVER_DONE: (
-        "what {decision} let through was not done when {by} came: a person said no, it runs yet, or nobody tells"
+        "what {decision} let through was not done when {by} came: a person said no, it is still running, or the agent"
+        " does not report it"
     ),
 }
 """Alarm texts by kind. The last kind may have been caused by the user."""

@@ -1,4 +1,4 @@
-"""Query over audit records, shared by the command line, the web pages and programs."""
+"""Query over audit records, shared by the command line and programs."""
 
 from typing import Literal
 
@@ -24,8 +24,8 @@ VERDICT_LABELS = {verdict: option.replace("-", " ") for option, verdict in VERDI
 By = Literal["", "all", "hour", "agent", "guard", "verdict", "conversation", "metric", "percentile"]
 """Result to return instead of records.
 
-Counts (of all records or per value), conversations (newest first), or sums (`figure`) and percentiles (`spread`) of the
-metrics in `audit/query/metrics.py`.
+Counts (of all records or per value), conversations (newest first), or sums (`metric`) and percentiles (`percentile`) of
+the metrics in `audit/query/metrics.py`.
 """
 
 

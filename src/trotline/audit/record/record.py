@@ -270,7 +270,9 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
         list[RecordedLoss], Meta(description="parts of the decision that the agent does not support: part, reason")
     ] = []
     monitored: Annotated[bool, Meta(description="whether the decision was not enforced (monitor mode)")] = False
-    withheld: Annotated[list[str], Meta(description="permissions that were decided and not sent")] = []
+    withheld: Annotated[
+        list[str], Meta(description="parts of the decision (permission, context, ...) that monitor mode did not send")
+    ] = []
     alarms: Annotated[Count, Meta(description="number of alarms")] = 0
     sent_exit: Annotated[int, Meta(description="exit code of the reply")] = 0
     sent_bytes: Annotated[Count, Meta(description="length of the reply")] = 0

@@ -34,7 +34,7 @@ def explain_unreadable(body: dict[str, Any]) -> str:
     if schema not in BODY_KINDS:
         return f"its schema is {str(schema)[:80]!r}: of a newer Trotline?"
     if not isinstance(id_, str) or not ENTRY_ID.fullmatch(id_):
-        return "its id is none"
+        return "its id is missing or malformed"
     return ""
 
 

@@ -27,7 +27,7 @@ def record_schema() -> Schema:
     record, definitions = _build_definitions()
     return {
         "$schema": DRAFT,
-        "title": "A record of the trail",
+        "title": "A record of the audit log",
         "description": "One line of `trotline log export`: what is remembered of one answered call.",
         **record,
         "$defs": definitions,
@@ -55,7 +55,7 @@ def row_schema() -> Schema:
     """Return the schema of a row of `trotline log export --format csv`, as a dict by column name."""
     return {
         "$schema": DRAFT,
-        "title": "A row of the trail as a table",
+        "title": "A row of the audit log as a table",
         "description": "The columns of `trotline log export --format csv`, in their order; every cell is a text.",
         "type": "object",
         "properties": {name: {**TEXT, "description": meaning} for name, meaning in COLUMNS.items()},
@@ -105,7 +105,7 @@ def ocsf_schema() -> Schema:
     record, definitions = _build_definitions()
     return {
         "$schema": DRAFT,
-        "title": "A record of the trail as an event of OCSF",
+        "title": "A record of the audit log as an event of OCSF",
         "description": f"Which field of a record stands where in API Activity (6003) of OCSF {OCSF_VERSION}.",
         **_build_object(mapped),
         "$defs": {"record": record, **definitions},

@@ -210,9 +210,9 @@ def apply_retention(store: SqliteStore, settings: MaintenanceSettings, now_us: i
 
 def explain_size(store: SqliteStore, now_us: int) -> str:
     """Return a sentence that says why a size limit cannot be reached."""
-    size, least = (number // 100_000 / 10 for number in (store.size(), store.least(now_us)))
+    size, least = (number // 100_000 / 10 for number in (store.size(), store.estimate_minimum_size(now_us)))
     unforgettable = "records of the newest day and the links of all that was forgotten, about 300 bytes each"
-    return f"the trail has {size:g} MB, of which some {least:g} MB are not forgotten by size: {unforgettable}"
+    return f"the audit log has {size:g} MB, of which some {least:g} MB are not forgotten by size: {unforgettable}"
 
 
 def write_anchors(

@@ -25,6 +25,8 @@ BATCH_SIZE = 500
 """Number of lines per transaction."""
 
 LAST_LINE_TIMEOUT = 0.1
+"""Seconds to wait for a writer that is in the middle of a line."""
+
 LOCK_TIMEOUT = 30.0
 """Seconds to wait for another process that drains; a spool of many megabytes takes about half of that."""
 

@@ -26,8 +26,6 @@ SPOOL_NAME = "spool.log"
 ASIDE_PREFIX = "aside-"
 """Prefix of spool files that were renamed for draining. A number follows; the file is deleted once it is drained."""
 
-"""Flags that neither follow symlinks nor block: the file may have been replaced by a pipe without a reader."""
-
 MAX_WRITE_ATTEMPTS = 100
 """Number of times the file may be renamed during a write before the writer gives up."""
 

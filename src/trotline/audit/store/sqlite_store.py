@@ -1,6 +1,6 @@
 """The audit log in one SQLite file, which many processes may read while one writes.
 
-The file and the journals journal it are private to their owner. Database errors are turned into messages that say what
+The file and its journals are private to their owner. Database errors are turned into messages that say what
 to do about them.
 """
 
@@ -62,7 +62,7 @@ from trotline.system.files import (
     ensure_private_directory,
 )
 
-DATABASE_NAME = "trail.db"
+DATABASE_NAME = "audit_log.db"
 TOMBSTONE_SCHEMA = "trotline.forgetting/1"
 
 DATABASE_TIMEOUT = 10.0
@@ -71,7 +71,7 @@ DATABASE_TIMEOUT = 10.0
 CHECKPOINT_INTERVAL = 1_000
 """Number of entries between two permanent checkpoints; in addition there is always one for the newest entry."""
 
-SUPERSEDED = (
+DELETE_SUPERSEDED_CHECKPOINTS = (
     "DELETE FROM checkpoints WHERE seq < ? AND seq % ? != 0"
     " AND digest = (SELECT digest FROM entries WHERE entries.seq = checkpoints.seq)"
 )
@@ -140,7 +140,7 @@ class SqliteStore:
             stored = self._db.execute("SELECT count(*) FROM entries WHERE seq > ?", (start.seq,)).fetchone()[0]
             if not head.seq - start.seq == stored == added:  # a foreign trigger may drop them
                 hint = "`trotline log verify` looks at it; records wait in the spool until it can be used"
-                raise TrotlineError(f"the trail `{self.file}` does not keep what it is given", hint=hint)
+                raise TrotlineError(f"the audit log `{self.file}` does not keep what it is given", hint=hint)
             extend_spans(self._db, start.seq)
             self._checkpoint(head)
             return added
@@ -166,7 +166,7 @@ class SqliteStore:
                 if why:
                     self._keep_unread(line, why)
                 elif isinstance(line, StoredLine) and text:
-                    head = self._add(head, BODY_KINDS[line.body["schema"]], line.body["id"], text)
+                    head = self._append_chain_entry(head, BODY_KINDS[line.body["schema"]], line.body["id"], text)
                     touched[line.body["id"]] = None
             for id_ in touched:
                 self._index(id_)
@@ -226,8 +226,9 @@ class SqliteStore:
     def forget(self, request: ForgetRequest, *, now_us: int) -> int:
         """Forget what the request selects and return how many records were forgotten.
 
-        By size it is all or nothing: if the size cannot be reached, no record is forgotten. `least` estimates the
-        smallest size. Raises TryAgain if another process still reads the old pages, which then remain in the file.
+        By size it is all or nothing: if the size cannot be reached, no record is forgotten;
+        `estimate_minimum_size` estimates the smallest size. Raises TryAgain if another process still reads the old
+        pages, which then remain in the file.
         """
         count = 0
         # The space that a record takes is only known once it is gone, so forgetting by size takes several rounds.
@@ -240,8 +241,8 @@ class SqliteStore:
             busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if busy:
             raise TryAgain(
-                "it is forgotten, but another process still reads the trail as it was: until that ends, words are in"
-                f" pages of `{self.file}`",
+                "it is forgotten, but another process still reads the audit log as it was: until that ends, words are"
+                f" in pages of `{self.file}`",
                 hint=f"`fuser -v {self.file}` names it; the same again, when it has ended, takes them out",
             )
         return count
@@ -264,13 +265,13 @@ class SqliteStore:
                 "entries": group_runs(gone),
             }
             body |= {"lines": len(found.lines)} if found.lines else {}
-            self._checkpoint(self._add(self.head(), TOMBSTONE, id_, encode_body(body)))
+            self._checkpoint(self._append_chain_entry(self.head(), TOMBSTONE, id_, encode_body(body)))
             self._db.execute("INSERT INTO words (words) VALUES ('optimize')")
         with self._errors:
             self._db.execute("VACUUM")  # removes what was forgotten from all pages of the file
         return found
 
-    def least(self, now_us: int) -> int:
+    def estimate_minimum_size(self, now_us: int) -> int:
         """Estimate the size in bytes after forgetting everything that may be forgotten by size."""
         with self._errors:
             return retention.estimate_minimum_size(self._db, self.size(), now_us)
@@ -325,7 +326,7 @@ class SqliteStore:
             yield from query_steps(self._db, "records.seq > ?", after)
 
     def alarms(self, newest: int = RECENT_FOR_ALARMS) -> list[Alarm]:
-        """Return the action steps that do not fit together, in the newest entries or, if `newest` is 0, in all."""
+        """Return alarms about contradictory action steps in the newest entries, or in all if `newest` is 0."""
         return find_alarms(self.steps(newest))
 
     def related_alarms(self, record: Record) -> list[Alarm]:
@@ -344,7 +345,7 @@ class SqliteStore:
         with self._errors:
             yield from find_misindexed(self._db)
 
-    def _add(self, head: ChainHead, kind: str, id_: str, body: str) -> ChainHead:
+    def _append_chain_entry(self, head: ChainHead, kind: str, id_: str, body: str) -> ChainHead:
         entry = build_entry(head, kind, id_, os.urandom(16).hex(), body)
         self._db.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", entry)
         if entry.seq % CHECKPOINT_INTERVAL == 0:
@@ -358,7 +359,7 @@ class SqliteStore:
         cut off, and further writes must not hide that.
         """
         if head.seq:
-            self._db.execute(SUPERSEDED, (head.seq, CHECKPOINT_INTERVAL))
+            self._db.execute(DELETE_SUPERSEDED_CHECKPOINTS, (head.seq, CHECKPOINT_INTERVAL))
             self._db.execute("INSERT OR IGNORE INTO checkpoints VALUES (?, ?)", head)
 
     def _keep_unread(self, line: StoredLine | UnreadLine, why: str) -> None:
@@ -453,7 +454,8 @@ class DatabaseErrors:
             raise self._translate(error) from None
         if isinstance(error, OSError):
             why = describe_os_error(error)
-            raise TrotlineError(f"the trail `{self.file}` cannot be used: {why}", hint="look at its owner") from None
+            message = f"the audit log `{self.file}` cannot be used: {why}"
+            raise TrotlineError(message, hint="look at its owner") from None
 
     def _translate(self, error: sqlite3.Error) -> TrotlineError:
         what = getattr(error, "sqlite_errorname", "")
@@ -465,7 +467,7 @@ class DatabaseErrors:
                 f"`trotline service stop`, then `{_get_move_command(self.file)}` sets it aside, and a new one is begun"
             )
         hint = f"{step}; records wait in the spool until it can be used"
-        return TrotlineError(f"the trail `{self.file}` cannot be used: {error}", hint=hint)
+        return TrotlineError(f"the audit log `{self.file}` cannot be used: {error}", hint=hint)
 
 
 def _get_move_command(file: Path) -> str:
