@@ -2,6 +2,7 @@
 
 from trotline.analysis.locations import Location
 from trotline.domain.effects import Effect
+from trotline.formats.lazy_regex import lazy_regex
 from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, GuardContext, build_guard, rule
 
 _MACHINE = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.DEVICE}
@@ -12,17 +13,32 @@ def _changes_machine(effect: Effect, context: GuardContext) -> bool:
     return severe or context.locate(effect) is Location.DEVICE
 
 
-def _sets_user_id(effect: Effect, _: GuardContext) -> bool:
+_CLAUSE = lazy_regex(r"(?P<users>[ugoa\0]*)(?P<changes>(?:[-+=][rwxXstugo\0]*)+)")
+"""A clause of a symbolic mode, such as `og+w` or `u-x+r`; a zero byte stands for an unknown part."""
+_GRANT = lazy_regex(r"[+=]([^-+=]*)")
+
+
+def _parse_grants(mode: str) -> list[tuple[str, str]]:
+    """Return the users and the granted permissions of each clause of a symbolic mode: `u+x,o=rw`."""
+    clauses = [match for clause in mode.split(",") if (match := _CLAUSE.fullmatch(clause))]
+    return [(clause["users"], "".join(_GRANT.findall(clause["changes"]))) for clause in clauses]
+
+
+def _sets_user_or_group_id(effect: Effect, _: GuardContext) -> bool:
     mode = effect.target
-    octal = mode.isdigit() and len(mode.lstrip("0")) > 3 and mode.lstrip("0")[0] in "2467"
-    return octal or ("s" in mode and "+" in mode)
+    significant = mode.lstrip("0")
+    # The first of four digits is a sum: 4 sets the user ID, 2 the group ID, and 1 is the sticky bit.
+    is_octal_match = mode.isdigit() and len(significant) > 3 and significant[0] in "234567"
+    return is_octal_match or any("s" in permissions for _, permissions in _parse_grants(mode))
 
 
 def _makes_world_writable(effect: Effect, _context: GuardContext) -> bool:
     mode = effect.target
-    octal = mode.isdigit() and len(mode) >= 3 and mode[-1] in "2367"
-    users, _, added = mode.partition("+")
-    return octal or ("w" in added and users in {"a", "o", "ugo", "go", "uo"})
+    is_octal_match = mode.isdigit() and len(mode) >= 3 and mode[-1] in "2367"
+    # Without users, as in `+w`, the umask applies, which usually leaves only the owner.
+    return is_octal_match or any(
+        "w" in permissions and {"o", "a"} & {*users} for users, permissions in _parse_grants(mode)
+    )
 
 
 GUARD = build_guard(
@@ -36,7 +52,9 @@ GUARD = build_guard(
             "name one file in the workspace",
         ),
         "set user id": rule(
-            Filter("permissions: chmod", when=_sets_user_id), CRITICAL, "{path} would run with the rights of its owner"
+            Filter("permissions: chmod", when=_sets_user_or_group_id),
+            CRITICAL,
+            "{path} would run with the rights of its owner",
         ),
         "everybody, everywhere": rule(
             Filter("permissions: chmod", recursive=True, when=_makes_world_writable),

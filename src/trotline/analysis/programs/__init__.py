@@ -13,7 +13,7 @@ import msgspec
 
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.analysis.shell.shell_state import Argument, ShellState
-from trotline.analysis.shell.streams import SECRET_STREAM, Stream
+from trotline.analysis.shell.streams import SECRET_STREAM, Stream, join_streams
 from trotline.analysis.windows import windows_words
 
 FAMILIES_FILE = Path(__file__).with_name("families.json")
@@ -77,8 +77,13 @@ def handle_unknown(call: Invocation) -> None:
 
 
 def join_words(words: Sequence[Argument]) -> Argument:
-    """Return the words as one line for a shell."""
-    return words[0]._replace(text=" ".join(word.text for word in words), end=words[-1].end)
+    """Return the words as one script for a shell."""
+    text = " ".join(word.text for word in words)
+    why = next((word.why for word in words if word.why), "")
+    # An unquoted `$(...)` becomes several words with the same stream; joining it with itself would repeat its text.
+    streams = list(dict.fromkeys(word.stream for word in words if word.stream is not None))
+    stream = join_streams(streams) if streams else None
+    return words[0]._replace(text=text, end=words[-1].end, why=why, stream=stream)
 
 
 def enter_directories(state: ShellState, directories: Sequence[Argument]) -> ShellState:

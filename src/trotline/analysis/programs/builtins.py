@@ -4,7 +4,7 @@ from functools import partial
 from itertools import pairwise
 
 from trotline.analysis.options import parse_options
-from trotline.analysis.programs import print_variables, replaces_program
+from trotline.analysis.programs import join_words, print_variables, replaces_program
 from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.shell.expansion import get_arithmetic_script, get_subscript_script
 from trotline.analysis.shell.invocation import Handler, Invocation
@@ -19,7 +19,7 @@ _ESCAPED_TEXT = lazy_regex(r"(?:\\x[0-9a-fA-F]{2}|\\0?[0-7]{3}){3}")
 
 
 MAX_LINES = 16
-"""Lines for which `mapfile -C` is analyzed; further ones are alike."""
+"""Lines for which `mapfile -C` is analyzed; the rest is assumed to be like them."""
 
 
 def _handle_cd(call: Invocation) -> None:
@@ -100,19 +100,8 @@ def _handle_exec(call: Invocation) -> None:
 
 def _handle_eval(call: Invocation) -> None:
     words = call.args[1:] if call.args and call.args[0].text == "--" else call.args
-    if not words:
-        return
-    call.stdout = call.analyze_script(_join_words(words), state=call.state)
-
-
-def _join_words(words: list[Argument]) -> Argument:
-    """Return the words of `eval` as one script."""
-    if len(words) == 1:
-        return words[0]
-    why = next((word.why for word in words if word.why), "")
-    stream = next((word.stream for word in words if word.stream), None)
-    text = " ".join(word.text for word in words)
-    return Argument(text, words[0].start, words[-1].end, why, stream=stream)
+    if words:
+        call.stdout = call.analyze_script(join_words(words), state=call.state)
 
 
 def _handle_source(call: Invocation) -> None:
