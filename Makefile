@@ -19,7 +19,7 @@ test: check  ## everything a change must pass: check, then the whole test suite
 	@echo '==> tests'
 	@$(BIN)/python -m pytest -q -n auto --randomly-seed=1 $(PYTEST_ARGS)
 
-check: $(READY)  ## format, lint, types, import directions, dead code
+check: $(READY)  ## format, lint, types, dead code, old names, import directions
 	@echo '==> format and lint'
 	@$(BIN)/ruff format --check --quiet . || { echo 'run `make format`'; exit 1; }
 	@$(BIN)/ruff check --quiet .
@@ -27,6 +27,8 @@ check: $(READY)  ## format, lint, types, import directions, dead code
 	@$(BIN)/mypy
 	@echo '==> dead code'
 	@$(BIN)/python scripts/dead_code.py
+	@echo '==> old names'
+	@$(BIN)/python scripts/old_names.py
 	@echo '==> shape: rings, budgets, hot path'
 	@$(BIN)/python -m pytest -q tests/test_shape.py
 
