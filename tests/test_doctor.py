@@ -19,8 +19,8 @@ from store_behaviour import detail, keep, record
 from trotline.agents import AGENTS, get_agent
 from trotline.audit.store.spool import Spool
 from trotline.audit.store.sqlite_store import SqliteStore
-from trotline.config.install.hook_entries import build_entries
-from trotline.config.install.install_key import install_key
+from trotline.config.install.hook_entries import list_hook_files
+from trotline.config.install.install_key import read_or_create_key
 from trotline.config.install.plugin_file import build_own_text
 from trotline.doctor import call_checks, machine_checks, sample_calls
 from trotline.doctor.checks import AgentState, CheckState, MachineState
@@ -196,13 +196,13 @@ def test_project_file_with_a_forged_seal_is_not_run(workspace: Workspace, name: 
     ran = workspace.path / "ran"
     assert run(workspace, "install", name, "--layer", "project", "--yes")[0] == 0
     agent = get_agent(name)
-    wires = build_entries(agent, "project", workspace.roots())
-    assert all(may_run(finding, workspace.roots()) for finding in find_our_lines(wires))
+    targets = list_hook_files(agent, "project", workspace.roots())
+    assert all(may_run(finding, workspace.roots()) for finding in find_our_lines(targets))
     other = workspace.script("project/bin/trotline-hook", f"#!/bin/sh\ntouch {ran}\n")
-    for wire in wires:
-        lines = {event: f"{other} /python --agent {name} --event {event}" for event in wire.events}
-        wire.file.write_text(build_own_text(agent, lines, wire.wiring.seconds))
-    assert find_our_lines(wires)
+    for target in targets:
+        lines = {event: f"{other} /python --agent {name} --event {event}" for event in target.events}
+        target.file.write_text(build_own_text(agent, lines, target.wiring.seconds))
+    assert find_our_lines(targets)
     code, data = run_doctor(workspace, name)
     assert code == 1
     assert "look like ours and are not to the letter: they were not run" in get_details(data, "round trip", "fail")
@@ -341,7 +341,7 @@ def test_missing_or_unsafe_client_is_found(workspace: Workspace, fault: str) -> 
 @needs_client
 def test_missing_interpreter_is_found(workspace: Workspace) -> None:
     file = install(workspace)
-    (_, _, line), *_ = find_our_lines(build_entries(get_agent(AGENT), "user", workspace.roots()))
+    (_, _, line), *_ = find_our_lines(list_hook_files(get_agent(AGENT), "user", workspace.roots()))
     python = shlex.split(line)[1]
     file.write_text(file.read_text().replace(python, f"{python}-gone"))
     assert f"{python}-gone is not there" in get_details(run_doctor(workspace)[1], "programs", "fail")
@@ -456,7 +456,7 @@ def test_project_line_that_imitates_a_hook_line_is_not_run(workspace: Workspace)
     replace_client(workspace, file, f"touch {ran}; exit 0\n", place="project/bin")
     assert all(
         is_hook_line(finding.command)
-        for finding in find_our_lines(build_entries(get_agent(AGENT), "project", workspace.roots()))
+        for finding in find_our_lines(list_hook_files(get_agent(AGENT), "project", workspace.roots()))
     )
     code, data = run_doctor(workspace)
     assert code == 1
@@ -562,7 +562,7 @@ def test_torn_records_are_found(used_workspace: Workspace) -> None:
 @pytest.mark.parametrize("spoil", [lambda key: key.chmod(0o644), lambda key: key.write_bytes(b"")])
 def test_unusable_key_is_found(used_workspace: Workspace, spoil: Callable[[Path], object]) -> None:
     key = used_workspace.roots().state / "key"
-    install_key(key.parent)
+    read_or_create_key(key.parent)
     spoil(key)
     assert "no words of calls are kept" in get_details(examine_machine(used_workspace), "state", "fail")
 

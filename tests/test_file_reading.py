@@ -10,7 +10,7 @@ from trotline.agents import get_agent
 from trotline.builtin.git_branch import Repository, _owns_work_tree
 from trotline.builtin.workspace import read_text
 from trotline.cli.new import read_policy_texts
-from trotline.config.install.hook_entries import build_entries, read_hook_lines
+from trotline.config.install.hook_entries import list_hook_files, read_hook_lines
 from trotline.config.mcp_files import read_servers
 from trotline.config.paths import Roots
 from trotline.config.policies import FALLBACK_PRESET
@@ -59,10 +59,10 @@ def test_oversized_mcp_file_is_a_problem(roots: Roots) -> None:
 
 @pytest.mark.parametrize("name", ["claude-code", "gemini-cli", "cline"])
 def test_oversized_agent_file_has_no_lines_and_is_a_problem(name: str, roots: Roots) -> None:
-    wire = build_entries(get_agent(name), "user", roots)[0]
-    write_large(wire.file, '{"hooks": {}}')
-    assert [*read_hook_lines(wire)] == []
-    assert [problem.code for problem in find_problems(wire, roots)] == ["TL108"]
+    target = list_hook_files(get_agent(name), "user", roots)[0]
+    write_large(target.file, '{"hooks": {}}')
+    assert [*read_hook_lines(target)] == []
+    assert [problem.code for problem in find_problems(target, roots)] == ["TL108"]
 
 
 def test_oversized_candidate_policy_is_an_error(roots: Roots, tmp_path: Path) -> None:

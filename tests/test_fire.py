@@ -292,7 +292,7 @@ def test_dry_run_saves_no_session(workspace: Workspace) -> None:
 
 def test_warnings_are_reported(workspace: Workspace) -> None:
     configure(workspace, "user", "beforeShellExecution", echo({"permission": "allow", "userMessage": "x", "odd": 1}))
-    warnings = ["`userMessage` is not read; write `user_message`", "`odd` is no reply key"]
+    warnings = ["`userMessage` is not read; write `user_message`", "`odd` is not a reply key"]
     assert shell(workspace).runs[0]["warnings"] == warnings
 
 
@@ -689,7 +689,7 @@ def test_later_hook_overrides_session_variables(workspace: Workspace) -> None:
 def test_only_session_start_sets_variables(workspace: Workspace) -> None:
     configure(workspace, "user", "beforeShellExecution", echo({"permission": "allow", "env": {"A": "1"}}))
     fired = shell(workspace)
-    assert fired.runs[0]["warnings"] == ["`env` is not taken by beforeShellExecution"]
+    assert fired.runs[0]["warnings"] == ["`env` is not accepted by beforeShellExecution"]
     assert fire_sessions(workspace) == []
 
 

@@ -112,7 +112,7 @@ def test_single_document_is_read_without_a_warning(stdout: str) -> None:
 )
 def test_last_of_several_documents_counts_with_a_warning(stdout: str) -> None:
     assert read("preToolUse", stdout) == ParsedReply(
-        Verdict(permission=DENY), None, ("output beside the JSON was ignored",)
+        Verdict(permission=DENY), None, ("output besides the JSON was ignored",)
     )
 
 
@@ -306,7 +306,7 @@ def test_ask_for_a_prompt_is_a_denial() -> None:
 @pytest.mark.parametrize("reply", [{"permission": "deny"}, {"continue": False}, {"decision": "block"}])
 def test_denial_of_an_observing_event_is_a_warning(name: str, reply: dict[str, Any]) -> None:
     key = next(iter(reply))
-    assert read_json(name, reply) == ParsedReply(warnings=(f"`{key}` is not taken by {name}",))
+    assert read_json(name, reply) == ParsedReply(warnings=(f"`{key}` is not accepted by {name}",))
 
 
 @pytest.mark.parametrize("name", OBSERVING)
@@ -365,7 +365,7 @@ def test_unknown_key_is_never_a_failure(name: str) -> None:
 
 def test_warning_about_noise_comes_before_keys() -> None:
     reply = read("preToolUse", 'log\n{"permission": "deny", "zzz": 1}')
-    assert reply.warnings == ("output beside the JSON was ignored", "`zzz` is no reply key")
+    assert reply.warnings == ("output besides the JSON was ignored", "`zzz` is not a reply key")
 
 
 # -- Claude Code's shapes
@@ -418,14 +418,14 @@ def test_keys_that_only_claude_code_uses_are_warnings() -> None:
     words = {"suppressOutput": True, "systemMessage": "s", "hookEventName": "PreToolUse", "permission": "deny"}
     reply = read_json("preToolUse", words, from_claude=True)
     assert reply.verdict.permission is DENY
-    assert reply.warnings == ("`suppressOutput` is no reply key", "`systemMessage` is no reply key")
+    assert reply.warnings == ("`suppressOutput` is not a reply key", "`systemMessage` is not a reply key")
 
 
 @pytest.mark.parametrize("reply", [{"decision": "approve", "reason": "done"}, {"decision": "blok", "reason": "r"}])
 def test_unknown_decision_at_a_stop_is_a_warning(reply: dict[str, Any]) -> None:
     result = read_json("stop", reply, from_claude=True)
     assert result.verdict == Verdict()
-    assert result.warnings == ("`decision` is not taken by stop", "`reason` is not taken by stop")
+    assert result.warnings == ("`decision` is not accepted by stop", "`reason` is not accepted by stop")
 
 
 @pytest.mark.parametrize("flat", [None, "allow", "deny"])

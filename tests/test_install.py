@@ -14,7 +14,7 @@ from kit import Workspace, make_workspace
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Agent, Capability
 from trotline.cli.agents import ACTIONS, Coverage, get_coverage, list_capability_changes
-from trotline.config.install.hook_entries import build_entries
+from trotline.config.install.hook_entries import list_hook_files
 from trotline.config.paths import Roots
 from trotline.service.line import is_hook_line
 
@@ -60,9 +60,9 @@ def list_commands(body: Any) -> list[str]:
 def test_only_events_that_the_version_knows_are_written(tmp_path: Path, version: str, count: int) -> None:
     """Cursor ignores a file with an unknown event."""
     roots = Roots(home=tmp_path, system=tmp_path)
-    (wire,) = build_entries(get_agent("cursor"), "user", roots, version)
-    assert len(wire.events) == count
-    assert "beforeShellExecution" in wire.events
+    (target,) = list_hook_files(get_agent("cursor"), "user", roots, version)
+    assert len(target.events) == count
+    assert "beforeShellExecution" in target.events
 
 
 @pytest.mark.parametrize("name", FILE_AGENTS)

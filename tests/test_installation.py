@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from test_hooks_json_edit import ENTRIES, FILES, FILES_WITH_OURS, FLAT, GROUPED, LINE, MANY_EXAMPLES, PROBE, draw_file
 from trotline.config.install import installation
 from trotline.config.install.edit import BOM, EditTerms, EntryEdit, remove_entries
-from trotline.config.install.installation import Done, Installation, Installed
+from trotline.config.install.installation import FileResult, Installation, InstallOutcome
 from trotline.config.problems import Severity
 from trotline.domain.errors import TrotlineError, TryAgain
 from trotline.formats.jsonc import MAX_FILE_BYTES
@@ -52,7 +52,7 @@ def target(tmp_path: Path) -> Installation:
     return made
 
 
-def install(target: Installation, entries: list[EntryEdit] | None = None, now_us: int = 1) -> Installed:
+def install(target: Installation, entries: list[EntryEdit] | None = None, now_us: int = 1) -> FileResult:
     return target.install(ENTRIES[target.terms.shape] if entries is None else entries, now_us)
 
 
@@ -88,13 +88,13 @@ def test_installing_and_uninstalling_is_the_identity(
     with tempfile.TemporaryDirectory() as name:
         target = build_installation(Path(name), "home/file.json", terms)
         target.path.write_bytes(before)
-        assert install(target).done is Done.WRITTEN
+        assert install(target).outcome is InstallOutcome.WRITTEN
         installed = target.path.read_bytes()
-        assert install(target, now_us=2).done is Done.NOTHING
+        assert install(target, now_us=2).outcome is InstallOutcome.NOTHING
         assert target.path.read_bytes() == installed
         again = [EntryEdit(entry.event, {**entry.body, "timeout": 77}, entry.matcher) for entry in ENTRIES[terms.shape]]
-        assert install(target, again, now_us=3).done is Done.WRITTEN
-        assert target.uninstall(4).done is Done.RESTORED
+        assert install(target, again, now_us=3).outcome is InstallOutcome.WRITTEN
+        assert target.uninstall(4).outcome is InstallOutcome.RESTORED
         assert target.path.read_bytes() == before
         assert read_backups(target) == {"1-original": before}
 
@@ -104,7 +104,7 @@ def test_uninstall_removes_the_file_and_directories_it_created(tmp_path: Path) -
     assert install(target).before is None
     assert json.loads(target.path.read_bytes())["version"] == 1
     done = target.uninstall(2)
-    assert (done.done, done.after) == (Done.DELETED, None)
+    assert (done.outcome, done.after) == (InstallOutcome.DELETED, None)
     assert list((tmp_path / "home").iterdir()) == []
 
 
@@ -112,7 +112,7 @@ def test_a_directory_in_use_stays(tmp_path: Path) -> None:
     target = build_installation(tmp_path, "home/a/b/hooks.json")
     install(target)
     (tmp_path / "home/a/other").write_text("mine")
-    assert target.uninstall(2).done is Done.DELETED
+    assert target.uninstall(2).outcome is InstallOutcome.DELETED
     assert snapshot(tmp_path / "home").keys() == {"a", "a/other"}
 
 
@@ -120,7 +120,7 @@ def test_a_reformatted_file_of_ours_is_removed(tmp_path: Path) -> None:
     target = build_installation(tmp_path)
     install(target)
     target.path.write_text(json.dumps(json.loads(target.path.read_bytes()), indent=4))
-    assert target.uninstall(2).done is Done.DELETED
+    assert target.uninstall(2).outcome is InstallOutcome.DELETED
     assert not target.path.exists()
 
 
@@ -131,7 +131,7 @@ def test_an_extended_file_of_ours_loses_only_our_entries(tmp_path: Path) -> None
     target.path.write_text(text.replace('"stop": [', '"stop": [\n      {"command": "b"},'.strip()) + "// mine\n")
     edited = target.path.read_bytes()
     done = target.uninstall(2)
-    assert done.done is Done.WRITTEN
+    assert done.outcome is InstallOutcome.WRITTEN
     assert target.path.read_bytes() == remove_entries(edited, FLAT, b"").data
     assert b"// mine" in target.path.read_bytes()
     assert read_backups(target) == {"2-edited": edited}
@@ -139,7 +139,7 @@ def test_an_extended_file_of_ours_loses_only_our_entries(tmp_path: Path) -> None
 
 def test_an_edited_file_loses_our_entries_and_keeps_the_edit(installed: Installation) -> None:
     installed.path.write_bytes(installed.path.read_bytes().replace(b"./mine.sh", b"./theirs.sh"))
-    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.uninstall(2).outcome is InstallOutcome.WRITTEN
     assert installed.path.read_bytes() == MINE.replace(b"./mine.sh", b"./theirs.sh")
 
 
@@ -155,7 +155,7 @@ def test_uninstall_after_an_edit_and_a_second_install_restores_the_edit(installe
     edited = installed.path.read_bytes() + b"// edited\n"
     installed.path.write_bytes(edited)
     install(installed, STOP, now_us=2)
-    assert installed.uninstall(3).done is Done.RESTORED
+    assert installed.uninstall(3).outcome is InstallOutcome.RESTORED
     assert installed.path.read_bytes() == MINE + b"// edited\n"
     assert read_backups(installed) == {"1-original": MINE, "2-edited": edited, "2-original": MINE + b"// edited\n"}
 
@@ -165,23 +165,23 @@ def test_a_file_that_contains_only_our_entries_is_deleted(tmp_path: Path) -> Non
     install(target)
     target.path.write_bytes(target.path.read_bytes() + b"\n")
     install(target, STOP, now_us=2)
-    assert target.uninstall(3).done is Done.DELETED
+    assert target.uninstall(3).outcome is InstallOutcome.DELETED
     assert snapshot(tmp_path / "home") == {}
 
 
 def test_uninstalling_a_missing_file_does_nothing(tmp_path: Path) -> None:
     target = build_installation(tmp_path)
-    assert target.uninstall(1).done is Done.NOTHING
+    assert target.uninstall(1).outcome is InstallOutcome.NOTHING
     install(target, now_us=2)
     target.path.unlink()
-    assert target.uninstall(3).done is Done.NOTHING
+    assert target.uninstall(3).outcome is InstallOutcome.NOTHING
     assert not target.path.exists()
-    assert install(target, now_us=4).done is Done.WRITTEN
+    assert install(target, now_us=4).outcome is InstallOutcome.WRITTEN
 
 
 def test_without_a_record_entries_are_recognised(installed: Installation) -> None:
     shutil.rmtree(installed.state)
-    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.uninstall(2).outcome is InstallOutcome.WRITTEN
     assert installed.path.read_bytes() == MINE
 
 
@@ -191,7 +191,7 @@ def test_without_a_record_entries_are_recognised(installed: Installation) -> Non
 def test_an_unreadable_record_is_ignored(installed: Installation, record: str) -> None:
     (file,) = installed.state.rglob("record.json")
     file.write_bytes(record.encode("utf-8", "surrogateescape"))
-    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.uninstall(2).outcome is InstallOutcome.WRITTEN
     assert installed.path.read_bytes() == MINE
 
 
@@ -201,7 +201,7 @@ def test_a_damaged_backup_is_not_restored(installed: Installation, damaged: byte
     backup.unlink()
     if damaged is not None:
         backup.write_bytes(damaged)
-    assert installed.uninstall(2).done is Done.WRITTEN
+    assert installed.uninstall(2).outcome is InstallOutcome.WRITTEN
     assert installed.path.read_bytes() == MINE
 
 
@@ -211,7 +211,7 @@ def test_an_installer_keeps_the_entries_of_another_installer(target: Installatio
     install(target, STOP)
     alone = target.path.read_bytes()
     other.install(theirs, 2)
-    assert target.uninstall(3).done is Done.WRITTEN
+    assert target.uninstall(3).outcome is InstallOutcome.WRITTEN
     assert target.path.read_bytes() == alone.replace(LINE.encode(), b"/opt/other hook")
     other.uninstall(4)
     assert target.path.read_bytes() == MINE
@@ -228,8 +228,8 @@ def test_unrecorded_entries_of_ours_are_removed_too(
     with tempfile.TemporaryDirectory() as name:
         target = build_installation(Path(name), "home/file.json", terms)
         target.path.write_bytes(before)
-        if install(target).done is Done.WRITTEN:
-            assert target.uninstall(2).done is Done.RESTORED
+        if install(target).outcome is InstallOutcome.WRITTEN:
+            assert target.uninstall(2).outcome is InstallOutcome.RESTORED
         assert target.path.read_bytes() == (remove_entries(before, terms).data if read_backups(target) else before)
 
 
@@ -294,7 +294,7 @@ def test_root_leaves_a_file_to_its_owner(target: Installation) -> None:
 def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation, tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     done = target.install(STOP, 1, dry_run=True)
-    assert done.done is Done.WRITTEN
+    assert done.outcome is InstallOutcome.WRITTEN
     shown = done.difference.splitlines()
     assert shown[:2] == [f"--- {target.path}", f"+++ {target.path}"]
     assert [line for line in shown[2:] if line[0] in "+-"] == [
@@ -308,7 +308,7 @@ def test_a_dry_run_shows_the_difference_and_touches_nothing(target: Installation
 def test_a_dry_run_of_uninstall_shows_the_restored_file(installed: Installation, tmp_path: Path) -> None:
     before = snapshot(tmp_path)
     done = installed.uninstall(2, dry_run=True)
-    assert (done.done, done.after) == (Done.RESTORED, MINE)
+    assert (done.outcome, done.after) == (InstallOutcome.RESTORED, MINE)
     assert snapshot(tmp_path) == before
 
 
@@ -316,7 +316,7 @@ def test_a_diff_shows_a_new_file_and_a_missing_final_newline(tmp_path: Path) -> 
     target = build_installation(tmp_path)
     shown = target.install(STOP, 1, dry_run=True).difference.splitlines()
     assert shown[:2] == ["--- /dev/null", f"+++ {target.path}"]
-    done = Installed(target.path, Done.WRITTEN, b"a\r\nb", b"a\r\nb\r\n")
+    done = FileResult(target.path, InstallOutcome.WRITTEN, b"a\r\nb", b"a\r\nb\r\n")
     assert done.difference.splitlines()[-1] == "-\\ No newline at end of file"
 
 
@@ -324,7 +324,7 @@ def test_an_unparsable_file_is_refused_with_a_problem_and_untouched(target: Inst
     target.path.write_bytes(b'{"version": 1,, }')
     before = snapshot(tmp_path / "home")
     for done in (install(target), target.uninstall(2)):
-        assert done.done is Done.REFUSED
+        assert done.outcome is InstallOutcome.REFUSED
         assert (done.problems[0].code, done.problems[0].place.file) == ("TL101", str(target.path))
     assert snapshot(tmp_path / "home") == before
     assert read_backups(target) == {}
@@ -333,7 +333,7 @@ def test_an_unparsable_file_is_refused_with_a_problem_and_untouched(target: Inst
 def test_a_file_with_a_fatal_problem_is_installed_into_and_the_problem_is_shown(target: Installation) -> None:
     target.path.write_bytes(BOM + MINE)
     done = install(target)
-    assert done.done is Done.WRITTEN
+    assert done.outcome is InstallOutcome.WRITTEN
     assert [(problem.code, problem.severity) for problem in done.problems] == [("TL103", Severity.FATAL)]
 
 
@@ -467,8 +467,8 @@ def test_a_failing_system_call_leaves_the_old_bytes(
     monkeypatch.undo()
     assert caught.value.hint or reason == errno.EIO
     assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", MINE)]
-    assert install(target, now_us=2).done is Done.WRITTEN
-    assert target.uninstall(3).done is Done.RESTORED
+    assert install(target, now_us=2).outcome is InstallOutcome.WRITTEN
+    assert target.uninstall(3).outcome is InstallOutcome.RESTORED
     assert target.path.read_bytes() == MINE
 
 
@@ -500,7 +500,7 @@ target = Installation(
 """
 INSTALL = """
 try:
-    print(target.install(entries, 1).done)
+    print(target.install(entries, 1).outcome)
 except TrotlineError as error:
     print(f"{error.message} / {error.hint}")
 """
@@ -541,12 +541,12 @@ def test_concurrent_installers_both_succeed(target: Installation, tmp_path: Path
 
 def test_an_installer_that_times_out_reports_a_retry(installed: Installation, monkeypatch: pytest.MonkeyPatch) -> None:
     before = installed.path.read_bytes()
-    monkeypatch.setattr(installation, "WAIT", 0.1)
+    monkeypatch.setattr(installation, "LOCK_TIMEOUT", 0.1)
     with (installed.state / "install.lock").open("rb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(TryAgain, match="another installer"):
             installed.uninstall(2)
-        assert installed.uninstall(2, dry_run=True).done is Done.RESTORED
+        assert installed.uninstall(2, dry_run=True).outcome is InstallOutcome.RESTORED
     assert installed.path.read_bytes() == before
 
 
@@ -618,7 +618,7 @@ def test_a_full_disk_leaves_the_old_bytes(target: Installation, tmp_path: Path) 
     limit = f"resource.setrlimit(resource.RLIMIT_FSIZE, ({len(MINE)}, {len(MINE)}))\n"
     assert "file too large / make room and try again" in read_output(start_process(tmp_path, LINE, limit + INSTALL))
     assert [(path.name, path.read_bytes()) for path in target.path.parent.iterdir()] == [("hooks.json", MINE)]
-    assert target.uninstall(2).done is Done.NOTHING
+    assert target.uninstall(2).outcome is InstallOutcome.NOTHING
 
 
 @pytest.fixture
@@ -649,7 +649,7 @@ def test_a_directory_that_may_not_be_written_leaves_the_old_bytes(foreign_instal
 
 def test_a_file_that_may_not_be_written_is_left_alone(foreign_installation: Installation) -> None:
     foreign_installation.path.chmod(0o444)
-    assert "is read-only / somebody meant it to stay" in install_as_stranger(foreign_installation)
+    assert "is read-only / it may be read-only on purpose" in install_as_stranger(foreign_installation)
     assert foreign_installation.path.read_bytes() == MINE
 
 

@@ -27,7 +27,7 @@ from trotline.config.settings import read_settings
 
 MINE = "home/.config/trotline/trotline.toml"
 MANAGED = "system/etc/trotline/trotline.toml"
-LOCAL = {"speaks": "ollama", "model": "small"}
+LOCAL = {"protocol": "ollama", "model": "small"}
 
 
 def one(text: str) -> str:
@@ -80,7 +80,7 @@ def test_a_hook_is_answered_by_the_provider_its_model_names_or_by_the_default(
         tmp_path,
         {
             "default": "fast",
-            "providers": {"fast": LOCAL, "best": {"speaks": "anthropic", "model": "large", "key_env": "K"}},
+            "providers": {"fast": LOCAL, "best": {"protocol": "anthropic", "model": "large", "key_env": "K"}},
             "names": {"claude-opus": "best"},
         },
     )

@@ -201,7 +201,7 @@ def test_one_key_is_set_and_the_rest_of_the_file_stays(tmp_path: Path, before: s
     assert not file.exists() or file.read_bytes() == (before or "").encode()
     put_setting(workspace.roots(), "mode", "monitor")
     assert file.read_bytes() == after.encode()
-    assert put_setting(workspace.roots(), "mode", "monitor").done == "nothing to do"
+    assert put_setting(workspace.roots(), "mode", "monitor").outcome == "nothing to do"
     assert read_settings(workspace.roots()).monitors
     put_setting(workspace.roots(), "mode", "enforce")
     assert not read_settings(workspace.roots()).monitors

@@ -143,7 +143,7 @@ def test_doing_it_again_changes_nothing(workspace: Workspace) -> None:
     before = tree(workspace.project)
     done = new(workspace, "hook", "one")
     assert (done.returncode, tree(workspace.project)) == (0, before)
-    assert "all of it is there already" in done.stdout
+    assert "everything is already in place" in done.stdout
 
 
 def test_an_edited_hook_is_not_overwritten(workspace: Workspace) -> None:
@@ -155,7 +155,7 @@ def test_an_edited_hook_is_not_overwritten(workspace: Workspace) -> None:
     assert (done.returncode, tree(workspace.project)) == (1, before)
     assert done.stderr.splitlines() == [
         "error: `.cursor/hooks/one.py` is there already, and nothing was written",
-        "hint: take another name, or move away what is there",
+        "hint: use another name, or move the existing file away",
     ]
 
 
@@ -165,7 +165,7 @@ def test_an_edited_launcher_is_unchanged(workspace: Workspace) -> None:
     launcher.write_text(launcher.read_text() + "# ours\n")
     done = new(workspace, "hook", "two")
     assert done.returncode == 0
-    assert "kept .cursor/hooks/with-trotline, which is not what we would write" in done.stdout
+    assert "kept .cursor/hooks/with-trotline, which differs from the template" in done.stdout
     assert launcher.read_text().endswith("# ours\n")
 
 

@@ -39,7 +39,7 @@ def test_every_started_process_has_its_run_id(job: Make) -> None:
     script = f"printf %s ${RUN_VARIABLE}"
     one = job(script)
     assert run_all([one], b"")[0].stdout.decode() == one.run_id
-    provider = Provider(name="p", speaks="openai", url="", model="m", key_command=("/bin/sh", "-c", script))
+    provider = Provider(name="p", protocol="openai", url="", model="m", key_command=("/bin/sh", "-c", script))
     assert (
         ProviderKeys({"PATH": "/usr/bin:/bin", RUN_VARIABLE: "of whoever started us"}).get(provider, 20.0, "ours")
         == "ours"

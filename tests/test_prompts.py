@@ -43,7 +43,7 @@ def answer_no(_: ModelRequest) -> str:
 
 def configure(workspace: Workspace, model: ModelServer | None, protocol: str = "openai", **more: Any) -> None:
     if model is not None:
-        provider = {"speaks": protocol, "url": model.url + PATHS[protocol], "model": "small"}
+        provider = {"protocol": protocol, "url": model.url + PATHS[protocol], "model": "small"}
         top = {key: more.pop(key) for key in ("cache", "names") if key in more}
         workspace.write(
             "home/.config/trotline/trotline.toml",
@@ -316,7 +316,7 @@ def test_a_truncated_answer_is_a_failure_in_every_protocol(protocol: str, worksp
 
 
 def test_an_unreachable_server_is_a_failure(hooked: Workspace) -> None:
-    provider = {"speaks": "ollama", "url": f"http://127.0.0.1:{find_closed_port()}", "model": "m"}
+    provider = {"protocol": "ollama", "url": f"http://127.0.0.1:{find_closed_port()}", "model": "m"}
     hooked.write("home/.config/trotline/trotline.toml", format_toml({"models": {"providers": {"p": provider}}}))
     outcome = fire_hook(hooked)
     assert get_failure(outcome).kind is FailureKind.UNAVAILABLE

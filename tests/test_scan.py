@@ -16,9 +16,9 @@ from kit import read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template, list_secret_values
 from trotline.agents import AGENTS, get_agent
 from trotline.cli import run
-from trotline.config.control_files import is_control_file, list_hook_files, list_hook_lines
+from trotline.config.control_files import get_agents_by_hook_file, is_control_file, list_commands
 from trotline.config.file_tree import Tree
-from trotline.config.install.install_key import install_key
+from trotline.config.install.install_key import read_or_create_key
 from trotline.domain.errors import TrotlineError
 
 TOKEN = fill_template(SECRET_TEMPLATES["github-personal-token"])
@@ -248,7 +248,7 @@ def test_a_hooks_file_too_large_to_be_read_is_a_problem_and_its_text_is_scanned(
 
 
 def test_which_files_are_obeyed() -> None:
-    assert all(is_control_file(file) for file in list_hook_files() if file.startswith("."))
+    assert all(is_control_file(file) for file in get_agents_by_hook_file() if file.startswith("."))
     for path in ("AGENTS.md", "deep/down/CLAUDE.md", ".cursor/rules/a/b.mdc", ".github/hooks/x.json", "a/.mcp.json"):
         assert is_control_file(path), path
     for path in ("README.md", "src/cursor/hooks.json", ".github/workflows/ci.yml", "vscode/tasks.json"):
@@ -257,7 +257,7 @@ def test_which_files_are_obeyed() -> None:
 
 def test_an_invalid_hooks_file_has_no_hooks() -> None:
     for data in (b"", b"{", b"[]", b'{"hooks": 5}', b'{"hooks": {"stop": [5, {"command": 5}]}}', b"\xff"):
-        assert list(list_hook_lines(".cursor/hooks.json", data)) == []
+        assert list(list_commands(".cursor/hooks.json", data)) == []
 
 
 def test_a_baseline_silences_what_it_knows_and_nothing_else(project: Project) -> None:
@@ -358,16 +358,16 @@ def test_control_characters_in_names_are_escaped(project: Project, capsys: pytes
 
 
 def test_the_key_is_made_once_and_is_its_owner_s_alone(tmp_path: Path) -> None:
-    key = install_key(tmp_path / "state")
+    key = read_or_create_key(tmp_path / "state")
     assert len(key) == 32
-    assert install_key(tmp_path / "state") == key
+    assert read_or_create_key(tmp_path / "state") == key
     assert stat.S_IMODE((tmp_path / "state" / "key").stat().st_mode) == 0o600
     assert [path.name for path in (tmp_path / "state").iterdir()] == ["key"]
 
 
 def test_of_many_that_make_a_key_all_get_the_same(tmp_path: Path) -> None:
     keys: list[bytes] = []
-    threads = [threading.Thread(target=lambda: keys.append(install_key(tmp_path / "state"))) for _ in range(16)]
+    threads = [threading.Thread(target=lambda: keys.append(read_or_create_key(tmp_path / "state"))) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -388,7 +388,7 @@ def test_a_key_that_cannot_be_relied_on_is_refused(damage: str, tmp_path: Path) 
         file.write_bytes(b"k" * (32 if damage == "open" else 5))
         file.chmod(0o644 if damage == "open" else 0o600)
     with pytest.raises(TrotlineError, match="cannot be used"):
-        install_key(tmp_path)
+        read_or_create_key(tmp_path)
 
 
 def test_without_a_key_a_scan_warns_and_continues(project: Project) -> None:

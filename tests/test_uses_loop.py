@@ -345,7 +345,7 @@ def test_a_file_with_other_content_is_no_signal(holding: Use) -> None:
     holding.write("go", "no")
     line = "trotline builtin hold-stop --until-file go --containing yes --message 'The release waits.'"
     result = holding.by_hand("stop", line, **COMPLETED).body["followup_message"]
-    assert result.startswith("The release waits.\n- wait until `go` exists and says `yes`")
+    assert result.startswith("The release waits.\n- wait until `go` exists and contains `yes`")
 
 
 @pytest.mark.parametrize("command,held", [("true", False), ("false", True), ("no-such-program", True)])
@@ -357,7 +357,10 @@ def test_a_command_is_the_signal_when_it_ends_with_0(holding: Use, command: str,
 
 def test_an_empty_condition_or_a_broken_pattern_is_an_error(holding: Use) -> None:
     assert holding.by_hand("stop", "trotline builtin hold-stop").code == 64
-    assert "is no regular expression" in holding.by_hand("stop", "trotline builtin hold-stop --require '('").stderr
+    assert (
+        "is not a valid JavaScript regular expression"
+        in holding.by_hand("stop", "trotline builtin hold-stop --require '('").stderr
+    )
 
 
 @pytest.fixture

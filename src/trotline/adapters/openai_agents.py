@@ -1,4 +1,4 @@
-"""An adapter for the OpenAI Agents SDK: puts the prompt, tools, MCP servers and handoffs of an agent under hooks.
+"""An adapter for the OpenAI Agents SDK: wraps the prompt, tools, MCP servers and handoffs of an agent with hooks.
 
 The SDK's guardrails cannot change input and its lifecycle hooks cannot refuse, so tools and handoffs are wrapped where
 the SDK invokes them. `find_losses` lists what runs at the provider, out of reach of hooks.
@@ -45,7 +45,7 @@ def guard_agent(
     ask: AskPerson | None = None,
     shells: Mapping[str, str] | None = None,
 ) -> agents.Agent[C]:
-    """Put an agent under hooks. A refused prompt raises the SDK's InputGuardrailTripwireTriggered.
+    """Wrap an agent with hooks. A refused prompt raises the SDK's InputGuardrailTripwireTriggered.
 
     `shells` maps the names of function tools that run a command to the argument that contains it.
     """
@@ -107,7 +107,7 @@ class _ConversationGuard:
         self._copies: dict[int, tuple[Agent, Agent]] = {}
 
     def guard(self, agent: Agent) -> Agent:
-        """Return a copy of the agent whose prompt, tools, servers and handoffs are under hooks."""
+        """Return a copy of the agent whose prompt, tools, servers and handoffs are wrapped with hooks."""
         if isinstance(agent.hooks, _EventHooks):
             return agent
         if id(agent) in self._copies:

@@ -57,7 +57,7 @@ class GuardSettings(NamedTuple):
 
 
 def guard_tool(tool: agents.Tool, settings: GuardSettings) -> agents.Tool | None:
-    """Return the tool under hooks; None for a tool that runs elsewhere."""
+    """Return the tool wrapped with hooks; None for a tool that runs elsewhere."""
     if isinstance(tool, agents.FunctionTool):
         return _GuardedFunction(tool, settings).build()
     if isinstance(tool, agents.ShellTool) and tool.executor is not None:
@@ -119,11 +119,11 @@ class _ToolError(Exception):
 
 
 class _GuardedFunction:
-    """A function tool under hooks. `inner` is the same tool, but raises; its error handling applies after the hooks."""
+    """A function tool wrapped with hooks. `inner` is the same tool, but raises; errors are handled after the hooks."""
 
     def __init__(self, tool: agents.FunctionTool, settings: GuardSettings) -> None:
         self.tool, self.settings = tool, settings
-        self.argument = _shell_argument(tool, settings)
+        self.argument = _get_shell_argument(tool, settings)
         self.inner = sdk.set_function_tool_failure_error_function(copy.copy(tool), _raise_tool_error)
         self.inner.timeout_behavior = "raise_exception"
 
@@ -218,7 +218,7 @@ def _skip_schema(data: agents.ToolOutputGuardrailData) -> agents.ToolGuardrailFu
     return agents.ToolGuardrailFunctionOutput.allow()
 
 
-def _shell_argument(tool: agents.FunctionTool, settings: GuardSettings) -> str:
+def _get_shell_argument(tool: agents.FunctionTool, settings: GuardSettings) -> str:
     """Return the argument that contains the command; empty for a tool that is not a shell."""
     argument = settings.shells.get(tool.name, "")
     properties = tool.params_json_schema.get("properties", {})
@@ -231,7 +231,7 @@ def _shell_argument(tool: agents.FunctionTool, settings: GuardSettings) -> str:
 
 
 class _ShellFormat(ResultFormat[Any]):
-    """The results of a shell call, from the view of one of its commands."""
+    """The result of a shell call, as seen by one of its commands."""
 
     def __init__(self, index: int, count: int) -> None:
         self.index, self.count = index, count
@@ -239,8 +239,8 @@ class _ShellFormat(ResultFormat[Any]):
     def to_text(self, result: Any) -> str:
         if not isinstance(result, agents.ShellResult):
             return str(result)
-        own = slice(self.index, self.index + 1) if len(result.output) == self.count else slice(None)
-        return "\n".join(part for entry in result.output[own] for part in (entry.stdout, entry.stderr) if part)
+        outputs = slice(self.index, self.index + 1) if len(result.output) == self.count else slice(None)
+        return "\n".join(part for entry in result.output[outputs] for part in (entry.stdout, entry.stderr) if part)
 
     def get_error(self, result: Any) -> str:
         return result.reason if isinstance(result, _RefusedResult) else ""
@@ -282,7 +282,7 @@ def _build_entry(stdout: str = "", stderr: str = "", exit_code: int = 0) -> agen
 
 
 def _guard_shell(executor: Any, settings: GuardSettings) -> Callable[[agents.ShellCommandRequest], Awaitable[Any]]:
-    """Guard a tool whose calls may have several commands. Each is evaluated; they run all or none."""
+    """Guard a tool whose calls may have several commands. Each is evaluated; either all run or none."""
 
     async def run(request: agents.ShellCommandRequest) -> Any:
         action = request.data.action
@@ -318,8 +318,8 @@ def _guard_local_shell(
         async def execute(tool_input: ToolInput) -> Any:
             if tool_input is original:
                 return await resolve(executor(request))
-            words = action.model_copy(update={"command": ["sh", "-c", get_command_line(tool_input)]})
-            data = request.data.model_copy(update={"action": words})
+            changed_action = action.model_copy(update={"command": ["sh", "-c", get_command_line(tool_input)]})
+            data = request.data.model_copy(update={"action": changed_action})
             return await resolve(executor(dataclasses.replace(request, data=data)))
 
         return await call.execute(execute, FUNCTION_FORMAT)

@@ -26,7 +26,7 @@ NAME = "hold-stop"
 POLL_SECONDS = 0.2
 MAX_FILE_BYTES = 1_000_000
 
-HELP = """Do not let the agent stop before somebody says so, or before it has run what it must.
+HELP = """Keep the agent from stopping until someone approves, or until it has run the required commands.
 
 \b
   "stop": [ { "command": "trotline builtin hold-stop --until-file ~/approved --wait 50" } ]
@@ -37,9 +37,9 @@ HELP = """Do not let the agent stop before somebody says so, or before it has ru
   "afterFileEdit": [ { "command": "trotline builtin hold-stop --require 'make test'" } ],
   "stop":          [ { "command": "trotline builtin hold-stop --require 'make test'" } ]
 
-All that is asked for must be there: each file exists (and has the words of --containing), each command ends with 0, and
-each required check, a regular expression as in a matcher, was run by the agent, without failing, after its last edit.
---wait looks again and again for so many seconds before the agent is told. `loop_limit` ends it.
+All conditions must be met: each file exists (and contains the text of --containing), each command exits with 0, and the
+agent ran each required check, a regular expression as in a matcher, without failure after its last edit.
+--wait checks repeatedly for this many seconds before the agent is told. `loop_limit` ends it.
 """
 
 
@@ -53,7 +53,7 @@ class HoldStop(msgspec.Struct, frozen=True):
     required: tuple[str, ...]
     message: str
     wait: float
-    seconds: float = 10.0
+    command_timeout: float = 10.0
 
     def note_check(self, event: PostToolUse) -> None:
         """Note a required check that succeeded; it counts until the next edit."""
@@ -63,12 +63,12 @@ class HoldStop(msgspec.Struct, frozen=True):
         passed = [pattern for pattern in self.required if Matcher(pattern).fit((line,), lookaround.search).applies]
         if passed:
             with self.context.notes(NAME).edit(event.conversation_id) as notes:
-                notes["done"] = sorted({*notes.get("done", []), *passed})
+                notes["passed"] = sorted({*notes.get("passed", []), *passed})
 
-    def note_edit(self, event: AfterFileEdit) -> None:
-        """Reset the checks, because they must run after the last edit."""
+    def reset_checks(self, event: AfterFileEdit) -> None:
+        """Forget the passed checks: they must pass again after an edit."""
         with self.context.notes(NAME).edit(event.conversation_id) as notes:
-            notes["done"] = []
+            notes["passed"] = []
 
     def hold(self, event: Stop) -> Verdict | None:
         """Wait for the conditions; return a follow-up that lists those that are not met."""
@@ -87,12 +87,12 @@ class HoldStop(msgspec.Struct, frozen=True):
     def _find_unmet(self, event: Stop) -> Iterator[str]:
         for name in self.files:
             if not self._file_exists(name, event):
-                content = f" and says `{self.containing}`" if self.containing else ""
-                yield f"wait until `{name}` exists{content}; it is for somebody else to make"
+                content = f" and contains `{self.containing}`" if self.containing else ""
+                yield f"wait until `{name}` exists{content}; someone else has to create it"
         yield from (
-            f"`{shlex.join(command)}` has to end with 0" for command in self.commands if self._fails(command, event)
+            f"`{shlex.join(command)}` has to exit with 0" for command in self.commands if self._fails(command, event)
         )
-        passed = self.context.notes(NAME).read(event.conversation_id).get("done", []) if self.required else []
+        passed = self.context.notes(NAME).read(event.conversation_id).get("passed", []) if self.required else []
         yield from (
             f"run what `{pattern}` asks for, after your last edit" for pattern in self.required if pattern not in passed
         )
@@ -100,7 +100,7 @@ class HoldStop(msgspec.Struct, frozen=True):
     def _fails(self, command: Words, event: Stop) -> bool:
         """Return whether a command fails or cannot be started."""
         try:
-            result = run_command(command, find_workspace_folder(event), self.context.environ, self.seconds)
+            result = run_command(command, find_workspace_folder(event), self.context.environ, self.command_timeout)
         except TrotlineError as error:
             print(error.message, file=sys.stderr)
             return True
@@ -128,27 +128,34 @@ def _parse_pattern(text: str) -> str:
     try:
         js_regex.parse_js_regex(text)
     except js_regex.PatternError as error:
-        raise click.BadParameter(f"`{text}` is no regular expression of JavaScript: {error.message}") from None
+        raise click.BadParameter(f"`{text}` is not a valid JavaScript regular expression: {error.message}") from None
     return text
 
 
 @click.command(NAME, help=HELP)
-@click.option("--until-file", "files", multiple=True, metavar="PATH", help="A file that somebody makes.")
-@click.option("--containing", default="", metavar="TEXT", help="What these files have to say.")
+@click.option("--until-file", "files", multiple=True, metavar="PATH", help="A file that must exist.")
+@click.option("--containing", default="", metavar="TEXT", help="Text that these files must contain.")
 @click.option(
-    "--until", "commands", type=parse_command, multiple=True, metavar="COMMAND", help="What has to end with 0."
+    "--until", "commands", type=parse_command, multiple=True, metavar="COMMAND", help="A command that must exit with 0."
 )
 @click.option(
-    "--require", "required", type=_parse_pattern, multiple=True, metavar="PATTERN", help="What the agent has to run."
+    "--require",
+    "required",
+    type=_parse_pattern,
+    multiple=True,
+    metavar="PATTERN",
+    help="A command that the agent must have run.",
 )
-@click.option("--message", default="", help="What the agent is told first.")
-@click.option("--wait", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Seconds to look again.")
+@click.option("--message", default="", help="The first line of the message to the agent.")
+@click.option(
+    "--wait", type=click.FloatRange(min=0), default=0.0, show_default=True, help="How many seconds to keep checking."
+)
 @builtin_command
 def command(context: HookContext, **options: Any) -> None:
     hold = HoldStop(context, **options)
     if not (hold.files or hold.commands or hold.required):
-        raise click.UsageError("nothing is waited for: say --until-file, --until or --require")
+        raise click.UsageError("no condition given: use --until-file, --until or --require")
     on.stop(hold.hold)
     if hold.required:
         on.post_tool_use(matching="^Shell$")(hold.note_check)
-        on.after_file_edit(hold.note_edit)
+        on.after_file_edit(hold.reset_checks)

@@ -13,7 +13,7 @@ import click
 
 from trotline.agents import AGENTS
 from trotline.builtin.workspace import Words, add_files, run_command, tail
-from trotline.config.install.install_key import install_key
+from trotline.config.install.install_key import read_or_create_key
 from trotline.config.paths import Roots
 from trotline.domain.errors import TrotlineError
 from trotline.machine import copy_environment, find_roots
@@ -48,7 +48,7 @@ class HookContext(NamedTuple):
     @property
     def key(self) -> bytes:
         """The key of this installation, for digests."""
-        return install_key(self.roots.state)
+        return read_or_create_key(self.roots.state)
 
     def redact(self, text: str) -> str:
         """Return the text without secrets and personal data. All text that leaves a built-in hook is redacted."""

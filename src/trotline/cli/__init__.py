@@ -22,7 +22,7 @@ COMMANDS: dict[str, str] = {
     "explain": "what an action would do, what the guards say about it, and why",
     "guards": "every guard with its level, and which layer says so; lists of malicious packages",
     "builtin": "hooks that are there already: formatters, tests, scans, telemetry, commits",
-    "new": "write a hook with its test, a project that begins with some, or a test from a recorded call",
+    "new": "write a hook with its test, a project with sample hooks, or a test from a recorded call",
     "fire": "play the agent for one event, or for a scripted conversation, and show what every hook said",
     "trust": "look at a project's hooks, and let them run; `--revoke` takes that back",
     "hook": "answer a call of an agent; this is the line that agents run",

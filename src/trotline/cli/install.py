@@ -10,8 +10,8 @@ from trotline.agents import AGENTS
 from trotline.agents.agent import Agent
 from trotline.cli.command import check_home, declare, may_ask, wants_json
 from trotline.cli.output import Result, bold, dim, paint, plural, printable
-from trotline.config.install.hook_entries import Wired, get_location
-from trotline.config.install.installation import Done, Installed
+from trotline.config.install.hook_entries import HookFileTarget, get_location
+from trotline.config.install.installation import FileResult, InstallOutcome
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem, Severity
 from trotline.config.settings import MONITOR, read_settings
@@ -141,38 +141,40 @@ def _format_plans(plans: list[InstallPlan], terms: InstallTerms) -> Iterator[str
 def _format_plan(plan: InstallPlan, terms: InstallTerms) -> str:
     if plan.why:
         return paint(f"cannot be done: {printable(plan.why)}", Severity.ERROR)
-    wiring = plan.wires[0].wiring
+    wiring = plan.targets[0].wiring
     events = plural(len(wiring.events), "event")
-    if plan.done is Done.REFUSED:
+    if plan.outcome is InstallOutcome.REFUSED:
         return paint(f"refused: {_describe_refusal(plan)}", Severity.ERROR)
-    if plan.done is Done.NOTHING:
+    if plan.outcome is InstallOutcome.NOTHING:
         return f"nothing to do: our line is at all of its {events}"
     if wiring.own:
-        return f"{plural(len(plan.wires), 'file')} of our own for {events}, failing closed"
+        return f"{plural(len(plan.targets), 'file')} of our own for {events}, failing closed"
     if not wiring.fail_closed:
         return f"our line at {events}; it has no setting that makes a broken hook block"
     return f"our line at {events}, failing {'closed' if terms.fail_closed else 'open'}"
 
 
 def _describe_refusal(plan: InstallPlan) -> str:
-    messages = [problem.message for file in plan.planned if file.done is Done.REFUSED for problem in file.problems]
-    return printable(messages[0]) if messages and plan.wires[0].wiring.own else "the file cannot be read"
+    messages = [
+        problem.message for file in plan.planned if file.outcome is InstallOutcome.REFUSED for problem in file.problems
+    ]
+    return printable(messages[0]) if messages and plan.targets[0].wiring.own else "the file cannot be read"
 
 
 def _is_confirmed(plan: InstallPlan) -> bool:
     """Ask, unless the files stay as they are."""
-    if all(file.done is not Done.WRITTEN for file in plan.planned):
+    if all(file.outcome is not InstallOutcome.WRITTEN for file in plan.planned):
         return True
-    return click.confirm(f"Write this into {printable(str(get_location(plan.wires)))}?", default=True)
+    return click.confirm(f"Write this into {printable(str(get_location(plan.targets)))}?", default=True)
 
 
 def _format_done(done: SetupResult, roots: Roots, *, dry_run: bool) -> Iterator[str]:
-    if done.settings.done is Done.WRITTEN:
+    if done.settings.outcome is InstallOutcome.WRITTEN:
         yield f"{bold('Settings')}  {printable(str(done.settings.path))}: {'would be ' * dry_run}written"
         if dry_run:
             yield from (f"  {line}" for line in done.settings.difference.splitlines())
-    wires = [wire for plan in done.plans for wire in plan.wires]
-    yield from format_files(wires, [file for files in done.files for file in files], dry_run=dry_run)
+    targets = [target for plan in done.plans for target in plan.targets]
+    yield from format_files(targets, [file for files in done.files for file in files], dry_run=dry_run)
     if dry_run:
         return
     yield ""
@@ -227,7 +229,7 @@ def _build_data(
             "done": get_worst(files),
             "files": [build_file_data(file) for file in files],
             "canary": result._asdict() if result else None,
-            "note": plan.wires[0].wiring.note,
+            "note": plan.targets[0].wiring.note,
         }
         for plan, files, result in zip(done.plans, done.files, canaries, strict=True)
     ]
@@ -237,32 +239,32 @@ def _build_data(
         "manual": [agent.name for agent in manual],
         "mode": terms.mode,
         "fail_closed": terms.fail_closed,
-        "settings": {"file": str(done.settings.path), "done": done.settings.done},
+        "settings": {"file": str(done.settings.path), "done": done.settings.outcome},
     }
 
 
-def build_file_data(file: Installed) -> dict[str, Any]:
+def build_file_data(file: FileResult) -> dict[str, Any]:
     """Return the data of a file for --json."""
     return {
         "file": str(file.path),
-        "done": file.done,
+        "done": file.outcome,
         "difference": file.difference,
         "backup": str(file.backup) if file.backup else None,
     }
 
 
-def format_files(wires: list[Wired], done: list[Installed], *, dry_run: bool) -> Iterator[str]:
+def format_files(targets: list[HookFileTarget], done: list[FileResult], *, dry_run: bool) -> Iterator[str]:
     """Yield what was done to each file, its problems, and its backup."""
-    for wire, file in zip(wires, done, strict=True):
-        would = "would be " if dry_run and file.done is not Done.NOTHING else ""
-        yield f"{bold(wire.agent.title)}  {printable(str(file.path))}: {would}{file.done}"
+    for target, file in zip(targets, done, strict=True):
+        would = "would be " if dry_run and file.outcome is not InstallOutcome.NOTHING else ""
+        yield f"{bold(target.agent.title)}  {printable(str(file.path))}: {would}{file.outcome}"
         yield from (f"  {line}" for line in file.difference.splitlines() if dry_run)
         for problem in file.problems:
             yield from _format_problem(problem)
         if file.backup:
             yield dim(f"  what was there is kept as {printable(str(file.backup))}")
-        if wire.wiring.note and file.done is Done.WRITTEN:
-            yield f"  {wire.wiring.note}"
+        if target.wiring.note and file.outcome is InstallOutcome.WRITTEN:
+            yield f"  {target.wiring.note}"
     yield dim(f"{plural(len(done), 'file')} looked at")
 
 

@@ -12,7 +12,7 @@ from trotline.audit.query.query import VERDICT_LABELS, Query
 from trotline.cli.command import declare
 from trotline.cli.log_query import TimeType, open_log
 from trotline.cli.output import Result, bold, dim, format_problems, paint, plural, printable
-from trotline.config.mcp_files import Configured, read_servers
+from trotline.config.mcp_files import ConfiguredServer, read_servers
 from trotline.config.paths import Roots
 from trotline.config.problems import Severity
 
@@ -46,15 +46,15 @@ def mcp(since_us: int, agent: str, allow_list: bool, roots: Roots) -> Result:
     return Result(data, lines, servers.problems, ok=not servers.problems)
 
 
-def _redact_servers(servers: Iterable[Configured], roots: Roots) -> list[Configured]:
+def _redact_servers(servers: Iterable[ConfiguredServer], roots: Roots) -> list[ConfiguredServer]:
     """Redact names and commands like records do, so that a server has the same name in both."""
     from trotline.audit.record.detail_policy import NameRedactor, load_redaction_scanners
-    from trotline.config.install.install_key import install_key
+    from trotline.config.install.install_key import read_or_create_key
     from trotline.scanners.redaction import redact
 
     redacted = []
     for server in servers:
-        runs = redact(server.runs, install_key(roots.state), load_redaction_scanners(roots))[0]
+        runs = redact(server.runs, read_or_create_key(roots.state), load_redaction_scanners(roots))[0]
         redacted.append(server._replace(server=NameRedactor(roots).redact(server.server), runs=runs))
     return redacted
 
@@ -66,7 +66,7 @@ def _format_allow_list(names: Iterable[str]) -> list[str]:
     return ["[lists]", "allow_mcp = [", *(f"  {json.dumps(name)}," for name in names), "]"]
 
 
-def _format_servers(seen: list[McpTool], configured: list[Configured]) -> Iterator[str]:
+def _format_servers(seen: list[McpTool], configured: list[ConfiguredServer]) -> Iterator[str]:
     names: dict[str, Any] = dict.fromkeys([*(tool.server for tool in seen), *(item.server for item in configured)])
     for name in sorted(names):
         yield bold(printable(name) or NO_NAME)

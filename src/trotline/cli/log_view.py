@@ -12,7 +12,7 @@ from trotline.audit.query.query import VERDICT_LABELS, Query
 from trotline.audit.query.statistics import ConversationSummary
 from trotline.audit.record.record import WOULD_PREFIX, Record
 from trotline.audit.store.sqlite_store import RECENT_FOR_ALARMS, SqliteStore
-from trotline.cli.output import Table, bold, dim, format_duration, format_json, paint, plural, printable, warn
+from trotline.cli.output import Table, bold, dim, format_duration, format_printable_json, paint, plural, printable, warn
 from trotline.config.problems import Severity
 
 MAX_SUBJECT = 160
@@ -92,7 +92,7 @@ class RecordSheet(NamedTuple):
         body = record.to_dict()
         if record.details.diffs:
             body["detail"] = {name: value for name, value in body["detail"].items() if name != "diffs"}
-        yield format_json(body)
+        yield format_printable_json(body)
 
     def draw(self) -> None:
         from trotline.cli import terminal
@@ -188,7 +188,7 @@ def _cut_rows(table: Table) -> Table:
     more = len(table.rows) - most
     if more <= 0:
         return table
-    return table._replace(rows=[*table.rows[:most], (*("" for _ in table.numbers), f"and {more} more")])
+    return table._replace(rows=[*table.rows[:most], (*("" for _ in table.number_titles), f"and {more} more")])
 
 
 def _build_counters(found: dict[str, Any]) -> Iterator[Table]:

@@ -11,7 +11,7 @@ import click
 
 from trotline.cli.command import FILE, declare
 from trotline.cli.output import Exit, Result, bold, dim, paint, plural, printable
-from trotline.config.install.installation import Done, Installed
+from trotline.config.install.installation import FileResult, InstallOutcome
 from trotline.config.paths import Roots, list_config_layers
 from trotline.config.problems import Severity
 from trotline.domain.errors import UsageError
@@ -35,11 +35,11 @@ from trotline.templates.template_files import (
     write_files,
 )
 
-HELP = """Write a hook with its test, a project that begins with some, or a test from a recorded call.
+HELP = """Write a hook with its test, a project with sample hooks, or a test from a recorded call.
 
 \b
   trotline new hook no-force-push                     in this project, before shell commands
-  trotline new hook notes --event stop --layer user   in all of yours, when the agent stops
+  trotline new hook notes --event stop --layer user   in all your projects, when the agent stops
   trotline new project shop                           hooks.json, six hooks and their tests
   trotline new test --from 12                         a pytest test from a recorded call
 """
@@ -51,10 +51,10 @@ class NewFiles(NamedTuple):
 
     root: Path
     files: list[NewFile]
-    wired: Installed | None
+    installed: FileResult | None
     next: list[str]
     dry_run: bool
-    unchanged: list[Path]  # shared files that were edited
+    kept: list[Path]  # shared files that were edited
 
 
 @click.group("new", help=HELP)
@@ -65,7 +65,10 @@ def command() -> None:
 @declare("hook", "trotline.new/1", parent=command)
 @click.argument("name")
 @click.option(
-    "--event", "events", multiple=True, help="What it answers; may be repeated. [default: beforeShellExecution]"
+    "--event",
+    "events",
+    multiple=True,
+    help="An event that the hook handles; may be repeated. [default: beforeShellExecution]",
 )
 @click.option("--layer", type=click.Choice(["project", "user"]), default="project", show_default=True)
 @click.option("--language", type=click.Choice(list(LANGUAGES)), default="python", show_default=True)
@@ -76,78 +79,79 @@ def command() -> None:
 def new_hook(
     name: str, events: tuple[str, ...], layer: str, language: str, fail_open: bool, dry_run: bool, roots: Roots
 ) -> Result:
-    """A commented hook, a test that passes, and its line in the hooks.json of a layer.
+    """Write a commented hook, a passing test, and its entry in the layer's hooks.json.
 
-    Nothing that is there is overwritten, and no other byte of hooks.json moves.
+    Existing files are not overwritten, and nothing else in hooks.json changes.
     """
-    moved = roots.home if roots.home != find_roots().home else None
-    home = find_location(layer, roots, sys.executable, moved)
+    other_home = roots.home if roots.home != find_roots().home else None
+    location = find_location(layer, roots, sys.executable, other_home)
     events = events or ("beforeShellExecution",)
-    spec = validate_spec(HookSpec(name, events, language, not fail_open, home))
-    shared = find_modified(build_files(spec))
-    files = find_missing(build_files(spec), home.root, hint="take another name, or move away what is there")
-    wired = build_installation(spec, roots).install(build_entries(spec), read_clock(), dry_run=True)
-    if not dry_run and wired.done is not Done.REFUSED:
-        wired = _write_hook(spec, roots, files)
-    test = home.directory / "tests" / spec.test_file
+    spec = validate_spec(HookSpec(name, events, language, not fail_open, location))
+    kept = find_modified(build_files(spec))
+    missing = find_missing(build_files(spec), location.root, hint="use another name, or move the existing file away")
+    # checked before any file is written
+    installed = build_installation(spec, roots).install(build_entries(spec), read_clock(), dry_run=True)
+    if not dry_run and installed.outcome is not InstallOutcome.REFUSED:
+        installed = _write_hook(spec, roots, missing)
+    test = location.directory / "tests" / spec.test_file
     next_steps = [f"pytest {_quote_path(test)}", *(["trotline trust"] if layer == "project" else [])]
     next_steps.append(f"trotline fire {build_sample_options(spec)}")
-    return _build_result(NewFiles(home.root, files, wired, next_steps, dry_run, shared))
+    return _build_result(NewFiles(location.root, missing, installed, next_steps, dry_run, kept))
 
 
 @declare("project", "trotline.new/1", parent=command)
 @click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Show what would be written, and write nothing.")
 def new_project(directory: Path | None, dry_run: bool, roots: Roots) -> Result:
-    """hooks.json, six hooks, their tests, and a page that says what they do; in DIRECTORY, or in this project.
+    """Write hooks.json, six hooks, their tests and a page about them, in DIRECTORY or in this project.
 
-    Nothing that is there is overwritten: with a hooks.json in its place, nothing is written at all.
+    Existing files are not overwritten: if a hooks.json already exists, nothing is written.
     """
     root = roots.projects[0] if directory is None else directory.absolute()
     hint = "`trotline new hook` adds one to a project that has hooks; or name a directory that has none"
-    shared = find_modified(build_project_files(root))
-    files = find_missing(build_project_files(root), root, hint=hint)
+    kept = find_modified(build_project_files(root))
+    missing = find_missing(build_project_files(root), root, hint=hint)
     if not dry_run:
-        write_files(files)
+        write_files(missing)
     next_steps = [f"cd {_quote_path(root)}"] if directory is not None else []
     next_steps += [
         "pytest .cursor/tests",
         "trotline trust",
         "trotline fire beforeShellExecution --set command='rm -rf /'",
     ]
-    return _build_result(NewFiles(root, files, None, next_steps, dry_run, shared))
+    return _build_result(NewFiles(root, missing, None, next_steps, dry_run, kept))
 
 
-def _write_hook(spec: HookSpec, roots: Roots, files: list[NewFile]) -> Installed:
+def _write_hook(spec: HookSpec, roots: Roots, files: list[NewFile]) -> FileResult:
     """Write the files first, so that hooks.json never names a missing file; remove them if it cannot be changed."""
     directories = write_files(files)
-    wired = None
+    installed = None
     try:
-        wired = build_installation(spec, roots).install(build_entries(spec), read_clock())
+        installed = build_installation(spec, roots).install(build_entries(spec), read_clock())
     finally:
-        if wired is None or wired.done is Done.REFUSED:
+        if installed is None or installed.outcome is InstallOutcome.REFUSED:
             remove_files([file.path for file in files], directories)
-    return wired
+    return installed
 
 
 def _build_result(new: NewFiles) -> Result:
-    wired = new.wired
-    is_ok = wired is None or wired.done is not Done.REFUSED
-    hooks_json = wired and {
-        "file": str(wired.path),
-        "done": wired.done,
-        "difference": wired.difference,
-        "backup": str(wired.backup) if wired.backup else None,
+    installed = new.installed
+    is_ok = installed is None or installed.outcome is not InstallOutcome.REFUSED
+    hooks_json = installed and {
+        "file": str(installed.path),
+        "done": installed.outcome,
+        "difference": installed.difference,
+        "backup": str(installed.backup) if installed.backup else None,
     }
     data = {
         "dry_run": new.dry_run,
         "files": [{"path": str(file.path), "executable": file.is_executable} for file in new.files if is_ok],
-        "kept": [str(path) for path in new.unchanged],
+        "kept": [str(path) for path in new.kept],
         "hooks_json": hooks_json,
         "next": new.next if is_ok else [],
     }
-    lines = _format_files(new) if is_ok or wired is None else _format_refusal(wired, new.root)
-    return Result(data, lines, wired.problems if wired else (), ok=is_ok)
+    lines = _format_files(new) if is_ok or installed is None else _format_refusal(installed, new.root)
+    return Result(data, lines, installed.problems if installed else (), ok=is_ok)
 
 
 def _format_files(new: NewFiles) -> Iterator[str]:
@@ -156,37 +160,35 @@ def _format_files(new: NewFiles) -> Iterator[str]:
         yield f"{verb} {bold(_format_path(file.path, new.root))}"
         if new.dry_run:
             yield from (f"  {line}" for line in file.diff.splitlines())
-    yield from (
-        f"kept {bold(_format_path(path, new.root))}, which is not what we would write" for path in new.unchanged
-    )
-    if new.wired is not None:
-        yield from _format_wiring(new.wired, new)
-    if not new.files and (new.wired is None or new.wired.done is Done.NOTHING):
-        yield "all of it is there already"
+    yield from (f"kept {bold(_format_path(path, new.root))}, which differs from the template" for path in new.kept)
+    if new.installed is not None:
+        yield from _format_hooks_json(new.installed, new)
+    if not new.files and (new.installed is None or new.installed.outcome is InstallOutcome.NOTHING):
+        yield "everything is already in place"
     if not new.dry_run:
         yield from ("", "next:", *(f"  {printable(step)}" for step in new.next))
 
 
-def _format_wiring(wired: Installed, new: NewFiles) -> Iterator[str]:
-    is_new = wired.before is None
+def _format_hooks_json(installed: FileResult, new: NewFiles) -> Iterator[str]:
+    is_new = installed.before is None
     verb = f"would {'write' if is_new else 'change'}" if new.dry_run else "wrote" if is_new else "changed"
-    name = bold(_format_path(wired.path, new.root))
-    yield f"{verb} {name}" if wired.done is Done.WRITTEN else f"{name} has its line already"
+    name = bold(_format_path(installed.path, new.root))
+    yield f"{verb} {name}" if installed.outcome is InstallOutcome.WRITTEN else f"{name} has its line already"
     if new.dry_run:
-        yield from (f"  {line}" for line in wired.difference.splitlines())
-    if wired.backup:
-        yield dim(f"  what was there is kept as {printable(str(wired.backup))}")
-    yield from _format_problems(wired)
+        yield from (f"  {line}" for line in installed.difference.splitlines())
+    if installed.backup:
+        yield dim(f"  what was there is kept as {printable(str(installed.backup))}")
+    yield from _format_problems(installed)
 
 
-def _format_refusal(wired: Installed, root: Path) -> Iterator[str]:
-    yield f"{bold(_format_path(wired.path, root))} cannot be changed, and nothing was written"
-    yield from _format_problems(wired)
-    yield "put it right (`trotline check` shows the line), then try again"
+def _format_refusal(installed: FileResult, root: Path) -> Iterator[str]:
+    yield f"{bold(_format_path(installed.path, root))} cannot be changed, and nothing was written"
+    yield from _format_problems(installed)
+    yield "fix it (`trotline check` shows the line), then try again"
 
 
-def _format_problems(wired: Installed) -> Iterator[str]:
-    for problem in wired.problems:
+def _format_problems(installed: FileResult) -> Iterator[str]:
+    for problem in installed.problems:
         yield paint(f"  {problem.code} {printable(str(problem.place))}: {problem.message}", Severity.WARNING)
 
 
@@ -226,7 +228,7 @@ def new_test(name: str, target: Path | None, roots: Roots) -> Result:
     built = build_test(record, calls, format_time(calls[-1].at_us)[:10], roots.home, read_policy_texts(roots))
     root = roots.projects[0]
     file = NewFile((target or root / TEST_DIRECTORY / f"{built.name}.py").absolute(), built.source)
-    absent = find_missing([file], root if target is None else file.path.parent, hint="say another file with --to")
+    absent = find_missing([file], root if target is None else file.path.parent, hint="choose another file with --to")
     write_files(absent)
     test = built.test
     data = {

@@ -1,4 +1,4 @@
-"""The result of a command, and its output: one JSON envelope for programs, text or rich tables for people."""
+"""The result of a command, and its output: one JSON envelope for programs, text or rich tables for a terminal."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ NUMBER_WIDTH = 8
 
 
 class Exit(IntEnum):
-    """The exit codes of all commands but `hook`, which answers in the codes of its agent."""
+    """The exit codes of all commands except `hook`, which uses the codes of its agent."""
 
     OK = 0
     FINDINGS = 1
@@ -50,15 +50,15 @@ class View(Protocol):
 
 
 class Result(NamedTuple):
-    """The result of a command: data for --json, lines for people, problems, and whether all is well."""
+    """The result of a command: data for --json, lines of text, problems, and whether it succeeded."""
 
     data: Any = None
     lines: Iterable["str | View"] = ()
     problems: Sequence[Problem] = ()
     ok: bool = True
-    exit_code: int | None = None  # without one, 0 if ok, else 1
+    exit_code: int | None = None  # None: 0 if ok, else 1
     warnings: Sequence[str] = ()  # for standard error
-    schema: str = ""  # of the envelope, where it is not the one of the command
+    schema: str = ""  # of the envelope, if it differs from the command's
 
 
 def show_result(result: Result, schema: str, *, as_json: bool) -> int:
@@ -87,11 +87,11 @@ def show(part: "str | View") -> None:
 
 def build_envelope(schema: str, *, ok: bool, data: Any, problems: list[dict[str, Any]]) -> str:
     """Return the JSON text with which every command answers --json."""
-    return format_json({"schema": schema, "ok": ok, "data": data, "problems": problems})
+    return format_printable_json({"schema": schema, "ok": ok, "data": data, "problems": problems})
 
 
-def format_json(body: Any) -> str:
-    """Return JSON that is safe to print: control characters are escaped, other characters stay readable."""
+def format_printable_json(body: Any) -> str:
+    """Return JSON in which characters that are not printable are escaped; all others stay as they are."""
     text = json.dumps(body, ensure_ascii=False, indent=2)
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)
 
@@ -117,15 +117,15 @@ class Table(NamedTuple):
 
     title: str
     rows: list[tuple[Any, ...]]
-    numbers: tuple[str, ...] = ("",)
-    of: str = ""
+    number_titles: tuple[str, ...] = ("",)
+    name_title: str = ""
 
     def format_lines(self) -> Iterator[str]:
         """Yield the title, the header and the rows."""
         if self.title:
             yield bold(self.title)
-        if any(self.numbers):
-            yield dim(_format_row(self.numbers, self.of))
+        if any(self.number_titles):
+            yield dim(_format_row(self.number_titles, self.name_title))
         yield from (_format_row(numbers, printable(str(name))) for *numbers, name in self.rows)
 
     def draw(self) -> None:

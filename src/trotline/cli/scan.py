@@ -113,10 +113,10 @@ def _load_scanners(names: Sequence[str], rules: Sequence[Path], roots: Roots) ->
 
 def _get_key(roots: Roots) -> bytes:
     """Return the key of this installation; where there is none, a key for this run."""
-    from trotline.config.install.install_key import LENGTH, install_key
+    from trotline.config.install.install_key import LENGTH, read_or_create_key
 
     try:
-        return install_key(roots.state)
+        return read_or_create_key(roots.state)
     except TrotlineError as error:
         click.echo(f"note: {error.message}; the digits of findings are of this run only", err=True)
         return os.urandom(LENGTH)

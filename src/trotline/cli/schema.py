@@ -9,7 +9,7 @@ import msgspec
 
 from trotline.audit.record.record_schema import SCHEMAS, export_schemas
 from trotline.cli.command import declare
-from trotline.cli.output import Result, format_json
+from trotline.cli.output import Result, format_printable_json
 from trotline.config.config_schema import build_config_schema
 from trotline.domain.contracts import Ask, Contract
 from trotline.domain.errors import UsageError
@@ -70,7 +70,7 @@ def command(event: str | None, reply: bool) -> Result:
     else:
         get_event_class(event)
         schema = build_reply_schema(event) if reply else build_payload_schema(event)
-    return Result(schema, [format_json(schema)])
+    return Result(schema, [format_printable_json(schema)])
 
 
 def build_payload_schema(name: str) -> Schema:

@@ -21,7 +21,7 @@ from trotline.audit.query.statistics import ConversationSummary
 from trotline.audit.record.record import WOULD_PREFIX, Record, RecordedEffect
 from trotline.cli.log_query import MIN_PREFIX
 from trotline.cli.log_view import DIFF_COLOURS, MAX_SUBJECT, describe_missing
-from trotline.cli.output import Table, format_duration, format_json, printable
+from trotline.cli.output import Table, format_duration, format_printable_json, printable
 
 STYLES = {"deny": "bold red", "ask": "bold yellow", "allow": "green", "none": "dim"}
 TIME = "%m-%d %H:%M:%S"
@@ -72,10 +72,10 @@ def build_grid(*, has_header: bool = True, expand: bool = False, gap: int = 2) -
 
 def draw_table(table: Table) -> None:
     """Draw a table with its title."""
-    grid = build_grid(has_header=any(table.numbers))
-    for name in table.numbers:
+    grid = build_grid(has_header=any(table.number_titles))
+    for name in table.number_titles:
         grid.add_column(name, justify="right", no_wrap=True)
-    grid.add_column(table.of, overflow="fold")
+    grid.add_column(table.name_title, overflow="fold")
     for *numbers, name in table.rows:
         shown = (f"{number:,}" if isinstance(number, int) else str(number) for number in numbers)
         grid.add_row(*shown, build_text(name))
@@ -204,7 +204,7 @@ def _build_parts(record: Record) -> Iterator[RenderableType]:
         yield from (Padding(build_text(line, DIFF_COLOURS.get(line[:1], "")), INDENT) for line in lines)
     if detail.payload is not UNSET:
         yield build_title("asked with")
-        yield Padding(JSONHighlighter()(format_json(detail.payload)), INDENT)
+        yield Padding(JSONHighlighter()(format_printable_json(detail.payload)), INDENT)
     if detail.reply:
         yield build_title("answered with")
         yield Padding(build_text(detail.reply), INDENT)

@@ -6,8 +6,8 @@ from trotline.agents import AGENTS, get_agent
 from trotline.cli.command import check_home, declare, may_ask
 from trotline.cli.install import LAYERS, build_file_data, format_files
 from trotline.cli.output import Exit, Result
-from trotline.config.install.hook_entries import build_entries, installation
-from trotline.config.install.installation import Done
+from trotline.config.install.hook_entries import build_installation, list_hook_files
+from trotline.config.install.installation import InstallOutcome
 from trotline.config.paths import Roots
 from trotline.doctor.hook_lines import build_line
 from trotline.machine import read_clock
@@ -32,24 +32,24 @@ ours alone goes, unless it was edited: then it stays, and this says so.
 def command(agents: tuple[str, ...], layer: str, dry_run: bool, yes: bool, roots: Roots) -> Result:
     named = [get_agent(name) for name in agents or AGENTS]
     here = [agent for agent in named if agent.wiring is not None and (agents or layer in agent.wiring.files)]
-    wires = [
-        wire for agent in here for wire in reversed(build_entries(agent, layer, roots))
+    targets = [
+        target for agent in here for target in reversed(list_hook_files(agent, layer, roots))
     ]  # our own directories go last
-    wires = [wire for wire in wires if agents or wire.file.exists()]
-    files = [installation(wire, roots, is_hook_line, build_line(wire, roots)) for wire in wires]
+    targets = [target for target in targets if agents or target.file.exists()]
+    files = [build_installation(target, roots, is_hook_line, build_line(target, roots)) for target in targets]
     asks = may_ask(yes=yes, dry_run=dry_run)
-    if wires and layer == "user" and not dry_run:
+    if targets and layer == "user" and not dry_run:
         check_home(roots, asks=asks)
     if asks:
         planned = [file.uninstall(read_clock(), dry_run=True) for file in files]
-        click.echo("\n".join(format_files(wires, planned, dry_run=True)))
+        click.echo("\n".join(format_files(targets, planned, dry_run=True)))
         if any(file.difference for file in planned) and not click.confirm("Take them out?", default=True):
             return Result(ok=False, exit_code=Exit.FINDINGS)
     done = [file.uninstall(read_clock(), dry_run=dry_run) for file in files]
     data = [
-        {"agent": wire.agent.name, "layer": wire.layer, **build_file_data(file)}
-        for wire, file in zip(wires, done, strict=True)
+        {"agent": target.agent.name, "layer": target.layer, **build_file_data(file)}
+        for target, file in zip(targets, done, strict=True)
     ]
     problems = [problem for file in done for problem in file.problems]
-    is_ok = all(file.done is not Done.REFUSED for file in done)
-    return Result(data, format_files(wires, done, dry_run=dry_run), problems, ok=is_ok)
+    is_ok = all(file.outcome is not InstallOutcome.REFUSED for file in done)
+    return Result(data, format_files(targets, done, dry_run=dry_run), problems, ok=is_ok)

@@ -21,7 +21,10 @@ SECTIONS = (SettingsTable, RuleTable, RuleTests, WaiverTable, ModelsTable, Expor
 
 
 def build_config_schema() -> Schema:
-    """Return the schema for editors. It is the same for all layers; `trotline check` knows their limits."""
+    """Return the schema for editors.
+
+    It is the same for all layers; `trotline check` reports what a layer must not set.
+    """
     _, definitions = msgspec.json.schema_components(SECTIONS, ref_template="#/$defs/{name}")
     for definition in definitions.values():
         definition["additionalProperties"] = False
@@ -42,7 +45,7 @@ def build_config_schema() -> Schema:
             "schema": {"type": "integer"},
             "preset": {"enum": list(PRESETS)},
             "guards": {**levels, "description": "the level of each guard"},
-            "tab": {**levels, "description": "the same for Tab, where it is different"},
+            "tab": {**levels, "description": "levels for Tab that differ from `guards`"},
             "rule": {"type": "array", "items": {"$ref": "#/$defs/RuleTable"}},
             "lists": {
                 "type": "object",

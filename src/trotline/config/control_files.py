@@ -34,7 +34,7 @@ MACHINE_CODES = frozenset({"TL403", "TL406", "TL408", "TL504", "TL411"})
 """Codes of problems that depend on the machine and not on the file."""
 
 
-class HookLine(NamedTuple):
+class FoundCommand(NamedTuple):
     """A command that an agent would run. Line and column count characters from 1; the offset counts bytes from 0."""
 
     agent: str
@@ -46,7 +46,7 @@ class HookLine(NamedTuple):
 
 
 @cache
-def list_hook_files() -> dict[str, list[tuple[str, str]]]:
+def get_agents_by_hook_file() -> dict[str, list[tuple[str, str]]]:
     """Return the hook files of users and projects, each with its agents and their keys for a command."""
     found: dict[str, list[tuple[str, str]]] = {}
     for name in AGENTS:
@@ -67,15 +67,16 @@ def is_control_file(path: str) -> bool:
 def is_hook_file(path: str) -> bool:
     """Return whether a path is a file in which an agent keeps hooks."""
     return any(
-        _matches(path, file) for file in (*list_hook_files(), ".claude/settings.local.json", ".github/hooks/*.json")
+        _matches(path, file)
+        for file in (*get_agents_by_hook_file(), ".claude/settings.local.json", ".github/hooks/*.json")
     )
 
 
-def list_hook_lines(path: str, data: bytes) -> Iterator[HookLine]:
+def list_commands(path: str, data: bytes) -> Iterator[FoundCommand]:
     """Yield every command in a hook file, for all agents that read it."""
     if not is_hook_file(path):
         return
-    agents = next((agents for file, agents in list_hook_files().items() if _matches(path, file)), [])
+    agents = next((agents for file, agents in get_agents_by_hook_file().items() if _matches(path, file)), [])
     keys = {key for _, key in agents} | {"command", "bash", "powershell"}
     agent = ", ".join(name for name, _ in agents)
     document = parse_jsonc(data)
@@ -84,7 +85,7 @@ def list_hook_lines(path: str, data: bytes) -> Iterator[HookLine]:
             node = entry.members[key].value
             if isinstance(node.value, str):
                 offset = len(document.text[: node.start].encode("utf-8", "surrogatepass"))
-                yield HookLine(agent, event, node.value, *document.position(node.start), offset)
+                yield FoundCommand(agent, event, node.value, *document.position(node.start), offset)
 
 
 def _matches(path: str, file: str) -> bool:

@@ -36,7 +36,7 @@ class MalwareRow(NamedTuple):
         return f"{self.package}\t{self.id}\t{' '.join(self.versions)}\n".encode("utf-8", "replace")
 
 
-class Damaged(ValueError):  # noqa: N818 - named after the state of the file
+class DamagedListError(ValueError):
     """The file is not a list that Trotline wrote."""
 
 
@@ -53,9 +53,9 @@ class MaliciousList:
             self.head: dict[str, Any] = json.loads(self._data[:end])
             whole = self.head["schema"] == SCHEMA and self.head["bytes"] == len(self._data) - end - 1
         except (ValueError, KeyError, TypeError) as error:
-            raise Damaged("its first line is not ours") from error
+            raise DamagedListError("its first line is not ours") from error
         if not whole:
-            raise Damaged("it is shorter or longer than its first line says, or of a newer Trotline")
+            raise DamagedListError("it is shorter or longer than its first line says, or of a newer Trotline")
         self._begin = end + 1
 
     def reports(self, package: str) -> list[MalwareReport]:
@@ -117,14 +117,14 @@ def _open_list(path: str, *_mark: int) -> MaliciousList:
     return MaliciousList(path)
 
 
-class Loaded(NamedTuple):
+class LoadedLists(NamedTuple):
     """The first line of each list, and the problems of the lists that cannot be used."""
 
     heads: tuple[tuple[str, dict[str, Any]], ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def load_list(roots: Roots) -> Loaded:
+def load_list(roots: Roots) -> LoadedLists:
     """Read the first line of each list of this machine."""
     heads, problems = [], []
     for file in list_malicious_files(roots):
@@ -136,7 +136,7 @@ def load_list(roots: Roots) -> Loaded:
             why = f"installs cannot be judged by this list, and are asked about: {error}"
             hint = "load it again with `trotline guards packages load`"
             problems.append(build_problem("TL260", why, hint, place=Place(str(file))))
-    return Loaded(tuple(heads), tuple(problems))
+    return LoadedLists(tuple(heads), tuple(problems))
 
 
 def _split_line(package: str) -> tuple[str, str]:

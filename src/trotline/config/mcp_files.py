@@ -21,7 +21,7 @@ TOLERATED_CODES = frozenset({"TL102", "TL103", "TL106", "TL107"})
 ADDRESSES = ("url", "serverUrl", "httpUrl")
 
 
-class Configured(NamedTuple):
+class ConfiguredServer(NamedTuple):
     """A configured server: its name, its place in the file, and its address or command line."""
 
     server: str
@@ -32,7 +32,7 @@ class Configured(NamedTuple):
 class Servers(NamedTuple):
     """The configured servers, and the problems of their files."""
 
-    configured: tuple[Configured, ...] = ()
+    configured: tuple[ConfiguredServer, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
@@ -46,7 +46,7 @@ def read_servers(roots: Roots) -> Servers:
         for agent in agents
         for file, key in agent.mcp_files.get(layer, {}).items()
     ]
-    configured: list[Configured] = []
+    configured: list[ConfiguredServer] = []
     problems: list[Problem] = []
     for file, key in dict(files).items():
         page = _read_page(file, problems)
@@ -69,7 +69,7 @@ def _read_page(file: Path, problems: list[Problem]) -> TextReport | None:
     return page
 
 
-def _list_servers(page: TextReport, key: str) -> Iterator[Configured]:
+def _list_servers(page: TextReport, key: str) -> Iterator[ConfiguredServer]:
     root = page.document.root
     listed = root.get(key) if root is not None else None
     if listed is None:
@@ -79,7 +79,7 @@ def _list_servers(page: TextReport, key: str) -> Iterator[Configured]:
         return
     for name, member in listed.members.items():
         if member.value.kind is JsonKind.OBJECT:
-            yield Configured(name, page.get_place(member.key), _describe_launch(member.value))
+            yield ConfiguredServer(name, page.get_place(member.key), _describe_launch(member.value))
         else:
             page.report("TL213", member.value, f"the server `{name}` is an object")
 

@@ -44,7 +44,7 @@ class ProviderTable(msgspec.Struct, frozen=True, kw_only=True):
     missing_code = "TL252"
     refused = REFUSED_KEYS
 
-    speaks: Annotated[
+    protocol: Annotated[
         Literal["openai", "anthropic", "ollama"], msgspec.Meta(description="the protocol", extra={"code": "TL252"})
     ]
     model: Annotated[str, msgspec.Meta(min_length=1)]
@@ -154,7 +154,7 @@ def _check_name(config: ConfigFile, models: Models, key: str, name: str) -> bool
 
 def _build_provider(config: ConfigFile, name: str, table: ProviderTable) -> Provider | None:
     values = msgspec.structs.asdict(table)
-    provider = Provider(**{**values, "url": table.url or DEFAULT_URLS[table.speaks]}, name=name)
+    provider = Provider(**{**values, "url": table.url or DEFAULT_URLS[table.protocol]}, name=name)
     faults = list(_find_faults(provider))
     for code, message, hint in faults:
         config.report_key(f"models.providers.{name}.url", f"`providers.{name}`: {message}", hint, code)
@@ -168,7 +168,7 @@ def _find_faults(provider: Provider) -> Iterator[tuple[str, str, str]]:
         if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
             message, hint = (
                 f"`{field}` is no http or https address: `{url}`",
-                f"such as {DEFAULT_URLS[provider.speaks]}",
+                f"such as {DEFAULT_URLS[provider.protocol]}",
             )
             yield "TL252", message, hint
             break

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from trotline.config.config_file import parse_toml
-from trotline.config.install.installation import Done, Installed
+from trotline.config.install.installation import FileResult, InstallOutcome
 from trotline.config.paths import CONFIG_FILE, Roots
 from trotline.config.settings import STRICTEST
 from trotline.domain.errors import TrotlineError, describe_os_error
@@ -15,7 +15,7 @@ from trotline.system.files import OWNER_ONLY, read_file, replace_file
 _STRING = re.compile(r"""["']?[ \t]*=[ \t]*("(?:[^"\\\n]|\\.)*"|'[^'\n]*')""")
 
 
-def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) -> Installed:
+def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) -> FileResult:
     """Write a setting. A default value is not written if the file does not mention the setting."""
     file = roots.config / CONFIG_FILE
     target = Path(os.path.realpath(file))
@@ -29,10 +29,10 @@ def put_setting(roots: Roots, key: str, value: str, *, dry_run: bool = False) ->
         raise TrotlineError(f"`{file}` cannot be read: {describe_os_error(error)}") from None
     after = _edit_setting(before, key, value, file)
     if after == before:
-        return Installed(target, Done.NOTHING, before, before)
+        return FileResult(target, InstallOutcome.NOTHING, before, before)
     if not dry_run and after is not None:
         _write(target, after)
-    return Installed(target, Done.WRITTEN, before, after)
+    return FileResult(target, InstallOutcome.WRITTEN, before, after)
 
 
 def _edit_setting(data: bytes | None, key: str, value: str, file: Path) -> bytes | None:

@@ -117,35 +117,47 @@ class Digests:
         return known[1]
 
 
-def build_coverage(root: Path, reads: Iterable[LayerRead], roots: Roots, digests: Digests) -> TrustCoverage:
+def build_coverage(root: Path, layer_reads: Iterable[LayerRead], roots: Roots, digests: Digests) -> TrustCoverage:
     """Return the coverage of a workspace: all its files that its hooks are known to use.
 
     Configuration files count with the bytes that were read before, not with their current content.
     """
-    reads = [read for read in reads if read.layer.root == str(root) and read.layer.kind.needs_trust]
-    hooks = [hook for read in reads for hook in read.hooks]
+    own_layers = [
+        layer_read
+        for layer_read in layer_reads
+        if layer_read.layer.root == str(root) and layer_read.layer.kind.needs_trust
+    ]
+    hooks = [hook for layer_read in own_layers for hook in layer_read.hooks]
     not_covered: list[str] = []
-    crowded = next((hook for hook in hooks if len(_split_command(hook)) > MAX_WORDS), None)
-    if crowded is not None:
-        return TrustCoverage(str(root), {}, (), f"a command of `{crowded.event}` has more than {MAX_WORDS} words")
+    oversized_hook = next((hook for hook in hooks if len(_split_command(hook)) > MAX_WORDS), None)
+    if oversized_hook is not None:
+        return _fail_coverage(root, f"a command of `{oversized_hook.event}` has more than {MAX_WORDS} words")
     try:
         paths = list(islice(_list_fixed_files(root), MAX_FILES + 1))
         if len(paths) > MAX_FILES:
-            return TrustCoverage(str(root), {}, (), f"its hook directories hold more than {MAX_FILES} files")
+            return _fail_coverage(root, f"its hook directories hold more than {MAX_FILES} files")
         named = {_format_path(path, root): path for path in paths}
         for word, file in (pair for hook in hooks for pair in _find_files(hook, roots)):
             if file is not None and _is_file(file) and _is_inside(file, root):
                 named[_format_path(file, root)] = file
             elif file is None or _format_path(file, root) not in named:
                 not_covered.append(word)
+        # of directories only links are listed: they have no content, so their target stands for it
         links = {name: f"link to {path.readlink()}" for name, path in named.items() if path.is_dir()}
         files = {name: digests.compute(path) for name, path in sorted(named.items()) if name not in links}
     except (OSError, RuntimeError) as error:
         where = getattr(error, "filename", None) or root
-        return TrustCoverage(str(root), {}, (), f"{where}: {describe_os_error(error)}")
-    files |= {_format_path(Path(read.layer.file), root): read.digest for read in reads if read.digest}
+        return _fail_coverage(root, f"{where}: {describe_os_error(error)}")
+    for layer_read in own_layers:
+        if layer_read.digest:
+            files[_format_path(Path(layer_read.layer.file), root)] = layer_read.digest
     not_covered += [f"{name}, a linked directory" for name in links if not _is_inside(named[name], root)]
     return TrustCoverage(str(root), {**files, **links}, tuple(dict.fromkeys(not_covered)))
+
+
+def _fail_coverage(root: Path, problem: str) -> TrustCoverage:
+    """Return the coverage of a workspace that cannot be covered; it is never trusted."""
+    return TrustCoverage(str(root), {}, (), problem)
 
 
 def _is_inside(path: Path, root: Path) -> bool:
@@ -153,7 +165,7 @@ def _is_inside(path: Path, root: Path) -> bool:
 
 
 def _is_file(path: Path) -> bool:
-    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises for a path that may not be looked at
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file raises for a path that is not accessible
 
 
 def _format_path(path: Path, root: Path) -> str:
@@ -192,8 +204,8 @@ def _split_command(hook: Hook) -> list[str]:
 def _find_files(hook: Hook, roots: Roots) -> Iterator[tuple[str, Path | None]]:
     """Yield every part of a command that may be a file, with its path.
 
-    Paths are relative to the root, to the directory of the hooks file (where old editions ran commands), or to a
-    directory that the command names.
+    The path may not exist; it is None if the word cannot be resolved. Paths are relative to the root, to the directory
+    of the hooks file (where old editions ran commands), or to a directory that the command names.
     """
     words = _split_command(hook)
     expanded = {word: path for word in words if (path := expand_word(word, hook, roots))}
@@ -267,7 +279,7 @@ class TrustStore:
         return grant if grant is not None and grant.root == root else None
 
     def list_damaged(self) -> list[Path]:
-        """Return the files that are no valid grants; their workspaces are not trusted."""
+        """Return the files that are not valid grants; their workspaces are not trusted."""
         return [path for path in sorted(self.directory.glob("*.json")) if _decode_grant(path) is None]
 
     def _get_file(self, root: str) -> Path:

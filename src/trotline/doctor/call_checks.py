@@ -48,7 +48,7 @@ def _get_log(state: AgentState) -> Path:
 def check_refusal(state: AgentState) -> Iterator[CheckResult]:
     """Check that the canary is refused."""
     for layer in state.layers:
-        canary = send_canary(layer.wires, state.roots)
+        canary = send_canary(layer.targets, state.roots)
         if canary is None or canary.holds:
             yield ok(f"the canary is refused, {layer.name}")
         else:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from trotline.agents.agent import Agent
 from trotline.agents.translation import write_event
 from trotline.audit.record.record import PROOF_CONVERSATION
-from trotline.config.install.hook_entries import Wired
+from trotline.config.install.hook_entries import HookFileTarget
 from trotline.config.paths import Roots
 from trotline.doctor.hook_lines import compare_lines, find_fatal_problems, find_our_lines, may_run
 from trotline.doctor.sample_calls import run_line
@@ -39,16 +39,16 @@ class CanaryResult(NamedTuple):
         return self.executed and self.refused and not self.fatal
 
 
-def send_canary(wires: Sequence[Wired], roots: Roots) -> CanaryResult | None:
+def send_canary(targets: Sequence[HookFileTarget], roots: Roots) -> CanaryResult | None:
     """Send the canary to the line at the gate of this agent; None if no line of ours is in its files of this layer."""
-    lines = {line.event: line for line in find_our_lines(wires)}
+    lines = {line.event: line for line in find_our_lines(targets)}
     if not lines:
         return None
-    agent = wires[0].agent
+    agent = targets[0].agent
     gate = find_gate(agent, lines)
-    at = lines[gate].wire if gate is not None else wires[0]
+    at = lines[gate].target if gate is not None else targets[0]
     fatal = next((f"{problem.code} {problem.message}" for problem in find_fatal_problems(at, roots)), "")
-    facts = (agent.name, agent.title, str(at.file), compare_lines(wires, roots).current, fatal)
+    facts = (agent.name, agent.title, str(at.file), compare_lines(targets, roots).current, fatal)
     if gate is None or not may_run(lines[gate], roots):
         why = "no gate of ours is in the file" if gate is None else "the project's line is not ours to the letter"
         return CanaryResult(*facts, executed=False, refused=False, seconds=0, output=why)

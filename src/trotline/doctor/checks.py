@@ -13,7 +13,7 @@ from trotline.audit.record.record import Record, new_test_conversation
 from trotline.audit.store import audit_log
 from trotline.audit.store.audit_log import LogContents
 from trotline.audit.store.spool import Spool
-from trotline.config.install.hook_entries import Wired, get_location
+from trotline.config.install.hook_entries import HookFileTarget, get_location
 from trotline.config.paths import Roots
 from trotline.config.settings import Settings, read_settings
 from trotline.doctor.hook_lines import HookLineState, InstalledLine, compare_lines, find_our_lines, may_run
@@ -90,24 +90,24 @@ class MachineState:
 class InstalledLayer(NamedTuple):
     """The files of one layer of an agent that contain our lines."""
 
-    wires: list[Wired]
+    targets: list[HookFileTarget]
     lines: list[InstalledLine]
     state: HookLineState
 
     @property
     def name(self) -> str:
         """The name of the layer."""
-        return self.wires[0].layer
+        return self.targets[0].layer
 
     @property
     def wiring(self) -> Wiring:
         """The wiring of the agent."""
-        return self.wires[0].wiring
+        return self.targets[0].wiring
 
     @property
     def place(self) -> Path:
         """The file or directory of the hooks."""
-        return get_location(self.wires)
+        return get_location(self.targets)
 
     def list_runnable(self, roots: Roots) -> list[tuple[str, str]]:
         """Return event and command of each line that may be run."""
@@ -125,18 +125,20 @@ class AgentState:
         self.conversation = new_test_conversation()
 
     @cached_property
-    def files(self) -> list[Wired]:
+    def files(self) -> list[HookFileTarget]:
         """The files of the agent that exist."""
-        wires = [wire for layer in list_layers(self.agent, self.roots, self.installed.version) for wire in layer]
-        return [wire for wire in wires if wire.file.exists() or wire.file.is_symlink()]
+        targets = [target for layer in list_layers(self.agent, self.roots, self.installed.version) for target in layer]
+        return [target for target in targets if target.file.exists() or target.file.is_symlink()]
 
     @cached_property
     def layers(self) -> list[InstalledLayer]:
         """The layers that have a line of ours."""
         layers = list_layers(self.agent, self.roots, self.installed.version)
-        lines_by_layer = [(wires, find_our_lines(wires)) for wires in layers]
+        lines_by_layer = [(targets, find_our_lines(targets)) for targets in layers]
         return [
-            InstalledLayer(wires, lines, compare_lines(wires, self.roots)) for wires, lines in lines_by_layer if lines
+            InstalledLayer(targets, lines, compare_lines(targets, self.roots))
+            for targets, lines in lines_by_layer
+            if lines
         ]
 
     @cached_property

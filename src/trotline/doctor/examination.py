@@ -78,6 +78,6 @@ def _run_check(check: Callable[[Subject], Iterator[CheckResult]], subject: Subje
     except OSError as error:
         place = f" ({error.filename})" if error.filename else ""
         why = f"{describe_os_error(error)}{place}"
-        yield fail(f"cannot be looked at: {why}", "look at who owns it, and who may read it")
+        yield fail(f"cannot be looked at: {why}", "check its owner and permissions")
     except TrotlineError as error:
         yield fail(f"cannot be looked at: {error.message}", error.hint)

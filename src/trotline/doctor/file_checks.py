@@ -39,22 +39,22 @@ MAX_SHOWN = 3
 
 def check_file(state: AgentState) -> Iterator[CheckResult]:
     """Check that the agent can load its files; for Cursor by the rules of `trotline check`."""
-    for wire in state.files:
+    for target in state.files:
         try:
-            all_problems = find_problems(wire, state.roots)
+            all_problems = find_problems(target, state.roots)
         except OSError as error:
-            step = f"ls -ld {shlex.quote(str(wire.file))}"
-            yield fail(f"{wire.file} cannot be read: {describe_os_error(error)}", step)
+            step = f"ls -ld {shlex.quote(str(target.file))}"
+            yield fail(f"{target.file} cannot be read: {describe_os_error(error)}", step)
             continue
         problems = [problem for severity in STATES for problem in all_problems if problem.severity is severity]
         for problem in problems[:MAX_SHOWN]:
-            detail = f"{wire.file}:{problem.place.line}:{problem.place.column} {problem.code} {problem.message}"
-            step = problem.hint if wire.wiring.own else format_check_command(wire.file)
+            detail = f"{target.file}:{problem.place.line}:{problem.place.column} {problem.code} {problem.message}"
+            step = problem.hint if target.wiring.own else format_check_command(target.file)
             yield CheckResult(STATES[problem.severity], detail, step)
         if len(problems) > MAX_SHOWN:
-            yield note(f"{wire.file} has {len(problems) - MAX_SHOWN} more problems")
+            yield note(f"{target.file} has {len(problems) - MAX_SHOWN} more problems")
         if not problems:
-            yield ok(f"{wire.file} can be loaded")
+            yield ok(f"{target.file} can be loaded")
 
 
 def check_entries(state: AgentState) -> Iterator[CheckResult]:
@@ -85,7 +85,7 @@ def check_lines(state: AgentState) -> Iterator[CheckResult]:
             yield fail(detail, _format_install(layer))
             continue
         detail = f"{layer.place} is not as `trotline install` would write it"
-        if all(os.access(wire.file, os.W_OK) for wire in layer.wires if wire in state.files):
+        if all(os.access(target.file, os.W_OK) for target in layer.targets if target in state.files):
             yield warn(detail, _format_install(layer))
         else:
             yield note(f"{detail}; it is not yours to write")
@@ -140,7 +140,7 @@ def check_loaded_once(state: AgentState) -> Iterator[CheckResult]:
 def _find_also_loaded(state: AgentState) -> Iterator[str]:
     """Yield files of another agent with lines of ours that this agent loads too."""
     layers = find_layers(state.roots, get_edition(NEWEST_EDITION))
-    our_files = {str(wire.file) for layer in state.layers for wire in layer.wires}
+    our_files = {str(target.file) for layer in state.layers for target in layer.targets}
     if not any(layer.file in our_files and not layer.kind.from_claude for layer in layers):
         return
     for layer in (layer for layer in layers if layer.kind.from_claude):
@@ -183,7 +183,7 @@ def check_graphical_path(state: AgentState) -> Iterator[CheckResult]:
         return
     short = GRAPHICAL_PATH[state.roots.platform]
     bare = dict.fromkeys(
-        name for wire in state.files for _, line in read_hook_lines(wire) if (name := _get_bare_name(line))
+        name for target in state.files for _, line in read_hook_lines(target) if (name := _get_bare_name(line))
     )
     lost = [name for name in bare if _is_on_path(name, state.roots.search_path) and not _is_on_path(name, short)]
     for name in lost:
@@ -213,11 +213,11 @@ def _format_install(layer: InstalledLayer) -> str:
     """Return the command that brings the lines of a layer up to date, with the same fail mode."""
     is_open = bool(layer.wiring.fail_closed) and not _is_closed(layer)
     elsewhere = "" if layer.name == "user" else f" --layer {layer.name}"
-    return f"trotline install {layer.wires[0].agent.name}{elsewhere}{' --fail-open' if is_open else ''}"
+    return f"trotline install {layer.targets[0].agent.name}{elsewhere}{' --fail-open' if is_open else ''}"
 
 
 def _is_closed(layer: InstalledLayer) -> bool:
     """Return whether our lines, which may be outdated, fail closed."""
     keys = layer.wiring.fail_closed.keys()
-    files = [wire.file for wire in layer.wires if keys]
+    files = [target.file for target in layer.targets if keys]
     return any(keys <= entry.members.keys() for file in files for entry in _find_our_entries(file))

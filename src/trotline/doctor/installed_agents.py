@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from trotline.agents import get_agent
 from trotline.agents.agent import Agent
-from trotline.config.install.hook_entries import Wired, build_entries, find_agents
+from trotline.config.install.hook_entries import HookFileTarget, find_agents, list_hook_files
 from trotline.config.paths import Roots
 from trotline.machine import copy_environment
 from trotline.system.processes import StopReason, run_program
@@ -36,14 +36,14 @@ def find_installed_agents(roots: Roots, named: Sequence[str] = ()) -> list[Insta
     return [InstalledAgent(agent, read_version(agent, roots)) for agent in agents]
 
 
-def list_layers(agent: Agent, roots: Roots, version: str) -> list[list[Wired]]:
+def list_layers(agent: Agent, roots: Roots, version: str) -> list[list[HookFileTarget]]:
     """Return the files of each layer. If the project is the home directory, its file belongs to the user layer."""
     layers = [layer for layer in LAYERS if agent.wiring is not None and layer in agent.wiring.files]
-    wires = {
-        layer_wires[0].file: layer_wires
-        for layer_wires in (build_entries(agent, layer, roots, version) for layer in reversed(layers))
+    targets = {
+        layer_targets[0].file: layer_targets
+        for layer_targets in (list_hook_files(agent, layer, roots, version) for layer in reversed(layers))
     }
-    return sorted(wires.values(), key=lambda layer_wires: LAYERS.index(layer_wires[0].layer))
+    return sorted(targets.values(), key=lambda layer_targets: LAYERS.index(layer_targets[0].layer))
 
 
 def read_version(agent: Agent, roots: Roots) -> str:

@@ -23,7 +23,7 @@ from trotline.config.alerts_file import read_alerts
 from trotline.config.detail_levels import FULL, MINIMAL, STANDARD
 from trotline.config.export_file import read_exports
 from trotline.config.install.install_key import NAME as KEY
-from trotline.config.install.install_key import install_key
+from trotline.config.install.install_key import read_or_create_key
 from trotline.config.malicious import load_list
 from trotline.config.policies import read_policies
 from trotline.config.problems import Problem, Severity
@@ -65,7 +65,7 @@ def check_state_directory(machine: MachineState) -> Iterator[CheckResult]:
         yield fail(f"{path} {fault}", f"chmod 700 {path}" if SHARED in fault else f"ls -ld {path}")
     if (state / KEY).exists():
         try:
-            install_key(state)
+            read_or_create_key(state)
         except TrotlineError as error:
             faults.append((state / KEY, error.message))
             yield fail(f"{error.message}: no words of calls are kept", f"rm {state / KEY}")

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from trotline.config.install.hook_entries import Wired, build_entries, get_location
-from trotline.config.install.installation import Done, Installed
+from trotline.config.install.hook_entries import HookFileTarget, get_location, list_hook_files
+from trotline.config.install.installation import FileResult, InstallOutcome
 from trotline.config.paths import CONFIG_FILE, Roots
 from trotline.config.settings import MONITOR, read_managed_settings
 from trotline.config.settings_edit import put_setting
@@ -19,12 +19,12 @@ class InstallPlan(NamedTuple):
     """One agent, and what installing would change in its files."""
 
     installed: InstalledAgent
-    wires: list[Wired]
-    planned: list[Installed]
+    targets: list[HookFileTarget]
+    planned: list[FileResult]
     why: str = ""  # why nothing can be written
 
     @property
-    def done(self) -> Done:
+    def outcome(self) -> InstallOutcome:
         """The worst result of the files."""
         return get_worst(self.planned)
 
@@ -41,21 +41,23 @@ class SetupResult(NamedTuple):
     """The files that were written for each agent, the settings, and the canary of each agent."""
 
     plans: list[InstallPlan]
-    files: list[list[Installed]]
+    files: list[list[FileResult]]
     canaries: list[CanaryResult | None]
-    settings: Installed
+    settings: FileResult
 
     @property
     def holds(self) -> bool:
         """True if at least one agent was set up, and all of them refuse the canary."""
-        is_written = all(get_worst(files) is not Done.REFUSED for files in self.files)
+        is_written = all(get_worst(files) is not InstallOutcome.REFUSED for files in self.files)
         return bool(self.files) and is_written and all(canary is not None and canary.holds for canary in self.canaries)
 
 
-def get_worst(files: Sequence[Installed]) -> Done:
+def get_worst(files: Sequence[FileResult]) -> InstallOutcome:
     """Return the worst result of these files."""
-    done = {file.done for file in files}
-    return next((word for word in (Done.REFUSED, Done.WRITTEN) if word in done), Done.NOTHING)
+    done = {file.outcome for file in files}
+    return next(
+        (word for word in (InstallOutcome.REFUSED, InstallOutcome.WRITTEN) if word in done), InstallOutcome.NOTHING
+    )
 
 
 def choose_fail_mode(fail_closed: bool | None, *, mode: str, in_ci: bool) -> bool | None:
@@ -81,22 +83,22 @@ def check_mode(mode: str, roots: Roots) -> None:
 
 def plan_install(installed: InstalledAgent, roots: Roots, terms: InstallTerms) -> InstallPlan:
     """Return what installing would change; an agent whose file cannot be written does not stop the others."""
-    wires = build_entries(installed.agent, terms.layer, roots, installed.version)
+    targets = list_hook_files(installed.agent, terms.layer, roots, installed.version)
     try:
-        planned = install_lines(wires, roots, fail_closed=terms.fail_closed, dry_run=True)
-        return InstallPlan(installed, wires, planned)
+        planned = install_lines(targets, roots, fail_closed=terms.fail_closed, dry_run=True)
+        return InstallPlan(installed, targets, planned)
     except TrotlineError as error:
-        return InstallPlan(installed, wires, [], error.message)
+        return InstallPlan(installed, targets, [], error.message)
 
 
 def find_place(installed: InstalledAgent, layer: str, roots: Roots) -> Path:
     """Return the file or directory of the hooks of an agent."""
-    return get_location(build_entries(installed.agent, layer, roots))
+    return get_location(list_hook_files(installed.agent, layer, roots))
 
 
 def run_install(plans: Sequence[InstallPlan], roots: Roots, terms: InstallTerms, *, dry_run: bool) -> SetupResult:
     """Write settings and lines, then send the canaries. Settings come first, so that monitor mode never refuses."""
     settings = put_setting(roots, "mode", terms.mode, dry_run=dry_run)
-    files = [install_lines(plan.wires, roots, fail_closed=terms.fail_closed, dry_run=dry_run) for plan in plans]
-    canaries = [] if dry_run else [send_canary(plan.wires, roots) for plan in plans]
+    files = [install_lines(plan.targets, roots, fail_closed=terms.fail_closed, dry_run=dry_run) for plan in plans]
+    canaries = [] if dry_run else [send_canary(plan.targets, roots) for plan in plans]
     return SetupResult([*plans], files, canaries, settings)

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from trotline.audit.record.detail_policy import load_redaction_scanners
-from trotline.config.control_files import HookLine, find_file_problems, is_control_file, list_hook_lines
+from trotline.config.control_files import FoundCommand, find_file_problems, is_control_file, list_commands
 from trotline.config.file_tree import Skipped, Tree
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
@@ -124,7 +124,7 @@ class TreeScan:
             data = None
         except OSError:
             return  # removed since its text was scanned
-        for line in list_hook_lines(file.as_posix(), data or b""):
+        for line in list_commands(file.as_posix(), data or b""):
             self._add_hook(line, shown)
         for problem in find_file_problems(file, self.roots, too_large=data is None):
             message, hint = self._clean(problem.message), self._clean(problem.hint)
@@ -136,7 +136,7 @@ class TreeScan:
     def _clean(self, text: str) -> str:
         return redact(text, self.key, self.redacting)[0]
 
-    def _add_hook(self, line: HookLine, shown: str) -> None:
+    def _add_hook(self, line: FoundCommand, shown: str) -> None:
         value = line.command.encode("utf-8", "surrogatepass")
         command = self._clean(line.command)
         self.found.hooks.append(

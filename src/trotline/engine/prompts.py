@@ -33,7 +33,7 @@ EVENT_PLACEHOLDER = "$ARGUMENTS"
 
 NO_PROVIDER = (
     "was not asked: no model is configured for prompt hooks. Name one in ~/.config/trotline/trotline.toml: "
-    '{"providers": {"mine": {"speaks": "openai", "model": "...", "key_env": "OPENAI_API_KEY"}}}'
+    '{"providers": {"mine": {"protocol": "openai", "model": "...", "key_env": "OPENAI_API_KEY"}}}'
 )
 
 SYSTEM = """You are the judge behind a hook on a coding agent. The person who set up the hook asks one question about

@@ -203,7 +203,7 @@ def ask_model(client: "httpx2.Client", question: Question, deadline: float) -> s
 def _post(client: "httpx2.Client", question: Question, deadline: float) -> "Answer":
     from trotline.system.http_post import Answer, Request, post  # noqa: PLC0415 - few people have prompt hooks
 
-    built = PROTOCOLS[question.provider.speaks].build_request(question)
+    built = PROTOCOLS[question.provider.protocol].build_request(question)
     left = deadline - time.monotonic()
     if left <= 0:
         return Answer(late=True)
@@ -227,7 +227,7 @@ def _read_text(question: Question, answer: "Answer") -> str | Failure:
     if not isinstance(body, dict):
         return _build_failure(question, FailureKind.MISFIT, "sent something else than an object")
     try:
-        return PROTOCOLS[question.provider.speaks].read_answer(body)
+        return PROTOCOLS[question.provider.protocol].read_answer(body)
     except NoAnswer as error:
         return _build_failure(question, FailureKind.UNREADABLE, f"sent no answer: {error}")
 

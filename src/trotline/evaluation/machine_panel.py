@@ -95,9 +95,9 @@ def build_scanning(roots: Roots) -> Scanning:
     """Build the scanning of a home: its key, its scanners and its files."""
 
     def read_key() -> bytes:
-        from trotline.config.install.install_key import install_key  # noqa: PLC0415 - few texts hold anything
+        from trotline.config.install.install_key import read_or_create_key  # noqa: PLC0415 - few texts hold anything
 
-        return install_key(roots.state)
+        return read_or_create_key(roots.state)
 
     has_own_rules = is_configured(roots, OWN_RULES)
     load = functools.partial(_load_scanners, roots, has_own_rules=has_own_rules)

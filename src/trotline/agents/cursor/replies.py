@@ -87,7 +87,7 @@ def read_reply(
     """Return what hook output means for an event in an edition."""
     refusable = edition.refuses(contract.name, refusable=contract.refusable)
     if answer.exit_code == 2:
-        return _build_blocked(answer, refusable=refusable)
+        return _read_exit_2(answer, refusable=refusable)
     if answer.exit_code != 0:
         detail = f'Hook "{command}" failed with exit code {answer.exit_code}: {_decode(answer.stderr).strip()}'
         return ParsedReply(failure=Failure(kind=FailureKind.CRASHED, detail=detail, code=answer.exit_code))
@@ -101,16 +101,16 @@ def read_reply(
             failure=Failure(kind=FailureKind.UNREADABLE, detail=f'Hook "{command}" returned invalid JSON.')
         )
     if not isinstance(reply, dict):
-        return _build_misfit(command, f"{get_json_kind(reply)} is not an object")
+        return _build_misfit_reply(command, f"{get_json_kind(reply)} is not an object")
     try:
-        parsed = _build_verdict(contract, reply, edition, from_claude=from_claude)
+        parsed = _parse_reply_object(contract, reply, edition, from_claude=from_claude)
     except _InvalidReply as misfit:
-        return _build_misfit(command, str(misfit))
-    extra = ("output beside the JSON was ignored",) if noisy else ()
+        return _build_misfit_reply(command, str(misfit))
+    extra = ("output besides the JSON was ignored",) if noisy else ()
     return parsed._replace(warnings=(*extra, *parsed.warnings))
 
 
-def _build_misfit(command: str, why: str) -> ParsedReply:
+def _build_misfit_reply(command: str, why: str) -> ParsedReply:
     return ParsedReply(
         failure=Failure(
             kind=FailureKind.MISFIT, detail=f'Hook "{command}" returned an invalid response for this hook step.'
@@ -119,14 +119,14 @@ def _build_misfit(command: str, why: str) -> ParsedReply:
     )
 
 
-def _build_blocked(answer: HookOutput, *, refusable: bool) -> ParsedReply:
+def _read_exit_2(answer: HookOutput, *, refusable: bool) -> ParsedReply:
     """Return the refusal of exit code 2; its text is the JSON's message, else stdout, else stderr."""
     if not refusable:
         return ParsedReply(warnings=("exit 2 has no effect on this event",))
     stdout, stderr = _decode(answer.stdout).removeprefix("\ufeff").strip(), _decode(answer.stderr).strip()
     reply, _ = find_last_document(stdout) if stdout else (NO_DOCUMENT, False)
-    words = claude_code.translate_reply(reply, "") if isinstance(reply, dict) else {}
-    messages = {key: str(words[key]) for key in ("user_message", "agent_message", "reason") if words.get(key)}
+    translated = claude_code.translate_reply(reply, "") if isinstance(reply, dict) else {}
+    messages = {key: str(translated[key]) for key in ("user_message", "agent_message", "reason") if translated.get(key)}
     fallback = messages.get("reason") or (stdout if not messages else "") or (f"{BLOCKED}{stderr}" if stderr else "")
     text = messages.get("user_message") or messages.get("agent_message") or fallback or NO_REASON
     return ParsedReply(
@@ -177,14 +177,17 @@ def _find_next_object(text: str, at: int, opening: re.Pattern[str]) -> int | Non
     return match.end() if match else None
 
 
-def _build_verdict(contract: Contract, reply: dict[str, Any], edition: Edition, *, from_claude: bool) -> ParsedReply:
+def _parse_reply_object(
+    contract: Contract, reply: dict[str, Any], edition: Edition, *, from_claude: bool
+) -> ParsedReply:
+    """Return the verdict of a reply, with warnings for keys that have no effect; raise if a value is invalid."""
     warnings: list[str] = []
     if "hookSpecificOutput" in reply or from_claude:
         if not from_claude:
             warnings.append("`hookSpecificOutput` is Claude Code's; hooks of a Cursor file answer with `permission`")
         reply = claude_code.translate_reply(reply, contract.name)
     checked = {
-        key: _check_value(key, value) for key, value in reply.items() if value is not None and _is_known_key(key)
+        key: _convert_value(key, value) for key, value in reply.items() if value is not None and _is_known_key(key)
     }
     warnings += [_explain_key(key, contract) for key in reply if not _is_accepted_key(key, contract)]
     permission = _find_permission(contract, checked, edition, warnings)
@@ -212,22 +215,22 @@ def _explain_key(key: str, contract: Contract) -> str:
     if snake != key and snake in contract.answers:
         return f"`{key}` is not read; write `{snake}`"
     if not _is_known_key(key):
-        return f"`{key}` is no reply key"
+        return f"`{key}` is not a reply key"
     if key == "continue" and contract.gate:
         return "`continue` is not this event's key; write `permission`"
     if key in {"permission", "decision"} and "continue" in contract.answers:
         return f"`{key}` is not this event's key; write `continue`"
-    return f"`{key}` is not taken by {contract.name}"
+    return f"`{key}` is not accepted by {contract.name}"
 
 
-def _check_value(key: str, value: Any) -> Any:
-    expected, words = PERMISSION_KEYS[key] if key in PERMISSION_KEYS else FIELDS[key][1:]
+def _convert_value(key: str, value: Any) -> Any:
+    expected, description = PERMISSION_KEYS[key] if key in PERMISSION_KEYS else FIELDS[key][1:]
     try:
         converted = msgspec.convert(value, expected)
     except (msgspec.ValidationError, UnicodeError):  # msgspec cannot even complain about a lone surrogate
-        raise _InvalidReply(f"`{key}` must be {words}") from None
+        raise _InvalidReply(f"`{key}` must be {description}") from None
     if key == "env" and not all(_is_valid_variable(name, text) for name, text in converted.items()):
-        raise _InvalidReply("`env` holds a name or a value that no process can be given")
+        raise _InvalidReply("`env` has a name or a value that cannot be set in an environment")
     return converted
 
 
@@ -243,11 +246,11 @@ def _find_permission(contract: Contract, checked: dict[str, Any], edition: Editi
     if not edition.refuses(contract.name, refusable=contract.refusable):
         return Permission.NONE
     permissions = [Permission.NONE]
-    for key, words in (("permission", PERMISSIONS), ("decision", LEGACY_PERMISSIONS)):
+    for key, allowed in (("permission", PERMISSIONS), ("decision", LEGACY_PERMISSIONS)):
         if key in checked:
-            if checked[key] not in words:
+            if checked[key] not in allowed:
                 raise _InvalidReply(f"`{key}` must be one of allow, deny, ask; got `{checked[key]}`")
-            permissions.append(words[checked[key]])
+            permissions.append(allowed[checked[key]])
     if "continue" in checked:
         permissions.append(Permission.ALLOW if checked["continue"] else Permission.DENY)
     strictest = max(permissions)

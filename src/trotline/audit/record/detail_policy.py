@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from trotline.audit.record.record_builder import MAX_NAME, PLAIN_NAME
 from trotline.config.detail_levels import MINIMAL, STANDARD
-from trotline.config.install.install_key import install_key
+from trotline.config.install.install_key import read_or_create_key
 from trotline.config.paths import CONFIG_FILE, OWN_RULES, Roots, is_configured
 from trotline.domain.errors import TrotlineError
 from trotline.scanners.redaction import get_redaction_scanners, redact
@@ -38,7 +38,9 @@ class DetailPolicy(NamedTuple):
 
 def read_detail_policy(roots: Roots) -> DetailPolicy:
     """Return the policy of the machine and the user, with their own secret rules added to the built-in ones."""
-    return DetailPolicy(install_key(roots.state), _read_level(roots), load_redaction_scanners(roots), *get_origin())
+    return DetailPolicy(
+        read_or_create_key(roots.state), _read_level(roots), load_redaction_scanners(roots), *get_origin()
+    )
 
 
 def _read_level(roots: Roots) -> str:

@@ -23,7 +23,7 @@ Line = Callable[[str], str]
 """A function from an agent's event name to the command line for it."""
 
 
-class Wired(NamedTuple):
+class HookFileTarget(NamedTuple):
     """An agent, its wiring, one file of one layer, and the events in that file."""
 
     agent: Agent
@@ -34,7 +34,7 @@ class Wired(NamedTuple):
     events: tuple[str, ...]
 
 
-def build_entries(agent: Agent, layer: str, roots: Roots, version: str = "") -> list[Wired]:
+def list_hook_files(agent: Agent, layer: str, roots: Roots, version: str = "") -> list[HookFileTarget]:
     """Return the files for this agent's hooks in this layer: one file, or one for each event."""
     wiring = agent.wiring
     if wiring is None:
@@ -46,37 +46,39 @@ def build_entries(agent: Agent, layer: str, roots: Roots, version: str = "") -> 
     file = wiring.files[layer]
     known = wiring.get_known_events(version)
     split = [(event,) for event in known] if EVENT in file else [known]
-    return [Wired(agent, wiring, layer, root / file.replace(EVENT, events[0]), root, events) for events in split]
+    return [
+        HookFileTarget(agent, wiring, layer, root / file.replace(EVENT, events[0]), root, events) for events in split
+    ]
 
 
-def installation(wire: Wired, roots: Roots, ours: Callable[[str], bool], line: Line) -> Installation:
+def build_installation(target: HookFileTarget, roots: Roots, ours: Callable[[str], bool], line: Line) -> Installation:
     """Return the installation for a file: the whole file if Trotline owns it, otherwise its entries."""
     terms = EditTerms(
-        shape=Shape.GROUPED if wire.wiring.grouped else Shape.FLAT,
+        shape=Shape.GROUPED if target.wiring.grouped else Shape.FLAT,
         ours=ours,
-        version=wire.wiring.version,
-        file=str(wire.file),
+        version=target.wiring.version,
+        file=str(target.file),
     )
-    if not wire.wiring.own:
-        return Installation(path=wire.file, terms=terms, owner_directory=wire.root, state=roots.state)
-    text = build_own_text(wire.agent, {event: line(event) for event in wire.events}, wire.wiring.seconds)
+    if not target.wiring.own:
+        return Installation(path=target.file, terms=terms, owner_directory=target.root, state=roots.state)
+    text = build_own_text(target.agent, {event: line(event) for event in target.events}, target.wiring.seconds)
     return OwnFile(
-        path=wire.file,
+        path=target.file,
         terms=terms,
-        owner_directory=wire.root,
+        owner_directory=target.root,
         state=roots.state,
         text=text,
-        hint=wire.wiring.taken,
+        hint=target.wiring.taken,
     )
 
 
-def entries(wire: Wired, line: Line, *, fail_closed: bool) -> list[EntryEdit]:
+def build_entries(target: HookFileTarget, line: Line, *, fail_closed: bool) -> list[EntryEdit]:
     """Return the entries for the file, in order."""
-    return [_build_entry(wire, event, line(event), fail_closed=fail_closed) for event in wire.events]
+    return [_build_entry(target, event, line(event), fail_closed=fail_closed) for event in target.events]
 
 
-def _build_entry(wire: Wired, event: str, command: str, *, fail_closed: bool) -> EntryEdit:
-    wiring, contract = wire.wiring, EVENTS[wire.agent.events[event]].contract
+def _build_entry(target: HookFileTarget, event: str, command: str, *, fail_closed: bool) -> EntryEdit:
+    wiring, contract = target.wiring, EVENTS[target.agent.events[event]].contract
     body: dict[str, Any] = {**wiring.entry, wiring.command_key: command}
     if wiring.timeout_key:
         body[wiring.timeout_key] = wiring.seconds * wiring.timeouts_per_second
@@ -85,25 +87,25 @@ def _build_entry(wire: Wired, event: str, command: str, *, fail_closed: bool) ->
     return EntryEdit(event, body, wiring.matchers.get(event, ""))
 
 
-def get_location(wires: Sequence[Wired]) -> Path:
+def get_location(targets: Sequence[HookFileTarget]) -> Path:
     """Return the path to show for these files: the file, or the directory of all of them."""
-    return wires[0].file if len(wires) == 1 else wires[0].file.parent
+    return targets[0].file if len(targets) == 1 else targets[0].file.parent
 
 
-def read_hook_lines(wire: Wired) -> Iterator[tuple[str, str]]:
+def read_hook_lines(target: HookFileTarget) -> Iterator[tuple[str, str]]:
     """Yield the event and command line of every hook in this file.
 
     Yields none if the file cannot be read, or if Trotline should own the file but did not write it.
     """
     try:
-        data = read_file(wire.file)
+        data = read_file(target.file)
     except OSError:
         return
-    if wire.wiring.own:
-        yield from read_own_lines(data, wire.file, wire.events[0]).items()
+    if target.wiring.own:
+        yield from read_own_lines(data, target.file, target.events[0]).items()
         return
     for event, entry in iterate_entries(parse_jsonc(data)):
-        line = entry.get(wire.wiring.command_key)
+        line = entry.get(target.wiring.command_key)
         if line is not None and isinstance(line.value, str):
             yield event, line.value
 

@@ -14,7 +14,7 @@ NAME = "key"
 LENGTH = 32
 
 
-def install_key(state: Path) -> bytes:
+def read_or_create_key(state: Path) -> bytes:
     """Return the key, creating it if missing. Concurrent callers all get the same key."""
     file = state / NAME
     try:
@@ -25,7 +25,7 @@ def install_key(state: Path) -> bytes:
             found = _read_key(file)
     except OSError as error:
         why = describe_os_error(error)
-        hint = "look at who owns it and who may write there"
+        hint = "check its owner and permissions"
         raise TrotlineError(f"the key of this installation, `{file}`, cannot be used: {why}", hint=hint) from None
     if found is None:
         raise TrotlineError(f"the key of this installation, `{file}`, was taken away again", hint="try again")

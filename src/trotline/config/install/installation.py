@@ -1,6 +1,6 @@
 """Install and remove Trotline's entries in an agent's file on disk.
 
-At every moment the file has either the old bytes or the new ones. The new bytes are first written to a file beside it.
+At every moment the file has either the old bytes or the new ones. The new bytes are first written to a file next to it.
 Then follow the backup, the record of the old and new content, and last the file itself, in one atomic step. A record
 that is ahead of its file does no harm: the content of the file is compared with what we wrote, and if it differs,
 uninstalling removes our entries and nothing more. Records and backups are kept in our state directory, never beside the
@@ -46,18 +46,18 @@ from trotline.system.files import (
 )
 
 SCHEMA = "trotline.installation/1"
-WAIT = 10.0
+LOCK_TIMEOUT = 10.0
 """Seconds to wait for another installer."""
 
-PERMISSIONS = "look at who owns it and who may write there"
-ROOM = "make room and try again; nothing was changed"
+PERMISSION_HINT = "check its owner and permissions"
+SPACE_HINT = "make room and try again; nothing was changed"
 HINTS = {
-    errno.EACCES: PERMISSIONS,
-    errno.EPERM: PERMISSIONS,
+    errno.EACCES: PERMISSION_HINT,
+    errno.EPERM: PERMISSION_HINT,
     errno.EROFS: "the file system is mounted read-only",
-    errno.ENOSPC: ROOM,
-    errno.EDQUOT: ROOM,
-    errno.EFBIG: ROOM,
+    errno.ENOSPC: SPACE_HINT,
+    errno.EDQUOT: SPACE_HINT,
+    errno.EFBIG: SPACE_HINT,
     errno.ELOOP: "links lead in a circle; replace them with a file",
     errno.EISDIR: "a directory has its name; move it away",
     errno.ENOTDIR: "one of the directories above it is a file",
@@ -65,7 +65,7 @@ HINTS = {
 }
 
 
-class Done(StrEnum):
+class InstallOutcome(StrEnum):
     """The outcome for a file, also of a dry run."""
 
     NOTHING = "nothing to do"
@@ -75,11 +75,11 @@ class Done(StrEnum):
     DELETED = "deleted"
 
 
-class Installed(NamedTuple):
+class FileResult(NamedTuple):
     """The result for a file. `None` for its bytes means that there is no file."""
 
     path: Path
-    done: Done
+    outcome: InstallOutcome
     before: bytes | None
     after: bytes | None
     problems: tuple[Problem, ...] = ()
@@ -113,7 +113,7 @@ class FoundFile(NamedTuple):
     @property
     def digest(self) -> str:
         """The digest of the content, or "" if there is no file."""
-        return _digest(self.data) if self.data is not None else ""
+        return _compute_digest(self.data) if self.data is not None else ""
 
 
 class Installation(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,29 +124,29 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     owner_directory: Path  # symlinks that lead out of it are refused
     state: Path
 
-    def install(self, entries: Sequence[EntryEdit], now_us: int, *, dry_run: bool = False) -> Installed:
+    def install(self, entries: Sequence[EntryEdit], now_us: int, *, dry_run: bool = False) -> FileResult:
         """Make the file have exactly these entries of ours."""
-        with self._explain_errors(), nullcontext() if dry_run else self._hold_lock():
+        with self._convert_errors(), nullcontext() if dry_run else self._hold_lock():
             target = self._find_target()
             found = _read_target(target)
             edit = self._plan_installation(found, entries)
             if not edit.changed:
-                done = Done.REFUSED if edit.refused else Done.NOTHING
-                return Installed(target, done, found.data, found.data, edit.problems)
+                outcome = InstallOutcome.REFUSED if edit.refused else InstallOutcome.NOTHING
+                return FileResult(target, outcome, found.data, found.data, edit.problems)
             backup = None if dry_run else self._write(target, found, edit.data, now_us)
-            return Installed(target, Done.WRITTEN, found.data, edit.data, edit.problems, backup)
+            return FileResult(target, InstallOutcome.WRITTEN, found.data, edit.data, edit.problems, backup)
 
-    def uninstall(self, now_us: int, *, dry_run: bool = False) -> Installed:
+    def uninstall(self, now_us: int, *, dry_run: bool = False) -> FileResult:
         """Restore the original file; if it was edited since, only remove our entries."""
-        with self._explain_errors(), nullcontext() if dry_run else self._hold_lock():
+        with self._convert_errors(), nullcontext() if dry_run else self._hold_lock():
             target = self._find_target()
             found = _read_target(target)
             record = self._read_record(target)
             planned = self._plan_removal(target, found, record)
-            if dry_run or planned.done is Done.REFUSED:
+            if dry_run or planned.outcome is InstallOutcome.REFUSED:
                 return planned
             _get_staging_path(target).unlink(missing_ok=True)
-            if planned.done is not Done.NOTHING:
+            if planned.outcome is not InstallOutcome.NOTHING:
                 planned = planned._replace(backup=self._apply_removal(planned, found, record, now_us))
             self._get_record_file(target).unlink(missing_ok=True)
             return planned
@@ -172,7 +172,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
     def _plan_installation(self, found: FoundFile, entries: Sequence[EntryEdit]) -> HooksFileEdit:
         return install_entries(found.data, entries, self._get_terms())
 
-    def _plan_removal(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:
+    def _plan_removal(self, target: Path, found: FoundFile, record: InstallRecord | None) -> FileResult:
         """Return the result of removing our entries.
 
         The original is restored only if it equals the file without our entries: another installer that shares our state
@@ -180,33 +180,33 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         """
         original = self._read_original(target, record)
         if found.data is None:
-            return Installed(target, Done.NOTHING, None, None)
+            return FileResult(target, InstallOutcome.NOTHING, None, None)
         edit = remove_entries(found.data, self._get_terms(), original)
         if not edit.changed:
-            done = Done.REFUSED if edit.refused else Done.NOTHING
-            return Installed(target, done, found.data, found.data, edit.problems)
+            outcome = InstallOutcome.REFUSED if edit.refused else InstallOutcome.NOTHING
+            return FileResult(target, outcome, found.data, found.data, edit.problems)
         absent = record is not None and not record.original
         if absent and is_empty_file(edit.data):
-            return Installed(target, Done.DELETED, found.data, None, edit.problems)
+            return FileResult(target, InstallOutcome.DELETED, found.data, None, edit.problems)
         untouched = record is not None and found.digest in record.written
         if untouched and original is not None and is_same_content(edit.data, original) and not absent:
-            return Installed(target, Done.RESTORED, found.data, original)
-        return Installed(target, Done.WRITTEN, found.data, edit.data, edit.problems)
+            return FileResult(target, InstallOutcome.RESTORED, found.data, original)
+        return FileResult(target, InstallOutcome.WRITTEN, found.data, edit.data, edit.problems)
 
     def _write(self, target: Path, found: FoundFile, data: bytes, now_us: int) -> Path | None:
         """Write these bytes to the file, with a backup of the old content unless we wrote it ourselves."""
-        made = make_directories(target.parent)
+        created_count = make_directories(target.parent)
         try:
             with _stage_file(target, data, found, self.bits) as staged:
                 record, backup = self._read_record(target), None
                 if record is None or found.digest not in record.written:
                     record, backup = self._create_record(target, found, record, now_us)
-                    record = msgspec.structs.replace(record, directories=max(made, record.directories))
-                written = tuple(dict.fromkeys([*record.written, _digest(data)]))
+                    record = msgspec.structs.replace(record, directories=max(created_count, record.directories))
+                written = tuple(dict.fromkeys([*record.written, _compute_digest(data)]))
                 self._write_record(target, msgspec.structs.replace(record, written=written))
-                _move(staged, target, found)
+                _replace_target(staged, target, found)
         except BaseException:
-            remove_directories(target, made)
+            remove_directories(target, created_count)
             raise
         return backup
 
@@ -224,7 +224,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         record = InstallRecord(
             path=_format_path(target),
             original=base.name if base else "",
-            digest=_digest(original or b""),
+            digest=_compute_digest(original or b""),
             written=(),
             directories=old.directories if old else 0,
             installed_us=now_us,
@@ -232,15 +232,15 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         return record, copy
 
     def _apply_removal(
-        self, planned: Installed, found: FoundFile, record: InstallRecord | None, now_us: int
+        self, planned: FileResult, found: FoundFile, record: InstallRecord | None, now_us: int
     ) -> Path | None:
         edited = record is None or found.digest not in record.written
         backup = self._write_backup(planned.path, found.data, now_us, "edited") if edited else None
         if planned.after is not None:
             with _stage_file(planned.path, planned.after, found, self.bits) as staged:
-                _move(staged, planned.path, found)
+                _replace_target(staged, planned.path, found)
         else:
-            _is_unchanged(planned.path, found)
+            _check_unchanged(planned.path, found)
             planned.path.unlink()
             remove_directories(planned.path, record.directories if record else 0)
         return backup
@@ -257,7 +257,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         raise TrotlineError(message, hint="put a file in the place of the link, or edit the other file yourself")
 
     @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
+    def _convert_errors(self) -> Iterator[None]:
         """Raise operating system errors as a TrotlineError with a readable message."""
         try:
             yield
@@ -273,7 +273,7 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         """Hold the lock of the installer. The kernel releases it whenever the process ends."""
         ensure_private_directory(self.state)
         try:
-            with lock_file(self.state / "install.lock", WAIT):
+            with lock_file(self.state / "install.lock", LOCK_TIMEOUT):
                 yield
         except LockedError:
             raise TryAgain("another installer is at work", hint="try again when it is done") from None
@@ -286,7 +286,10 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
         return self._get_backup_directory(target) / "record.json"
 
     def _read_record(self, target: Path) -> InstallRecord | None:
-        """Return the record; None if it cannot be read, so that uninstalling goes by the entries."""
+        """Return the record, or None if there is no valid one.
+
+        Uninstalling then recognizes our entries by their commands.
+        """
         try:
             record = msgspec.json.decode(self._get_record_file(target).read_bytes(), type=InstallRecord)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
@@ -301,15 +304,15 @@ class Installation(msgspec.Struct, frozen=True, kw_only=True):
             data = (self._get_backup_directory(target) / Path(record.original).name).read_bytes()
         except OSError:
             return None
-        return data if _digest(data) == record.digest else None
+        return data if _compute_digest(data) == record.digest else None
 
-    def _write_backup(self, target: Path, data: bytes | None, now_us: int, why: str) -> Path | None:
+    def _write_backup(self, target: Path, data: bytes | None, now_us: int, kind: str) -> Path | None:
         """Write a copy of the data and return its path. Never overwrites an older copy."""
-        drawer = self._get_backup_directory(target)
-        for directory in (self.state, drawer.parent, drawer):
+        backups = self._get_backup_directory(target)
+        for directory in (self.state, backups.parent, backups):
             ensure_private_directory(directory)
         while data is not None:
-            backup = drawer / f"{now_us}-{why}"
+            backup = backups / f"{now_us}-{kind}"
             with suppress(FileExistsError):
                 _write_new(backup, data, 0o600)
                 return backup
@@ -330,12 +333,13 @@ def _read_target(path: Path) -> FoundFile:
         return FoundFile(None, None)
     except TooLargeError:
         raise TrotlineError(
-            f"`{path}` is larger than {MAX_FILE_BYTES:,} bytes", hint="no file of hooks is; look what it is"
+            f"`{path}` is larger than {MAX_FILE_BYTES:,} bytes",
+            hint="hooks files are never this large; check what it is",
         ) from None
     if status.st_uid != os.geteuid() and os.geteuid() != 0:
         raise TrotlineError(f"`{path}` belongs to another user (uid {status.st_uid})", hint="run this as that user")
     if not os.access(path, os.W_OK):
-        raise TrotlineError(f"`{path}` is read-only", hint="somebody meant it to stay; `chmod u+w` if it was you")
+        raise TrotlineError(f"`{path}` is read-only", hint="it may be read-only on purpose; if not, run `chmod u+w`")
     return FoundFile(data, status)
 
 
@@ -361,6 +365,7 @@ def _stage_file(target: Path, data: bytes, found: FoundFile, bits: int) -> Itera
 
 
 def _write_new(path: Path, data: bytes, mode: int, like: os.stat_result | None = None) -> None:
+    """Create a file and sync it; `like` is the status of the file whose owner and mode it gets."""
     with create_file(path, mode) as file:
         if like is not None:
             now = os.fstat(file.fileno())
@@ -373,8 +378,8 @@ def _write_new(path: Path, data: bytes, mode: int, like: os.stat_result | None =
         os.fsync(file.fileno())
 
 
-def _move(staged: Path, target: Path, found: FoundFile) -> None:
-    _is_unchanged(target, found)
+def _replace_target(staged: Path, target: Path, found: FoundFile) -> None:
+    _check_unchanged(target, found)
     staged.replace(target)
     with suppress(OSError):  # the file is already replaced; some file systems cannot sync a directory
         descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -384,13 +389,13 @@ def _move(staged: Path, target: Path, found: FoundFile) -> None:
             os.close(descriptor)
 
 
-def _is_unchanged(target: Path, found: FoundFile) -> None:
+def _check_unchanged(target: Path, found: FoundFile) -> None:
     """Raise TryAgain if the file changed after it was read: editors and other tools do not take our lock."""
     if _read_target(target).data != found.data:
         raise TryAgain(f"`{target}` was changed by somebody else just now", hint="nothing was written; try again")
 
 
-def _digest(data: bytes) -> str:
+def _compute_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from trotline.agents.agent import Agent, Capability
 from trotline.config.install.edit import EntryEdit, HooksFileEdit
-from trotline.config.install.installation import Done, FoundFile, Installation, Installed, InstallRecord
+from trotline.config.install.installation import FileResult, FoundFile, Installation, InstallOutcome, InstallRecord
 from trotline.config.problems import Problem, build_problem
 from trotline.domain.hooks import Place
 from trotline.domain.verdicts import Permission, Verdict
@@ -54,14 +54,14 @@ class OwnFile(Installation, frozen=True, kw_only=True):
             return HooksFileEdit(data, changed=found.data != data or not runs)
         return HooksFileEdit(found.data, refused=True, problems=find_owner_problems(self.path, found.data, self.hint))
 
-    def _plan_removal(self, target: Path, found: FoundFile, record: InstallRecord | None) -> Installed:  # noqa: ARG002 - needs no record
+    def _plan_removal(self, target: Path, found: FoundFile, record: InstallRecord | None) -> FileResult:  # noqa: ARG002 - needs no record
         owner = FileOwner.FOREIGN if found.data is None else find_owner(found.data)
         if found.data is None or owner is FileOwner.FOREIGN:
-            return Installed(target, Done.NOTHING, found.data, found.data)
+            return FileResult(target, InstallOutcome.NOTHING, found.data, found.data)
         if owner is FileOwner.EDITED:
             problems = find_owner_problems(self.path, found.data, self.hint)
-            return Installed(target, Done.REFUSED, found.data, found.data, problems)
-        return Installed(target, Done.DELETED, found.data, None)
+            return FileResult(target, InstallOutcome.REFUSED, found.data, found.data, problems)
+        return FileResult(target, InstallOutcome.DELETED, found.data, None)
 
 
 def find_owner(data: bytes) -> FileOwner:
