@@ -60,8 +60,8 @@ def test_every_wrapper_runs_the_wrapped_program(name: str) -> None:
     own = [*row.verbs.split()[:1], *["1"] * row.skips]
     if row.bare:
         line = [name, *own, "rm -rf /"]
-    elif row.after:
-        line = [name, *own, row.after.split()[-1], "rm -rf /"]
+    elif row.separators:
+        line = [name, *own, row.separators.split()[-1], "rm -rf /"]
     else:
         dash = "-" if len(row.scripts.split()[0]) == 1 else "--"
         line = [name, f"{dash}{row.scripts.split()[0]}", "'rm -rf /'"]

@@ -1,1 +1,1 @@
-"""Readers and writers of generic formats: JavaScript regexes, JSONC, TOML, HTTP."""
+"""Readers and writers of generic formats: JavaScript regexes, JSONC and TOML."""

@@ -3,7 +3,8 @@ r"""Decode escapes, so that scanners find values that are escaped or stand next 
 In a JSON string a key at the beginning of a line follows the letter `n` of `\n`, and after a terminal colour it follows
 an `m`, so no pattern sees the beginning of a word. Each window therefore has variants:
 
-- one with blanks instead of escapes, of the same length; only the bytes after an escape are scanned again;
+- one of the same length with escapes replaced by their character, padded with spaces; only the bytes after an escape
+  are scanned again;
 - one without the escapes inside words (`ab\/cd`), which maps offsets back to the source;
 - both again for the text without terminal sequences.
 """
@@ -22,7 +23,7 @@ MAX_HIDDEN_START = 96
 """Bytes after an escape in which a value may begin that the escape would hide."""
 
 CSI_SEQUENCE = rb"\[[0-9;?]{0,32}[A-Za-z]"
-WRITTEN_COLOUR = rb"(?:\x1b|\\{1,8}(?:e|033|x1[bB]|u001[bB]))" + CSI_SEQUENCE
+CSI_ESCAPE = rb"(?:\x1b|\\{1,8}(?:e|033|x1[bB]|u001[bB]))" + CSI_SEQUENCE
 REDACTION_MARKER = rb"\[redacted [a-z0-9\-]{1,60} [0-9a-f]{8}\]"
 ESCAPE = re.compile(
     rb"\x1b" + CSI_SEQUENCE + rb"|\\\\{0,7}(?:(?:e|033|x1[bB]|u001[bB])" + CSI_SEQUENCE + rb""
@@ -44,15 +45,16 @@ TERMINAL_SEQUENCE = (
 """Terminal control sequences (ECMA-48), raw or written as escapes, and the zero bytes of UTF-16."""
 
 BYTES_BEFORE_ESCAPE, BYTES_AFTER_ESCAPE = 4096, 1024
-BLANKS = (b" ", b"\n")
-"""Limits for the text around an escape that is decoded, up to the next blank: enough for a value and its name."""
+"""Limits for the text around an escape that is decoded, up to the next separator: enough for a value and its name."""
+
+SEPARATORS = (b" ", b"\n")
 
 TERMINAL_STARTS = (b"\x1b", b"\x00", b"u001b", b"u001B", b"\\033", b"x1b", b"x1B", b"\\e[")
 
 ESCAPED_LETTER = r"\\{1,8}u00(?:[2-7][0-9a-fA-F]|0[9aAdD])"
 ESCAPED_IN_VALUE = rf"\\{{1,8}}/|{ESCAPED_LETTER}|%(?:2[6bBfF]|3[aAdD]|40)"
 INNER_ESCAPE = (
-    rf"[A-Za-z0-9+/](?:({ESCAPED_IN_VALUE})|({WRITTEN_COLOUR.decode()})[A-Za-z0-9+/=\\])"
+    rf"[A-Za-z0-9+/](?:({ESCAPED_IN_VALUE})|({CSI_ESCAPE.decode()})[A-Za-z0-9+/=\\])"
     rf"|({REDACTION_MARKER.decode()})|({ESCAPED_LETTER})\\{{1,8}}u00"
 )
 """Escapes in the middle of a value. A redaction marker may be forged, so the value around it is still scanned."""
@@ -69,16 +71,16 @@ def compile_terminal_sequence() -> Any:
     return compile_re2(TERMINAL_SEQUENCE)
 
 
-class BlankedWindow(Window):
-    """A window with blanks instead of escapes; its regions are the ranges after them."""
+class PaddedWindow(Window):
+    """A window with escapes replaced by padded characters; its regions are the ranges around their ends."""
 
     def __init__(self, source: Window, data: bytes, ends: list[int]) -> None:
         super().__init__(data, source.base, (source.owned_from, source.owned_to))
         self._source = source
-        self.regions = _merge_regions(ends, len(data))
+        self.regions = _build_regions(ends, len(data))
 
     def owns(self, start: int) -> bool:
-        """Return whether the source window reports what begins here."""
+        """Return whether the source window reports a value that begins here."""
         return self._source.owns(start)
 
     def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
@@ -86,9 +88,14 @@ class BlankedWindow(Window):
         return self._source.build_span(start, end, kind, scanner, certainty, rank=rank)
 
 
-def _merge_regions(ends: list[int], length: int) -> list[tuple[int, int]]:
+def _build_regions(ends: list[int], length: int) -> list[tuple[int, int]]:
+    """Return the ranges around the ends of escapes in which a hidden value may begin; overlapping ranges are merged.
+
+    `ends` is sorted.
+    """
     regions: list[tuple[int, int]] = []
     for end in ends:
+        # A pattern may need the decoded character, the last byte of the escape, and one byte before it.
         start, to = max(0, end - 2), min(length, end + MAX_HIDDEN_START)
         if regions and start <= regions[-1][1]:
             regions[-1] = (regions[-1][0], to)
@@ -98,7 +105,7 @@ def _merge_regions(ends: list[int], length: int) -> list[tuple[int, int]]:
 
 
 class SourcePiece(NamedTuple):
-    """A piece of decoded data: where it begins there, and its range in the source."""
+    """A piece of decoded data: its offset in that data, and its range in the source."""
 
     at: int
     start: int
@@ -110,7 +117,7 @@ EscapeSpan = tuple[int, int, bytes]
 
 
 class DecodedWindow(Window):
-    """A window with decoded escapes that knows where each byte was."""
+    """A window with decoded escapes that maps offsets back to the source window."""
 
     def __init__(self, source: Window, data: bytes, pieces: list[SourcePiece]) -> None:
         super().__init__(data, source.base, (0, len(data)))
@@ -129,7 +136,7 @@ class DecodedWindow(Window):
         return self._pieces[after - 1].end if is_last and after < len(self._pieces) else self._get_start(offset) + 1
 
     def owns(self, start: int) -> bool:
-        """Return whether the source window reports what begins here."""
+        """Return whether the source window reports a value that begins here."""
         return self._source.owns(self._get_start(start))
 
     def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
@@ -151,22 +158,22 @@ def _decode_escapes(window: Window) -> list[Window]:
     variants, data = [window], window.data
     if any(start in data for start in ESCAPE_STARTS):
         ends: list[int] = []
-        blanked = ESCAPE.sub(lambda match: _blank_escape(match, ends), data)
+        padded = ESCAPE.sub(lambda match: _pad_escape(match, ends), data)
         if ends:
-            variants.append(BlankedWindow(window, blanked, ends))
+            variants.append(PaddedWindow(window, padded, ends))
     if len(variants) > 1 or b"[redacted " in data:
         variants += _decode_around(window, _find_inner_escapes(data))
     return variants
 
 
-def _blank_escape(match: "re.Match[bytes]", ends: list[int]) -> bytes:
+def _pad_escape(match: "re.Match[bytes]", ends: list[int]) -> bytes:
     start, end = match.span()
     ends.append(end)
     return _decode_escape(match).rjust(end - start)
 
 
 def _decode_escape(match: "re.Match[bytes]") -> bytes:
-    """Return the ASCII character that an escape stands for, or a blank."""
+    """Return the ASCII character that an escape stands for, or a space."""
     letter = match["letter"]
     if letter:
         return CONTROL_LETTERS.get(letter, letter)
@@ -184,19 +191,22 @@ def _decode_around(window: Window, escapes: Iterable[EscapeSpan]) -> Iterator[De
     start = end = 0
     for escape in escapes:
         if near and escape[0] - BYTES_BEFORE_ESCAPE > end:
-            yield _build_decoded(window, near, start, end)
+            yield _build_decoded_window(window, near, start, end)
             near = []
         if not near:
-            start = max(data.rfind(blank, 0, max(0, escape[0] - BYTES_BEFORE_ESCAPE)) for blank in BLANKS) + 1
+            start = (
+                max(data.rfind(separator, 0, max(0, escape[0] - BYTES_BEFORE_ESCAPE)) for separator in SEPARATORS) + 1
+            )
         near.append(escape)
         if escape[1] + BYTES_AFTER_ESCAPE > end:
-            blanks = [at for blank in BLANKS if (at := data.find(blank, escape[1] + BYTES_AFTER_ESCAPE)) != -1]
-            end = min(blanks, default=len(data))
+            far = escape[1] + BYTES_AFTER_ESCAPE
+            ends = [at for separator in SEPARATORS if (at := data.find(separator, far)) != -1]
+            end = min(ends, default=len(data))
     if near:
-        yield _build_decoded(window, near, start, end)
+        yield _build_decoded_window(window, near, start, end)
 
 
-def _build_decoded(window: Window, escapes: Sequence[EscapeSpan], start: int, end: int) -> DecodedWindow:
+def _build_decoded_window(window: Window, escapes: Sequence[EscapeSpan], start: int, end: int) -> DecodedWindow:
     data, pieces, at = bytearray(), [], start
     for first, last, decoded in escapes:
         if at < first:
@@ -211,15 +221,15 @@ def _build_decoded(window: Window, escapes: Sequence[EscapeSpan], start: int, en
 
 
 def _find_inner_escapes(data: bytes) -> Iterator[EscapeSpan]:
-    """Yield escapes inside values, also where one letter or none separates two of them."""
+    """Yield escapes inside values, also if at most one letter separates two of them."""
     pattern, at = _compile_inner_escape(), 0
     while match := pattern.search(data, at):
         start, end = next(match.span(group) for group in (1, 2, 3, 4) if match.start(group) != -1)
-        yield start, end, _decode_inner(data[start:end])
+        yield start, end, _decode_inner_escape(data[start:end])
         at = end - 1 if data[end - 1 : end] != b"]" else end  # the last letter may be the one before the next escape
 
 
-def _decode_inner(escape: bytes) -> bytes:
-    """Return what an escape inside a value stands for; a colour and a redaction marker are nothing."""
+def _decode_inner_escape(escape: bytes) -> bytes:
+    """Return the character of an escape inside a value; nothing for terminal sequences and redaction markers."""
     match = None if escape.endswith((b"m", b"K", b"]")) else ESCAPE.fullmatch(escape)
     return _decode_escape(match) if match else b""

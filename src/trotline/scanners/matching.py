@@ -8,13 +8,16 @@ from trotline.domain.effects import Certainty
 from trotline.scanners.spans import Span, Window
 
 MAX_MATCH = 512
-"""More bytes than any pattern of a pattern scanner matches."""
+"""An upper bound for the length of a match, in bytes."""
 
 T = TypeVar("T", bound=Hashable)
 
 
 def compile_re2(pattern: str) -> Any:
-    """Compile a pattern with RE2, which is linear in the text. It matches bytes, so offsets need no conversion."""
+    """Compile a pattern with RE2, whose matching time is linear in the length of the text.
+
+    The pattern matches bytes, so offsets need no conversion.
+    """
     import re2  # noqa: PLC0415 - most commands never match anything
 
     options = re2.Options()

@@ -131,7 +131,7 @@ class CodeEffects:
 
     def build_argument(self, value: CodeValue) -> Argument:
         """Return a value as an argument of the invocation."""
-        why = "" if value.is_known else "the code works it out"
+        why = "" if value.is_known else "the code computes it"
         return self.arg._replace(text=value.text, why=why, has_wildcard="*" in value.text, stream=None)
 
     def resolve(self, value: CodeValue) -> str:

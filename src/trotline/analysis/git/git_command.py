@@ -35,8 +35,8 @@ class GitOptions(NamedTuple):
         return values[-1].text if values else ""
 
     @property
-    def all(self) -> tuple[Argument, ...]:
-        """Return all words that are no options."""
+    def all_words(self) -> tuple[Argument, ...]:
+        """Return all words that are not options."""
         return self.rest + self.paths
 
 
@@ -69,6 +69,8 @@ def _find_long_option(spec: str, name: str) -> GitOption | None:
 
 
 class _GitOptionParser:
+    """Collects the options of one git command line."""
+
     def __init__(self, spec: str) -> None:
         self.spec = spec
         self.flags: dict[str, list[Argument | None]] = {}
@@ -109,7 +111,7 @@ class _GitOptionParser:
 
 
 def parse_git_options(words: Iterable[Argument], spec: str, *, stops: bool = False) -> GitOptions:
-    """Parse options as git does. With `stops`, the first word that is no option ends them."""
+    """Parse options as git does. With `stops`, the first word that is not an option ends them."""
     parser = _GitOptionParser(spec)
     queue = list(words)
     rest: list[Argument] = []

@@ -60,7 +60,7 @@ _CHANGE_ACTIONS = frozenset("set unset rename-section remove-section".split())
 
 def _analyze_config(git: GitCommand) -> None:
     options = git.options
-    rest = list(options.all)
+    rest = list(options.all_words)
     if rest and rest[0].text in _READ_ACTIONS | _CHANGE_ACTIONS and "." not in rest[0].text:
         action = rest.pop(0).text
         if action != "set":

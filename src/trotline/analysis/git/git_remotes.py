@@ -31,22 +31,24 @@ def _analyze_clone(git: GitCommand) -> None:
         key, _, value = setting.text.partition("=")
         add_setting_effects(call, {key.lower(): setting._replace(text=value)}, network=True)
     _analyze_init(git)
-    if not options.all:
+    if not options.all_words:
         return
-    host = _resolve_host(git, options.all[0])
+    host = _resolve_host(git, options.all_words[0])
     if host:
-        call.add_effect("fetch", "clone", options.all[0], host=host, source=options.all[0].text)
-    if len(options.all) > 1:
-        call.add_write(options.all[1], verb="git clone", recursive=True)
+        call.add_effect("fetch", "clone", options.all_words[0], host=host, source=options.all_words[0].text)
+    if len(options.all_words) > 1:
+        call.add_write(options.all_words[1], verb="git clone", recursive=True)
 
 
 def _analyze_fetch(git: GitCommand) -> None:
     _add_remote_programs(git, "upload-pack")
-    if not git.options.all:
+    if not git.options.all_words:
         return
-    host = _resolve_host(git, git.options.all[0])
+    host = _resolve_host(git, git.options.all_words[0])
     if host:
-        git.call.add_effect("fetch", git.verb, git.options.all[0], host=host, source=git.options.all[0].text)
+        git.call.add_effect(
+            "fetch", git.verb, git.options.all_words[0], host=host, source=git.options.all_words[0].text
+        )
     if git.options.has("force") and git.verb == "fetch":
         git.add_effect("move-branch", source="fetch", target="the branches that are fetched into")
 
@@ -67,11 +69,11 @@ def _analyze_push(git: GitCommand) -> None:
         return
     if options.has("no-verify"):
         git.add_effect("skip-hooks", target="push")
-    remote = options.all[0] if options.all else None
+    remote = options.all_words[0] if options.all_words else None
     host = _resolve_host(git, remote) if remote is not None else ""
     if host and remote is not None:
         call.add_send(host, remote, source=call.state.resolve("."), verb="git push")
-    _add_pushed_refs(git, remote.text if remote is not None else "the usual remote", options.all[1:])
+    _add_pushed_refs(git, remote.text if remote is not None else "the usual remote", options.all_words[1:])
 
 
 def _add_pushed_refs(git: GitCommand, remote: str, refs: tuple[Argument, ...]) -> None:
@@ -122,7 +124,7 @@ def _get_branch(ref: str) -> str:
 
 
 def _analyze_remote(git: GitCommand) -> None:
-    action, *rest = git.options.all or (Argument("show"),)
+    action, *rest = git.options.all_words or (Argument("show"),)
     if action.text in {"add", "set-url"} and len(rest) > 1:
         host = _resolve_host(git, rest[1])
         git.call.add_effect(
@@ -176,10 +178,10 @@ def _analyze_submodule(git: GitCommand) -> None:
         git.add_effect("discard", source="paths", target=" ".join(verbs[1:]) or "every submodule")
     elif verbs[:1] == ["update"] and options.has("force"):
         git.add_effect("discard", source="paths", target="changes in submodules")
-    elif verbs[:1] == ["add"] and len(options.all) > 1:
-        host = _resolve_host(git, options.all[1])
+    elif verbs[:1] == ["add"] and len(options.all_words) > 1:
+        host = _resolve_host(git, options.all_words[1])
         if host:
-            call.add_effect("fetch", "submodule", options.all[1], host=host, source=options.all[1].text)
+            call.add_effect("fetch", "submodule", options.all_words[1], host=host, source=options.all_words[1].text)
 
 
 _FETCH_OPTIONS = (

@@ -96,7 +96,7 @@ def _analyze_restore(git: GitCommand) -> None:
     has_target = options.has("staged", "worktree") or {"staged", "worktree"} & options.negated
     if (has_target and not options.has("worktree")) or options.has("patch"):
         return
-    paths = _parse_pathspecs(options.all)
+    paths = _parse_pathspecs(options.all_words)
     if paths or options.has("pathspec-from-file"):
         _add_discard(git, paths)
 
@@ -122,7 +122,7 @@ def _analyze_clean(git: GitCommand) -> None:
     needs_force = (git.get_setting("clean.requireforce") or "true").lower() not in {"false", "no", "off", "0"}
     if options.has("dry-run", "interactive") or (needs_force and not options.has("force")):
         return
-    paths = _parse_pathspecs(options.all)
+    paths = _parse_pathspecs(options.all_words)
     is_whole = _covers_tree(paths) or not paths
     call.add_effect(
         "git",
@@ -144,14 +144,14 @@ def _analyze_rm(git: GitCommand) -> None:
     options, call = git.options, git.call
     if options.has("cached", "dry-run"):
         return
-    for path in _parse_pathspecs(options.all):
+    for path in _parse_pathspecs(options.all_words):
         call.add_delete(path, recursive=options.has("r"), verb="git rm")
     if options.has("force"):
-        git.add_effect("discard", source="paths", target=" ".join(path.text for path in options.all))
+        git.add_effect("discard", source="paths", target=" ".join(path.text for path in options.all_words))
 
 
 def _analyze_mv(git: GitCommand) -> None:
-    *sources, target = git.options.all or (Argument("."),)
+    *sources, target = git.options.all_words or (Argument("."),)
     if git.options.has("dry-run"):
         return
     for source in sources:
@@ -165,7 +165,7 @@ def _analyze_add(git: GitCommand) -> None:
     """Add reads of staged files: their content goes into the history."""
     if git.options.has("dry-run"):
         return
-    for path in _parse_pathspecs(git.options.all):
+    for path in _parse_pathspecs(git.options.all_words):
         if not path.has_wildcard and not path.text.endswith(("/", ".")):
             git.call.add_read(path, verb="stage")
 
@@ -188,8 +188,8 @@ def _analyze_apply(git: GitCommand) -> None:
     options, call = git.options, git.call
     if options.has("check", "stat", "numstat", "summary", "cached", "abort", "quit", "show-current-patch"):
         return
-    texts = [call.stdin.text] if not options.all else []
-    for patch in options.all:
+    texts = [call.stdin.text] if not options.all_words else []
+    for patch in options.all_words:
         call.add_read(patch, verb="patch")
         texts.append(call.state.written_texts.get(call.resolve(patch)))
     for text in texts:
@@ -254,7 +254,7 @@ def _analyze_stash(git: GitCommand) -> None:
 
 def _analyze_worktree(git: GitCommand) -> None:
     action = git.options.rest[0].text if git.options.rest else ""
-    paths = git.options.all[1:]
+    paths = git.options.all_words[1:]
     if action == "remove" and git.options.has("force"):  # without it git refuses if changes would be lost
         for path in paths:
             git.call.add_delete(path, recursive=True, verb="git worktree remove")

@@ -159,7 +159,7 @@ def _iterate_texts(value: object, words: frozenset[str], key: str = "", depth: i
 def _add_path(call: Invocation, text: str, tool_call: McpCall, *, is_target: bool) -> None:
     if len(text) > MAX_PATH or "\n" in text:
         return
-    words, holder = tool_call.words, _find_holder(tool_call.arguments, text)
+    words, enclosing = tool_call.words, _find_enclosing_object(tool_call.arguments, text)
     home = call.state.environment.home
     at = Argument(f"{home}{text[1:]}" if text.startswith("~/") or text == "~" else text)
     if at.text.endswith(CONTAINER_SOCKETS):
@@ -176,17 +176,20 @@ def _add_path(call: Invocation, text: str, tool_call: McpCall, *, is_target: boo
         call.add_effect(
             "permissions", "chmod", at, path=call.resolve(at), target=mode, writes=True, recursive=recursive
         )
-    elif tool_call.writes(holder) and not (words & {"copy", "upload"} and not is_target):
+    elif tool_call.writes(enclosing) and not (words & {"copy", "upload"} and not is_target):
         call.add_write(at, verb=call.name)
-        file_contents.check_edit(call, at, holder)
+        file_contents.check_edit(call, at, enclosing)
     elif words & {"list", "ls", "stat", "exists", "info", "tree"}:
         call.add_read(at, verb="look")
     else:
         call.add_read(at, verb=call.name)
 
 
-def _find_holder(arguments: Mapping[str, Any], text: str) -> Mapping[str, Any]:
-    """Return the object with this path, because each of several files has its own content."""
+def _find_enclosing_object(arguments: Mapping[str, Any], text: str) -> Mapping[str, Any]:
+    """Return the object in a list of the arguments that has this value, or the arguments themselves.
+
+    `{"files": [{"path": "a", "content": "x"}, ...]}` writes several files, each with its own content.
+    """
     for value in arguments.values():
         for item in value[:MAX_VALUES] if isinstance(value, list) else ():
             if isinstance(item, Mapping) and text in item.values():

@@ -192,7 +192,7 @@ class Rewriter(NamedTuple):
     pairs: str = ""  # options that take two values
     output: str = ""  # options that name the file to write instead
     only: str = ""  # it changes files only with one of these options
-    shows: str = ""  # options with which it changes nothing
+    info_options: str = ""  # options with which it changes nothing
     last: bool = False  # only the last file is written
     long_dash: bool = False  # `-name` is one option, not four letters
 
@@ -222,7 +222,7 @@ REWRITERS = {
         " allowed-rpath-prefixes rename-dynamic-symbols clear-symbol-version",
         "replace-needed",
         output="output",
-        shows="print-interpreter print-soname print-rpath print-needed print-os-abi print-execstack",
+        info_options="print-interpreter print-soname print-rpath print-needed print-os-abi print-execstack",
     ),
     "strip": _STRIP,
 }
@@ -232,7 +232,7 @@ def _handle_rewriter(call: Invocation) -> None:
     row = REWRITERS[call.name]
     valued = f"{row.valued} {row.pairs} {row.output}"
     options = parse_options(_drop_second_values(call.args, row), valued, long_dash=row.long_dash)
-    if options.has(*row.shows.split()) or (row.only and not options.has(*row.only.split())):
+    if options.has(*row.info_options.split()) or (row.only and not options.has(*row.only.split())):
         return
     written = options.values(*row.output.split()) or list(options.rest[-1:] if row.last else options.rest)
     for file in options.rest:
@@ -244,8 +244,8 @@ def _handle_rewriter(call: Invocation) -> None:
 
 def _drop_second_values(words: list[Argument], row: Rewriter) -> list[Argument]:
     """Return the words without the second value of options that take two."""
-    marks = {word for name in row.pairs.split() for word in (f"-{name}", f"--{name}")}
-    return [word for index, word in enumerate(words) if index < 2 or words[index - 2].text not in marks]
+    pair_options = {word for name in row.pairs.split() for word in (f"-{name}", f"--{name}")}
+    return [word for index, word in enumerate(words) if index < 2 or words[index - 2].text not in pair_options]
 
 
 PROGRAMS: dict[str, Handler] = {

@@ -406,7 +406,7 @@ def _analyze_system_container(call: Invocation) -> None:
     """Analyze `incus exec NAME -- PROGRAM` as on this machine: such a container is a whole system that stays."""
     from trotline.analysis.programs.wrappers import QUOTED, Wrapper, analyze_wrapper  # noqa: PLC0415 - seldom needed
 
-    row = Wrapper("t mode T user group cwd env project", "exec", QUOTED, after="--", bare=False)
+    row = Wrapper("t mode T user group cwd env project", "exec", QUOTED, separators="--", bare=False)
     analyze_wrapper(call, row)
 
 

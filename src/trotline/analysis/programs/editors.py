@@ -26,7 +26,7 @@ def _handle_vim(call: Invocation) -> None:
         arg = call.program
         commands += [Argument(line, arg.start, arg.end) for line in (call.stdin.text or "").splitlines()]
     for arg in commands:
-        _analyze_editor_command(call, arg)
+        _analyze_vim_command(call, arg)
     for arg in options.values("S"):
         call.add_run(arg)
     for arg in commands:
@@ -42,7 +42,8 @@ def _handle_vim(call: Invocation) -> None:
 _WRITE_COMMAND = lazy_regex(r"[\s:]*(?:silent!?\s+)?(?:w|write|sav|saveas|up)!?\s+(?:>>\s*)?([~/.\w][^\s|]*)\s*$")
 
 
-def _analyze_editor_command(call: Invocation, arg: Argument) -> None:
+def _analyze_vim_command(call: Invocation, arg: Argument) -> None:
+    """Analyze the shell commands in a vi command. `|` separates vi commands, but after `!` it belongs to the shell."""
     for part in arg.text.split("|") if not _SHELL_ESCAPE.match(arg.text) else [arg.text]:
         match = _SHELL_ESCAPE.match(part.strip().removeprefix("silent ").removeprefix("exe ").strip("'\""))
         if match and match[1].strip():
@@ -105,18 +106,18 @@ def _analyze_tmux_command(call: Invocation, words: list[Argument]) -> None:
         if text:
             call.analyze_script(keys[0]._replace(text=text, end=keys[-1].end), Stream())
     elif verb in _TMUX_RUN_VERBS:
-        inner = parse_options(words[1:], "t s n c x y e F l p S w h", stops=True).rest
-        _analyze_text_or_words(call, inner)
+        command = parse_options(words[1:], "t s n c x y e F l p S w h", stops=True).rest
+        _analyze_script_or_command(call, command)
     elif verb in {"kill-server", "kill-session"}:
         call.add_effect("process", "kill by name", words[0], target=f"tmux {verb}", source="TERM", writes=True)
 
 
-def _analyze_text_or_words(call: Invocation, inner: tuple[Argument, ...]) -> None:
-    """One word is a line for a shell; several are a program with its arguments."""
-    if len(inner) == 1:
-        call.analyze_script(inner[0], Stream())
-    elif inner:
-        call.analyze_command(inner, Stream())
+def _analyze_script_or_command(call: Invocation, words: tuple[Argument, ...]) -> None:
+    """Analyze one word as a line for a shell, and several as a program with its arguments."""
+    if len(words) == 1:
+        call.analyze_script(words[0], Stream())
+    elif words:
+        call.analyze_command(words, Stream())
 
 
 def _handle_screen(call: Invocation) -> None:
@@ -185,7 +186,7 @@ def _handle_xdotool(call: Invocation) -> None:
 
 
 def _handle_clipboard(call: Invocation) -> None:
-    """Reading the clipboard is an effect; filling it is none."""
+    """Reading the clipboard is an effect; writing to it is not."""
     options = call.parse_options("selection sel display d", long_dash=True)
     if call.name in {"pbpaste", "wl-paste"} or options.flags.keys() & {"o", "out", "output", "b-o", "ob", "bo"}:
         call.add_effect("read", "clipboard", target="clipboard")

@@ -51,7 +51,7 @@ _INTERPRETER_ROWS = {
 }
 INTERPRETERS = {name: row for names, row in _INTERPRETER_ROWS.items() for name in names.split()}
 PYTHONS = "bpython ipython ipython3 jython micropython py pypy pypy3 python python2 python3 pythonw".split()
-_ROWS = {name.lower(): row for name, row in INTERPRETERS.items()}
+_INTERPRETERS_BY_LOWER_NAME = {name.lower(): row for name, row in INTERPRETERS.items()}
 
 
 # Sources of code
@@ -74,7 +74,7 @@ def _analyze_code(call: Invocation, arg: Argument, language: str, words: tuple[A
 
 
 def _analyze_code_text(call: Invocation, arg: Argument, language: str, words: tuple[Argument, ...] = ()) -> None:
-    """Analyze code in an argument; wholly unknown code is opaque."""
+    """Analyze code in an argument; code without any known part is opaque."""
     stream = arg.stream
     if stream is not None and stream.origins & {"network", "decoded"}:
         _add_foreign_code(call, arg, stream)
@@ -221,9 +221,10 @@ def _analyze_archive_module(call: Invocation, name: str, rest: tuple[Argument, .
 
 def handle_interpreter(call: Invocation) -> None:
     """Analyze the code that an interpreter runs."""
-    row = _ROWS.get(call.name.lower()) or _ROWS[call.name.lower().rstrip("0123456789.-")]
-    words = call.args
-    verb = words[0].text if words and words[0].text in row.verbs.split() else ""
+    name = call.name.lower()
+    unversioned_name = name.rstrip("0123456789.-")  # `ruby3.2` is `ruby`
+    row = _INTERPRETERS_BY_LOWER_NAME.get(name) or _INTERPRETERS_BY_LOWER_NAME[unversioned_name]
+    verb = call.args[0].text if call.args and call.args[0].text in row.verbs.split() else ""
     options = _parse_interpreter_options(call, row)
     _add_loaded_code(call, options, row)
     if row.language == "php" and options.has("S"):
@@ -231,14 +232,16 @@ def handle_interpreter(call: Invocation) -> None:
         call.add_effect("connect", "listen", host=address, target=port)
     codes = options.values(*row.code.split())
     files = options.rest[1:] if verb else options.rest
-    if verb == "eval":
+    if verb == "eval":  # `deno eval CODE`
         codes, files = list(files[:1]), ()
     for code in codes:
         _analyze_code_text(call, code, row.language, files)
     if row.language in {"perl", "ruby"} and codes:
         _analyze_edited_files(call, options, files)
+    # bun and deno also take words such as `install`; without a verb, only a word with a dot is a file.
     elif not codes and files and (verb or not row.verbs or "." in files[0].text):
         analyze_code_file(call, files, row.language)
+    # With `-S`, php is a server that does not read code from the standard input.
     elif not codes and not files and not options.has("v", "V", "version", "h", "help", "S"):
         _analyze_code_stream(call, call.program, call.stdin, row.language)
 

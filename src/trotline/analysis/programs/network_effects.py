@@ -3,7 +3,7 @@
 from trotline.analysis.network_addresses import find_exposed_secrets, get_host, is_local, is_metadata
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import Argument
-from trotline.analysis.shell.streams import EMPTY_STREAM, UNKNOWN_STREAM, Stream, join_streams
+from trotline.analysis.shell.streams import UNKNOWN_STREAM, Stream, join_streams
 from trotline.formats.lazy_regex import lazy_regex
 
 NETWORK_STREAM = Stream(None, frozenset({"network"}))
@@ -90,9 +90,9 @@ def add_listener(call: Invocation, port: str, arg: Argument | None = None, *, ad
     call.add_effect("connect", "listen", arg, host=address, target=port)
 
 
-def add_connection(call: Invocation, host: Argument, stdin: Stream, verb: str = "") -> None:
-    """Add a connection over which the input is sent."""
-    if stdin.effect_source or (stdin != EMPTY_STREAM and stdin.text):
-        call.add_send(get_host(host.text), host, source=stdin.effect_source, verb=verb)
+def add_connection(call: Invocation, host: Argument, sent: Stream, verb: str = "") -> None:
+    """Add `send` if data or a secret goes over the connection, `connect` otherwise."""
+    if sent.effect_source or sent.text:
+        call.add_send(get_host(host.text), host, source=sent.effect_source, verb=verb)
     else:
         call.add_effect("connect", verb, host, host=get_host(host.text))

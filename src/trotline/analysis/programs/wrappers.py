@@ -1,4 +1,4 @@
-"""Programs that run another program: one row each; what a row cannot express is a function."""
+"""Programs that run another program: a row each, or a function where a row is not enough."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,35 +11,35 @@ from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import Stream
 
 PROGRAM = "program"  # the words are a program with its arguments
-QUOTED = "quoted"  # the same, but a single word with a blank is a line for a shell
+QUOTED = "quoted"  # the same, but a single word with a space is a line for a shell
 LINE = "line"  # the words together are a line for a shell
 LINES = "lines"  # each word is a line for a shell
 
 
 class Wrapper(NamedTuple):
-    """A program that runs another one: its own words, and the form of the wrapped words."""
+    """A program that runs another one: its options, and the form of the wrapped words."""
 
-    valued: str = ""  # own options that take a value
+    valued: str = ""  # options of the wrapper that take a value
     verbs: str = ""  # the first word must be one of these, or nothing is run
     form: str = PROGRAM
-    skips: int = 0  # own words before the wrapped program: a time, a lock file, a user
+    skips: int = 0  # words of the wrapper before the wrapped program: a time, a lock file, a user
     scripts: str = ""  # options whose value is a line for a shell
-    after: str = ""  # options after which the wrapped program comes
-    bare: bool = True  # the wrapped program may also come without such an option
-    privilege: bool = False  # it gives the program more rights
+    separators: str = ""  # words after which the wrapped program comes
+    bare: bool = True  # the wrapped program may also come without a separator
+    privilege: bool = False  # the program gets more rights
     assigns: bool = False  # variables for the wrapped program come before it
-    shows: str = ""  # options with which it runs nothing
+    info_options: str = ""  # options with which it only shows something and runs nothing
 
 
 _BOX = Wrapper(
     "n name c container d distro r release a additional-flags",
     "enter run exec",
     QUOTED,
-    after="-e --exec --",
+    separators="-e --exec --",
     bare=False,
 )
 
-_ROWS = {
+_WRAPPER_ROWS = {
     "arch busybox catchsegv chronic eatmydata firejail linux32 linux64 lvm nohup setsid shx torsocks toybox tsocks"
     " unbuffer valgrind with-contenv": Wrapper(),
     "adb": Wrapper("s t H P L", "shell", LINE),
@@ -64,7 +64,7 @@ _ROWS = {
     "dumb-init": Wrapper("r rewrite", form=QUOTED),
     "elvish osh ysh": Wrapper(scripts="c", bare=False),
     "envchain": Wrapper(form=QUOTED, skips=1),
-    "fab": Wrapper("H hosts i identity c collection", form=LINE, after="--", bare=False),
+    "fab": Wrapper("H hosts i identity c collection", form=LINE, separators="--", bare=False),
     "fakeroot": Wrapper("l s i b"),
     "faketime": Wrapper("f", skips=1),
     "fc": Wrapper(scripts="e", bare=False),
@@ -72,7 +72,7 @@ _ROWS = {
     "flock": Wrapper("w E timeout conflict-exit-code", skips=1, scripts="c command"),
     "foreman": Wrapper("f procfile e env d root p port", "run", QUOTED),
     "gosu": Wrapper(skips=1, privilege=True),
-    "guix": Wrapper("", "shell environment time-machine", QUOTED, after="--", bare=False),
+    "guix": Wrapper("", "shell environment time-machine", QUOTED, separators="--", bare=False),
     "honcho": Wrapper("f procfile e env d app-root p port", "run", QUOTED),
     "hyperfine": Wrapper(
         "w r m M n S u L P warmup runs min-runs max-runs command-name shell parameter-list parameter-scan export-json"
@@ -89,7 +89,7 @@ _ROWS = {
     "mprocs": Wrapper("c config s server ctl names", form=LINES),
     "nice": Wrapper("n adjustment"),
     "nix": Wrapper(
-        "I A f file expr override-input inputs-from", "develop shell run", QUOTED, after="-c --command", bare=False
+        "I A f file expr override-input inputs-from", "develop shell run", QUOTED, separators="-c --command", bare=False
     ),
     "nix-shell": Wrapper("p packages I A attr E expr i", scripts="run command", bare=False),
     "nodemon": Wrapper("w watch e ext i ignore d delay", scripts="x exec", bare=False),
@@ -121,7 +121,7 @@ _ROWS = {
         "C D g h p r R t T u U user group host prompt chdir",
         privilege=True,
         assigns=True,
-        shows="l list v validate K remove-timestamp V version",
+        info_options="l list v validate K remove-timestamp V version",
     ),
     "systemd-inhibit": Wrapper("what who why mode"),
     "systemd-run": Wrapper("u p E unit property slice uid gid setenv working-directory on-calendar on-active on-boot"),
@@ -129,7 +129,7 @@ _ROWS = {
     "time": Wrapper("f o format output"),
     "timeout": Wrapper("k s kill-after signal", skips=1),
     "tini": Wrapper("p e", form=QUOTED),
-    "toolbox": _BOX._replace(after="-e --exec", bare=True),
+    "toolbox": _BOX._replace(separators="-e --exec", bare=True),
     "tsp": Wrapper("L N S D W O s a o p k w r t c i u", form=QUOTED),
     "unshare": Wrapper("R S G w root wd setuid setgid"),
     "watchexec": Wrapper(
@@ -138,22 +138,22 @@ _ROWS = {
         " filter-file delay-run poll map-signal",
         form=LINE,
     ),
-    "wsl": Wrapper("d distribution u user cd shell-type", form=QUOTED, after="-e --exec"),
+    "wsl": Wrapper("d distribution u user cd shell-type", form=QUOTED, separators="-e --exec"),
     "xonsh": Wrapper("D", scripts="c", bare=False),
     "xvfb-run": Wrapper("e f n p s w error-file auth-file server-num server-args"),
 }
-WRAPPERS = {name: row for names, row in _ROWS.items() for name in names.split()}
+WRAPPERS = {name: row for names, row in _WRAPPER_ROWS.items() for name in names.split()}
 
 
 def analyze_wrapper(call: Invocation, row: Wrapper) -> None:
-    """Read the scripts and the program that a wrapper runs."""
+    """Analyze the scripts and the program that a wrapper runs."""
     words = call.args
     if row.verbs:
         if not words or words[0].text not in row.verbs.split():
             return
         words = words[1:]
-    options, rest = _split_words(words, row)
-    if options.flags.keys() & set(row.shows.split()):
+    options, rest = _split_off_wrapped_words(words, row)
+    if options.flags.keys() & set(row.info_options.split()):
         return
     if row.privilege:
         call.add_effect("privilege", call.name, call.program)
@@ -164,23 +164,31 @@ def analyze_wrapper(call: Invocation, row: Wrapper) -> None:
         call.stdout = call.analyze_script(script)
     assignments = take_assignments(rest) if row.assigns else {}
     if rest and not (scripts and row.skips):
-        _run_words(call, row, rest, assignments)
+        _analyze_wrapped_words(call, row, rest, assignments)
     elif row.privilege and not scripts and (options.has("i", "s", "login", "shell") or not options.flags):
         call.add_effect("privilege", "shell", call.program, target="root")
         analyze_shell(call)
 
 
-def _split_words(words: Sequence[Argument], row: Wrapper) -> tuple[ParsedOptions, list[Argument]]:
-    """Return the options of the wrapper, and the words of the wrapped program."""
-    marks = row.after.split()
-    mark = next((index for index, word in enumerate(words) if word.text in marks), len(words))
-    options = parse_options(words[:mark], f"{row.valued} {row.scripts}", stops=row.bare and row.form != LINES)
-    if mark < len(words):
-        return options, list(words[mark + 1 :])
+def _split_off_wrapped_words(words: Sequence[Argument], row: Wrapper) -> tuple[ParsedOptions, list[Argument]]:
+    """Split the words into the wrapper's options and the wrapped command.
+
+    The command begins after a word from `row.separators`; without one, after the options and `row.skips` words, if
+    `row.bare` allows it.
+    """
+    separators = row.separators.split()
+    separator_index = next((index for index, word in enumerate(words) if word.text in separators), len(words))
+    # With LINES every word that is not an option is a command, so options may also follow the first command.
+    stops = row.bare and row.form != LINES
+    options = parse_options(words[:separator_index], f"{row.valued} {row.scripts}", stops=stops)
+    if separator_index < len(words):
+        return options, list(words[separator_index + 1 :])
     return options, list(options.rest[row.skips :]) if row.bare else []
 
 
-def _run_words(call: Invocation, row: Wrapper, words: list[Argument], assignments: dict[str, Argument]) -> None:
+def _analyze_wrapped_words(
+    call: Invocation, row: Wrapper, words: list[Argument], assignments: dict[str, Argument]
+) -> None:
     words = words[1:] if words and words[0].text == "--" else words
     if row.privilege and len(words) == 1 and get_program_name(words[0].text) in SHELLS:
         call.add_effect("privilege", "shell", call.program, target="root")
@@ -234,7 +242,7 @@ def _handle_su(call: Invocation) -> None:
 
 
 def _handle_runuser(call: Invocation) -> None:
-    """With `-u` a program follows; without, it is `su` by another name."""
+    """With `-u` a program follows; without it, runuser works like `su`."""
     has_user = call.parse_options("u user g G s", stops=True).has("u", "user")
     (_handle_wrapper if has_user else _handle_su)(call)
 
@@ -244,10 +252,14 @@ def _handle_runuser(call: Invocation) -> None:
 
 def _handle_env(call: Invocation) -> None:
     options = call.parse_options("u C S P unset chdir split-string", stops=True)
-    rest = [text._replace(text=part) for text in options.values("S", "split-string") for part in _split_line(text.text)]
+    rest = [
+        text._replace(text=part)
+        for text in options.values("S", "split-string")
+        for part in _split_env_string(text.text)
+    ]
     rest += options.rest
-    is_bare = bool(rest) and rest[0].text == "-"  # the same as -i
-    if is_bare:
+    clears_environment = bool(rest) and rest[0].text == "-"  # the same as -i
+    if clears_environment:
         rest.pop(0)
     assignments = take_assignments(rest)
     for name in options.values("u", "unset"):
@@ -258,12 +270,12 @@ def _handle_env(call: Invocation) -> None:
         return
     if assignments:
         call.analyzer.analyze_assignments(call, assignments)
-    if not is_bare and not options.has("i", "ignore-environment"):
+    if not clears_environment and not options.has("i", "ignore-environment"):
         print_variables(call)
 
 
-def _split_line(text: str) -> list[str]:
-    """Split as `env -S` does, which respects quotes."""
+def _split_env_string(text: str) -> list[str]:
+    """Split the value of `env -S`, which may contain quotes."""
     import shlex  # noqa: PLC0415 - few lines have it
 
     try:
@@ -294,7 +306,7 @@ def _handle_printenv(call: Invocation) -> None:
 # A program for each line of the input
 
 MAX_RUNS = 16
-"""Arguments for which a repeated command is read; further ones are alike."""
+"""Arguments for which a repeated command is analyzed; the rest is assumed to be like them."""
 
 _XARGS_VALUED = "a d E I L n P s arg-file delimiter max-lines max-args max-procs max-chars process-slot-var eof"
 
@@ -304,26 +316,28 @@ def _handle_xargs(call: Invocation) -> None:
     rest = list(options.rest) or [call.program._replace(text="echo")]
     for file in options.values("a", "arg-file"):
         call.add_read(file)
-    source = _read_arguments(call, tuple(options.values("a", "arg-file")))
+    source = _get_argument_source(call, tuple(options.values("a", "arg-file")))
     arg = call.program
     replaces = options.has("I", "i", "replace")
     names = [Argument(name, arg.start, arg.end) for name in _split_arguments(source.text or "", by_line=replaces)]
     if not names:
         foreign = call.stdin if call.stdin.origins & {"network", "decoded"} else None
         names = [Argument(UNKNOWN_CHAR, arg.start, arg.end, "names come from standard input", stream=foreign)]
-    _read_as_script(call, rest, names, options.value("I") or "{}")
+    _analyze_input_as_script(call, rest, names, options.value("I") or "{}")
     state = call.state.copy()
     state.walks_tree = state.walks_tree or bool(source.listed_paths)
     names = [Argument(name, arg.start, arg.end, "what is found") for name in source.listed_paths] or names
-    mark = options.value("I", "replace") or ("{}" if replaces else "")
-    if mark:
+    placeholder = options.value("I", "replace") or ("{}" if replaces else "")
+    if placeholder:
         for name in names[:MAX_RUNS]:
-            call.stdout = call.analyze_command([_fill(word, mark, name) for word in rest], Stream(), state=state)
+            call.stdout = call.analyze_command(
+                [_replace_placeholder(word, placeholder, name) for word in rest], Stream(), state=state
+            )
         return
     call.stdout = call.analyze_command([*rest, *names], Stream(), state=state)
 
 
-def _read_arguments(call: Invocation, files: tuple[Argument, ...]) -> Stream:
+def _get_argument_source(call: Invocation, files: tuple[Argument, ...]) -> Stream:
     if not files:
         return call.stdin
     from trotline.analysis.programs.readers import read_contents  # noqa: PLC0415 - few lines have a file of arguments
@@ -335,21 +349,21 @@ def _split_arguments(text: str, *, by_line: bool) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()] if by_line else text.split()
 
 
-def _read_as_script(call: Invocation, rest: list[Argument], names: list[Argument], mark: str) -> None:
-    """Read the input as a script where a shell takes it as words of its own: `xargs -I{} sh -c '{}'`."""
+def _analyze_input_as_script(call: Invocation, rest: list[Argument], names: list[Argument], placeholder: str) -> None:
+    """Analyze the input as a script if a shell gets it as its arguments: `xargs -I{} sh -c '{}'`."""
     if get_program_name(rest[0].text) not in SHELLS or not any(word.text.startswith("-") for word in rest[1:2]):
         return
     script = next((word for word in rest[1:] if not word.text.startswith("-")), rest[0])
-    if not all(name.is_known for name in names) and mark in script.text:
+    if not all(name.is_known for name in names) and placeholder in script.text:
         call.add_opaque("names that are not known become words of a script", script, source="names")
     elif call.stdin.text and any(word in script.text for word in ("$1", "$@", "$0", "$*")):
         call.analyze_script(call.program._replace(text=call.stdin.text))
 
 
-def _fill(word: Argument, mark: str, name: Argument) -> Argument:
-    if mark not in word.text:
+def _replace_placeholder(word: Argument, placeholder: str, name: Argument) -> Argument:
+    if placeholder not in word.text:
         return word
-    text = word.text.replace(mark, name.text)
+    text = word.text.replace(placeholder, name.text)
     return word._replace(text=text, why=word.why or name.why, stream=word.stream or name.stream)
 
 
@@ -375,7 +389,7 @@ def _handle_parallel(call: Invocation) -> None:
             call.stdout = call.analyze_script(template[0]._replace(text=text, end=template[-1].end))
 
 
-# Again and again, or later
+# Programs that repeat or delay a command
 
 
 def _handle_watch(call: Invocation) -> None:
@@ -384,7 +398,7 @@ def _handle_watch(call: Invocation) -> None:
         call.stdout = call.analyze_command(options.rest)
     elif options.rest:
         call.stdout = call.analyze_script(join_words(options.rest))
-        call.analyze_command(options.rest)  # people often expect this
+        call.analyze_command(options.rest)  # people often expect that watch runs the words without a shell
 
 
 def _handle_entr(call: Invocation) -> None:
@@ -396,7 +410,7 @@ def _handle_entr(call: Invocation) -> None:
 
 
 def _handle_cargo_watch(call: Invocation) -> None:
-    """`-x test` runs `cargo test`; the rest follows the row."""
+    """`-x test` runs `cargo test`; other options work as in the row."""
     options = call.parse_options(f"{WRAPPERS[call.name].valued} s shell x exec", stops=True)
     for text in options.values("x", "exec"):
         call.analyze_script(text._replace(text=f"cargo {text.text}"))

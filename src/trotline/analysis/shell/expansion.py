@@ -338,7 +338,7 @@ class Expansion:
         elif isinstance(piece, ComputedPiece):
             for body in piece.bodies:
                 self.run_script(body, self.state)
-            field.add(UNKNOWN_CHAR, "the shell works it out")
+            field.add(UNKNOWN_CHAR, "the shell computes it")
         else:
             self._add_output(piece, field)
 

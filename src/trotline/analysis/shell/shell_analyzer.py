@@ -9,7 +9,7 @@ from trotline.analysis.shell.expansion import Expansion, get_subscript_script
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.parser import parse_unclosed
 from trotline.analysis.shell.redirections import apply_redirects, route_output
-from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument, Environment, ShellState
+from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, UNKNOWN_REFERENCE, Argument, Environment, ShellState
 from trotline.analysis.shell.streams import EMPTY_STREAM, SHELL_SETUP, UNKNOWN_STREAM, Stream, join_streams
 from trotline.domain.effects import Effect
 
@@ -61,8 +61,6 @@ MAX_INVOCATIONS = 2000
 MAX_DEPTH = 24
 MAX_LOOP_TURNS = 16
 _LIMIT_REACHED = "more than Trotline follows in one line"
-UNKNOWN_VARIABLE = "__trotline_gap"
-"""A variable that no line sets; it keeps unknown parts unknown when a text is parsed."""
 
 
 class ShellAnalyzer:
@@ -104,7 +102,7 @@ class ShellAnalyzer:
         """
         quote = int(by is not None)
         exact = self.span is None and at.is_known and self.source[at.start + quote : at.end - quote] == at.text
-        text = at.text.replace(UNKNOWN_CHAR, f"${UNKNOWN_VARIABLE}")
+        text = at.text.replace(UNKNOWN_CHAR, UNKNOWN_REFERENCE)
         script, unclosed = parse_unclosed(text, at.start + quote if exact else 0)
         parent, self.parent = self.parent, by or self.parent
         outer_span, self.span = self.span, self.span or (None if exact else (at.start, at.end))

@@ -11,6 +11,10 @@ from trotline.analysis.shell.syntax import ShellScript, ShellStatement
 UNKNOWN_CHAR = "\0"
 """Stands for an unknown part of a text; no argument of a program can contain it."""
 
+UNKNOWN_REFERENCE = "$__trotline_gap"
+"""A reference to a variable that no script sets. It replaces UNKNOWN_CHAR in a text that is parsed as a script, so that
+the part is unknown there, too."""
+
 MAX_VALUES = 16
 MAX_ITEMS = 1024
 MAX_REFERENCES = 8

@@ -205,7 +205,7 @@ def _invoke_expression(cmdlet: Cmdlet) -> Stream:
     text = cmdlet.parameters.value("command", at=0)
     stream = text.stream if text is not None and text.stream is not None else cmdlet.stdin if text is None else Stream()
     if text is not None and not text.is_known and text.stream is None:
-        origins = (assigned.origins for assigned in cmdlet.script.origins.values())
+        origins = (assigned.origins for assigned in cmdlet.script.assigned_streams.values())
         stream = Stream(None, frozenset().union(*origins))
     call = cmdlet.call
     if stream.origins & {"network", "decoded"}:

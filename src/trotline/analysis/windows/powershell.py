@@ -5,7 +5,7 @@ import binascii
 
 from trotline.analysis.network_addresses import get_host
 from trotline.analysis.shell.invocation import Handler, Invocation
-from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
+from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, UNKNOWN_REFERENCE, Argument
 from trotline.analysis.shell.streams import EMPTY_STREAM, Stream, join_streams
 from trotline.analysis.windows.cmdlets import ALIASES, CMDLETS, Cmdlet, parse_parameters
 from trotline.analysis.windows.powershell_parser import PowerShellParser, PowerShellToken
@@ -17,7 +17,7 @@ from trotline.analysis.windows.windows_words import (
 )
 
 _DIRECT_ALIASES = frozenset("gci icm iex irm iwr ri saps spps".split())
-"""Aliases that are no names of Unix programs."""
+"""Aliases that are not names of Unix programs."""
 
 MAX_DEPTH = 12
 _KEYWORDS = frozenset(
@@ -39,7 +39,7 @@ class PowerShellScript:
             "env:programfiles": "/Program Files",
             **{f"env:{name}": value for name, value in get_windows_variables(environment).items()},
         }
-        self.origins: dict[str, Stream] = {}
+        self.assigned_streams: dict[str, Stream] = {}
         self.depth = 0
 
     def analyze(self, text: str, stdin: Stream = EMPTY_STREAM) -> Stream:
@@ -64,7 +64,7 @@ class PowerShellScript:
             self.call.add_effect("environment", "set", self.at, target=name[4:].upper(), source=stream.text or "")
         self.variables[name] = stream.text.rstrip("\n") if stream.text is not None else UNKNOWN_CHAR
         if stream.origins:
-            self.origins[name] = stream
+            self.assigned_streams[name] = stream
 
     def analyze_command(self, words: list[PowerShellToken], stdin: Stream) -> Stream:
         """Analyze one command of a pipe and return its output."""
@@ -81,7 +81,7 @@ class PowerShellScript:
         if name in _KEYWORDS:
             return join_streams([self.analyze(word.text, stdin) for word in words if word.kind in {"{", "("}])
         if name in CMDLETS and not first.is_quoted:
-            return self._run_cmdlet(name, words[1:], stdin)
+            return self._analyze_cmdlet(name, words[1:], stdin)
         if len(words) == 1 and (
             first.is_quoted or first.text[:1] in {UNKNOWN_CHAR, "$", "", "@"} or first.text.isdigit()
         ):
@@ -96,7 +96,7 @@ class PowerShellScript:
     def _get_value(self, token: PowerShellToken) -> Stream:
         if UNKNOWN_CHAR not in token.text:
             return Stream(token.text)
-        assigned = join_streams(list(self.origins.values()))
+        assigned = join_streams(list(self.assigned_streams.values()))
         return Stream(None, assigned.origins, assigned.paths)
 
     def build_argument(self, token: PowerShellToken) -> Argument:
@@ -105,12 +105,12 @@ class PowerShellScript:
             stream = self._evaluate_expression(token)
             text = stream.text.rstrip("\n") if stream.text is not None else UNKNOWN_CHAR
             return self.at._replace(
-                text=text, why="" if stream.text is not None else "the script works it out", stream=stream
+                text=text, why="" if stream.text is not None else "the script computes it", stream=stream
             )
         if token.kind == "{":
             self.analyze(token.text)
             return self.at._replace(text="", stream=None)
-        why = "" if UNKNOWN_CHAR not in token.text else "the script works it out"
+        why = "" if UNKNOWN_CHAR not in token.text else "the script computes it"
         return self.at._replace(text=token.text, why=why, stream=None)
 
     def to_path(self, argument: Argument) -> Argument:
@@ -120,7 +120,7 @@ class PowerShellScript:
             return argument._replace(text=self.call.state.expand_tilde(text.replace("\\", "/")))
         return to_posix_path(self.call, argument)
 
-    def _run_cmdlet(self, name: str, words: list[PowerShellToken], stdin: Stream) -> Stream:
+    def _analyze_cmdlet(self, name: str, words: list[PowerShellToken], stdin: Stream) -> Stream:
         blocks = [word for word in words if word.kind == "{"]
         parameters = parse_parameters(words, self.build_argument)
         if parameters.has("whatif"):
@@ -141,7 +141,7 @@ class PowerShellScript:
 
     def _call_method(self, target: str, method: str, values: list[Argument], inner: Stream) -> Stream:
         call = self.call
-        first = values[0] if values else self.at._replace(text=UNKNOWN_CHAR, why="the script works it out")
+        first = values[0] if values else self.at._replace(text=UNKNOWN_CHAR, why="the script computes it")
         host = get_host(first.text)
         if method in {"downloadstring", "downloaddata", "openread", "getstringasync"}:
             call.add_effect("fetch", method, first, host=host, target=first.text)
@@ -184,21 +184,21 @@ def _handle_powershell(call: Invocation) -> None:
     while words and words[0].text[:1] in {"-", "/"} and len(words[0].text) > 1:
         name = words.pop(0).text[1:].lower()
         if "command".startswith(name) or name == "commandwithargs":
-            _run_text(call, words)
+            _analyze_text(call, words)
             return
         if "encodedcommand".startswith(name) or name == "ec":
-            _run_encoded(call, words)
+            _analyze_encoded(call, words)
             return
         if "file".startswith(name):
             break
         if words and not _is_switch(name):
             words.pop(0)
     if not words or words[0].text == "-":
-        _run_stdin(call)
+        _analyze_stdin(call)
     elif words[0].text.lower().endswith((".ps1", ".psm1")) or call.name.lower().startswith("pwsh"):
-        _run_file(call, words[0])
+        _analyze_file(call, words[0])
     else:
-        _run_text(call, words)
+        _analyze_text(call, words)
 
 
 def _is_switch(name: str) -> bool:
@@ -206,21 +206,21 @@ def _is_switch(name: str) -> bool:
     return any(switch.startswith(name) for switch in switches.split()) and len(name) > 1
 
 
-def _run_text(call: Invocation, words: list[Argument]) -> None:
+def _analyze_text(call: Invocation, words: list[Argument]) -> None:
     if not words:
         return
     if words[0].text == "-":
-        _run_stdin(call)
+        _analyze_stdin(call)
         return
     text = " ".join(restore_backslashes(call, word).text for word in words)
     at = words[0]._replace(text=text, end=words[-1].end)
     if not at.is_known and not text.strip(UNKNOWN_CHAR + " "):
         call.add_opaque(words[0].why or "the script is not in this line", words[0], source="text")
         return
-    call.stdout = PowerShellScript(call, at).analyze(text.replace(UNKNOWN_CHAR, "$__trotline_gap"), call.stdin)
+    call.stdout = PowerShellScript(call, at).analyze(text.replace(UNKNOWN_CHAR, UNKNOWN_REFERENCE), call.stdin)
 
 
-def _run_encoded(call: Invocation, words: list[Argument]) -> None:
+def _analyze_encoded(call: Invocation, words: list[Argument]) -> None:
     text = _decode_base64("".join(words[0].text.split()), "utf-16-le") if words and words[0].is_known else None
     at = words[0] if words else call.program
     call.add_effect("execute", "encoded", at, source="decoded", why="the script is encoded, so that nobody can read it")
@@ -228,7 +228,7 @@ def _run_encoded(call: Invocation, words: list[Argument]) -> None:
         call.stdout = PowerShellScript(call, at).analyze(text)
 
 
-def _run_file(call: Invocation, at: Argument) -> None:
+def _analyze_file(call: Invocation, at: Argument) -> None:
     file = to_posix_path(call, at)
     call.add_run(file)
     text = call.state.written_texts.get(call.resolve(file))
@@ -236,7 +236,7 @@ def _run_file(call: Invocation, at: Argument) -> None:
         call.stdout = PowerShellScript(call, at).analyze(text)
 
 
-def _run_stdin(call: Invocation) -> None:
+def _analyze_stdin(call: Invocation) -> None:
     stream = call.stdin
     if stream.origins & {"network", "decoded"}:
         source = "network" if "network" in stream.origins else "decoded"
@@ -246,7 +246,7 @@ def _run_stdin(call: Invocation) -> None:
 
 
 def _handle_cmdlet(call: Invocation) -> None:
-    """Run a cmdlet as a program: agents on Windows pass such lines unchanged."""
+    """Analyze a cmdlet that is used as a program: agents on Windows pass such lines unchanged."""
     tokens = [PowerShellToken(restore_powershell_word(call, word).text) for word in (call.program, *call.args)]
     script = PowerShellScript(call, call.program._replace(end=call.end))
     call.stdout = script.analyze_command(tokens, call.stdin)
