@@ -47,8 +47,8 @@ def build_record(number: int, chance: random.Random) -> tuple[dict[str, Any], di
     output = " ".join(chance.choices(WORDS, k=30)) + (" needle" if number % 50_000 == 7 else "")
     path = f"/srv/shop/src/{chance.choice(WORDS)}/{chance.choice(WORDS)}_{chance.randrange(500)}.py"
     command = f"npm run {chance.choice(WORDS)} -- --shard={chance.randrange(90)}"
-    hook = {"author": f"hook-{number % 3}", "layer": "user", "verdict": "none", "failure": None}
-    guard = {"author": "deletion", "layer": "guard", "verdict": "deny", "failure": None, "micros": 310}
+    hook = {"author": f"hook-{number % 3}", "layer": "user", "permission": "none", "failure": None}
+    guard = {"author": "deletion", "layer": "guard", "permission": "deny", "failure": None, "micros": 310}
     responses = [{**hook, "micros": int(chance.lognormvariate(9, 0.7))}, *([guard] if denied else [])]
     record = {
         "schema": "trotline.record/2",
@@ -130,7 +130,7 @@ def fill(store: SqliteStore, state: Path, count: int) -> None:
 BARE_QUERY = (
     "SELECT records.seq, r.body, d.body FROM records JOIN entries r ON r.seq = records.seq"
     " LEFT JOIN entries d ON d.id = records.id AND d.kind = 'detail'"
-    " WHERE own = 0 AND {where} ORDER BY records.seq DESC LIMIT 20"
+    " WHERE is_self_test = 0 AND {where} ORDER BY records.seq DESC LIMIT 20"
 )
 DURING = "records.seq IN (SELECT seq FROM records WHERE at_us >= {})"
 FACT = "records.seq IN (SELECT seq FROM facts WHERE kind = '{}' AND {})"
@@ -139,18 +139,18 @@ ANY_PATH, ONE_PATH = (f"(name GLOB '{path}' OR name GLOB '*/{path}')" for path i
 EXECUTE = "name = 'execute'"
 FOUND_IN_RECORD = "EXISTS (SELECT 1 FROM words WHERE words MATCH '\"{}\"' AND rowid = records.seq)"
 FOUND = "records.seq IN (SELECT rowid FROM words WHERE words MATCH '{}' {})"
-BY_AGENT = "SELECT agent, count(*) FROM records WHERE own = 0 GROUP BY 1 ORDER BY 2 DESC"
+BY_AGENT = "SELECT agent, count(*) FROM records WHERE is_self_test = 0 GROUP BY 1 ORDER BY 2 DESC"
 BY_HOUR = (
     "SELECT strftime('%Y-%m-%dT%H:00Z', at_us / 1000000, 'unixepoch'), count(*)"
-    " FROM records WHERE own = 0 GROUP BY 1 ORDER BY 1 DESC"
+    " FROM records WHERE is_self_test = 0 GROUP BY 1 ORDER BY 1 DESC"
 )
 BY_CONVERSATION = (
     "SELECT conversation, agent, count(*), min(at_us), max(at_us), sum(verdict = 'deny'),"
     " sum(event = 'beforeShellExecution'), sum(event = 'afterFileEdit'), max(CASE WHEN event = 'stop' THEN seq END)"
-    " FROM records WHERE own = 0 GROUP BY 1, 2 ORDER BY max(seq) DESC LIMIT 20"
+    " FROM records WHERE is_self_test = 0 GROUP BY 1, 2 ORDER BY max(seq) DESC LIMIT 20"
 )
 OF_CURSOR = "AND seq IN (SELECT seq FROM records WHERE agent = 'cursor')"
-VERDICTS = "SELECT verdict, count(*) FROM records WHERE own = 0 {} GROUP BY 1 ORDER BY 2 DESC"
+VERDICTS = "SELECT verdict, count(*) FROM records WHERE is_self_test = 0 {} GROUP BY 1 ORDER BY 2 DESC"
 SUMS = (
     "SELECT kind, name, count(*), sum(amount) FROM metrics"
     " WHERE kind NOT IN ('took', 'lasted', 'server_lasted', 'said', 'command', 'edit') {} GROUP BY 1, 2"
@@ -165,7 +165,7 @@ SHARES = (
 )
 BY_GUARD = (
     "SELECT name, count(*) FROM facts JOIN records ON records.seq = facts.seq"
-    " WHERE kind = 'guard' AND own = 0 GROUP BY 1 ORDER BY 2 DESC"
+    " WHERE kind = 'guard' AND is_self_test = 0 GROUP BY 1 ORDER BY 2 DESC"
 )
 
 
@@ -220,7 +220,7 @@ def build_queries(count: int) -> dict[str, tuple[Query, tuple[str, ...]]]:
             conversation=conversation,
             text="cart",
         ),
-        "--count": group("all", "SELECT 'all', count(*) FROM records WHERE own = 0"),
+        "--count": group("all", "SELECT 'all', count(*) FROM records WHERE is_self_test = 0"),
         "--by agent": group("agent", BY_AGENT),
         "--by guard": group("guard", BY_GUARD),
         "--by hour": group("hour", BY_HOUR),

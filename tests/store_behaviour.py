@@ -128,7 +128,7 @@ def test_text_without_a_word_finds_nothing(store: Store, text: str) -> None:
 def test_self_tests_are_omitted_by_default(store: Store) -> None:
     keep(store, record(1, conversation="trotline-prove"), record(2))
     assert ids(store) == ["id-2"]
-    assert ids(store, own=True) == ["id-2", "id-1"]
+    assert ids(store, include_self_tests=True) == ["id-2", "id-1"]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_conversations_come_newest_first_with_their_totals(store: Store) -> None
     assert list(store.aggregate(Query(by="conversation", limit=1))) == [unnamed]
     assert list(store.aggregate(Query(by="conversation", event="afterFileEdit", until_us=4 * HOUR))) == [whole]
     assert list(store.aggregate(Query(by="conversation", verdict="deny"))) == [first]
-    assert len(list(store.aggregate(Query(by="conversation", own=True)))) == 5
+    assert len(list(store.aggregate(Query(by="conversation", include_self_tests=True)))) == 5
 
 
 def test_metrics_are_summed(store: Store) -> None:

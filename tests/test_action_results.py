@@ -30,7 +30,7 @@ def test_json_output_contains_observed_executions(workspace: Workspace) -> None:
     assert [record.get("observed") for record in found] == [[], None, [3]]  # nothing yet, not announced, done
 
 
-@pytest.mark.parametrize("words", [[], ["--no-words"]])
+@pytest.mark.parametrize("words", [[], ["--no-details"]])
 def test_export_contains_observed_executions(workspace: Workspace, words: list[str]) -> None:
     record_calls(workspace, *DONE)
     lines = run_log(workspace, "export", "--format", "jsonl", *words).splitlines()

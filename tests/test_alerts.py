@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 SECRET = fill_template("ghp_{crc*36}")
 NOW = 1_900_000_000_000_000
 MINUTE = 60_000_000
-FAILED = [{"author": "a-hook", "verdict": "none", "failure": "timed-out", "micros": 1}]
+FAILED = [{"author": "a-hook", "permission": "none", "failure": "timed-out", "micros": 1}]
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_webhook_gets_detail_only_if_configured(workspace: Workspace, server: Co
     assert body["text"] == "cursor beforeShellExecution: denied by canary"
     assert "detail" not in body["record"]
     assert b"example.com" not in request.body
-    configure_alert(workspace, f'webhook = "{server.url}/hook"', "words = true")
+    configure_alert(workspace, f'webhook = "{server.url}/hook"', "details = true")
     call(workspace, f"echo trotline-canary at example.com {SECRET}")
     assert workspace.run("log", "send").returncode == 0
     assert b"example.com" in server.requests[-1].body

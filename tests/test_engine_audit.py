@@ -53,7 +53,12 @@ def test_record_has_layer_exit_code_and_command_of_a_hook(workspace: Workspace) 
         assert session.fire(BeforeShell(command="ls")).is_denied
     (_, record, _) = read_records(workspace)
     (response,) = record["responses"]
-    assert (record["decided"], response["layer"], response["exit"], response["verdict"]) == ("deny", "user", 0, "deny")
+    assert (record["decided"], response["layer"], response["exit"], response["permission"]) == (
+        "deny",
+        "user",
+        0,
+        "deny",
+    )
     assert record["deciders"] == [response["author"]]
     assert "not today" in record["detail"]["hooks"][response["author"]]
     shown = run_trotline("log", *workspace.options, "--verdict", "denied", cwd=workspace.project).stdout

@@ -142,13 +142,13 @@ def test_failed_call_of_every_agent_is_counted(workspace: Workspace, case: str) 
     assert rows == [1] * failed
 
 
-@pytest.mark.parametrize("words", [True, False], ids=["words", "no words"])
+@pytest.mark.parametrize("with_detail", [True, False], ids=["detail", "no detail"])
 @pytest.mark.parametrize("case", FAILURES)
-def test_export_marks_the_calls_that_stats_count_as_failed(workspace: Workspace, case: str, words: bool) -> None:
+def test_export_marks_the_calls_that_stats_count_as_failed(workspace: Workspace, case: str, with_detail: bool) -> None:
     agent, payload, failed = FAILURES[case]
     call_in_process(workspace, payload, 1, agent, "postToolUse" if agent == "copilot" else "")
     with audit_log.open_audit_log(workspace.roots().state) as store:
-        (line,) = format_records("ocsf", store.search(Query()), words=words)
+        (line,) = format_records("ocsf", store.search(Query()), with_detail=with_detail)
     assert json.loads(line)["status"] == ("Failure" if failed else "Success")
 
 

@@ -46,8 +46,8 @@ def workspace(tmp_path: Path) -> Workspace:
     return workspace
 
 
-def build_span(body: dict[str, Any], *, words: bool = True) -> dict[str, Any]:
-    return otlp.build_span(convert_record(body), words=words)
+def build_span(body: dict[str, Any], *, with_detail: bool = True) -> dict[str, Any]:
+    return otlp.build_span(convert_record(body), with_detail=with_detail)
 
 
 def list_schema_errors(name: str, instance: Any) -> list[str]:
@@ -183,7 +183,7 @@ def test_exports_contain_no_secret(workspace: Workspace) -> None:
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "ocsf", "otlp"])
 def test_export_without_detail_contains_no_text(workspace: Workspace, form: str) -> None:
-    text = log(workspace, "export", "--format", form, "--no-words").stdout
+    text = log(workspace, "export", "--format", form, "--no-details").stdout
     assert "beforeShellExecution" in text
     for words in ("curl", "npm test", "rm -rf", '"payload"', "tool_input"):
         assert words not in text
@@ -199,11 +199,11 @@ def test_export_without_detail_contains_measures_and_machine(workspace: Workspac
         "measures": detail_fields,
     }
     body = {**record(1, event="afterShellExecution"), "seq": 1, "detail": words, "invalid": {"detail": "make"}}
-    (line,) = export_formats.format_records("jsonl", [convert_record(body)], words=False)
+    (line,) = export_formats.format_records("jsonl", [convert_record(body)], with_detail=False)
     remaining = {"machine": "m", "user": "ann", "version": "3", "measures": {"tokens": 7, "duration_ms": 40, "exit": 2}}
     assert json.loads(line)["detail"] == {"schema": "trotline.detail/2", "id": "id-1", **remaining}
     assert "make" not in line
-    (line,) = export_formats.format_records("ocsf", [convert_record(body)], words=False)
+    (line,) = export_formats.format_records("ocsf", [convert_record(body)], with_detail=False)
     event = json.loads(line)
     assert (event["src_endpoint"]["name"], event["actor"]["user"]["name"]) == ("m", "ann")
     assert list_schema_errors("record-ocsf", event) == []
@@ -283,7 +283,7 @@ def test_mcp_call_is_a_tool_call_span() -> None:
     assert attributes["mcp.method.name"] == {"stringValue": "tools/call"}
     assert attributes["gen_ai.tool.call.arguments"] == {"stringValue": '{"id": 42}'}
     assert int(span["endTimeUnixNano"]) - int(span["startTimeUnixNano"]) == 250_000_000
-    quiet = build_span(body, words=False)
+    quiet = build_span(body, with_detail=False)
     assert "gen_ai.tool.call.arguments" not in {row["key"] for row in quiet["attributes"]}
     assert span["parentSpanId"] == otlp.get_scope_span_id(("somebody", "c1", "g1"))
 
@@ -312,7 +312,7 @@ def test_mcp_call_in_a_generic_event_is_a_tool_call_span() -> None:
     read_rows("export", "failed_execution_is_an_error_span"),
 )
 def test_failed_execution_is_an_error_span(event: str, detail_fields: dict[str, Any], kind: str | None) -> None:
-    span = build_span({**record(1, event=event), "detail": detail_fields}, words=False)
+    span = build_span({**record(1, event=event), "detail": detail_fields}, with_detail=False)
     attributes = {row["key"]: row["value"]["stringValue"] for row in span["attributes"] if row["key"] == "error.type"}
     assert (span.get("status"), attributes.get("error.type")) == ({"code": 2} if kind else None, kind)
 
@@ -345,7 +345,7 @@ def test_execution_without_a_duration_has_none() -> None:
 
 def test_cache_tokens_follow_the_conventions() -> None:
     measures = {"cache_read_tokens": 50, "cache_write_tokens": 25}
-    span = build_span({**record(1, event="stop"), "detail": {"measures": measures}}, words=False)
+    span = build_span({**record(1, event="stop"), "detail": {"measures": measures}}, with_detail=False)
     attributes = {row["key"]: row["value"] for row in span["attributes"]}
     assert attributes["gen_ai.usage.cache_read.input_tokens"] == {"intValue": "50"}
     assert attributes["gen_ai.usage.cache_creation.input_tokens"] == {"intValue": "25"}
@@ -354,7 +354,7 @@ def test_cache_tokens_follow_the_conventions() -> None:
 def test_measures_are_exported_without_a_payload() -> None:
     measures = {"duration_ms": 40, "input_tokens": 7, "exit": 2}
     body = {**record(1, event="afterShellExecution"), "detail": {"measures": measures, "machine": "a-laptop"}}
-    quiet = build_span(body, words=False)
+    quiet = build_span(body, with_detail=False)
     attributes = {row["key"]: row["value"] for row in quiet["attributes"]}
     assert int(quiet["endTimeUnixNano"]) - int(quiet["startTimeUnixNano"]) == 40_000_000
     assert (attributes["gen_ai.usage.input_tokens"], attributes["process.exit.code"]) == (

@@ -110,7 +110,7 @@ def test_records_arrive_once_and_oldest_first(workspace: Workspace, collector: C
 
 
 def test_call_arrives_redacted_with_its_trace(workspace: Workspace, collector: Collector) -> None:
-    configure_export(workspace, collector, "words = true", "[export.resource]", '"host.name" = "a-laptop"')
+    configure_export(workspace, collector, "details = true", "[export.resource]", '"host.name" = "a-laptop"')
     call(workspace, f"curl -H 'Authorization: {SECRET}' https://example.com")
     call(workspace, "echo trotline-canary")
     call(workspace, "", event="sessionEnd")
@@ -421,7 +421,7 @@ def test_service_starts_a_sender(short_workspace: Workspace, collector: Collecto
 
 
 def test_sender_waits_for_missing_detail(workspace: Workspace, collector: Collector) -> None:
-    configure_export(workspace, collector, 'signals = ["logs"]', "words = true")
+    configure_export(workspace, collector, 'signals = ["logs"]', "details = true")
     current_seconds = (
         int(subprocess.run(["date", "+%s"], capture_output=True, text=True, check=True).stdout) * 1_000_000
     )
@@ -468,9 +468,9 @@ def test_impossible_next_time_is_ignored() -> None:
 
 def test_no_secret_leaves_through_any_channel(workspace: Workspace, collector: Collector) -> None:
     with serve_collector() as chat:
-        configure_export(workspace, collector, "words = true")
+        configure_export(workspace, collector, "details = true")
         recorder = workspace.script("home/bin/keep", f"#!/bin/sh\ncat >> '{workspace.path}/kept'\n")
-        channels = (f'command = ["{recorder}"]', f'webhook = "{chat.url}"\nwords = true')
+        channels = (f'command = ["{recorder}"]', f'webhook = "{chat.url}"\ndetails = true')
         rules = [
             f'[[alert]]\nname = "a{n}"\non = "slow"\nover = "1ms"\nat_most = 100\n{w}' for n, w in enumerate(channels)
         ]

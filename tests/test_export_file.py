@@ -38,7 +38,7 @@ def test_problem_has_code_and_place_and_disables_the_export(
         '[export]\nendpoint = "http://127.0.0.1:4318"\n',
         '[export]\nendpoint = "http://[::1]:4318"\n',
         '[export]\nendpoint = "http://collector:4318"\ninsecure = true\n',
-        f'{VALID}words = true\nbatch = 7\n[export.resource]\n"host.name" = "a"\n',
+        f'{VALID}details = true\nbatch = 7\n[export.resource]\n"host.name" = "a"\n',
     ],
 )
 def test_valid_export_is_configured(workspace: Workspace, text: str) -> None:

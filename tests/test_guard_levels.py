@@ -37,7 +37,7 @@ def read_last_record(workspace: Workspace) -> dict[str, Any]:
 
 def list_guard_responses(record: dict[str, Any]) -> list[tuple[str, str, bool]]:
     responses = [response for response in record["responses"] if response["author"] != "canary"]
-    return [(response["author"], response["verdict"], response["has_notes"]) for response in responses]
+    return [(response["author"], response["permission"], response["has_notes"]) for response in responses]
 
 
 def test_enforcing_guard_decides(workspace: Workspace) -> None:

@@ -56,7 +56,7 @@ def call(workspace: Workspace, command: str, conversation: str = "c1", event: st
 
 def fill(spool: Spool) -> None:
     """Append four calls, one hour apart."""
-    responses = [{"author": "deletion", "verdict": "deny", "failure": None, "micros": 300}]
+    responses = [{"author": "deletion", "permission": "deny", "failure": None, "micros": 300}]
     for body in (
         record(1, at_us=NOW, decided="deny", deciders=["deletion"], responses=responses),
         detail(1, command="rm -rf src", effects=(("delete", "rm", "/w/src"),)),
@@ -234,7 +234,7 @@ def test_statistics(workspace: Workspace, filled: Spool) -> None:
 
 
 def test_a_hook_that_failed_open_is_counted(workspace: Workspace, spool: Spool) -> None:
-    responses = [{"author": "h1", "verdict": "none", "failure": "timed out", "micros": 300}]
+    responses = [{"author": "h1", "permission": "none", "failure": "timed out", "micros": 300}]
     for number, permission in enumerate(("none", "none", "deny")):
         spool.append(
             record(number, decided=permission, deciders=["h1"] if permission == "deny" else [], responses=responses)

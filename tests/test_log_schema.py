@@ -15,7 +15,7 @@ from trotline.audit.verify.verification import find_schema_changes
 from trotline.domain.errors import TrotlineError
 
 OTHERWISE = """
-    UPDATE records SET verdict = 'ask', command = 'another', own = 1, at_us = at_us + 5;
+    UPDATE records SET verdict = 'ask', command = 'another', is_self_test = 1, at_us = at_us + 5;
     DELETE FROM facts;
     INSERT INTO facts VALUES ('path', '/somewhere', 1);
     UPDATE metrics SET amount = 77;

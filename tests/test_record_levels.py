@@ -377,7 +377,7 @@ def test_a_record_is_found_by_the_package_and_the_agent_of_its_effects(workspace
     with open_audit_log(workspace.roots().state) as store:
         (found,) = store.search(Query(text="pkg npm left-pad", effect="install"))
         assert not list(store.search(Query(path="project")))  # a target is no path
-    (installed,) = [effect for effect in found.details.effects if effect.kind == "install"]
+    (installed,) = [effect for effect in found.detail_or_empty.effects if effect.kind == "install"]
     assert (installed.more.package, installed.more.target, installed.more.writes) == (
         "pkg:npm/left-pad",
         "project",
@@ -386,7 +386,7 @@ def test_a_record_is_found_by_the_package_and_the_agent_of_its_effects(workspace
 
 
 def test_effects_without_further_fields_are_paths_and_invalid_effects_are_reported() -> None:
-    (effect,) = convert_record({"detail": {"effects": [["delete", "rm", "/w/a"]]}}).details.effects
+    (effect,) = convert_record({"detail": {"effects": [["delete", "rm", "/w/a"]]}}).detail_or_empty.effects
     assert (effect.kind, effect.verb, effect.object, effect.path) == ("delete", "rm", "/w/a", "/w/a")
-    invalid = convert_record({"detail": {"effects": [["delete", "rm", "/w/a"], ["odd"], 3]}}).details
+    invalid = convert_record({"detail": {"effects": [["delete", "rm", "/w/a"], ["odd"], 3]}}).detail_or_empty
     assert (invalid.effects, len(invalid.invalid["effects"])) == ([], 3)

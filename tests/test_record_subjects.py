@@ -125,4 +125,4 @@ def test_a_secret_in_a_subject_is_redacted(workspace: Workspace) -> None:
 
 
 def test_a_payload_field_with_our_name_is_stored_once(workspace: Workspace) -> None:
-    assert store_subject(workspace, "claude-code", claude("Bash", command="echo hi")).details.subject == {}
+    assert store_subject(workspace, "claude-code", claude("Bash", command="echo hi")).detail_or_empty.subject == {}

@@ -256,7 +256,7 @@ def test_control_characters_of_a_record_do_not_reach_the_terminal(workspace: Wor
     words = {
         "decided": "\x1b[2J",
         "detail": {"payload": payload},
-        "responses": [{"author": "history", "verdict": "\x1b[2J"}],
+        "responses": [{"author": "history", "permission": "\x1b[2J"}],
     }
     file = workspace.write("events.jsonl", json.dumps({**record(1, agent="cursor"), **words}))
     done = replay(workspace, "--events", str(file))

@@ -156,7 +156,8 @@ def test_one_line_that_cannot_be_stored_blocks_no_other(store: SqliteStore, monk
 def test_foreign_rows_do_not_block_a_record(store: SqliteStore) -> None:
     keep(store, record(1))
     store._db.execute(
-        "INSERT INTO records SELECT 999, 'id-2', at_us, agent, event, conversation, verdict, command, own FROM records"
+        "INSERT INTO records SELECT 999, 'id-2', at_us, agent, event, conversation, verdict, command,"
+        " is_self_test FROM records"
     )
     assert keep(store, record(2)) == 1
     assert ids(store) == ["id-2", "id-1"]

@@ -28,7 +28,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def _fill(spool: Spool) -> None:
-    responses = [{"author": "deletion", "layer": "guard", "verdict": "deny", "failure": None, "micros": 300}]
+    responses = [{"author": "deletion", "layer": "guard", "permission": "deny", "failure": None, "micros": 300}]
     refused = record(
         1, decided="deny", sent="deny", deciders=["deletion"], responses=responses, losses=[["ask", "not heard"]]
     )
@@ -142,7 +142,7 @@ def test_one_call_is_a_sheet_with_everything_about_it(workspace: Workspace) -> N
 
 def test_statistics_are_tables_with_headers(workspace: Workspace) -> None:
     text = COLOUR.sub("", seen(workspace, "stats"))
-    assert re.search(r"calls +p50 +p95 +p99 +who", text)
+    assert re.search(r"calls +p50 +p95 +p99 +author", text)
     assert "\r\n\r\ndenied by" in text
 
 

@@ -188,7 +188,7 @@ class Follower:
     @staticmethod
     def _find_complete(store: SqliteStore, after_seq: int, now_us: int) -> int:
         """Return up to which record all have their detail, or have waited long enough for it."""
-        found = read_arrived(store, after_seq, now_us, patience_us=MAX_DETAIL_WAIT_US, own=True)
+        found = read_arrived(store, after_seq, now_us, patience_us=MAX_DETAIL_WAIT_US, include_self_tests=True)
         seqs = [record.seq for record in found]
         return seqs[-1] if seqs else after_seq
 

@@ -52,7 +52,7 @@ def alerts(roots: Roots) -> Result:
 
 
 def _build_data(alert: Alert, fired: AlertStatus) -> dict[str, Any]:
-    named = {"name": alert.name, "on": alert.on, "way": alert.channel, "layer": alert.layer, "words": alert.words}
+    named = {"name": alert.name, "on": alert.on, "way": alert.channel, "layer": alert.layer, "details": alert.details}
     return {**named, **msgspec.to_builtins(fired)}
 
 
@@ -102,7 +102,7 @@ def _build_sample() -> Record:
         decided="deny",
         sent="deny",
         deciders=["sample"],
-        responses=[RecordedResponse(author="sample", verdict="deny", failure="timed-out", micros=1)],
+        responses=[RecordedResponse(author="sample", permission="deny", failure="timed-out", micros=1)],
         findings=[RecordedFinding("secrets", "sample", "known", "", 1)],
         micros=1,
     )

@@ -35,9 +35,9 @@ EXTRA_SECONDS = 60.0
 @query_options
 @click.option("--format", "form", type=click.Choice(list(FORMATS)), default="jsonl", show_default=True)
 @click.option("--output", type=FILE, help="Into this file, for your eyes only.")
-@click.option("--words/--no-words", default=True, help="Also what was said, redacted. [default: on]")
+@click.option("--details/--no-details", default=True, help="Include the redacted details. [default: on]")
 @click.option("--status", is_flag=True, help="How far what is sent as it comes has come.")
-def export(query: Query, form: str, output: Path | None, words: bool, status: bool, roots: Roots) -> Result:
+def export(query: Query, form: str, output: Path | None, details: bool, status: bool, roots: Roots) -> Result:
     """Records for other programs, newest first, on standard output; nothing is sent anywhere.
 
     `trotline schema record` is the schema of jsonl; `record-csv` and `record-ocsf` are those of the others. otlp is
@@ -48,7 +48,9 @@ def export(query: Query, form: str, output: Path | None, words: bool, status: bo
     if status:
         return _build_status(roots)
     with open_log(roots.state) as store:
-        lines = format_records(form, store.with_observed(store.search(complete_query(store, query))), words=words)
+        lines = format_records(
+            form, store.with_observed(store.search(complete_query(store, query))), with_detail=details
+        )
         if output is None:
             for line in lines:
                 click.echo(line)
@@ -146,14 +148,14 @@ def _build_data(destination: Destination, progress: ExportProgress, waiting: int
         "layer": destination.layer,
         "endpoint": destination.endpoint,
         "protocol": destination.protocol,
-        "words": destination.words,
+        "details": destination.details,
         "waiting": waiting,
         **msgspec.to_builtins(progress),
     }
 
 
 def _format_destination(destination: Destination, progress: ExportProgress, waiting: int) -> Iterator[str]:
-    what = "records and words" if destination.words else "records without words"
+    what = "records and details" if destination.details else "records without details"
     name = f"{bold(destination.layer)} {printable(destination.endpoint)}"
     yield f"{name}: {what}; {progress.sent} sent, {waiting} wait"
     if progress.last_us:

@@ -76,10 +76,10 @@ def query_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--conversation", metavar="ID", help="Only this conversation.")
     @click.option("--effect", metavar="KIND", help="Only what would do this: delete, write, send, ...")
     @click.option("--text", metavar="WORDS", help="Only what has all these words.")
-    @click.option("--all", "own", is_flag=True, help="Also calls that were made to try the lines.")
+    @click.option("--all", "include_self_tests", is_flag=True, help="Also calls that were made to try the lines.")
     @functools.wraps(function)
     def wrapper(*args: Any, verdict: str | None, roots: Roots, **rest: Any) -> Any:
-        conditions = {name: rest.pop(name) for name in (*CONDITIONS, "own") if name in rest}
+        conditions = {name: rest.pop(name) for name in (*CONDITIONS, "include_self_tests") if name in rest}
         if any(clean_text(value, len(value)) != value for value in conditions.values() if isinstance(value, str)):
             raise click.UsageError("a question has bytes in it that are no text")
         if 0 < conditions["until_us"] <= conditions["since_us"]:
@@ -161,7 +161,7 @@ def _suggest(name: str, known: Iterable[str]) -> str:
 
 def has_records(store: SqliteStore, **conditions: Any) -> bool:
     """Return whether any record matches."""
-    return any(True for _ in store.search(Query(**conditions, own=True, limit=1)))
+    return any(True for _ in store.search(Query(**conditions, include_self_tests=True, limit=1)))
 
 
 def redact_conversation(conversation: str, roots: Roots) -> str:
@@ -174,7 +174,7 @@ def redact_conversation(conversation: str, roots: Roots) -> str:
 def find_record(store: SqliteStore, name: str) -> Record:
     """Return the record of this number, id, or unambiguous beginning of an id."""
     is_number = RECORD_NUMBER.fullmatch(name)
-    query = Query(after_seq=int(name) - 1, until_seq=int(name) + 1, own=True) if is_number else None
+    query = Query(after_seq=int(name) - 1, until_seq=int(name) + 1, include_self_tests=True) if is_number else None
     found = next(store.search(query), None) if query else store.fetch(name)
     if found is None:
         whole = complete_id(store, "id", name)

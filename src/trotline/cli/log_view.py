@@ -39,7 +39,7 @@ FILE_COLUMNS = ("agent_added", "agent_removed", "tab_added", "tab_removed")
 
 def format_record(record: Record) -> str:
     """Return one line about a record."""
-    verdict = record.verdict
+    verdict = record.effective_verdict
     label = VERDICT_LABELS.get(verdict, printable(verdict))
     severity = SEVERITIES.get(verdict.removeprefix(WOULD_PREFIX))
     shown = paint(label, severity) if severity else label
@@ -54,7 +54,7 @@ def format_record(record: Record) -> str:
 
 def describe_missing(record: Record) -> str:
     """Return why a record has no detail, or nothing: the process that writes details may have been killed."""
-    return record.details.missing if record.has_detail else "its detail is not written yet"
+    return record.detail_or_empty.missing if record.has_detail else "its detail is not written yet"
 
 
 class RecordList(NamedTuple):
@@ -84,13 +84,13 @@ class RecordSheet(NamedTuple):
         yield from _format_responses(record)
         if record.observed:
             yield f"  observed: done, says {', '.join(map(str, record.observed))}"
-        for diff in record.details.diffs:
+        for diff in record.detail_or_empty.diffs:
             yield bold(f"  {printable(diff.path) or 'a file'}")
             yield from (
                 click.style(f"  {printable(line)}", fg=DIFF_COLOURS.get(line[:1])) for line in diff.text.split("\n")
             )
         body = record.to_dict()
-        if record.details.diffs:
+        if record.detail_or_empty.diffs:
             body["detail"] = {name: value for name, value in body["detail"].items() if name != "diffs"}
         yield format_printable_json(body)
 
@@ -104,7 +104,7 @@ class RecordSheet(NamedTuple):
 
 def _format_responses(record: Record) -> Iterator[str]:
     for response in record.responses:
-        verdict = f"failed, {response.failure}" if response.failure else response.verdict
+        verdict = f"failed, {response.failure}" if response.failure else response.permission
         notes = ", and something that is only noted" if response.has_notes else ""
         ended = "" if response.exit is None else f", exit {response.exit}"
         name = printable(record.name_author(response.author))
@@ -159,7 +159,7 @@ def find_alarms(store: SqliteStore, query: Query) -> list[Alarm]:
     found = [alarm for alarm in store.alarms() if query.agent in {"", alarm.agent}]
     if not found or not query.conversation:
         return found
-    query = Query(conversation=query.conversation, after_seq=found[0].seq - 1, own=True)
+    query = Query(conversation=query.conversation, after_seq=found[0].seq - 1, include_self_tests=True)
     seqs = {record.seq for record in store.search(query)}
     return [alarm for alarm in found if alarm.seq in seqs]
 

@@ -224,7 +224,7 @@ def new_test(name: str, target: Path | None, roots: Roots) -> Result:
     with open_log(roots.state) as store:
         record = find_record(store, name)
         seq = record.seq
-        calls = find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True)).calls
+        calls = find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, include_self_tests=True)).calls
     built = build_test(record, calls, format_time(calls[-1].at_us)[:10], roots.home, read_policy_texts(roots))
     root = roots.projects[0]
     file = NewFile((target or root / TEST_DIRECTORY / f"{built.name}.py").absolute(), built.source)

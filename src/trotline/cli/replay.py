@@ -123,14 +123,14 @@ def _errors_as_usage() -> Iterator[None]:
 
 def _select_calls(name: str | None, events: BinaryIO | None, query: Query, roots: Roots) -> CallSelection:
     """Return one call of the audit log, the calls that match a query, or all calls of a file."""
-    if name is not None and msgspec.structs.replace(query, own=False) != Query():
+    if name is not None and msgspec.structs.replace(query, include_self_tests=False) != Query():
         raise UsageError("an ID is one call, and conditions choose among many", hint="leave out the one or the others")
     if events is None:
         with open_log(roots.state) as store:
             if name is None:
                 return find_calls(store, query)
             seq = find_record(store, name).seq
-            return find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, own=True))
+            return find_calls(store, Query(after_seq=seq - 1, until_seq=seq + 1, include_self_tests=True))
     if name is not None or msgspec.structs.replace(query, agent="", event="") != Query():
         raise UsageError("what is given with --events is all judged", hint="only --agent and --event go with it")
     scanners = build_scanning(roots).scanners()

@@ -97,7 +97,7 @@ def _build_authors(record: Record) -> Text:
 
 def build_verdict(record: Record) -> Text:
     """Return the verdict of a record in its colour."""
-    verdict = record.verdict
+    verdict = record.effective_verdict
     return build_text(VERDICT_LABELS.get(verdict, verdict), STYLES.get(verdict.removeprefix(WOULD_PREFIX), ""))
 
 
@@ -181,7 +181,7 @@ def draw_record(record: Record) -> None:
 
 
 def _build_parts(record: Record) -> Iterator[RenderableType]:
-    detail = record.details
+    detail = record.detail_or_empty
     yield (
         build_text(f"{record.event} ", "bold")
         + build_verdict(record)
@@ -217,7 +217,7 @@ def _format_subject(subject: str) -> str:
 
 
 def _list_facts(record: Record) -> Iterator[tuple[str, Any]]:
-    detail = record.details
+    detail = record.detail_or_empty
     yield "number, id", f"{record.seq}, {record.id}"
     yield "time", format_time(record.at_us, "%Y-%m-%d %H:%M:%S.%f UTC")
     yield "agent", f"{record.agent} {detail.version}".strip()
@@ -235,9 +235,9 @@ def _list_facts(record: Record) -> Iterator[tuple[str, Any]]:
 
 
 def _list_responses(record: Record) -> Iterator[tuple[Any, ...]]:
-    reasons = {reason.author: reason.text for reason in record.details.reasons}
+    reasons = {reason.author: reason.text for reason in record.detail_or_empty.reasons}
     for response in record.responses:
-        verdict = f"failed, {response.failure}" if response.failure else response.verdict
+        verdict = f"failed, {response.failure}" if response.failure else response.permission
         why = reasons.get(response.author, "only noted" if response.has_notes else "")
         name, took = record.name_author(response.author), f"{response.micros / 1000:g}"
         yield name, response.layer, verdict, took, response.exit, why

@@ -59,7 +59,7 @@ class AlertTable(msgspec.Struct, frozen=True, kw_only=True):
     after: Duration = "1d"
     per: Duration = "10m"
     at_most: Annotated[int, msgspec.Meta(ge=1, le=100, description="a number from 1 to 100")] = 3
-    words: bool = False  # include redacted details
+    details: bool = False  # include redacted details
     desktop: Annotated[bool, msgspec.Meta(description="`true`")] = False
     command: Annotated[
         tuple[Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*$(?!\n)")], ...],
@@ -157,4 +157,4 @@ def _build(values: dict[str, Any], config: ConfigFile, roots: Roots) -> Alert:
     if "webhook_file" in values:
         values["webhook_file"] = expand_path(values["webhook_file"], config.file, roots)
     stays_here = "webhook" not in values and "webhook_file" not in values  # details leave this machine only if enabled
-    return Alert(**{"words": stays_here, **values}, layer=config.layer)
+    return Alert(**{"details": stays_here, **values}, layer=config.layer)

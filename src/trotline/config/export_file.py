@@ -42,7 +42,7 @@ class ExportTable(msgspec.Struct, frozen=True, kw_only=True):
         str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$(?!\n)", description="the name of a variable")
     ] = ""  # its value is `name=value,name=value`
     certificate: FilePath = ""  # the CA to trust instead of those of the system
-    words: bool = False  # include redacted details, not only records
+    details: bool = False  # include redacted details, not only records
     insecure: bool = False  # allow http to another machine
     batch: Annotated[int, msgspec.Meta(ge=1, le=2000, description="a number of records from 1 to 2000")] = 200
     timeout: Annotated[int, msgspec.Meta(ge=1, le=60, description="a number of seconds from 1 to 60")] = 10

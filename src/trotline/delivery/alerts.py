@@ -47,7 +47,7 @@ def _has_finding(alert: Alert, record: Record) -> bool:
 
 
 RECORD_OCCASIONS: dict[str, Callable[[Alert, Record], bool]] = {
-    "denied": lambda _, record: record.verdict == "deny",
+    "denied": lambda _, record: record.effective_verdict == "deny",
     "found": _has_finding,
     "slow": lambda alert, record: record.micros >= alert.over_us,
     "failing": lambda _, record: any(response.failure for response in record.responses),
@@ -79,7 +79,7 @@ class AlertMessage(NamedTuple):
         record = None
         if self.record is not None:
             record = {**self.record.to_dict(), **({"alarm": self.alarm} if self.alarm else {})}
-            if not self.alert.words:
+            if not self.alert.details:
                 record.pop("detail", None)
         return {
             "schema": ALERT_SCHEMA,
@@ -100,11 +100,13 @@ class AlertMessage(NamedTuple):
         if self.alert.on == "silent":
             return f"no call has come since {format_time(record.at_us)}; the last was {call}"
         text = f"{call}: {self._explain(record)}"
-        subject = " ".join(record.subject.split()) if self.alert.words else ""
+        subject = " ".join(record.subject.split()) if self.alert.details else ""
         return f"{text}: {subject[:MAX_SUBJECT]}" if subject else text
 
     def _explain(self, record: Record) -> str:
-        verdict = "let through" if record.verdict == "none" else VERDICT_LABELS.get(record.verdict, "")
+        verdict = (
+            "let through" if record.effective_verdict == "none" else VERDICT_LABELS.get(record.effective_verdict, "")
+        )
         decision = f"{verdict} by {', '.join(record.deciders)}" if record.deciders else verdict
         failed = [response for response in record.responses if response.failure]
         return {

@@ -77,7 +77,7 @@ class RecordSender:
 
     def skip(self, store: ReadableLog) -> None:
         """Skip all records that are in the log now."""
-        last = next(iter(store.search(Query(own=True, limit=1))), None)
+        last = next(iter(store.search(Query(include_self_tests=True, limit=1))), None)
         seq, id_ = (last.seq, last.id) if last else (0, "")
         self._save(seq=seq, id=id_, pending=None, failures=0, next_us=0)
 
@@ -85,7 +85,11 @@ class RecordSender:
         given = self.destination
         self._headers = read_headers(given.headers_file, given.headers_env, self._context.environ)
         seq = self.progress.seq
-        there = next(iter(store.search(Query(after_seq=seq - 1, until_seq=seq + 1, own=True))), None) if seq else None
+        there = (
+            next(iter(store.search(Query(after_seq=seq - 1, until_seq=seq + 1, include_self_tests=True))), None)
+            if seq
+            else None
+        )
         is_other = there is not None and self.progress.id and there.id != self.progress.id
         if store.head().seq < seq or is_other:
             self._save(seq=0, id="", pending=None)  # another audit log in the same place: all of it is new
@@ -163,9 +167,9 @@ class RecordSender:
         given, pending = self.destination, self.progress.pending
         about, part = given.resource, otlp.BatchInfo(pending.id, *pending.head) if pending else otlp.NO_BATCH
         if signal == "logs":
-            request = otlp.build_logs_request(batch, words=given.words, about=about, batch=part)
+            request = otlp.build_logs_request(batch, with_detail=given.details, about=about, batch=part)
         else:
-            spans = [otlp.build_span(record, words=given.words) for record in batch]
+            spans = [otlp.build_span(record, with_detail=given.details) for record in batch]
             spans += [span for record in batch for span in _build_ended_spans(record, store)]
             request = otlp.build_traces_request(spans, about=about, batch=part)
         headers = {

@@ -61,7 +61,9 @@ def check_records(state: AgentState) -> Iterator[CheckResult]:
     sent = sum(len(samples) for _, samples in state.samples)
     if not sent:
         return
-    found = audit_log.read_records(state.roots.state, Query(own=True, conversation=state.conversation)).records
+    found = audit_log.read_records(
+        state.roots.state, Query(include_self_tests=True, conversation=state.conversation)
+    ).records
     stored = [record.id for record in found if record.conversation == state.conversation]
     if len(stored) == sent:
         yield ok(f"all {sent} calls are in the audit log")

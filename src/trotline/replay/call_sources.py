@@ -39,7 +39,7 @@ def find_calls(store: Store, query: Query) -> CallSelection:
         record
         for conversation, seq in last.items()
         if conversation
-        for record in store.search(Query(conversation=conversation, until_seq=seq, own=True))
+        for record in store.search(Query(conversation=conversation, until_seq=seq, include_self_tests=True))
     ]
     records = {record.id: record for record in (*found, *earlier)}
     ordered = sorted(records.values(), key=lambda record: record.seq)

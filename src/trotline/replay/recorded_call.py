@@ -137,7 +137,7 @@ def build_call(record: Record) -> RecordedCall:
 
 def _summarize_decision(record: Record) -> DecisionSummary:
     sent = "" if record.monitored or record.sent == record.decided else record.sent
-    opinions = drop_canary((response.author, response.verdict) for response in record.responses)
+    opinions = drop_canary((response.author, response.permission) for response in record.responses)
     return DecisionSummary(record.decided, opinions, sent)
 
 
@@ -147,7 +147,7 @@ def drop_canary(responses: Iterable[tuple[str, str]]) -> frozenset[tuple[str, st
 
 
 def _explain_missing(record: Record) -> str:
-    detail = record.details
+    detail = record.detail_or_empty
     if not record.has_detail:
         return "nothing was kept of what was said"
     if isinstance(detail.payload, str):

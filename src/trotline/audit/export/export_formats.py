@@ -57,7 +57,7 @@ def format_csv(records: Iterable[Record]) -> Iterator[str]:
         cells = {
             **record.to_dict(),
             "time": format_time(record.at_us),
-            "verdict": record.verdict,
+            "verdict": record.effective_verdict,
             "deciders": " ".join(record.deciders),
             "subject": record.subject,
         }
@@ -67,7 +67,7 @@ def format_csv(records: Iterable[Record]) -> Iterator[str]:
 def format_ocsf(records: Iterable[Record]) -> Iterator[str]:
     """Yield each record as an OCSF event in a line of JSON."""
     for record in records:
-        verdict, failure, detail = record.verdict, record.failure, record.details
+        verdict, failure, detail = record.effective_verdict, record.failure, record.detail_or_empty
         status_id, status = OCSF_STATUS["deny"] if failure else OCSF_STATUS.get(verdict, (1, "Success"))
         user = {"user": {"name": detail.user}} if detail.user else {}
         yield json.dumps(
@@ -105,11 +105,13 @@ FORMATS: dict[str, Callable[[Iterable[Record]], Iterator[str]]] = {
 }
 
 
-def format_records(form: str, records: Iterable[Record], *, words: bool) -> Iterator[str]:
-    """Return the lines of the export; without `words` they contain nothing that an agent or its tools wrote."""
+def format_records(form: str, records: Iterable[Record], *, with_detail: bool) -> Iterator[str]:
+    """Return the lines of the export; without `with_detail` they contain nothing that an agent or its tools wrote."""
     if form == "otlp":
-        return format_otlp(records, words=words)  # it removes the detail itself but keeps tokens and durations
-    return FORMATS[form](records if words else map(_remove_texts, records))
+        return format_otlp(
+            records, with_detail=with_detail
+        )  # it removes the detail itself but keeps tokens and durations
+    return FORMATS[form](records if with_detail else map(_remove_texts, records))
 
 
 def _remove_texts(record: Record) -> Record:

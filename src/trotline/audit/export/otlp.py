@@ -94,11 +94,11 @@ def list_scopes(record: Record) -> list[ConversationScope]:
     return [(agent, conversation, "")] + ([(agent, conversation, generation)] if generation else [])
 
 
-def build_log_record(record: Record, *, words: bool = True) -> dict[str, Any]:
-    """Return the record as an OTLP log record, with its detail if `words` is set."""
+def build_log_record(record: Record, *, with_detail: bool = True) -> dict[str, Any]:
+    """Return the record as an OTLP log record, with its detail if `with_detail` is set."""
     number, text = _get_severity(record)
     body = record.to_dict()
-    if not words:
+    if not with_detail:
         body.pop("detail", None)
     return {
         "timeUnixNano": _format_nanos(record.at_us),
@@ -107,14 +107,16 @@ def build_log_record(record: Record, *, words: bool = True) -> dict[str, Any]:
         "severityText": text,
         "eventName": EVENT_NAME,
         "body": _build_value(body),
-        "attributes": _build_attributes({"log.record.uid": record.id, **_collect_attributes(record, words=words)}),
+        "attributes": _build_attributes(
+            {"log.record.uid": record.id, **_collect_attributes(record, with_detail=with_detail)}
+        ),
         "traceId": get_trace_id(record),
         "spanId": get_span_id(record),
     }
 
 
-def build_span(record: Record, *, words: bool = True) -> dict[str, Any]:
-    """Return the record as an OTLP span, with attributes from its detail if `words` is set."""
+def build_span(record: Record, *, with_detail: bool = True) -> dict[str, Any]:
+    """Return the record as an OTLP span, with attributes from its detail if `with_detail` is set."""
     start, end = _compute_extent(record)
     scopes = list_scopes(record)
     is_call = record.is_execution and record.is_mcp
@@ -127,7 +129,7 @@ def build_span(record: Record, *, words: bool = True) -> dict[str, Any]:
         "kind": CLIENT if is_call else INTERNAL,
         "startTimeUnixNano": _format_nanos(max(0, start)),
         "endTimeUnixNano": _format_nanos(end),
-        "attributes": _build_attributes(_collect_attributes(record, words=words)),
+        "attributes": _build_attributes(_collect_attributes(record, with_detail=with_detail)),
         **({"status": {"code": STATUS_ERROR}} if _get_error(record) else {}),
     }
 
@@ -175,10 +177,10 @@ NO_BATCH = BatchInfo()
 
 
 def build_logs_request(
-    records: Iterable[Record], *, words: bool = True, about: dict[str, str], batch: BatchInfo = NO_BATCH
+    records: Iterable[Record], *, with_detail: bool = True, about: dict[str, str], batch: BatchInfo = NO_BATCH
 ) -> dict[str, Any]:
     """Return the request for `/v1/logs`."""
-    logs = [build_log_record(record, words=words) for record in records]
+    logs = [build_log_record(record, with_detail=with_detail) for record in records]
     return {
         "resourceLogs": [
             {"resource": _build_resource(about), "scopeLogs": [{"scope": _build_scope(batch), "logRecords": logs}]}
@@ -199,13 +201,13 @@ def get_batch_id(first: str, last: str, count: int) -> str:
     return _digest("trotline.batch/1", first, last, str(count))[:32]
 
 
-def format_otlp(records: Iterable[Record], *, words: bool = True) -> Iterator[str]:
+def format_otlp(records: Iterable[Record], *, with_detail: bool = True) -> Iterator[str]:
     """Yield lines of OTLP JSON, in the format of the collector's file exporter and file receiver."""
-    for request in build_requests(records, words=words):
+    for request in build_requests(records, with_detail=with_detail):
         yield json.dumps(request, ensure_ascii=True, separators=(",", ":"))
 
 
-def build_requests(records: Iterable[Record], *, words: bool = True) -> Iterator[dict[str, Any]]:
+def build_requests(records: Iterable[Record], *, with_detail: bool = True) -> Iterator[dict[str, Any]]:
     """Yield requests of bounded size for all records, treating each conversation as ended with its last record."""
     extents: dict[ConversationScope, TimeRange] = {}
     waiting: list[Record] = []
@@ -214,32 +216,32 @@ def build_requests(records: Iterable[Record], *, words: bool = True) -> Iterator
         for scope in list_scopes(record):
             extents[scope] = extents.get(scope, TimeRange(record.at_us, record.at_us)).with_(record.at_us)
         if len(waiting) == RECORDS_PER_REQUEST:
-            yield from _build_both_requests(waiting, words=words)
+            yield from _build_both_requests(waiting, with_detail=with_detail)
             waiting = []
     if waiting:
-        yield from _build_both_requests(waiting, words=words)
+        yield from _build_both_requests(waiting, with_detail=with_detail)
     for part in _split_spans([build_scope_span(scope, extent) for scope, extent in extents.items()]):
         yield build_traces_request(part, about={})
 
 
-def _build_both_requests(records: list[Record], *, words: bool) -> Iterator[dict[str, Any]]:
-    yield build_logs_request(records, words=words, about={})
-    yield build_traces_request([build_span(record, words=words) for record in records], about={})
+def _build_both_requests(records: list[Record], *, with_detail: bool) -> Iterator[dict[str, Any]]:
+    yield build_logs_request(records, with_detail=with_detail, about={})
+    yield build_traces_request([build_span(record, with_detail=with_detail) for record in records], about={})
 
 
 def _split_spans(spans: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     yield from (spans[at : at + RECORDS_PER_REQUEST] for at in range(0, len(spans), RECORDS_PER_REQUEST))
 
 
-def _collect_attributes(record: Record, *, words: bool) -> dict[str, Any]:
-    """Return the attributes of logs and spans; redacted text from the payload is included only with `words`."""
+def _collect_attributes(record: Record, *, with_detail: bool) -> dict[str, Any]:
+    """Return the attributes of logs and spans; redacted text from the payload is included only with `with_detail`."""
     attributes = {
         "gen_ai.conversation.id": record.conversation,
         "gen_ai.agent.name": record.agent,
         "gen_ai.tool.name": record.tool_name,
         "trotline.event": record.event,
         "trotline.generation": record.generation,
-        "trotline.verdict": record.verdict,
+        "trotline.verdict": record.effective_verdict,
         "trotline.deciders": record.deciders,
         "trotline.findings": [f"{finding.scanner} {finding.kind}" for finding in record.findings],
         "trotline.failures": [response.author for response in record.responses if response.failure],
@@ -252,10 +254,10 @@ def _collect_attributes(record: Record, *, words: bool) -> dict[str, Any]:
         attributes["gen_ai.operation.name"] = "execute_tool"
     if record.is_mcp:
         attributes["mcp.method.name"] = "tools/call"
-    measures, payload, detail = record.measures, record.payload, record.details
+    measures, payload, detail = record.measures, record.payload, record.detail_or_empty
     attributes |= {name: measures[field] for field, name in NUMBER_ATTRIBUTES.items() if _is_time(measures.get(field))}
     attributes["error.type"] = _get_error(record)
-    if words:
+    if with_detail:
         attributes |= {name: _to_text(payload[field]) for field, name in TEXT_ATTRIBUTES.items() if payload.get(field)}
         attributes |= {name: getattr(detail, field) for field, name in ORIGIN_ATTRIBUTES.items()}
         attributes["trotline.effects"] = [f"{effect.kind} {effect.verb} {effect.object}" for effect in detail.effects]
@@ -270,7 +272,7 @@ def _get_error(record: Record) -> str:
 def _get_severity(record: Record) -> tuple[int, str]:
     if record.alarms:
         return ERROR
-    return WARN if record.verdict == "deny" else INFO
+    return WARN if record.effective_verdict == "deny" else INFO
 
 
 def _build_scope(batch: BatchInfo) -> dict[str, Any]:

@@ -286,10 +286,11 @@ SELECT_OBSERVED = (
 SELECT_STEPS = (
     "SELECT records.seq, id, agent, conversation, event, coalesce(kind, ''), coalesce(name, ''), verdict"  # noqa: S608 - marks
     f" FROM records LEFT JOIN facts ON facts.seq = records.seq AND kind IN ({KIND_MARKS})"
-    f" WHERE {{condition}} AND own = 0 AND (kind IS NOT NULL OR event IN ({EVENT_MARKS})) ORDER BY records.seq"
+    f" WHERE {{condition}} AND is_self_test = 0 AND (kind IS NOT NULL OR event IN ({EVENT_MARKS})) ORDER BY records.seq"
 )
 SELECT_FIRST_CALL = (
-    "SELECT seq FROM records WHERE event = ? AND own = 0 AND +agent = ? AND +conversation != ? ORDER BY seq LIMIT 1"
+    "SELECT seq FROM records WHERE event = ? AND is_self_test = 0 AND +agent = ? AND +conversation != ?"
+    " ORDER BY seq LIMIT 1"
 )
 
 

@@ -80,8 +80,8 @@ def list_mcp_tools(records: Iterable[Record]) -> list[McpTool]:
 
 def _list_unpaired_calls(calls: list[Record], specific: int) -> list[Record]:
     """Return the calls without a second event: the denied ones, and those an agent reports in one event only."""
-    denied = [record for record in calls if record.verdict == "deny"]
-    others = [record for record in calls if record.verdict != "deny"]
+    denied = [record for record in calls if record.effective_verdict == "deny"]
+    others = [record for record in calls if record.effective_verdict != "deny"]
     return [*denied, *others[: max(0, len(others) - specific)]]
 
 
@@ -91,7 +91,7 @@ def _count_call(tools: dict[ToolName, McpTool], name: ToolName, record: Record) 
     tool.first_us, tool.last_us = min(tool.first_us, at), max(tool.last_us, at)
     tool.calls += 1
     tool.named |= bool(record.mcp_call[0])
-    tool.verdicts = {**tool.verdicts, record.verdict: tool.verdicts.get(record.verdict, 0) + 1}
+    tool.verdicts = {**tool.verdicts, record.effective_verdict: tool.verdicts.get(record.effective_verdict, 0) + 1}
     tool.agents = sorted({*tool.agents, record.agent})
 
 

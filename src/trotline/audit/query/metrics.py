@@ -75,7 +75,7 @@ def _count_decisions(record: Record) -> Iterator[tuple[str, str, Any]]:
 
     Hooks are named by their configured line, which is in the detail; the record itself has only their ids.
     """
-    verdict = record.verdict
+    verdict = record.effective_verdict
     for author in record.decider_names if verdict in REFUSALS else ():
         yield REFUSALS[verdict], author, 1
     for loss in record.losses:
@@ -91,7 +91,7 @@ def _count_decisions(record: Record) -> Iterator[tuple[str, str, Any]]:
 
 
 def _count_work(record: Record) -> Iterator[tuple[str, str, Any]]:
-    measures = record.details.measures
+    measures = record.detail_or_empty.measures
     if record.event in TEXTS:
         yield LENGTH, TEXTS[record.event], measures.get("characters")
     elif record.event == "stop" and measures.get("characters") and not record.sends_paired_events:
@@ -117,7 +117,7 @@ def _is_command(record: Record) -> bool:
     With paired events a command has both events, except when it was denied at the first, `preToolUse`.
     """
     if record.event == "preToolUse" and record.tool == SHELL:
-        return not record.sends_paired_events or record.verdict == "deny"
+        return not record.sends_paired_events or record.effective_verdict == "deny"
     return record.event == "beforeShellExecution"
 
 
@@ -152,7 +152,7 @@ def _get_full_tool_name(record: Record) -> str:
     if record.event == "afterShellExecution":
         return SHELL
     if record.event == "afterMCPExecution":
-        server = record.details.measures.get("mcp_server_name") or guess_server(record.payload)
+        server = record.detail_or_empty.measures.get("mcp_server_name") or guess_server(record.payload)
         return f"MCP:{server}:{record.tool}" if server else f"MCP:{record.tool}"
     return record.tool or "unnamed"
 

@@ -47,6 +47,6 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str = ""
     effect: str = ""
     text: str = ""  # all of these words, in any order
-    own: bool = False  # include calls made by Trotline to test the hooks
+    include_self_tests: bool = False  # calls made by Trotline to test the hooks
     limit: int = 0
     by: By = ""

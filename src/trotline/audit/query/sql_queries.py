@@ -37,7 +37,7 @@ HAS_TEXT = "records.seq IN (SELECT rowid FROM words WHERE words MATCH ?)"
 RECORD_HAS_TEXT = "EXISTS (SELECT 1 FROM words WHERE words MATCH ? AND rowid = records.seq)"
 
 QUERY_FIELDS = Query.__struct_fields__
-NOT_SELF_TEST = "own = 0"
+NOT_SELF_TEST = "is_self_test = 0"
 
 
 class SqlCondition(NamedTuple):
@@ -191,7 +191,7 @@ def _build_statement(shape: QueryShape, *, of_one: bool, more: tuple[str, ...] =
         lead.sql if name == leader else _select_test(condition, of_one)
         for name, condition in get_conditions(shape.fields)
     ]
-    tests += ([] if "own" in shape.fields else [NOT_SELF_TEST]) + [*more]
+    tests += ([] if "include_self_tests" in shape.fields else [NOT_SELF_TEST]) + [*more]
     where = f"WHERE {' AND '.join(tests)}".format(seq=lead.seq) if tests else ""
     return shape.select.format(where=where, table=lead.table, seq=lead.seq)
 
@@ -225,7 +225,9 @@ def query_counts(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any
 def build_where(query: Query, *more: str) -> tuple[str, list[Any]]:
     """Return the WHERE clause for a query, with the conditions in `more` added, and its values."""
     conditions = get_conditions(list_used_fields(query))
-    tests = [condition.sql for _, condition in conditions] + ([] if query.own else [NOT_SELF_TEST]) + [*more]
+    tests = (
+        [condition.sql for _, condition in conditions] + ([] if query.include_self_tests else [NOT_SELF_TEST]) + [*more]
+    )
     where = f"WHERE {' AND '.join(tests)}".format(seq="records.seq") if tests else ""
     return where, get_values(query, conditions)
 
@@ -251,7 +253,7 @@ SELECT_NEW_FILE_SUMS = (
 """Lines of new files, taken from the last plan for each file before it was created."""
 
 RECORDS_WITH_METRICS = "records CROSS JOIN metrics ON metrics.seq = records.seq"
-METRIC_NOT_SELF_TEST = "metrics.seq NOT IN (SELECT seq FROM records WHERE own = 1)"
+METRIC_NOT_SELF_TEST = "metrics.seq NOT IN (SELECT seq FROM records WHERE is_self_test = 1)"
 
 COUNT_MANY = "SELECT count(*) >= {most} FROM (SELECT 1 FROM records {where} LIMIT {most})"
 MANY_THRESHOLD = "(SELECT 1 + max(seq) / 30 FROM entries)"
@@ -276,7 +278,7 @@ def _select_metrics(db: sqlite3.Connection, query: Query, sql: str, kinds: tuple
     of_kinds = f"metrics.kind IN ({', '.join(map(repr, kinds))})"
     where, values = build_where(query)
     if not values:
-        others = "" if query.own else f" AND {METRIC_NOT_SELF_TEST}"
+        others = "" if query.include_self_tests else f" AND {METRIC_NOT_SELF_TEST}"
         return db.execute(sql.format(table="metrics", where=f"WHERE {of_kinds}{others}"))
     if _are_many(db, where, values):
         among = f"WHERE {of_kinds} AND metrics.seq IN (SELECT records.seq FROM records {where})"  # noqa: S608 - constants
@@ -344,7 +346,9 @@ CONVERSATION_PARTS = {
 
 def query_conversations(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
     """Yield a summary of each conversation with a matching record, newest first, up to the limit."""
-    statement = CONVERSATION_SUMMARY.format(where="" if query.own else f"WHERE {NOT_SELF_TEST}", **CONVERSATION_PARTS)
+    statement = CONVERSATION_SUMMARY.format(
+        where="" if query.include_self_tests else f"WHERE {NOT_SELF_TEST}", **CONVERSATION_PARTS
+    )
     newest = itertools.islice(_list_newest(db, query), query.limit or None)
     while some := list(itertools.islice(newest, CONVERSATION_BATCH)):
         for row in db.execute(statement, (json.dumps(some),)):

@@ -152,7 +152,7 @@ def find_step(record: Record) -> tuple[str, str] | None:
 
     For an end, the second item is how the turn ended.
     """
-    action = record.details.action
+    action = record.detail_or_empty.action
     if record.event in END_EVENTS:
         return _read_end(record)
     if record.event == FAILURE_EVENT and action:
@@ -164,15 +164,20 @@ def find_step(record: Record) -> tuple[str, str] | None:
         return (UNKNOWN, "before") if side.before else None  # input that a hook rewrote runs under another id
     if not side.before:
         return RAN if _has_before_call(record) else ELSEWHERE, action
-    return DENIED if record.verdict == "deny" else PERMITTED, action
+    return DENIED if record.effective_verdict == "deny" else PERMITTED, action
 
 
 def list_steps(record: Record) -> list[tuple[str, str]]:
     """Return kind and action id of all steps of a record: its own, and those of related actions."""
     step = find_step(record)
     before = record.event in ANNOUNCING_EVENTS
-    names = [] if before and record.edited else record.details.related  # rewritten input may concern other actions
-    is_refused = record.verdict == "deny" and record.sent in ("", "deny")  # an agent cannot obey a denial not sent
+    names = (
+        [] if before and record.edited else record.detail_or_empty.related
+    )  # rewritten input may concern other actions
+    is_refused = record.effective_verdict == "deny" and record.sent in (
+        "",
+        "deny",
+    )  # an agent cannot obey a denial not sent
     kind = (DENIED if is_refused else PERMITTED) if before else RAN
     return [*([step] if step else []), *((kind, name) for name in names)]
 
@@ -187,7 +192,7 @@ def _has_before_call(record: Record) -> bool:
 
 
 def _read_end(record: Record) -> tuple[str, str] | None:
-    measures = record.details.measures
+    measures = record.detail_or_empty.measures
     status = measures.get("status") or measures.get("reason")
     return (ENDED, str(status)) if status else None
 
@@ -197,5 +202,5 @@ def collect_steps(records: Iterable[Record]) -> Iterator[ActionStep]:
     for record in records:
         conversation = record.agent, record.conversation
         for kind, action in list_steps(record) or ([("", "")] if record.event in TURN_EVENTS else []):
-            asks = record.verdict == "ask"
+            asks = record.effective_verdict == "ask"
             yield ActionStep(record.seq, record.id, conversation, record.event, kind, action, asks)

@@ -41,7 +41,7 @@ MAX_RESULT = 1_000_000
 """Maximum characters of an MCP result that are searched for an error flag."""
 
 Count = Annotated[int, Meta(ge=0, lt=MAX_TIME_US)]
-Permission = Annotated[str, Meta(extra_json_schema={"enum": ["none", "allow", "ask", "deny"]})]
+PermissionWord = Annotated[str, Meta(extra_json_schema={"enum": ["none", "allow", "ask", "deny"]})]
 """A permission; readers accept any word, because later versions may add some."""
 
 Level = Annotated[str, Meta(extra_json_schema={"enum": [MINIMAL, STANDARD, FULL]})]
@@ -53,7 +53,7 @@ class RecordedResponse(msgspec.Struct, kw_only=True):
 
     author: Annotated[str, Meta(description="the hook, guard or rule")]
     layer: Annotated[str, Meta(description="guard, agent, user, project, team or enterprise")] = ""
-    verdict: Permission = "none"
+    permission: PermissionWord = "none"
     has_notes: Annotated[bool, Meta(description="whether it has notes, which are recorded and not sent")] = False
     failure: Annotated[str | None, Meta(description="why it gave no verdict")] = None
     micros: Annotated[Count, Meta(description="duration in microseconds")] = 0
@@ -251,9 +251,9 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
     generation: Annotated[str, Meta(description="the agent's id of the turn")] = ""
     tool: Annotated[str, Meta(description="the tool, if the event has one")] = ""
     payload_bytes: Annotated[Count, Meta(description="length of the payload")] = 0
-    decided: Annotated[Permission, Meta(description="permission that was decided")]
+    decided: Annotated[PermissionWord, Meta(description="permission that was decided")]
     sent: Annotated[
-        Permission,
+        PermissionWord,
         Meta(description="permission that was sent: an agent may not support the decided one; see detail.reply"),
     ] = ""
     observed: Annotated[
@@ -307,23 +307,23 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
         return self.detail is not UNSET
 
     @property
-    def details(self) -> Detail:
+    def detail_or_empty(self) -> Detail:
         """The detail, or an empty one."""
         return NO_DETAIL if self.detail is UNSET else self.detail
 
     @property
     def payload(self) -> dict[str, Any]:
         """The redacted payload, or an empty dict if it is not kept."""
-        payload = self.details.payload
+        payload = self.detail_or_empty.payload
         return payload if isinstance(payload, dict) else {}
 
     @cached_property
     def measures(self) -> dict[str, Any]:
         """The payload fields and the measures; measures are kept even without the payload."""
-        return {**self.payload, **self.details.measures}
+        return {**self.payload, **self.detail_or_empty.measures}
 
     @cached_property
-    def verdict(self) -> str:
+    def effective_verdict(self) -> str:
         """The verdict that took effect.
 
         An "ask" that the agent does not support was sent as "deny" and counts as such. A verdict that was withheld in
@@ -349,7 +349,7 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
         server, tool = split_mcp_name(self.tool)
         if tool or not self.is_mcp:
             return server, tool
-        for effect in self.details.effects:
+        for effect in self.detail_or_empty.effects:
             if effect.kind == "mcp" and effect.object.endswith(f":{self.tool}"):
                 return effect.object[: -len(self.tool) - 1], self.tool
         return str(self.payload.get("mcp_server_name") or self.payload.get("server") or ""), self.tool
@@ -382,12 +382,12 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
     def _written_paths(self) -> str:
         if self.tool != WRITE_TOOL:
             return ""
-        return self.find_first_text(PATH_FIELDS) or SUBJECT_SEPARATOR.join(self.details.subject_paths)
+        return self.find_first_text(PATH_FIELDS) or SUBJECT_SEPARATOR.join(self.detail_or_empty.subject_paths)
 
     def find_text(self, name: str) -> str:
         """Return a field of the subject, of the payload or of its tool input as text, or an empty string."""
         tool_input = self.payload.get("tool_input")
-        for fields in (self.details.subject, self.payload, tool_input if isinstance(tool_input, dict) else {}):
+        for fields in (self.detail_or_empty.subject, self.payload, tool_input if isinstance(tool_input, dict) else {}):
             if value := fields.get(name):
                 return SUBJECT_SEPARATOR.join(map(str, value)) if isinstance(value, list) else str(value)
         return ""
@@ -398,7 +398,7 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
 
     def name_author(self, author: str) -> str:
         """Return the configured line of a hook, or the name of another author."""
-        return self.details.hooks.get(author, author)
+        return self.detail_or_empty.hooks.get(author, author)
 
     @property
     def decider_names(self) -> list[str]:
@@ -434,7 +434,7 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
 
     def _is_reported_twice(self, agent: Agent) -> bool:
         """Check whether this agent version also raises postToolUse. Versions without it did not send their version."""
-        version = self.details.version
+        version = self.detail_or_empty.version
         return bool(version) and agent.wiring is not None and AFTER_TOOL in agent.wiring.get_known_events(version)
 
     @property
@@ -467,25 +467,25 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
 
         Only the event after it tells whether the file is new.
         """
-        is_write = self.event == BEFORE_TOOL and self.tool == WRITE_TOOL and self.verdict != "deny"
+        is_write = self.event == BEFORE_TOOL and self.tool == WRITE_TOOL and self.effective_verdict != "deny"
         return self._sum_lines() if is_write and self.sends_paired_events else []
 
     @property
     def creates_file(self) -> bool:
         """True if the record reports a new file: Cursor then sends no edits."""
-        return self.event in EDIT_AUTHORS and self.details.lines == []
+        return self.event in EDIT_AUTHORS and self.detail_or_empty.lines == []
 
     @property
     def _reports_edit(self) -> bool:
         if self.event in EDIT_AUTHORS:
             return True
         is_write = self.event == AFTER_TOOL and self.tool == WRITE_TOOL
-        return is_write and not self.details.measures.get("failed") and not self.sends_paired_events
+        return is_write and not self.detail_or_empty.measures.get("failed") and not self.sends_paired_events
 
     def _sum_lines(self) -> list[FileEdit]:
         sums: dict[str, FileEdit] = {}
-        is_named = self.details.level != MINIMAL  # at level minimal, paths are digests
-        lines = self.details.lines
+        is_named = self.detail_or_empty.level != MINIMAL  # at level minimal, paths are digests
+        lines = self.detail_or_empty.lines
         for counts in () if lines is UNSET else lines:
             path = clean_text(counts.path) if is_named else UNKNOWN_FILE
             _, added, removed = sums.get(path, FileEdit(path, 0, 0))

@@ -74,7 +74,7 @@ def _build_response(response: Response) -> dict[str, Any]:
     return {
         "author": response.author,
         "layer": response.layer,
-        "verdict": response.verdict.permission.word,
+        "permission": response.verdict.permission.word,
         "has_notes": bool(response.notes),
         "failure": response.failure.kind if response.failure else None,
         "micros": response.micros,

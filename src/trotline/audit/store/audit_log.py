@@ -25,7 +25,7 @@ from trotline.config.paths import Roots
 from trotline.config.settings import OFF, Settings, read_settings
 from trotline.domain.errors import TrotlineError, describe_os_error
 
-ALL_RECORDS = Query(own=True)
+ALL_RECORDS = Query(include_self_tests=True)
 
 
 def get_spool(state: Path) -> Spool:
@@ -123,7 +123,12 @@ class ReadableLog(Protocol):
 
 
 def read_arrived(
-    store: ReadableLog, after_seq: int, now_us: int, *, patience_us: int = DETAIL_WAIT_US, own: bool = False
+    store: ReadableLog,
+    after_seq: int,
+    now_us: int,
+    *,
+    patience_us: int = DETAIL_WAIT_US,
+    include_self_tests: bool = False,
 ) -> Iterator[Record]:
     """Yield the records after an entry, oldest first.
 
@@ -131,7 +136,7 @@ def read_arrived(
     """
     head = store.head().seq
     for at in range(after_seq, head, ARRIVAL_BATCH):
-        query = Query(after_seq=at, until_seq=min(at + ARRIVAL_BATCH, head) + 1, own=own)
+        query = Query(after_seq=at, until_seq=min(at + ARRIVAL_BATCH, head) + 1, include_self_tests=include_self_tests)
         for record in list(store.search(query))[::-1]:
             if not record.has_detail and 0 <= now_us - record.at_us < patience_us:
                 return

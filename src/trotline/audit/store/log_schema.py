@@ -17,7 +17,7 @@ from trotline.audit.record.record_reader import decode_record
 from trotline.audit.store.record_index import build_columns, build_facts, build_search_text
 from trotline.domain.errors import TrotlineError
 
-VERSION = 10
+VERSION = 11
 
 SCHEMA_FILE = Path(__file__).parent / "schema.sql"
 REINDEX_FILE = Path(__file__).parent / "reindex.sql"

@@ -30,7 +30,7 @@ class RecordColumns(NamedTuple):
     conversation: str
     verdict: str
     command: str
-    own: int
+    is_self_test: int
 
 
 def build_columns(record: Record) -> RecordColumns:
@@ -41,9 +41,9 @@ def build_columns(record: Record) -> RecordColumns:
         agent=clean_text(record.agent),
         event=clean_text(record.event),
         conversation=clean_text(record.conversation),
-        verdict=clean_text(record.verdict),
+        verdict=clean_text(record.effective_verdict),
         command=clean_text(record.command),
-        own=int(record.is_self_test),
+        is_self_test=int(record.is_self_test),
     )
 
 
@@ -52,9 +52,9 @@ def build_facts(record: Record) -> set[tuple[str, str]]:
 
     A record may have several of each, so they are not columns.
     """
-    effects = record.details.effects
+    effects = record.detail_or_empty.effects
     paths = [effect.path for effect in effects] + [record.find_text(name) for name in PATH_FIELDS]
-    paths += record.details.subject_paths
+    paths += record.detail_or_empty.subject_paths
     found = [("guard", author) for author in record.deciders]
     found += [("effect", effect.kind) for effect in effects]
     if record.event in EDIT_AUTHORS:  # guards do not evaluate these events, so they have no effects

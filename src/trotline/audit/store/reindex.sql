@@ -6,7 +6,7 @@ FROM main.entries AS record
 LEFT JOIN main.entries AS detail ON detail.id = record.id AND detail.kind = 'detail'
 WHERE record.kind = 'record' AND record.body IS NOT NULL;
 
-INSERT INTO records (seq, id, at_us, agent, event, conversation, verdict, command, own)
+INSERT INTO records (seq, id, at_us, agent, event, conversation, verdict, command, is_self_test)
 SELECT
   seq,
   json_extract(value, '$[0]'),

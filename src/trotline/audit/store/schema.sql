@@ -33,7 +33,7 @@ CREATE TABLE records (
   conversation TEXT NOT NULL,
   verdict TEXT NOT NULL,
   command TEXT NOT NULL,
-  own INTEGER NOT NULL
+  is_self_test INTEGER NOT NULL
 );
 
 CREATE INDEX records_at ON records (at_us);
@@ -42,11 +42,11 @@ CREATE INDEX records_conversation ON records (conversation);
 
 CREATE INDEX records_verdict ON records (verdict, seq);
 
-CREATE INDEX records_event ON records (event, own);
+CREATE INDEX records_event ON records (event, is_self_test);
 
-CREATE INDEX records_agent ON records (agent, own);
+CREATE INDEX records_agent ON records (agent, is_self_test);
 
-CREATE INDEX records_own ON records (seq) WHERE own = 1;
+CREATE INDEX records_self_test ON records (seq) WHERE is_self_test = 1;
 
 CREATE TABLE facts (
   kind TEXT NOT NULL,
