@@ -11,7 +11,7 @@
  *   greeting  "TL1\0", 't' taken, 'b' busy or 'c' go cold, 16 bytes of digest
  *   answer    u8 exit code, u32 length of stdout, u32 length of stderr, stdout, stderr; only after 't'
  *
- * The cold path:  PYTHON -I -S HERE/cold.py ID MICROSECONDS MILLISECONDS-LEFT FINDING and the arguments after PYTHON
+ * The cold path:  PYTHON -I -S HERE/run_bootstrap.py ID MICROSECONDS MILLISECONDS-LEFT COLD-REASON and the arguments after PYTHON
  */
 #define _DEFAULT_SOURCE
 #define _DARWIN_C_SOURCE
@@ -61,7 +61,7 @@ static const char *home, *agent;
 static int fails_open, ended, connection = -1;
 static uid_t service_uid;
 static int64_t deadline = DEADLINE, begun, received;
-static char id[37], code[MAX_PATH], cold[MAX_PATH + 16];
+static char id[37], code[MAX_PATH], cold[MAX_PATH + 32];
 static char *payload;
 static size_t size, room;
 static void (*broken_pipe)(int);
@@ -186,12 +186,12 @@ static void feed(void) {
     close(ends[1]);
 }
 
-static _Noreturn void go_cold(const char *finding) {
+static _Noreturn void go_cold(const char *cold_reason) {
     static char *argv[MAX_ARGUMENTS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
     char when[24], rest[24];
     if (connection >= 0) close(connection); /* the service must not evaluate what we evaluate ourselves */
     if ((ended || size) && left() > 0) feed(); /* else no process reads it */
-    char *head[] = {line[1], "-I", "-S", cold, id, decimal(when, received), decimal(rest, left()), (char *)finding};
+    char *head[] = {line[1], "-I", "-S", cold, id, decimal(when, received), decimal(rest, left()), (char *)cold_reason};
     memcpy(argv, head, sizeof head);
     memcpy(argv + sizeof head / sizeof *head, line + 2, (size_t)arguments * sizeof *argv);
     signal(SIGPIPE, broken_pipe);
@@ -423,7 +423,7 @@ int main(int argc, char **argv) {
     if (here >= sizeof code) give_up("a path is too long");
     memcpy(code, argv[0], here);
     memcpy(cold, argv[0], here);
-    memcpy(cold + here, "/cold.py", 9);
+    memcpy(cold + here, "/run_bootstrap.py", 18);
     received = now(CLOCK_REALTIME, 1000000);
     begun = now(CLOCK_MONOTONIC, 1000);
     broken_pipe = signal(SIGPIPE, SIG_IGN);

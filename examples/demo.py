@@ -100,7 +100,7 @@ def _second_act(stage: Stage) -> bool:
     )
     print("\nHooks in four layers:")
     for hook in engine.current.configuration.hooks:
-        print(f"  {hook.layer.kind:<11} {hook.event:<21} {hook.line}")
+        print(f"  {hook.layer.kind:<11} {hook.event:<21} {hook.label}")
     model = ScriptedModel(story.play_shop(), {"explore": story.play_explorer})
     with Server("notes", [sys.executable, notes_server.__file__, str(world / "home" / "notes.txt")]) as notes:
         workspace = Workspace(world / "project", {"notes": notes})

@@ -113,7 +113,7 @@ def call(words: Sequence[str], data: bytes, **options: Any) -> CallOutput:
 
 
 def find_pid(home: Path) -> int | None:
-    holder = RunDirectory(get_state(home) / "run").find_holder()
+    holder = RunDirectory(get_state(home) / "run").read_service_facts()
     return holder.get("pid") if holder else None
 
 
@@ -134,7 +134,7 @@ def end(home: Path, seconds: float = 20.0) -> None:
     """Kill the service of a home, also one that has just started, and wait until it has ended."""
     directory = RunDirectory(get_state(home) / "run")
     until = time.monotonic() + seconds
-    while (holder := directory.find_holder()) is not None:
+    while (holder := directory.read_service_facts()) is not None:
         if "pid" in holder:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(holder["pid"], signal.SIGKILL)

@@ -53,17 +53,17 @@ def describe_event(case: ConformanceCase, configuration: Configuration, event: E
     decision = decide(event.contract, responses, contract)
     return {
         **describe_decision(decision, responses, {}),
-        "ran": [hook.line for hook in running],
+        "ran": [hook.label for hook in running],
         "why": [fit.why for hook, fit in fits if hook.event == event.wire_name],
     }
 
 
 def build_response(hook: Hook, case: ConformanceCase, event: Event, configuration: Configuration) -> Response:
-    script = get_script(hook.line, case)
+    script = get_script(hook.label, case)
     if script.get("fails") == "timed out":
         hook = msgspec.structs.replace(hook, timeout=HANG_TIMEOUT)
     run = build_run(hook, build_process_result(script), event, configuration.edition, "")
-    return msgspec.structs.replace(run, author=hook.line)
+    return msgspec.structs.replace(run, author=hook.label)
 
 
 def get_script(command: str, case: ConformanceCase) -> dict[str, Any]:

@@ -252,7 +252,7 @@ NEWEST = {"cursor": "3.21.16"}
 
 
 def get_newest_agent(name: str) -> Agent:
-    return get_agent(name).at(NEWEST.get(name, ""))
+    return get_agent(name).for_version(NEWEST.get(name, ""))
 
 
 PAIRS = [(name, theirs) for name in AGENTS for theirs in get_agent(name).events]
@@ -356,7 +356,7 @@ UNKNOWN_VERSIONS = ["", "dev", "unknown", "nightly-3.2", "?"]
 @pytest.mark.parametrize("ours", ["beforeShellExecution", "beforeMCPExecution"])
 @pytest.mark.parametrize("version", [*ASKING_VERSIONS, *DENYING_VERSIONS, *DATED_VERSIONS, *UNKNOWN_VERSIONS])
 def test_ask_is_sent_only_to_cursor_versions_that_ask(version: str, ours: str) -> None:
-    sent = send(get_agent("cursor").at(version), ours, ours, Verdict(permission=ASK, user_message="sure?"))
+    sent = send(get_agent("cursor").for_version(version), ours, ours, Verdict(permission=ASK, user_message="sure?"))
     assert sent.effect.asks == (version in ASKING_VERSIONS)
     assert sent.effect.blocked == (version not in ASKING_VERSIONS)
     assert [loss.what for loss in sent.losses] == ([] if version in ASKING_VERSIONS else ["ask"])
@@ -364,7 +364,7 @@ def test_ask_is_sent_only_to_cursor_versions_that_ask(version: str, ours: str) -
 
 def test_ask_can_be_forced_by_configuration() -> None:
     for version in (*DENYING_VERSIONS, *DATED_VERSIONS, *UNKNOWN_VERSIONS):
-        agent = get_agent("cursor").at(version, believing=frozenset({Capability.ASK}))
+        agent = get_agent("cursor").for_version(version, trusted=frozenset({Capability.ASK}))
         sent = send(agent, "beforeShellExecution", "beforeShellExecution", VERDICTS["ask"])
         assert sent.effect.asks
         assert not send(agent, "preToolUse", "preToolUse", VERDICTS["ask"]).effect.asks
@@ -376,7 +376,7 @@ NO_CONTEXT_VERSIONS = ["3.9.15", "2.4.21", "1.7", "2026.06.30-abc", *UNKNOWN_VER
 
 @pytest.mark.parametrize("version", [*CONTEXT_VERSIONS, *NO_CONTEXT_VERSIONS])
 def test_context_on_a_prompt_is_delivered_in_measured_versions(version: str) -> None:
-    agent = get_agent("cursor").at(version)
+    agent = get_agent("cursor").for_version(version)
     sent = send(agent, "beforeSubmitPrompt", "beforeSubmitPrompt", Verdict(context="know"))
     assert sent.effect.context == ("know" if version in CONTEXT_VERSIONS else "")
     assert [loss.what for loss in sent.losses] == ([] if version in CONTEXT_VERSIONS else ["context"])
@@ -384,7 +384,7 @@ def test_context_on_a_prompt_is_delivered_in_measured_versions(version: str) -> 
 
 @pytest.mark.parametrize("version", [*ASKING_VERSIONS, *DENYING_VERSIONS, *DATED_VERSIONS, *UNKNOWN_VERSIONS])
 def test_every_law_holds_in_every_version_of_cursor(version: str) -> None:
-    agent = get_agent("cursor").at(version)
+    agent = get_agent("cursor").for_version(version)
     for ours in EVENTS:
         for word in ("deny", "deny without a word", "edit", "edit and deny", "follow-up", "follow-up and deny"):
             assert list_broken_laws(agent, ours, ours, VERDICTS[word]) == [], (ours, word)
@@ -469,7 +469,7 @@ def test_removed_quirk_changes_the_reply(row: VersionQuirk) -> None:
     verdict = (
         Verdict(permission=ASK, user_message="sure?") if row.capability is Capability.ASK else Verdict(context="know")
     )
-    sent = [send(one.at(row.since), row.event, row.event, verdict).answer.stdout for one in (agent, without)]
+    sent = [send(one.for_version(row.since), row.event, row.event, verdict).answer.stdout for one in (agent, without)]
     assert sent[0] != sent[1]
 
 

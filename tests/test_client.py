@@ -66,7 +66,7 @@ class ColdCall(NamedTuple):
     id: str
     received_us: int
     left_ms: int
-    finding: str
+    cold_reason: str
     words: list[str]
     environment: str
     digest: str
@@ -74,9 +74,9 @@ class ColdCall(NamedTuple):
 
 def parse_cold_call(ended: CallOutput) -> ColdCall:
     *given, environment, digest = ended.stdout.decode("utf-8", "surrogateescape").splitlines()
-    assert (given[:2], Path(given[2]).name) == (["-I", "-S"], "cold.py"), ended
-    call_id, received, left, finding, *words = given[3:]
-    return ColdCall(call_id, int(received), int(left), finding, words, environment.partition(": ")[2], digest[9:])
+    assert (given[:2], Path(given[2]).name) == (["-I", "-S"], "run_bootstrap.py"), ended
+    call_id, received, left, cold_reason, *words = given[3:]
+    return ColdCall(call_id, int(received), int(left), cold_reason, words, environment.partition(": ")[2], digest[9:])
 
 
 def build_stand_in_line(site: Site, home: Path, client: str, *options: str) -> list[str]:
@@ -169,14 +169,14 @@ ODD_SERVICES: dict[str, tuple[Behaviour, str]] = {
 
 
 @each_compiled
-@pytest.mark.parametrize("behaviour,finding", ODD_SERVICES.values(), ids=ODD_SERVICES)
+@pytest.mark.parametrize("behaviour,cold_reason", ODD_SERVICES.values(), ids=ODD_SERVICES)
 def test_odd_service_leads_to_the_cold_path_with_the_whole_payload(
-    site: Site, home: Path, client: str, behaviour: Behaviour, finding: str
+    site: Site, home: Path, client: str, behaviour: Behaviour, cold_reason: str
 ) -> None:
     data = payload("c", "x" * 200_000)
     with serve_once(home, behaviour) as received:
         result = parse_cold_call(call(build_stand_in_line(site, home, client, "--deadline", "1.5"), data))
-    assert (result.finding, result.digest) == (finding, hash_bytes(data))
+    assert (result.cold_reason, result.digest) == (cold_reason, hash_bytes(data))
     assert received[0].endswith(data)
     assert 0 < result.left_ms <= 1500
 
@@ -229,7 +229,7 @@ def test_payload_of_any_size_reaches_service_and_cold_path(site: Site, home: Pat
     data = os.urandom(size)
     with serve_once(home, send_pieces(GREETING)) as received:
         result = parse_cold_call(call(build_stand_in_line(site, home, client), data))
-    assert (result.finding, result.digest) == ("lost", hash_bytes(data))
+    assert (result.cold_reason, result.digest) == ("lost", hash_bytes(data))
     assert received[0][len(received[0]) - size :] == data
 
 
@@ -238,7 +238,7 @@ def test_oversized_payload_takes_the_cold_path_uncut(site: Site, home: Path, cli
     data = os.urandom(1_000_000) * 70
     with serve_once(home, send_pieces(ANSWER)):
         result = parse_cold_call(call(build_stand_in_line(site, home, client), data))
-    assert (result.finding, result.digest) == ("large", hash_bytes(data))
+    assert (result.cold_reason, result.digest) == ("large", hash_bytes(data))
 
 
 @each_compiled
@@ -249,7 +249,7 @@ def test_payload_is_passed_on_if_memory_is_short(site: Site, home: Path, client:
     line = ["/bin/sh", "-c", 'ulimit -v 20000; exec "$@"', "sh", *build_stand_in_line(site, home, client)]
     with serve_once(home, send_pieces(ANSWER)):
         result = parse_cold_call(call(line, data))
-    assert (result.finding, result.digest) == ("large", hash_bytes(data))
+    assert (result.cold_reason, result.digest) == ("large", hash_bytes(data))
 
 
 @each_compiled
@@ -262,7 +262,7 @@ def test_missing_service_leads_to_the_cold_path(site: Site, home: Path, client: 
         hash_bytes(data),
     )
     ensure_private_directory(get_state(home) / "run")
-    assert parse_cold_call(call(build_stand_in_line(site, home, client), data)).finding == "absent"
+    assert parse_cold_call(call(build_stand_in_line(site, home, client), data)).cold_reason == "absent"
 
 
 @each_compiled
@@ -271,7 +271,7 @@ def test_stale_socket_counts_as_absent(site: Site, home: Path, client: str) -> N
     ensure_private_directory(run)
     with socket.socket(socket.AF_UNIX) as gone:
         gone.bind(str(run / "s"))
-    assert parse_cold_call(call(build_stand_in_line(site, home, client), b"{}")).finding == "absent"
+    assert parse_cold_call(call(build_stand_in_line(site, home, client), b"{}")).cold_reason == "absent"
 
 
 @each_compiled
@@ -288,7 +288,7 @@ def test_full_queue_counts_as_busy(site: Site, home: Path, client: str) -> None:
             with contextlib.suppress(BlockingIOError):
                 waiting.connect(str(run / "s"))
         started = time.monotonic()
-        assert parse_cold_call(call(build_stand_in_line(site, home, client), b"{}")).finding == "busy"
+        assert parse_cold_call(call(build_stand_in_line(site, home, client), b"{}")).cold_reason == "busy"
         assert time.monotonic() - started < 5
 
 
@@ -298,7 +298,7 @@ def test_service_of_another_user_is_not_used(site: Site, home: Path, client: str
         result = parse_cold_call(
             call(build_stand_in_line(site, home, client, "--uid", str(os.getuid() + 1)), payload("c"))
         )
-    assert (result.finding, received) == ("foreign", [])
+    assert (result.cold_reason, received) == ("foreign", [])
 
 
 @each_compiled
@@ -309,7 +309,7 @@ def test_directory_of_another_user_is_not_used(site: Site, home: Path, client: s
         result = parse_cold_call(call(build_stand_in_line(site, home, client), payload("c")))
         as_theirs = parse_cold_call(call(build_stand_in_line(site, home, client, "--uid", "12345"), payload("c")))
         os.chown(get_state(home) / "run", 0, 0)
-    assert (result.finding, as_theirs.finding, b"".join(received)) == ("foreign", "foreign", b"")
+    assert (result.cold_reason, as_theirs.cold_reason, b"".join(received)) == ("foreign", "foreign", b"")
 
 
 @each_client
@@ -320,14 +320,14 @@ def test_symlinked_directory_is_not_followed(site: Site, home: Path, client: str
         (get_state(home) / "run").symlink_to(get_state(elsewhere) / "run")
         ended = call(site.line(home, client=client), payload("c"))
     assert (json.loads(ended.stdout), received) == ({"permission": "allow"}, [])
-    assert cold_path.REPORTED_FINDINGS["foreign"] in ended.stderr.decode()
+    assert cold_path.REPORTED_REASONS["foreign"] in ended.stderr.decode()
 
 
 @each_compiled
 def test_environment_variables_have_no_effect(site: Site, home: Path, client: str) -> None:
     evil = {"HOME": "/evil", "XDG_STATE_HOME": "/evil", "PYTHONPATH": "/evil", "PATH": "/evil", "TROTLINE_OFF": "1"}
     result = parse_cold_call(call(build_stand_in_line(site, home, client), b"{}", env=evil))
-    assert (result.finding, result.environment) == ("absent", "PATH=/usr/bin:/bin")
+    assert (result.cold_reason, result.environment) == ("absent", "PATH=/usr/bin:/bin")
     with serve_once(home, send_pieces(ANSWER)) as received:
         assert call(site.line(home, client=client), b"{}", env=evil).code == 3
     assert b"evil" not in received[0]
@@ -361,9 +361,9 @@ def test_home_defaults_to_the_password_file(site: Site, home: Path) -> None:
     with serve_once(home, send_pieces(ANSWER)):
         assert call(line, b"{}", env={"HOME": "/evil"}).code == 3
     known.write_text("me:x:99999:0::/nowhere:/bin/sh\n")
-    assert parse_cold_call(call(line, b"{}")).finding == "unfit"
+    assert parse_cold_call(call(line, b"{}")).cold_reason == "unfit"
     known.unlink()
-    assert parse_cold_call(call(line, b"{}")).finding == "unfit"
+    assert parse_cold_call(call(line, b"{}")).cold_reason == "unfit"
 
 
 @each_client
@@ -384,7 +384,7 @@ UNFIT = {
 @pytest.mark.parametrize("words", UNFIT.values(), ids=UNFIT)
 def test_unfit_line_takes_the_cold_path(site: Site, home: Path, client: str, words: list[str]) -> None:
     result = parse_cold_call(call([*build_stand_in_line(site, home, client)[:2], *words], b"{}"))
-    assert (result.finding, result.words, result.digest) == ("unfit", words, hash_bytes(b"{}"))
+    assert (result.cold_reason, result.words, result.digest) == ("unfit", words, hash_bytes(b"{}"))
 
 
 @each_client
@@ -570,7 +570,7 @@ def test_line_of_an_older_version_takes_the_cold_path(site: Site, home: Path, cl
         pytest.skip("the Python client answers in the same process")
     line = ["--host" if word == "--agent" else word for word in build_stand_in_line(site, home, client)]
     result = parse_cold_call(call(line, b"{}"))
-    assert (result.finding, result.words[:2]) == ("unfit", ["--host", "cursor"])
+    assert (result.cold_reason, result.words[:2]) == ("unfit", ["--host", "cursor"])
 
 
 @pytest.mark.parametrize("agent", ["claude-code", "codex", "gemini-cli", "copilot"])
@@ -599,6 +599,6 @@ def test_clients_and_service_use_the_same_limits() -> None:
     assert limits["DEADLINE"] == python_client.DEADLINE * 1000
     formats = (wire.PREFIX.size, wire.GREETING.size, wire.ANSWER.size)
     assert (limits["PREFIX"], limits["GREETING"], limits["ANSWER"]) == formats
-    findings = set(re.findall(r'(?:go_cold\(|\? |: )"([a-z]+)"', source))
-    assert findings >= cold_path.LAUNCHING_FINDINGS | set(cold_path.REPORTED_FINDINGS)
-    assert findings - cold_path.LAUNCHING_FINDINGS - set(cold_path.REPORTED_FINDINGS) == {"unfit", "late"}
+    cold_reasons = set(re.findall(r'(?:go_cold\(|\? |: )"([a-z]+)"', source))
+    assert cold_reasons >= cold_path.LAUNCHING_REASONS | set(cold_path.REPORTED_REASONS)
+    assert cold_reasons - cold_path.LAUNCHING_REASONS - set(cold_path.REPORTED_REASONS) == {"unfit", "late"}

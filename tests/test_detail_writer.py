@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -115,7 +116,7 @@ def test_detail_writer_does_not_inherit_lock_and_socket(site: Site, home: Path) 
     os.kill(child, signal.SIGSTOP)
     try:
         end(home)
-        assert RunDirectory(get_state(home) / "run").find_holder() is None
+        assert RunDirectory(get_state(home) / "run").read_service_facts() is None
         assert len([name for name in list_descriptors(child) if name.startswith("socket:")]) == 1
     finally:
         os.kill(child, signal.SIGCONT)
@@ -187,7 +188,7 @@ def test_detail_that_crashes_its_writer_is_dropped_and_recorded_as_missing(
     writer.end()
     assert list_detailed_commands(home) == ["echo before", "echo after"]
     missing = [record["detail"].get("missing") for record in records(home)]
-    assert missing == [None, "what was said could not be kept: whoever tried to write it down died", None]
+    assert missing == [None, "what was said could not be kept: the detail writer crashed on it", None]
 
 
 def test_stopped_detail_writer_is_replaced(
@@ -281,6 +282,22 @@ def test_detail_that_cannot_be_written_is_logged(
     writer.end()
     log = (get_state(home) / "run" / "log").read_text()
     assert "not written: the detail of a call: no space left on device" in log
+
+
+def test_writer_does_not_sleep_after_the_last_try(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries: list[Outcome] = []
+    sleeps: list[float] = []
+
+    def fail(outcome: Outcome, _: str) -> str:
+        tries.append(outcome)
+        return "no space left on device"
+
+    monkeypatch.setattr(detail_writer_module, "write_detail", fail)
+    monkeypatch.setattr(time, "sleep", sleeps.append)
+    packed = detail_writer_module.PREFIX.pack(0) + pickle.dumps((answer_call(home, "echo never"), str(home)))
+    directory = RunDirectory(get_state(home) / "run")
+    detail_writer_module._write_with_retries(packed, directory)
+    assert (len(tries), len(sleeps)) == (detail_writer_module.MAX_TRIES, detail_writer_module.MAX_TRIES - 1)
 
 
 def test_service_writes_detail_itself_if_it_cannot_fork(

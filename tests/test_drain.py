@@ -147,7 +147,7 @@ def run_service(home: Path) -> tuple[str, str]:
 
 
 def test_idle_service_drains(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
+    monkeypatch.setattr(server, "LIKELY_CALL_SECONDS", 0.0)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         state = get_service_roots(home).state
         spool = audit_log.get_spool(state)
@@ -159,8 +159,8 @@ def test_idle_service_drains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_service_logs_an_unusable_audit_log_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
-    monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.01)
+    monkeypatch.setattr(server, "LIKELY_CALL_SECONDS", 0.0)
+    monkeypatch.setattr(server, "SECONDS_BETWEEN_CHECKS", 0.01)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         state = get_service_roots(home).state
         spool = audit_log.get_spool(state)
@@ -174,7 +174,7 @@ def test_service_logs_an_unusable_audit_log_once(monkeypatch: pytest.MonkeyPatch
 
 
 def test_service_survives_a_hanging_drain(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", 0.0)
+    monkeypatch.setattr(server, "LIKELY_CALL_SECONDS", 0.0)
     monkeypatch.setattr(server, "Maintenance", lambda roots: Maintenance(roots, max_seconds=2.0))
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         state = get_service_roots(home).state

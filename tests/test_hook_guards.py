@@ -169,9 +169,9 @@ def test_second_paired_event_is_not_evaluated_again(machine: Machine, command: s
     guards = machine.guards
     generic, specific = build_paired_events(machine, command)
     first = guards(generic, CALL)
-    memory = machine.sessions.read("one").session.memory
+    history = machine.sessions.read("one").session.history
     assert guards(specific, CALL).effects is first.effects
-    assert machine.sessions.read("one").session.memory == memory
+    assert machine.sessions.read("one").session.history == history
     assert guards(specific, CALL).effects is not first.effects, "a third is another action"
 
 
@@ -300,7 +300,7 @@ def test_concurrent_calls_both_update_the_history(machine: Machine, monkeypatch:
 
     monkeypatch.setattr(HistoryStore, "update", update_late)
     first(BeforeShell(command="printenv", conversation_id="one", workspace_roots=(str(machine.project),)), CALL)
-    assert machine.sessions.read("one").session.memory.labels == ("secret", "refusal")
+    assert machine.sessions.read("one").session.history.labels == ("secret", "refusal")
 
 
 def test_unwritable_history_asks(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,8 +326,8 @@ def test_session_variables_leave_room_for_the_history(machine: Machine) -> None:
     for number in range(80):
         machine.shell(f"rm -rf ~/archive{number}")
     machine.shell("cat .env")
-    memory = machine.sessions.read("one").session.memory
-    assert (len(memory.denied), memory.secrets) == (64, 1)
+    history = machine.sessions.read("one").session.history
+    assert (len(history.denied), history.secrets) == (64, 1)
 
 
 def test_failed_evaluation_of_a_past_event_counts_as_the_worst_case(
@@ -428,12 +428,12 @@ def test_monitoring_remembers_actions_and_no_denials(machine: Machine) -> None:
 
     for _ in range(2):
         assert get_strictest(shell("rm -rf ~; cat ~/.ssh/id_rsa", monitors=True)) is Permission.DENY
-    memory = machine.sessions.read("one").session.memory
-    assert (memory.denied, memory.written) == ((), ())
+    history = machine.sessions.read("one").session.history
+    assert (history.denied, history.written) == ((), ())
     assert "refused before" not in join_reasons(shell("find ~ -delete", monitors=True))
     assert "a secret was read" in join_reasons(shell("scp notes.md build.example.org:", monitors=True))
     assert get_strictest(shell("rm -rf ~", monitors=False)) is Permission.DENY
-    assert machine.sessions.read("one").session.memory.denied
+    assert machine.sessions.read("one").session.history.denied
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_document_is_an_outermost_object_on_a_separate_line_if_possible() -> Non
 
 @pytest.mark.parametrize("text", ["hello", "{", '{"a":', "{'a': 1}", '{"permission": "deny"', "[1", "]", "\x00"])
 def test_output_without_a_document_is_unreadable(text: str) -> None:
-    failure = Failure(kind=FailureKind.UNREADABLE, detail='Hook "guard.sh" returned invalid JSON.')
+    failure = Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail='Hook "guard.sh" returned invalid JSON.')
     assert read("preToolUse", text) == ParsedReply(failure=failure)
     assert read("stop", text) == ParsedReply(failure=failure)
 
@@ -176,7 +176,7 @@ def test_search_for_a_document_takes_linear_steps(unit: str) -> None:
 def test_megabyte_of_hostile_output_is_unreadable(text: str) -> None:
     reply = read("preToolUse", text)
     assert reply.failure is not None
-    assert reply.failure.kind is FailureKind.UNREADABLE
+    assert reply.failure.kind is FailureKind.UNREADABLE_OUTPUT
     assert count_steps(lambda: find_last_document(text)) < 100
 
 
@@ -203,7 +203,7 @@ def test_reply_after_a_megabyte_of_log_lines_is_found() -> None:
 def test_no_reply_is_found_in_or_before_a_broken_object(output: str) -> None:
     reply = read("preToolUse", output)
     assert reply.failure is not None
-    assert reply.failure.kind is FailureKind.UNREADABLE
+    assert reply.failure.kind is FailureKind.UNREADABLE_OUTPUT
 
 
 # -- types

@@ -30,7 +30,7 @@ from trotline.domain.hooks import (
     Place,
     Vocabulary,
     build_hook_id,
-    decide_nothing,
+    search_unavailable,
     split_mcp_name,
 )
 from trotline.formats import js_regex
@@ -164,7 +164,7 @@ def test_unterminated_group_name_is_an_error(source: str) -> None:
 def test_undecided_matcher_applies(source: str) -> None:
     why = f"matcher `{source}` could not be decided in time, so it applies"
     assert Matcher(source).fit(("zzz",)) == Fit(applies=True, why=why)
-    assert decide_nothing(source, "zzz") is None
+    assert search_unavailable(source, "zzz") is None
 
 
 def test_matcher_beyond_re2_uses_the_given_search() -> None:
@@ -374,6 +374,8 @@ def test_hook_has_documented_defaults() -> None:
     assert plain.vocabulary is NO_VOCABULARY
 
 
-def test_line_of_a_hook_is_its_command_or_prompt() -> None:
-    assert build_hook("stop").line == "x"
-    assert Hook(id="1", event="stop", layer=LAYER, place=Place("f"), prompt="is it safe?").line == "prompt: is it safe?"
+def test_label_of_a_hook_is_its_command_or_prompt() -> None:
+    assert build_hook("stop").label == "x"
+    assert (
+        Hook(id="1", event="stop", layer=LAYER, place=Place("f"), prompt="is it safe?").label == "prompt: is it safe?"
+    )

@@ -29,6 +29,7 @@ from trotline.hook.process import handle_call, write_detail
 from trotline.service import server, watch, wire
 from trotline.service.bootstrap import LAZY_MODULES, STAND_IN_TYPES
 from trotline.service.bytecode import keep_bytecode
+from trotline.service.detail_writer import DetailWriter
 from trotline.service.directory import get_service_roots
 from trotline.service.server import Service
 from trotline.service.watch import CodeWatch
@@ -105,7 +106,7 @@ def test_only_the_beginning_of_a_version_is_cached(version: str) -> None:
     assert len(whole[0] if whole else "") <= MAX_VERSION_LENGTH
     assert parse_version(version) == parse_version(version[:MAX_VERSION_LENGTH])
     agent = get_agent("cursor")
-    assert agent.at(version) is agent.at(version[:MAX_VERSION_LENGTH])
+    assert agent.for_version(version) is agent.for_version(version[:MAX_VERSION_LENGTH])
 
 
 # A call of the service
@@ -117,6 +118,7 @@ def count_served_calls(home: Path, calls: int) -> CallCounter:
     (roots.state / "run").mkdir(parents=True)
     counter = CallCounter()
     service = Service(roots, CodeWatch(roots), os.getuid())
+    service.detail_writer = UncountedDetailWriter(service.directory)
     listener = server.listen(roots.state / "run" / "s")
     callers = [send_call(home, number) for number in range(calls)]
     threading.setprofile(counter)
@@ -127,6 +129,14 @@ def count_served_calls(home: Path, calls: int) -> CallCounter:
     serving.join()
     assert {answer[4:5] for answer in replies} == {wire.TAKEN}
     return counter
+
+
+class UncountedDetailWriter(DetailWriter):
+    """Ends without being counted: the number of its system calls depends on when the process acknowledges details."""
+
+    def end(self) -> None:
+        sys.setprofile(None)
+        super().end()
 
 
 def send_call(home: Path, number: int) -> socket.socket:
@@ -165,7 +175,7 @@ def read_reply(caller: socket.socket) -> bytes:
 def test_warm_call_makes_few_system_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, outcome = handle_call(build_call(tmp_path, 0), [], guarded=True)
     write_detail(outcome, str(tmp_path))  # imports everything
-    monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
+    monkeypatch.setattr(watch, "MAX_SECONDS_BETWEEN_CODE_CHECKS", 3600.0)
     with (
         tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as single_home,
         tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as busy_home,
@@ -187,8 +197,8 @@ def test_late_call_sees_changed_configuration() -> None:
         serving = threading.Thread(target=lambda: ended.append(service.serve(listener, 20)))
         serving.start()
         caller = connect(Path(home))
-        while not service._connections:
-            time.sleep(0.001)
+        while not any(connection.is_registered for connection in tuple(service._connections)):
+            time.sleep(0.001)  # until the service has checked the configuration and waits for the call
         (roots.config / "trotline.toml").write_text("")
         caller.sendall(encode_call(Path(home), 1))
         assert read_reply(caller)[4:5] == wire.COLD
@@ -210,7 +220,7 @@ class CountingCodeWatch(CodeWatch):
 def test_code_is_checked_between_calls_while_they_are_likely(
     monkeypatch: pytest.MonkeyPatch, likely: float, looks: int
 ) -> None:
-    monkeypatch.setattr(server, "CALLS_ARE_LIKELY", likely)
+    monkeypatch.setattr(server, "LIKELY_CALL_SECONDS", likely)
     with tempfile.TemporaryDirectory(prefix="tl-", ignore_cleanup_errors=True) as home:
         roots = get_service_roots(home)
         (roots.state / "run").mkdir(parents=True)
@@ -221,11 +231,11 @@ def test_code_is_checked_between_calls_while_they_are_likely(
 
 
 def test_call_soon_after_a_check_does_not_check_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert server.SECONDS_BETWEEN_LOOKS_AHEAD < watch.SECONDS_BETWEEN_LOOKS_AT_CODE
+    assert server.SECONDS_BETWEEN_CODE_CHECKS < watch.MAX_SECONDS_BETWEEN_CODE_CHECKS
     code_watch = CodeWatch(get_service_roots(tmp_path))
-    monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 3600.0)
+    monkeypatch.setattr(watch, "MAX_SECONDS_BETWEEN_CODE_CHECKS", 3600.0)
     assert count_calls(code_watch.has_changed).system == {"stat": 3}
-    monkeypatch.setattr(watch, "SECONDS_BETWEEN_LOOKS_AT_CODE", 0.0)
+    monkeypatch.setattr(watch, "MAX_SECONDS_BETWEEN_CODE_CHECKS", 0.0)
     assert count_calls(code_watch.has_changed).system["stat"] > 100
 
 
@@ -248,7 +258,7 @@ COLD_MODULES = set(
 
 def build_cold_argv(site: Site, home: Path, agent: str, event: str) -> list[str]:
     words = ["i", "5", "9000", "unfit", "--agent", agent, "--event", event, "--home", str(home)]
-    return [sys.executable, "-I", "-S", str(site.service / "cold.py"), *words]
+    return [sys.executable, "-I", "-S", str(site.service / "run_bootstrap.py"), *words]
 
 
 REPORTING_SCRIPT = read_data("scripts/report_modules.py.txt")

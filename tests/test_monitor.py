@@ -241,7 +241,7 @@ def test_guards_respond_are_recorded_and_store_no_refusal(workspace: Workspace) 
         assert json.loads(done.stdout) == {"permission": "allow"}
         assert "monitor mode: not sent: deny, by deletion" in done.stderr
         assert (last(workspace)["decided"], last(workspace)["withheld"]) == ("deny", ["deny"])
-    assert Sessions(workspace.roots().state / "sessions").read("c").session.memory.denied == ()
+    assert Sessions(workspace.roots().state / "sessions").read("c").session.history.denied == ()
 
 
 def test_a_hook_program_is_answered_by_its_handlers_only(workspace: Workspace) -> None:

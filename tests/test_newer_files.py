@@ -32,7 +32,7 @@ def test_a_session_keeps_the_fields_that_it_does_not_know(tmp_path: Path) -> Non
 
     def change(session: Any) -> None:
         session.count("hook", "call")
-        session.memory = History(secrets=2)
+        session.history = History(secrets=2)
         session.env = {}
 
     assert sessions.update("c", change, 2) == ""

@@ -109,7 +109,7 @@ def test_a_fail_closed_denial_is_explained_in_both_messages() -> None:
 @pytest.mark.parametrize(
     "name, date, kind",
     [
-        ("preToolUse", "2026-09", FailureKind.UNREADABLE),
+        ("preToolUse", "2026-09", FailureKind.UNREADABLE_OUTPUT),
         ("beforeReadFile", "2026-09", FailureKind.MISFIT),
         ("beforeMCPExecution", "2026-02", FailureKind.CRASHED),
     ],

@@ -93,7 +93,7 @@ def test_a_flood_of_complaints_is_cut_and_the_answer_still_counts(job: Make) -> 
 def test_a_background_child_is_reported_and_not_waited_for(job: Make) -> None:
     lingering = job("sleep 300 & echo '{}'")
     (ended,) = run_all([lingering], b"")
-    assert (ended.stdout, ended.left_behind, ended.stopped) == (b"{}\n", True, StopReason.NO)
+    assert (ended.stdout, ended.left_behind, ended.stopped) == (b"{}\n", True, StopReason.NONE)
     assert kill_survivors(lingering.run_id) == 1
 
 

@@ -278,16 +278,20 @@ MISBEHAVIOURS = {
     "sends a byte now and then": (send_slowly, FailureKind.TIMED_OUT, "timed out after 700ms|did not answer in time"),
     "hangs up": (close_connection, FailureKind.UNAVAILABLE, "could not be reached"),
     "promises more than it sends": (send_less_than_announced, FailureKind.UNAVAILABLE, "could not be reached"),
-    "floods": (send_too_much, FailureKind.TOO_MUCH, "sent more than is read"),
+    "floods": (send_too_much, FailureKind.TOO_MUCH, "sent more than the size limit"),
     "is broken": (respond_with(400, {"error": "bad schema"}), FailureKind.UNAVAILABLE, "status 400: .*bad schema"),
     "redirects": (respond_with(307, b"", location="http://127.0.0.1:1/"), FailureKind.UNAVAILABLE, "status 307"),
     "is busy for too long": (respond_with(429, {}, retry_after="60"), FailureKind.UNAVAILABLE, "status 429"),
-    "sends a page": (respond_with(200, b"<html>"), FailureKind.UNREADABLE, "sent no JSON"),
-    "sends a list": (respond_with(200, []), FailureKind.MISFIT, "something else than an object"),
-    "sends no choices": (respond_with(200, {}), FailureKind.UNREADABLE, "it holds no message"),
-    "cuts the answer off": (respond_with(200, CUT), FailureKind.UNREADABLE, "it was cut off"),
-    "declines": (respond_with(200, DECLINED), FailureKind.UNREADABLE, "declined to answer"),
-    "sends bytes that are no text": (respond_with(200, b'{"choices": "\xff"}'), FailureKind.UNREADABLE, "sent no JSON"),
+    "sends a page": (respond_with(200, b"<html>"), FailureKind.UNREADABLE_OUTPUT, "sent no JSON"),
+    "sends a list": (respond_with(200, []), FailureKind.MISFIT, "JSON that is not an object"),
+    "sends no choices": (respond_with(200, {}), FailureKind.UNREADABLE_OUTPUT, "it holds no message"),
+    "cuts the answer off": (respond_with(200, CUT), FailureKind.UNREADABLE_OUTPUT, "it was cut off"),
+    "declines": (respond_with(200, DECLINED), FailureKind.UNREADABLE_OUTPUT, "declined to answer"),
+    "sends bytes that are no text": (
+        respond_with(200, b'{"choices": "\xff"}'),
+        FailureKind.UNREADABLE_OUTPUT,
+        "sent no JSON",
+    ),
 }
 
 

@@ -40,7 +40,7 @@ from trotline.domain.outcomes import MAX_PAYLOAD_BYTES
 from trotline.service import cold_path, line, server, wire
 from trotline.service.directory import RunDirectory, get_service_roots, write_lock_facts
 from trotline.service.server import Service
-from trotline.service.start import SECONDS_BETWEEN_STARTS, launch
+from trotline.service.start import SECONDS_BETWEEN_STARTS, launch_service
 from trotline.service.watch import CodeWatch
 from trotline.testing.conformance import load_cases
 from trotline.testing.sample_payloads import build_payload as sample
@@ -265,10 +265,10 @@ def test_a_service_that_died_at_once_is_not_started_by_every_call(home: Path) ->
     write_lock_facts(lock, launched_us=1_000_000)
     os.close(lock)
     pause = int(SECONDS_BETWEEN_STARTS * 1_000_000)
-    assert not launch(roots, 1_000_000 + pause - 1)
-    assert launch(roots, 999_999)  # a clock that was set back
+    assert not launch_service(roots, 1_000_000 + pause - 1)
+    assert launch_service(roots, 999_999)  # a clock that was set back
     wait_for_service(home)
-    assert not launch(roots, 1_000_000 + 10 * pause)  # one is running
+    assert not launch_service(roots, 1_000_000 + 10 * pause)  # one is running
 
 
 def test_an_idle_service_ends(home: Path) -> None:
@@ -336,7 +336,7 @@ def test_a_changed_setting_applies_to_the_next_call(site: Site, home: Path) -> N
 
 @pytest.mark.parametrize("lost", ["the socket", "the home"])
 def test_an_unreachable_service_ends(home: Path, monkeypatch: pytest.MonkeyPatch, lost: str) -> None:
-    monkeypatch.setattr(server, "SECONDS_BETWEEN_LOOKS", 0.02)
+    monkeypatch.setattr(server, "SECONDS_BETWEEN_CHECKS", 0.02)
     roots = get_service_roots(home)
     (roots.state / "run").mkdir(parents=True)
     service = Service(roots, CodeWatch(roots), os.getuid())
@@ -406,7 +406,7 @@ def test_a_kill_at_any_moment_changes_no_verdict_and_loses_no_record(site: Site,
 def test_a_kill_between_record_and_answer_leaves_one_record(site: Site, home: Path) -> None:
     """A client whose service was killed repeats the call with the same id."""
     given = ["i-am-one-call", "5", "9000", "lost", *build_argv(site, home)[2:]]
-    cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), *given]
+    cold = [sys.executable, "-I", "-S", str(site.service / "run_bootstrap.py"), *given]
     start_service(site, home)
     send_header(home, build_header(site, home, id="i-am-one-call"), payload("c"))
     call(cold, payload("c"))
@@ -449,7 +449,7 @@ def test_a_call_that_hangs_ends_with_the_service_and_in_the_fail_mode(site: Site
     took = time.monotonic() - started_at
     assert json.loads(got.stdout)["permission"] == "deny"
     assert cold_path.DEADLINE_MESSAGE in json.loads(got.stdout)["user_message"]
-    assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
+    assert cold_path.REPORTED_REASONS["busy"] in got.stderr.decode()
     assert took < 10
     assert has_service_ended(home)
     text = read_log(home)
@@ -465,9 +465,7 @@ def test_a_suspended_service_is_reported_and_the_call_runs_cold(site: Site, home
     os.kill(pid, signal.SIGSTOP)
     got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
-    assert (
-        got.stderr.decode() == f"trotline: {cold_path.REPORTED_FINDINGS['busy']}; this call was answered without it\n"
-    )
+    assert got.stderr.decode() == f"trotline: {cold_path.REPORTED_REASONS['busy']}; this call was answered without it\n"
     os.kill(pid, signal.SIGCONT)
     assert call(build_argv(site, home), payload("d")).stderr == b""
     conversations = [record["conversation"] for record in records(home)]
@@ -499,7 +497,7 @@ def test_a_foreign_directory_is_reported_and_not_used(site: Site, home: Path) ->
     (get_state(home) / "run").symlink_to(elsewhere)
     got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
-    assert cold_path.REPORTED_FINDINGS["foreign"] in got.stderr.decode()
+    assert cold_path.REPORTED_REASONS["foreign"] in got.stderr.decode()
     assert list(elsewhere.iterdir()) == []
     assert len(records(home)) == 1
 
@@ -515,7 +513,7 @@ def test_callers_of_other_users_are_disconnected(home: Path) -> None:
     serving.start()
     assert send_bytes(home, wire.encode_call(wire.CallHeader(id="", ask="status"))) == b""
     serving.join()
-    assert service.counts["strangers"] == 1
+    assert service.counts["refused"] == 1
     assert f"refused: a caller of user {os.getuid()}" in read_log(home)
 
 
@@ -570,7 +568,7 @@ def test_a_wrong_clock_changes_no_verdict(site: Site, home: Path, received: int)
     refused = payload("c", "echo trotline-canary")
     got = send_header(home, build_header(site, home, received_us=received), refused)
     assert b'"deny"' in got
-    cold = [sys.executable, "-I", "-S", str(site.service / "cold.py"), "j", str(received), "9000", "unfit"]
+    cold = [sys.executable, "-I", "-S", str(site.service / "run_bootstrap.py"), "j", str(received), "9000", "unfit"]
     assert json.loads(call([*cold, *build_argv(site, home)[2:]], refused).stdout)["permission"] == "deny"
     assert [record["at_us"] for record in records(home)][1:] == [received, received]
 
@@ -623,7 +621,7 @@ def test_silent_callers_make_the_service_busy_and_not_slow(site: Site, home: Pat
         assert send_bytes(home, wire.encode_call(wire.CallHeader(id="", ask="status")))[:5] == wire.MAGIC + wire.BUSY
         got = call(build_argv(site, home), payload("c"))
     assert got.stdout == b'{"permission": "allow"}'
-    assert cold_path.REPORTED_FINDINGS["busy"] in got.stderr.decode()
+    assert cold_path.REPORTED_REASONS["busy"] in got.stderr.decode()
 
 
 def test_oversized_announcements_make_the_service_busy(site: Site, home: Path) -> None:

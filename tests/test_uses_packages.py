@@ -117,7 +117,7 @@ def test_a_running_service_and_a_cold_process_use_a_new_list(site: Site) -> None
             os.kill(service, signal.SIGKILL)
         assert warm["permission"] == "deny"
         cold_call = ["i", "5", "9000", "unfit", "--agent", "cursor", "--event", SHELL, "--home", str(use.home)]
-        cold = call([sys.executable, "-I", "-S", str(site.service / "cold.py"), *cold_call], data)
+        cold = call([sys.executable, "-I", "-S", str(site.service / "run_bootstrap.py"), *cold_call], data)
         assert json.loads(cold.stdout) == warm
 
 

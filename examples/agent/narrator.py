@@ -61,7 +61,7 @@ class Narrator:
             self._print_response(response)
         if outcome.replaced_output is not None:
             self.say(f"The model reads: {format_result(outcome.replaced_output)}")
-        for line in (*outcome.alarms, *(f"not run: {entry.hook.line}, {entry.why}" for entry in outcome.not_run)):
+        for line in (*outcome.alarms, *(f"not run: {entry.hook.label}, {entry.why}" for entry in outcome.not_run)):
             self.say(f"  ! {line}")
         if isinstance(event, events.SubagentStart) and not outcome.is_denied:
             self.depth += 1

@@ -211,9 +211,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # identity co
     missing_fields: frozenset[str] = frozenset()  # fields that similar agents send and this one does not
     raises_paired_events: bool = False  # it raises both the specific and the generic event
 
-    def at(self, version: str, *, believing: frozenset[Capability] = frozenset()) -> "Agent":
-        """Return the agent with the capabilities of a version; `believing` overrides quirks that a setting trusts."""
-        return _apply_quirks(self, version[:MAX_VERSION_LENGTH], believing)
+    def for_version(self, version: str, *, trusted: frozenset[Capability] = frozenset()) -> "Agent":
+        """Return the agent with the capabilities of a version; `trusted` overrides quirks that a setting trusts."""
+        return _apply_quirks(self, version[:MAX_VERSION_LENGTH], trusted)
 
     def supports(self, event: str, capability: Capability) -> bool:
         """Return whether the agent acts on a part of a verdict at an event."""
@@ -221,10 +221,10 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True, eq=False):  # identity co
 
 
 @functools.lru_cache(maxsize=64)
-def _apply_quirks(agent: Agent, version: str, believing: frozenset[Capability]) -> Agent:
+def _apply_quirks(agent: Agent, version: str, trusted: frozenset[Capability]) -> Agent:
     capabilities = dict(agent.capabilities)
     for quirk in agent.version_quirks:
-        if quirk.applies(version) and not (quirk.capability in believing and not quirk.works):
+        if quirk.applies(version) and not (quirk.capability in trusted and not quirk.works):
             known = capabilities.get(quirk.event, frozenset())
             capabilities[quirk.event] = known | {quirk.capability} if quirk.works else known - {quirk.capability}
     return msgspec.structs.replace(agent, capabilities=capabilities)

@@ -123,7 +123,7 @@ def run_command(
 ) -> CommandResult:
     """Run a command and wait for it. Raise if it cannot be started or prints too much."""
     ended = run_program(argv, env=environ, timeout=seconds, stdin=stdin, cwd=str(directory))
-    if ended.stopped not in {StopReason.NO, StopReason.TIME}:
+    if ended.stopped not in {StopReason.NONE, StopReason.TIME}:
         raise TrotlineError(f"`{shlex.join(argv)}`: {ended.detail or ended.stopped}", hint="look at the line")
     timed_out = ended.stopped is StopReason.TIME
     return CommandResult(ended.exit_code, _printable(ended.stdout), _printable(ended.stderr), timed_out, ended.stdout)

@@ -59,7 +59,7 @@ def get_coverage(agent: Agent, action: str) -> Coverage:
 
 def list_capability_changes(agent: Agent, old: str, new: str) -> list[tuple[str, Capability, bool, str]]:
     """Return the differences of two versions: event, capability, whether the new one supports it, and why."""
-    before, now = agent.at(old), agent.at(new)
+    before, now = agent.for_version(old), agent.for_version(new)
     changes = []
     for event in sorted({*before.capabilities, *now.capabilities}):
         differing = before.capabilities.get(event, frozenset()) ^ now.capabilities.get(event, frozenset())

@@ -184,15 +184,15 @@ def _resolve(dispatcher: Dispatcher, event: Event) -> Result:
         "would_run": [_build_hook(hook) for hook in hooks],
         "would_not": [{**_build_hook(entry.hook), "why": entry.why} for entry in not_run],
     }
-    lines = [f"{number:>3}. {hook.layer.kind:<14} {printable(hook.line)}" for number, hook in enumerate(hooks, 1)]
+    lines = [f"{number:>3}. {hook.layer.kind:<14} {printable(hook.label)}" for number, hook in enumerate(hooks, 1)]
     lines += [
-        f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.line)}: {printable(entry.why)}" for entry in not_run
+        f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.label)}: {printable(entry.why)}" for entry in not_run
     ]
     return Result(data, [*lines, dim("nothing was run")])
 
 
 def _build_hook(hook: Hook) -> dict[str, Any]:
-    return {"id": hook.id, "layer": hook.layer.kind, "line": hook.line, "place": str(hook.place)}
+    return {"id": hook.id, "layer": hook.layer.kind, "line": hook.label, "place": str(hook.place)}
 
 
 def _build_data(outcome: Outcome, dispatcher: Dispatcher) -> dict[str, Any]:
@@ -247,7 +247,7 @@ def _format_outcome(outcome: Outcome, dispatcher: Dispatcher) -> list[str]:
         if isinstance(run, Run):
             lines += _format_run(number, run, outcome, dispatcher)
     for entry in outcome.not_run:
-        lines.append(f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.line)}")
+        lines.append(f"  -  {entry.hook.layer.kind:<14} {printable(entry.hook.label)}")
         lines.append(paint(f"     not run: {printable(entry.why)}", Severity.WARNING))
     lines += [paint(f"alarm: {printable(alarm)}", Severity.ERROR) for alarm in outcome.alarms]
     lines += [f"lost: {printable(loss.what)}: {printable(loss.why)}" for loss in outcome.losses]
@@ -258,7 +258,7 @@ def _format_run(number: int, run: Run, outcome: Outcome, dispatcher: Dispatcher)
     counted = get_effective_verdict(run, outcome.event.contract, dispatcher.edition)
     ended = f"exit {run.exit_code}" if run.exit_code is not None else "no exit"
     answer = counted.permission.word if counted.permission else ("failed, goes on" if run.failure else "no opinion")
-    lines = [f"{number:>3}. {run.hook.layer.kind:<14} {printable(run.hook.line)}"]
+    lines = [f"{number:>3}. {run.hook.layer.kind:<14} {printable(run.hook.label)}"]
     lines.append(f"     {run.micros / 1000:.1f} ms, {ended}: {bold(answer)}")
     if run.failure:
         lines.append(paint(f"     {run.failure.kind}: {printable(run.failure.detail)}", Severity.WARNING))
@@ -270,7 +270,7 @@ def _format_run(number: int, run: Run, outcome: Outcome, dispatcher: Dispatcher)
 
 def _format_decision(outcome: Outcome) -> list[str]:
     decision, verdict = outcome.decision, outcome.decision.verdict
-    names = {run.author: f"{run.hook.layer.kind} {run.hook.line}" for run in outcome.responses if isinstance(run, Run)}
+    names = {run.author: f"{run.hook.layer.kind} {run.hook.label}" for run in outcome.responses if isinstance(run, Run)}
     by = ", ".join(names.get(author, author) for author in decision.deciders)
     lines = [bold(f"decision: {decision.permission.word}") + (f"  by {printable(by)}" if by else "")]
     texts = {
@@ -319,7 +319,7 @@ def _format_step(played: StepResult, known_alarms: set[str]) -> Iterator[str]:
         yield f"{indent}  {name}: {printable(shorten(response.summary))}"
         yield from (paint(f"{indent}    {printable(text)}", Severity.WARNING) for text in response.warnings)
     for entry in outcome.not_run:
-        text = f"{entry.hook.layer.kind} {entry.hook.line}: not run, {entry.why}"
+        text = f"{entry.hook.layer.kind} {entry.hook.label}: not run, {entry.why}"
         yield paint(f"{indent}  {printable(text)}", Severity.WARNING)
     for name, value in describe_outcome(outcome).items():
         yield f"{indent}  {name}: {printable(shorten(str(value), MAX_TEXT))}"
@@ -351,7 +351,7 @@ def _build_step(played: StepResult) -> dict[str, Any]:
         "refused": played.is_refused,
         "texts": describe_outcome(outcome),
         "responses": [_build_response(response) for response in outcome.responses],
-        "not_run": [{"line": entry.hook.line, "why": entry.why} for entry in outcome.not_run],
+        "not_run": [{"line": entry.hook.label, "why": entry.why} for entry in outcome.not_run],
         "alarms": list(outcome.alarms),
         "expected": played.step.expect or None,
         "mismatch": played.mismatch or None,

@@ -43,7 +43,7 @@ def show_status(roots: Roots) -> Result:
     from trotline.service.wire import ask_status
 
     directory = RunDirectory(roots.state / "run")
-    holder = directory.find_holder()
+    holder = directory.read_service_facts()
     facts: dict[str, Any] = {"running": holder is not None, "went_cold": directory.count_cold_calls()}
     if holder is not None:
         is_ours = holder.get("code") == CODE
@@ -75,11 +75,11 @@ def _format_status(facts: dict[str, Any]) -> Iterator[str]:
 def stop(roots: Roots) -> Result:
     """End it; a call that it has begun is answered all the same."""
     directory = RunDirectory(roots.state / "run")
-    if directory.find_holder() is None:
+    if directory.read_service_facts() is None:
         return Result({"stopped": False}, ["no service is running"])
     signalled = None
     until = time.monotonic() + MAX_STOP_SECONDS
-    while (holder := directory.find_holder()) is not None:
+    while (holder := directory.read_service_facts()) is not None:
         pid = holder.get("pid")  # a service that has just started has not written it yet
         if isinstance(pid, int) and pid != signalled:
             signalled = pid

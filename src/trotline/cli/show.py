@@ -196,7 +196,7 @@ def _format_row(row: HookRow, configuration: Configuration) -> Iterator[str]:
     hook = row.hook
     number = f"{row.number:>3}." if row.number else "  - "
     kind = f"{hook.layer.kind:<14}"
-    yield f"{number} {kind} {printable(hook.line)}"
+    yield f"{number} {kind} {printable(hook.label)}"
     matcher = f"matcher {hook.matcher.source}" if hook.matcher else "no matcher"
     trust = ", needs trust" if hook.layer.kind.needs_trust else ""
     loops = f", {hook.loop_limit or 'no limit of'} follow-ups" if hook.event in {"stop", "subagentStop"} else ""

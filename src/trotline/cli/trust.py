@@ -90,7 +90,7 @@ def _format_trust(dispatcher: Dispatcher, root: Path, trust: Trust) -> Iterator[
     hooks = _list_hooks(dispatcher, root)
     yield f"\n{plural(len(hooks), 'hook')} would run as you:"
     for hook in hooks:
-        yield f"  {hook.event:<22} {printable(hook.line)}"
+        yield f"  {hook.event:<22} {printable(hook.label)}"
     yield f"\ncovered, {plural(len(trust.coverage.files), 'file')}; a changed byte in one of them ends trust:"
     for name, digest in trust.coverage.files.items():
         yield f"  {digest[:12]}  {printable(name)}"
@@ -115,6 +115,7 @@ def _build_data(dispatcher: Dispatcher, root: Path, trust: Trust, *, trusted: bo
         "not_covered": list(trust.coverage.not_covered),
         "changes": list(trust.changes),
         "hooks": [
-            {"event": hook.event, "line": hook.line, "place": str(hook.place)} for hook in _list_hooks(dispatcher, root)
+            {"event": hook.event, "line": hook.label, "place": str(hook.place)}
+            for hook in _list_hooks(dispatcher, root)
         ],
     }

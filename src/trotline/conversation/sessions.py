@@ -50,7 +50,7 @@ class SessionState(msgspec.Struct, kw_only=True):
     conversation: str = ""  # the redacted name, for display; the file is found by the hash of the name
     env: dict[str, list[Variable]] = {}  # in the order in which they were set, one per authority
     follow_ups: dict[str, int] = {}  # by hook, and for sub-agents by hook and sub-agent
-    memory: History = History()
+    history: History = msgspec.field(default=History(), name="memory")  # the key of files that exist already
     claims: dict[str, str] = {}  # ID of a call -> the follow-up that it counted; only the last calls
     updated_us: int = 0
 

@@ -341,7 +341,7 @@ def _run(words: list[str], data: bytes, environ: Mapping[str, str]) -> str:
     result = run_program(words, env=_build_environment(environ), timeout=CHANNEL_TIMEOUT, stdin=data)
     if result.stopped is StopReason.TIME:
         return f"`{words[0]}` did not end within {CHANNEL_TIMEOUT:g} s"
-    if result.stopped is not StopReason.NO:
+    if result.stopped is not StopReason.NONE:
         return f"`{words[0]}` cannot be run: {result.stopped}"
     return f"`{words[0]}` ended with {result.exit_code}" if result.exit_code else ""
 

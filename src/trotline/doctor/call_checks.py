@@ -94,7 +94,7 @@ def _is_warm(directory: Path) -> bool:
     """Wait a little for the service that the first call has started."""
     until = time.monotonic() + MAX_START_SECONDS
     run = RunDirectory(directory)
-    while run.find_holder() is not None and time.monotonic() < until:
+    while run.read_service_facts() is not None and time.monotonic() < until:
         if ask_status(run.socket) is not None:
             return True
         time.sleep(0.02)

@@ -53,7 +53,7 @@ def read_version(agent: Agent, roots: Roots) -> str:
         if path is None:
             continue
         result = run_program([path, "--version"], env=copy_environment(), timeout=VERSION_TIMEOUT)
-        if result.stopped is not StopReason.NO:
+        if result.stopped is not StopReason.NONE:
             continue
         lines = result.stdout.decode("utf-8", "replace").strip().splitlines()
         return lines[0][:60] if lines else ""

@@ -150,7 +150,7 @@ def check_silent_conversations(machine: MachineState) -> Iterator[CheckResult]:
 def check_service(machine: MachineState) -> Iterator[CheckResult]:
     """Check that the service answers, and report calls that it did not answer."""
     run = RunDirectory(machine.roots.state / "run")
-    holder = run.find_holder()
+    holder = run.read_service_facts()
     if holder is None:
         yield ok("not running; the next call starts it")
     elif ask_status(run.socket) is None and _is_young(holder):

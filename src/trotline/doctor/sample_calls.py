@@ -48,7 +48,7 @@ def run_line(command: str, payload: bytes) -> LineOutput:
     seconds = result.micros / 1_000_000
     if result.stopped is StopReason.TIME:
         return LineOutput(None, b"", f"no answer in {TIMEOUT:g} seconds".encode(), seconds)
-    if result.stopped is not StopReason.NO:
+    if result.stopped is not StopReason.NONE:
         return LineOutput(None, b"", (result.detail or result.stopped).encode(), seconds)
     return LineOutput(result.exit_code, result.stdout, result.stderr, seconds)
 

@@ -84,8 +84,8 @@ Search = Callable[[str, str], bool | None]
 """Returns whether a JavaScript pattern occurs in a text; None if that could not be decided."""
 
 
-def decide_nothing(_pattern: str, _text: str) -> bool | None:
-    """Return None: the search that is used where no backtracking engine may run."""
+def search_unavailable(_pattern: str, _text: str) -> bool | None:
+    """Return None, because no backtracking engine may run here."""
     return None
 
 
@@ -107,24 +107,26 @@ class Matcher(msgspec.Struct, frozen=True):
         """True if the matcher is empty or `*`."""
         return self.source in {"", "*"}
 
-    def fit(self, subjects: tuple[str, ...], search: Search = decide_nothing) -> Fit:
+    def fit(self, subjects: tuple[str, ...], search: Search = search_unavailable) -> Fit:
         """Match any of the names of a subject."""
         if self.takes_all:
             return Fit(applies=True, why=f"matcher `{self.source}` takes everything")
         if self.names:
-            found = next((name for name in subjects if name in self.names), None)
-            return self._describe_match(found is not None, found or subjects[0])
+            listed = next((name for name in subjects if name in self.names), None)
+            return self._build_fit(listed is not None, listed or subjects[0])
         for subject in subjects:
             answer = _search(self.source, subject, search)
             if answer is None:
                 return Fit(applies=True, why=f"matcher `{self.source}` could not be decided in time, so it applies")
             if answer:
-                return self._describe_match(found=True, subject=subject)
-        return self._describe_match(found=False, subject=subjects[0])
+                return self._build_fit(applies=True, subject=subject)
+        return self._build_fit(applies=False, subject=subjects[0])
 
-    def _describe_match(self, found: bool, subject: str) -> Fit:
+    def _build_fit(self, applies: bool, subject: str) -> Fit:
         shown = subject if len(subject) <= 60 else subject[:57] + "..."
-        return Fit(applies=found, why=f"matcher `{self.source}` {'matches' if found else 'does not match'} `{shown}`")
+        return Fit(
+            applies=applies, why=f"matcher `{self.source}` {'matches' if applies else 'does not match'} `{shown}`"
+        )
 
 
 class Hook(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,11 +146,11 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
     vocabulary: Vocabulary = NO_VOCABULARY
 
     @property
-    def line(self) -> str:
+    def label(self) -> str:
         """The text that identifies the hook to the user."""
         return self.command or f"prompt: {self.prompt}"
 
-    def fit(self, event: Event, search: Search = decide_nothing) -> Fit:
+    def fit(self, event: Event, search: Search = search_unavailable) -> Fit:
         """Return whether this hook runs for this event. Matchers see only the subject of the event."""
         if event.wire_name != self.event:
             return Fit(applies=False, why=f"it waits for {self.event}")
@@ -157,13 +159,14 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
         subject = event.subject
         if subject is None:
             return Fit(applies=True, why=f"{self.event} offers nothing to match, so every hook runs")
-        if self._names_an_unknown_server(subject):
+        if self._may_match_unnamed_server(subject):
             return Fit(
                 applies=True, why=f"this event does not name the MCP server that `{self.matcher.source}` asks for"
             )
-        return self.matcher.fit(self._subjects(subject), search)
+        return self.matcher.fit(self._list_subjects(subject), search)
 
-    def _names_an_unknown_server(self, subject: str) -> bool:
+    def _may_match_unnamed_server(self, subject: str) -> bool:
+        """Return whether the matcher names an MCP server, and the event a tool without its server."""
         prefix = self.vocabulary.mcp_prefix
         return (
             bool(prefix)
@@ -171,7 +174,8 @@ class Hook(msgspec.Struct, frozen=True, kw_only=True):
             and prefix in (self.matcher or Matcher("")).source
         )
 
-    def _subjects(self, subject: str) -> tuple[str, ...]:
+    def _list_subjects(self, subject: str) -> tuple[str, ...]:
+        """Return all names of a subject that a matcher may use."""
         server, tool = split_mcp_name(subject)
         alias = f"{self.vocabulary.mcp_prefix}{server}__{tool}" if self.vocabulary.mcp_prefix and server else ""
         names = self.vocabulary.tools.get(subject, ())
@@ -198,10 +202,10 @@ def build_hook_id(*, layer: str, file: str, event: str, command: str, matcher: s
     return hash_name(text, 16)
 
 
-def _search(source: str, subject: str, beyond: Search) -> bool | None:
+def _search(source: str, subject: str, backtracking_search: Search) -> bool | None:
     compiled = _compile_pattern(source)
     if compiled is None:
-        return beyond(source, subject)
+        return backtracking_search(source, subject)
     return compiled.search(js_regex.encode_subject(subject)) is not None
 
 

@@ -1,4 +1,4 @@
-"""The outcome of an event: the calls that were made, their responses or failures, and the decision.
+"""The outcome of an event: the call, the responses or failures, and the decision.
 
 A failure is a value. Its effect on the decision is a pure function of the event, the hook and the edition.
 """
@@ -27,14 +27,14 @@ class FailureKind(StrEnum):
     TIMED_OUT = "timed out"
     KILLED = "killed"
     EMPTY = "no output"
-    UNREADABLE = "unreadable output"
-    UNREAD = "unreadable call"
+    UNREADABLE_OUTPUT = "unreadable output"
+    UNREADABLE_CALL = "unreadable call"
     MISFIT = "output of the wrong shape"
     TOO_MUCH = "too much output"
     UNAVAILABLE = "not available"
 
 
-BAD_OUTPUT = frozenset({FailureKind.UNREADABLE, FailureKind.MISFIT, FailureKind.TOO_MUCH})
+BAD_OUTPUT = frozenset({FailureKind.UNREADABLE_OUTPUT, FailureKind.MISFIT, FailureKind.TOO_MUCH})
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +124,7 @@ class Run(Response, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return self.hook.line
+        return self.hook.label
 
     id: str = ""
     exit_code: int | None = None
@@ -217,7 +217,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         """Describe the decision, with one line for each response, skipped hook, loss and alarm."""
         lines = [f"{self.event.wire_name}: {self.decision.permission.word}"]
         lines += [f"  {each.layer or 'function'} {each.name}: {each.summary}" for each in self.responses]
-        lines += [f"  {entry.hook.layer.kind} {entry.hook.line}: not run, {entry.why}" for entry in self.not_run]
+        lines += [f"  {entry.hook.layer.kind} {entry.hook.label}: not run, {entry.why}" for entry in self.not_run]
         lines += [f"  lost: {loss.what}, {loss.why}" for loss in self.losses]
         lines += [f"  not sent, because this is monitor mode: {', '.join(self.withheld)}"] if self.withheld else []
         return "\n".join([*lines, *(f"  alarm: {alarm}" for alarm in self.alarms)])

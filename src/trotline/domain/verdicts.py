@@ -95,52 +95,52 @@ NO_DECISION = Decision()
 
 
 def merge(
-    responses: Iterable[RankedVerdict], *, rule: MergeRule = MergeRule.STRICTEST, refusable: bool = True
+    verdicts: Iterable[RankedVerdict], *, rule: MergeRule = MergeRule.STRICTEST, refusable: bool = True
 ) -> Decision:
-    """Merge responses, given in configured order, into one decision."""
-    responses = list(responses)
+    """Merge verdicts, given in configured order, into one decision."""
+    verdicts = list(verdicts)
     is_strictest = rule is MergeRule.STRICTEST
-    counted = responses if is_strictest else _select_highest_layer(responses)
-    permission = max((response.verdict.permission for response in counted), default=Permission.NONE)
-    deciders = [response for response in counted if response.verdict.permission is permission]
-    shown = _select_messages(counted, permission) if refusable else responses
-    weakest_first = responses if is_strictest else responses[::-1]
+    counted = verdicts if is_strictest else _select_highest_layer(verdicts)
+    permission = max((ranked.verdict.permission for ranked in counted), default=Permission.NONE)
+    deciders = [ranked for ranked in counted if ranked.verdict.permission is permission]
+    shown = _select_messages(counted, permission) if refusable else verdicts
+    weakest_first = verdicts if is_strictest else verdicts[::-1]
     fields, overruled = _merge_fields(weakest_first)
     return Decision(
         verdict=Verdict(
             permission=permission,
-            user_message=_join_texts(response.verdict.user_message for response in shown),
-            agent_message=_join_texts(response.verdict.agent_message for response in shown),
-            env={key: value for response in weakest_first for key, value in response.verdict.env.items()},
+            user_message=_join_texts(ranked.verdict.user_message for ranked in shown),
+            agent_message=_join_texts(ranked.verdict.agent_message for ranked in shown),
+            env={key: value for ranked in weakest_first for key, value in ranked.verdict.env.items()},
             **fields,
         ),
-        deciders=tuple(response.author for response in deciders) if permission else (),
-        overruled=(*_find_overruled_permissions(responses, deciders), *overruled),
+        deciders=tuple(ranked.author for ranked in deciders) if permission else (),
+        overruled=(*_find_overruled_permissions(verdicts, deciders), *overruled),
     )
 
 
-def _select_highest_layer(responses: Sequence[RankedVerdict]) -> list[RankedVerdict]:
-    opinions = [response for response in responses if response.verdict.permission]
-    top = min((response.rank for response in opinions), default=0)
-    return [response for response in opinions if response.rank == top]
+def _select_highest_layer(verdicts: Sequence[RankedVerdict]) -> list[RankedVerdict]:
+    opinions = [ranked for ranked in verdicts if ranked.verdict.permission]
+    top = min((ranked.rank for ranked in opinions), default=0)
+    return [ranked for ranked in opinions if ranked.rank == top]
 
 
 def _find_overruled_permissions(
-    responses: Sequence[RankedVerdict], deciders: Sequence[RankedVerdict]
+    verdicts: Sequence[RankedVerdict], deciders: Sequence[RankedVerdict]
 ) -> list[OverruledField]:
     """Return stricter permissions that the highest layer overruled. The strictest rule overrules none."""
     if not deciders:
         return []
     winner = deciders[0]
-    stricter = [response for response in responses if response.verdict.permission > winner.verdict.permission]
-    return [OverruledField("permission", winner.author, response.author) for response in stricter]
+    stricter = [ranked for ranked in verdicts if ranked.verdict.permission > winner.verdict.permission]
+    return [OverruledField("permission", winner.author, ranked.author) for ranked in stricter]
 
 
 def _select_messages(counted: Sequence[RankedVerdict], permission: Permission) -> list[RankedVerdict]:
-    """Return the responses whose messages are shown: those that refuse or ask."""
+    """Return the verdicts whose messages are shown: those that refuse or ask."""
     if permission < Permission.ASK:
         return []
-    return [response for response in counted if response.verdict.permission >= Permission.ASK]
+    return [ranked for ranked in counted if ranked.verdict.permission >= Permission.ASK]
 
 
 def _join_texts(messages: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""The dispatcher, which acts as the agent: it runs everything that is configured for an event."""
+"""The dispatcher of the engine side: it runs all hooks, guards and functions that are configured for an event."""
 
 import os
 import threading
@@ -25,7 +25,7 @@ from trotline.domain.effects import Effect
 from trotline.domain.errors import UsageError, describe_error
 from trotline.domain.events import Event, PreToolUse, SessionStart, Stop, SubagentStop
 from trotline.domain.findings import Finding
-from trotline.domain.hooks import Hook, Search, decide_nothing
+from trotline.domain.hooks import Hook, Search, search_unavailable
 from trotline.domain.ids import uuid7
 from trotline.domain.outcomes import (
     NO_GUARD_RESULT,
@@ -88,7 +88,7 @@ class Snapshot(NamedTuple):
     alarms: list[str]
 
 
-class Collected(NamedTuple):
+class CollectedResponses(NamedTuple):
     """The responses of guards, functions and hooks to one event, with their losses, effects and findings."""
 
     responses: list[Response]
@@ -141,9 +141,8 @@ class LiveConfiguration:
         used = {layer.file for layer in layers}
         others = [layer for layer in find_layers(self.roots, self.edition) if layer.file not in used]
         files = {*(layer.file for layer in [*layers, *others]), *self._model_files}
-        before = {
-            file: _compute_signature(file) for file in files
-        }  # a file that changes while it is read is read again
+        # before reading, so that a file that changes while it is read is read again
+        before = {file: _compute_signature(file) for file in files}
         configuration = read_layers(layers, self.roots, self.edition)
         configuration.layers = [self._replace_broken(read) for read in configuration.layers]
         configuration.models = self._replace_broken_models(configuration.models)
@@ -239,7 +238,7 @@ class Dispatcher:
         return msgspec.structs.replace(outcome, alarms=(*outcome.alarms, alarm)) if alarm else outcome
 
     def _evaluate(self, event: Event, call: Call) -> Outcome:
-        """Run hooks, guards and functions, decide, and store what later events need: the whole story of one event."""
+        """Run hooks, guards and functions, merge their responses, and store what later events need."""
         snapshot = self.take_snapshot(event)
         stored = self.sessions.read(event.conversation_id)
         stored.session.take_back(call.id)
@@ -287,8 +286,8 @@ class Dispatcher:
 
     def _collect_responses(
         self, event: Event, call: Call, session: SessionState, snapshot: Snapshot, *, without: str = ""
-    ) -> Collected:
-        """Run the hooks of this event, then guards and functions, whose responses come first."""
+    ) -> CollectedResponses:
+        """Run hooks, then guards and functions. In the result, guards and functions come before hooks."""
         hooks, not_run = select_hooks(snapshot, event, lookaround.search)
         runs, losses = self._run_hooks(
             [hook for hook in hooks if hook.id != without], event, session, snapshot.configuration
@@ -301,7 +300,9 @@ class Dispatcher:
             for function in self.functions
             if function.name != without and function.applies(event, lookaround.search)
         ]
-        return Collected([*guarded.responses, *responses, *runs], not_run, losses, guarded.effects, guarded.findings)
+        return CollectedResponses(
+            [*guarded.responses, *responses, *runs], not_run, losses, guarded.effects, guarded.findings
+        )
 
     def _run_hooks(
         self, hooks: list[Hook], event: Event, session: SessionState, configuration: Configuration
@@ -355,7 +356,7 @@ class Dispatcher:
 
     def _review_rewrite(
         self, event: Event, call: Call, stored: StoredSession, responses: list[Response], decision: Decision
-    ) -> Collected:
+    ) -> CollectedResponses:
         """Evaluate rewritten input by all but its author. Return stricter responses; none may rewrite it again."""
         edited = decision.verdict.edited_input
         author = next(response.author for response in reversed(responses) if response.verdict.edited_input == edited)
@@ -423,7 +424,7 @@ def select_hooks(snapshot: Snapshot, event: Event, search: Search) -> tuple[list
             is_trusted = trust is None or trust.state is TrustState.TRUSTED
             if off := configuration.find_inactive_reason(read, hook):
                 not_run.append(NotRun(hook, off))
-            elif not hook.fit(event, search if is_trusted else decide_nothing).applies:
+            elif not hook.fit(event, search if is_trusted else search_unavailable).applies:
                 continue  # an untrusted pattern gets no backtracking search
             elif trust is None or is_trusted:
                 running.append(hook)

@@ -81,7 +81,7 @@ def _build_failure(hook: Hook, ended: ProcessResult) -> ParsedReply | None:
         return _build_failed_reply(hook, FailureKind.TIMED_OUT, why)
     if ended.stopped is StopReason.OUTPUT:
         return _build_failed_reply(hook, FailureKind.TOO_MUCH, "was stopped: it printed more than is read")
-    if ended.stopped is not StopReason.NO:
+    if ended.stopped is not StopReason.NONE:
         return _build_failed_reply(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
     if ended.exit_code is None:
         return _build_failed_reply(hook, FailureKind.KILLED, "ended without an exit code that could be read")
@@ -101,7 +101,7 @@ def _find_signal(exit_code: int) -> int:
 
 
 def _build_failed_reply(hook: Hook, kind: FailureKind, why: str, code: int | None = None) -> ParsedReply:
-    return ParsedReply(failure=Failure(kind=kind, detail=f'Hook "{hook.line}" {why}', code=code))
+    return ParsedReply(failure=Failure(kind=kind, detail=f'Hook "{hook.label}" {why}', code=code))
 
 
 def _get_signal_name(number: int) -> str:
@@ -117,7 +117,7 @@ def _parse_output(hook: Hook, ended: ProcessResult, contract: Contract, edition:
         contract,
         answer,
         edition,
-        command=hook.line,
+        command=hook.label,
         fail_closed=hook.fail_closed,
         from_claude=hook.layer.kind.from_claude,
     )
@@ -155,7 +155,7 @@ def parse_opinion(text: str) -> tuple[bool, str] | Failure:
         answer = json.loads(text, object_pairs_hook=_build_object)
     except (ValueError, RecursionError):
         return Failure(
-            kind=FailureKind.UNREADABLE, detail=f"answered with something else than one object: {_quote(text)}"
+            kind=FailureKind.UNREADABLE_OUTPUT, detail=f"answered with something else than one object: {_quote(text)}"
         )
     if not isinstance(answer, dict) or not isinstance(answer.get("ok"), bool) or set(answer) - {"ok", "reason"}:
         return Failure(kind=FailureKind.MISFIT, detail=f"did not answer with `ok` and `reason`: {_quote(text)}")
@@ -168,12 +168,12 @@ def parse_opinion(text: str) -> tuple[bool, str] | Failure:
 def _read_opinion(hook: Hook, opinion: Opinion, contract: Contract) -> ParsedReply:
     answer = opinion.failure or parse_opinion(opinion.text)
     if isinstance(answer, Failure):
-        detail = f'Hook "{hook.line}": {answer.detail}'
+        detail = f'Hook "{hook.label}": {answer.detail}'
         return ParsedReply(failure=msgspec.structs.replace(answer, detail=detail))
     is_ok, reason = answer
     if is_ok:
         return ParsedReply()  # not an approval: the agent still asks the person where it would have asked
-    why = reason or f'Hook "{hook.line}" said no and gave no reason.'
+    why = reason or f'Hook "{hook.label}" said no and gave no reason.'
     if contract.refusable:
         return ParsedReply(Verdict(permission=Permission.DENY, user_message=why, agent_message=why))
     if "followup_message" in contract.answers:

@@ -32,8 +32,8 @@ KEY_REFUSED = frozenset({401, 403})
 EVENT_PLACEHOLDER = "$ARGUMENTS"
 
 NO_PROVIDER = (
-    "was not asked: no model is configured for prompt hooks. Name one in ~/.config/trotline/trotline.toml: "
-    '{"providers": {"mine": {"protocol": "openai", "model": "...", "key_env": "OPENAI_API_KEY"}}}'
+    "was not asked: no model is configured for prompt hooks. Add one to ~/.config/trotline/trotline.toml: "
+    '[models.providers.mine] with protocol = "openai", model = "..." and key_env = "OPENAI_API_KEY"'
 )
 
 SYSTEM = """You are the judge behind a hook on a coding agent. The person who set up the hook asks one question about

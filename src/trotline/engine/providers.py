@@ -1,6 +1,6 @@
 """Ask a model: the protocols of providers, their keys, and one question over HTTP with a deadline and a size limit.
 
-Whatever goes wrong is a Failure, and no Failure contains the key.
+All errors are returned as a Failure, which never contains the key.
 """
 
 import json
@@ -47,7 +47,7 @@ class Question(NamedTuple):
 
 
 class ModelRequest(NamedTuple):
-    """A question in the protocol of its provider."""
+    """A question as a request to its provider: path, headers and body."""
 
     path: str
     headers: dict[str, str]
@@ -59,14 +59,14 @@ class NoAnswer(ValueError):  # noqa: N818 - describes the reply
 
 
 class ModelProtocol(NamedTuple):
-    """Writes a question, and finds the text of the answer in the reply."""
+    """The functions that build a request and read the text of the answer from the reply."""
 
     build_request: Callable[[Question], ModelRequest]
     read_answer: Callable[[dict[str, object]], str]
 
 
 def _build_chat_request(question: Question, path: str = "/chat/completions") -> ModelRequest:
-    """Build a request of Chat Completions, the protocol of OpenAI and of most other servers."""
+    """Build a request for the Chat Completions API, which OpenAI and most other servers use."""
     body: dict[str, Any] = {
         "model": question.model,
         "messages": [
@@ -88,7 +88,7 @@ def _build_ollama_request(question: Question) -> ModelRequest:
 
 
 def _read_chat_answer(body: dict[str, object]) -> str:
-    choice = _get_first(body.get("choices"))
+    choice = _get_first_object(body.get("choices"))
     if choice.get("finish_reason") == "length":
         raise NoAnswer("it was cut off")
     message = choice.get("message")
@@ -96,11 +96,11 @@ def _read_chat_answer(body: dict[str, object]) -> str:
         raise NoAnswer("it has no `message`")
     if message.get("refusal"):
         raise NoAnswer("the model declined to answer")
-    return _check_text(message.get("content"))
+    return _require_text(message.get("content"))
 
 
 def _build_anthropic_request(question: Question) -> ModelRequest:
-    """Build a request of Anthropic's Messages. The answer is the input of a tool, so that the server checks it."""
+    """Build a request for Anthropic's Messages API. The answer is the input of a tool, so the server validates it."""
     headers = {"anthropic-version": ANTHROPIC_VERSION, **({"x-api-key": question.key} if question.key else {})}
     body: dict[str, Any] = {
         "model": question.model,
@@ -123,16 +123,16 @@ def _read_anthropic_answer(body: dict[str, object]) -> str:
     if called:
         return json.dumps(called[-1].get("input"))
     texts = [block for block in blocks if block.get("type") == "text"]
-    return _check_text(texts[-1].get("text") if texts else None)
+    return _require_text(texts[-1].get("text") if texts else None)
 
 
-def _get_first(items: object) -> dict[str, Any]:
+def _get_first_object(items: object) -> dict[str, Any]:
     if isinstance(items, list) and items and isinstance(items[0], dict):
         return items[0]
     raise NoAnswer("it holds no message")
 
 
-def _check_text(value: object) -> str:
+def _require_text(value: object) -> str:
     if isinstance(value, str):
         return value
     raise NoAnswer("its message has no text")
@@ -210,26 +210,26 @@ def _post(client: "httpx2.Client", question: Question, deadline: float) -> "Answ
     url = question.provider.url.rstrip("/") + built.path
     headers = {"content-type": "application/json", **built.headers}
     request = Request(url, json.dumps(built.body).encode(), headers, left, max_bytes=MAX_ANSWER_BYTES)
-    return post(client, request, 0)  # a date at which to try again is never before the deadline
+    return post(client, request, 0)  # time 0 makes a Retry-After date later than every deadline
 
 
 def _read_text(question: Question, answer: "Answer") -> str | Failure:
     if answer.late:
         return _build_failure(question, FailureKind.TIMED_OUT, "did not answer in time")
     if answer.cut:
-        return _build_failure(question, FailureKind.TOO_MUCH, "sent more than is read")
+        return _build_failure(question, FailureKind.TOO_MUCH, "sent more than the size limit")
     if not answer.is_good:
         return _build_failure(question, FailureKind.UNAVAILABLE, answer.why, answer.status or None)
     try:
         body = json.loads(answer.body)
     except (ValueError, RecursionError):
-        return _build_failure(question, FailureKind.UNREADABLE, "sent no JSON")
+        return _build_failure(question, FailureKind.UNREADABLE_OUTPUT, "sent no JSON")
     if not isinstance(body, dict):
-        return _build_failure(question, FailureKind.MISFIT, "sent something else than an object")
+        return _build_failure(question, FailureKind.MISFIT, "sent JSON that is not an object")
     try:
         return PROTOCOLS[question.provider.protocol].read_answer(body)
     except NoAnswer as error:
-        return _build_failure(question, FailureKind.UNREADABLE, f"sent no answer: {error}")
+        return _build_failure(question, FailureKind.UNREADABLE_OUTPUT, f"sent no answer: {error}")
 
 
 def _build_failure(question: Question, kind: FailureKind, why: str, status: int | None = None) -> Failure:

@@ -37,7 +37,7 @@ def evaluate(
     tab: bool = False,
     facts: EventFacts = NO_FACTS,
     history: History = NO_HISTORY,
-    has_late_server_names: bool = False,
+    server_named_later: bool = False,
 ) -> Evaluation:
     """Return the matches of guards, lists and policy rules. Lists and rules never weaken a guard."""
     matches = _run_guards(effects, environment, policy, tab=tab, history=history) if effects else []
@@ -48,7 +48,7 @@ def evaluate(
     if policy.lists:
         from trotline.policy.lists import match_lists  # noqa: PLC0415 - few have any
 
-        matches += match_lists(policy.lists, effects, named_later=has_late_server_names)
+        matches += match_lists(policy.lists, effects, server_named_later=server_named_later)
     if policy.rules:
         from trotline.policy.policy_rules import match_rules  # noqa: PLC0415 - few have any, and it loads a library
 

@@ -60,7 +60,7 @@ def build_panel(
 
     scanning = build_scanning(roots)
     fires_both = agent in AGENTS and get_agent(agent).raises_paired_events
-    identity = Identity(agent, posixpath.basename(str(roots.home)), list_groups, has_late_server_names=fires_both)
+    identity = Identity(agent, posixpath.basename(str(roots.home)), list_groups, server_named_later=fires_both)
     store = HistoryStore(sessions)
     return GuardPanel(
         read_policy, build_event_environment, store, scanning, is_monitoring=is_monitoring, identity=identity

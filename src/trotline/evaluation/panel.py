@@ -56,7 +56,7 @@ class Identity(NamedTuple):
     agent: str = ""
     user: str = ""
     groups: Callable[[], tuple[str, ...]] = tuple
-    has_late_server_names: bool = False  # the second event about a call names its MCP server, the first does not
+    server_named_later: bool = False  # the second event about a call names its MCP server, the first does not
 
 
 NO_IDENTITY = Identity()
@@ -74,7 +74,7 @@ class HistoryStore:
         if not conversation:
             return History(), ""
         stored = self.sessions.read(conversation)
-        return (UNKNOWN_HISTORY, stored.alarm) if stored.alarm else (stored.session.memory, "")
+        return (UNKNOWN_HISTORY, stored.alarm) if stored.alarm else (stored.session.history, "")
 
     def update(self, conversation: str, change: Callable[[History], History], now_us: int) -> str:
         """Change the stored history, which other calls may have changed meanwhile. Return why it failed, or ""."""
@@ -82,7 +82,7 @@ class HistoryStore:
             return ""
 
         def apply(session: SessionState) -> None:
-            session.memory = change(session.memory)
+            session.history = change(session.history)
 
         return self.sessions.update(conversation, apply, now_us, reserve=MAX_HISTORY_BYTES)
 
@@ -176,7 +176,7 @@ class GuardPanel:
             tab=isinstance(event, TAB_EVENTS),
             facts=facts,
             history=history,
-            has_late_server_names=self.identity.has_late_server_names and isinstance(event, PreToolUse),
+            server_named_later=self.identity.server_named_later and isinstance(event, PreToolUse),
         )
         redacted = redact_evaluation(evaluation, findings, self.scanning)
         remedies = tuple(_build_remedies(event, redacted, self.scanning))
@@ -219,7 +219,7 @@ def _ask_about_lost_history(now: History, before: History) -> Iterator[Response]
     if new:
         reason = f"this cannot be remembered ({new[0]}), and what comes after it would be judged without it (Trotline)"
         verdict = Verdict(permission=Permission.ASK, user_message=reason, agent_message=reason)
-        yield Response(author="memory", layer=LAYER, verdict=verdict)
+        yield Response(author="history", layer=LAYER, verdict=verdict)
 
 
 def build_event_facts(event: Event, policy: Policy, identity: Identity, programs: tuple[str, ...] = ()) -> EventFacts:

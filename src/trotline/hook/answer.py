@@ -16,7 +16,7 @@ from trotline.conversation.sessions import Sessions
 from trotline.domain.errors import UnreadablePayload
 from trotline.domain.event_texts import get_texts
 from trotline.domain.events import EVENTS, BeforeShell, Event, OtherEvent, PostToolUse, PreToolUse, Stop, SubagentStop
-from trotline.domain.hooks import Search, decide_nothing
+from trotline.domain.hooks import Search, search_unavailable
 from trotline.domain.outcomes import (
     MAX_PAYLOAD_BYTES,
     NO_GUARD_RESULT,
@@ -38,8 +38,9 @@ OWN_AUTHOR = "trotline"
 MAX_SHOWN_NAME = 80
 
 CANARY_WORD = "trotline-canary"
-CANARY_REASON = "the canary of Trotline: refusals arrive here"
 """A shell command with this word is always refused, also in monitor mode, to verify that refusals arrive."""
+
+CANARY_REASON = "the canary of Trotline: refusals arrive here"
 
 
 class AnswerContext(NamedTuple):
@@ -50,7 +51,7 @@ class AnswerContext(NamedTuple):
     sessions: Sessions
     event: str = ""  # the agent's name of the event, where its payload does not contain it
     trusted_capabilities: frozenset[Capability] = frozenset()
-    search: Search = decide_nothing
+    search: Search = search_unavailable
     guards: GuardPort | None = None
     is_monitoring: bool = False
     redact: Redact = redact_with_builtin_rules
@@ -65,10 +66,10 @@ def answer(call: Call, context: AnswerContext) -> tuple[AgentReply, Outcome]:
         return _answer_unreadable(call, context, error)
     event = decoded.event
     version = str(event.raw.get("version") or event.cursor_version or "")
-    agent = context.agent.at(version, believing=context.trusted_capabilities)
+    agent = context.agent.for_version(version, trusted=context.trusted_capabilities)
     guarded = _ask_guards(event, call, context)
     events = expand_event(event, agent)
-    canary = [_respond_to_canary(one) for one in events if isinstance(one, BeforeShell)]
+    canary = [_respond_to_canary(command) for command in events if isinstance(command, BeforeShell)]
     responses = [*guarded.responses, *canary, *_ask_handlers(events, context)]
     alarm = ""
     if not context.is_monitoring and isinstance(event, Stop | SubagentStop):
@@ -129,7 +130,7 @@ def answer_failure(
 def _answer_unreadable(call: Call, context: AnswerContext, error: UnreadablePayload) -> tuple[AgentReply, Outcome]:
     is_cut = len(call.payload) >= MAX_PAYLOAD_BYTES
     why = f"it is longer than {MAX_PAYLOAD_BYTES // 1_000_000} MB" if is_cut else error.message
-    failure = Failure(kind=FailureKind.UNREAD, detail=f"Trotline could not read this call: {why}")
+    failure = Failure(kind=FailureKind.UNREADABLE_CALL, detail=f"Trotline could not read this call: {why}")
     name = context.event or find_event_name(context.agent, call.payload)
     return answer_failure(call, context.agent, name, failure, is_monitoring=context.is_monitoring, alarm=context.alarm)
 

@@ -132,11 +132,15 @@ open_home = functools.cache(HookHome)
 
 
 def answer_call(
-    argv: Sequence[str], handlers: Sequence[EventHandler], later: Sequence[EventHandler] = (), *, guarded: bool
+    argv: Sequence[str],
+    handlers: Sequence[EventHandler],
+    background_handlers: Sequence[EventHandler] = (),
+    *,
+    guarded: bool,
 ) -> int:
     """Read a call from standard input, write the reply, and return the exit code.
 
-    What handlers print goes to standard error. `later` handlers run in the background after the reply.
+    What handlers print goes to standard error. Background handlers run after the reply.
     """
     out, error = os.dup(1), os.dup(2)  # a handler may close what it prints on
     os.dup2(2, 1)  # also for children of handlers
@@ -147,7 +151,7 @@ def answer_call(
         stdout.write(reply.stdout)
     with os.fdopen(error, "w", errors="backslashreplace") as stderr:
         stderr.write(f"{reply.stderr}\n" if reply.stderr else "")
-    _run_background(outcome, parse_arguments(argv), later)
+    _run_background(outcome, parse_arguments(argv), background_handlers)
     return reply.exit_code
 
 
@@ -291,7 +295,7 @@ def _list_remarks(reply: AgentReply, outcome: Outcome, unwritten: str, home: Hoo
     return [*filter(None, [reply.stderr]), *(f"trotline: {line}" for line in lines)]
 
 
-def _run_background(outcome: Outcome, arguments: HookArguments, later: Sequence[EventHandler]) -> None:
+def _run_background(outcome: Outcome, arguments: HookArguments, background_handlers: Sequence[EventHandler]) -> None:
     """Run background handlers and write the detail in a process of its own: the agent reads our pipes until they
     are closed."""
     if not hasattr(os, "fork"):
@@ -303,7 +307,7 @@ def _run_background(outcome: Outcome, arguments: HookArguments, later: Sequence[
     is_known = not isinstance(outcome.event, OtherEvent)  # after a failure only the name of the event is known
     events = expand_event(outcome.event, find_agent(outcome.call, arguments)) if is_known else ()
     for event in events:
-        for handler in later:
+        for handler in background_handlers:
             if handler.applies(event, _search):
                 handler.respond(event)
     write_detail(outcome, arguments.home)

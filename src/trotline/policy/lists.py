@@ -106,28 +106,28 @@ def _fits(parts: Sequence[str], name: str) -> bool:
 
 
 def match_lists(
-    lists: Sequence[PolicyList], effects: Sequence[Effect], *, named_later: bool = False
+    lists: Sequence[PolicyList], effects: Sequence[Effect], *, server_named_later: bool = False
 ) -> list[RuleMatch]:
     """Return the matches of all lists. Each list is applied by itself, so that a lower one never widens a higher one.
 
-    With `named_later`, another event of the same action will name the server of a tool.
+    With `server_named_later`, another event of the same action will name the server of a tool.
     """
     return [
         match
         for entries in lists
         for effect in effects
-        for match in _match_list(entries, effect, named_later=named_later)
+        for match in _match_list(entries, effect, server_named_later=server_named_later)
     ]
 
 
-def _match_list(entries: PolicyList, effect: Effect, *, named_later: bool) -> Iterator[RuleMatch]:
+def _match_list(entries: PolicyList, effect: Effect, *, server_named_later: bool) -> Iterator[RuleMatch]:
     kind = LIST_KINDS[entries.name]
     name = kind.get_name(effect)
     if not name:
         return
     is_listed = name in entries
     may_be_listed = not is_listed and kind.get_name is _get_tool and _may_contain_tool(entries, name)
-    if may_be_listed and named_later:
+    if may_be_listed and server_named_later:
         return
     is_unknown = UNKNOWN_TEXT in name or (may_be_listed and not kind.allows)
     reason = ""

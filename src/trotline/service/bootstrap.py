@@ -67,14 +67,14 @@ class LazyModule(ModuleType):
 def run_command() -> None:
     """Run what the command line says: answer a call for the C client, or serve a home."""
     if sys.argv[1] == SERVE:
-        gc.enable()  # cold.py disabled it
+        gc.enable()  # run_bootstrap.py disabled it
         find_libraries()
         from trotline.service.start import serve_launched  # noqa: PLC0415 - its libraries can be found now
 
         serve_launched(sys.argv[2])
         return
-    call, received, left, finding, *words = sys.argv[1:]
-    answer_cold((call, int(received), int(left), finding, words, None, time.monotonic()))
+    call, received, left, cold_reason, *words = sys.argv[1:]
+    answer_cold((call, int(received), int(left), cold_reason, words, None, time.monotonic()))
 
 
 def answer_cold(facts: ClientFacts) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Write Python's bytecode cache ourselves, whole or not at all.
+"""Write Python's bytecode cache ourselves, so that no file in it is incomplete.
 
 Python writes the cache while it imports, and takes an incomplete file for a complete one: on a full disk, or under a
 limit of file sizes, it would leave files that break every later call. So calls only read the cache. It is written when

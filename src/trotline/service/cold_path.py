@@ -1,4 +1,4 @@
-"""The cold path: answer a call that no service answered, within what is left of its time.
+"""The cold path: answer a call that no service answered, within the remaining time of its deadline.
 
 The deadline is checked here and not in the client, because only here is the agent's reply to a missed deadline known.
 After the reply, a service is started for later calls.
@@ -29,32 +29,32 @@ from trotline.machine import read_clock
 
 _signal: Any = import_module("_signal")  # `signal` builds enumerations first, and the agent waits
 
-LAUNCHING_FINDINGS = frozenset({"absent", "cold", "lost"})
-"""Findings of a client after which a service is started."""
+LAUNCHING_REASONS = frozenset({"absent", "cold", "lost"})
+"""Cold reasons after which a service is started."""
 
-REPORTED_FINDINGS = {
+REPORTED_REASONS = {
     "busy": "the service was busy",
     "slow": "the service took too long",
     "foreign": "something of another user is where our service belongs",
     "odd": "what listens where our service belongs does not speak its language",
     "large": "the payload is larger than a service takes",
 }
-"""Findings that a person should know of, although the answer is the same."""
+"""Cold reasons that are reported to the user, although the answer is the same."""
 
 DEADLINE_MESSAGE = "Trotline had no answer before its deadline"
 SECONDS_BETWEEN_ALARMS = 1.0
-"""The alarm repeats: a handler may have caught the first exception as its own."""
+"""The interval in which the alarm repeats, because a handler may have caught the first exception."""
 
 CHUNK = 1 << 20
 
 
 class ClientCall(NamedTuple):
-    """A call as the client knows it, and its finding about the service."""
+    """A call as the client knows it, and the reason why no service answered it."""
 
     id: str
     received_us: int
     left_ms: int
-    finding: str
+    cold_reason: str
     words: list[str]
     payload: bytes | None  # None: it is still on standard input
     started: float  # on the monotonic clock
@@ -65,7 +65,7 @@ def answer_client(client: ClientCall) -> NoReturn:
     out = os.dup(1)
     os.dup2(2, 1)  # what is printed during the evaluation must not become part of the reply
     reply, outcome = _answer_in_time(client)
-    stdout, stderr = _add_finding(reply, client.finding).encode()
+    stdout, stderr = _add_cold_reason(reply, client.cold_reason).encode()
     _write(out, stdout)
     _write(2, stderr)
     redirect_to_null(0, 1, 2, out)  # the agent need not wait for the rest
@@ -78,17 +78,17 @@ def answer_client(client: ClientCall) -> NoReturn:
 
 
 def _answer_in_time(client: ClientCall) -> tuple[AgentReply, Outcome]:
-    """Answer the call, or at the deadline answer that we failed."""
+    """Answer the call. At the deadline, answer that Trotline failed."""
 
     def interrupt(*_: object) -> None:
         raise DeadlinePassed(DEADLINE_MESSAGE)
 
-    left = client.left_ms / 1000 - (time.monotonic() - client.started)
-    if left <= 0:
+    seconds_left = client.left_ms / 1000 - (time.monotonic() - client.started)
+    if seconds_left <= 0:
         return _answer_too_late(client)
     try:
         _signal.signal(_signal.SIGALRM, interrupt)
-        _signal.setitimer(_signal.ITIMER_REAL, left, SECONDS_BETWEEN_ALARMS)
+        _signal.setitimer(_signal.ITIMER_REAL, seconds_left, SECONDS_BETWEEN_ALARMS)
         reply, outcome = handle_call(_build_call(client), [], guarded=True)
         _signal.setitimer(_signal.ITIMER_REAL, 0)
     except DeadlinePassed:
@@ -107,7 +107,7 @@ def _answer_too_late(client: ClientCall) -> tuple[AgentReply, Outcome]:
 def _build_call(client: ClientCall) -> Call:
     """Build the same Call that a service builds from the client's header."""
     call = build_call(client.words, _read_payload() if client.payload is None else client.payload)
-    directory, identity = _find_directory()
+    directory, identity = _identify_working_directory()
     call = msgspec.structs.replace(call, cwd=directory, cwd_identity=identity)
     return msgspec.structs.replace(call, id=client.id, received_us=client.received_us) if client.id else call
 
@@ -131,7 +131,7 @@ def _read_chunk(size: int) -> bytes:
             select.select([0], [], [])
 
 
-def _find_directory() -> tuple[str, tuple[int, int]]:
+def _identify_working_directory() -> tuple[str, tuple[int, int]]:
     try:
         status = Path().stat()
         return str(Path.cwd()), (status.st_dev, status.st_ino)
@@ -139,10 +139,10 @@ def _find_directory() -> tuple[str, tuple[int, int]]:
         return "", (0, 0)  # the directory was removed
 
 
-def _add_finding(reply: AgentReply, finding: str) -> AgentReply:
-    if finding not in REPORTED_FINDINGS:
+def _add_cold_reason(reply: AgentReply, cold_reason: str) -> AgentReply:
+    if cold_reason not in REPORTED_REASONS:
         return reply
-    line = f"trotline: {REPORTED_FINDINGS[finding]}; this call was answered without it"
+    line = f"trotline: {REPORTED_REASONS[cold_reason]}; this call was answered without it"
     return reply._replace(stderr=f"{reply.stderr}\n{line}".lstrip())
 
 
@@ -156,17 +156,17 @@ def _write(descriptor: int, data: bytes) -> None:
 
 def _start_or_log_service(client: ClientCall) -> None:
     """Start a service, or log why the running one did not answer."""
-    if client.finding not in LAUNCHING_FINDINGS and client.finding not in REPORTED_FINDINGS:
+    if client.cold_reason not in LAUNCHING_REASONS and client.cold_reason not in REPORTED_REASONS:
         return
     from trotline.service.directory import (  # noqa: PLC0415 - the reply was sent
         WENT_COLD,
         RunDirectory,
         get_service_roots,
     )
-    from trotline.service.start import launch  # noqa: PLC0415 - the same
+    from trotline.service.start import launch_service  # noqa: PLC0415 - the same
 
     roots = get_service_roots(parse_arguments(client.words).home)
-    if client.finding in LAUNCHING_FINDINGS:
-        launch(roots, read_clock())
-    elif client.finding != "foreign":
-        RunDirectory(roots.state / "run").log(client.finding, WENT_COLD)
+    if client.cold_reason in LAUNCHING_REASONS:
+        launch_service(roots, read_clock())
+    elif client.cold_reason != "foreign":
+        RunDirectory(roots.state / "run").log(client.cold_reason, WENT_COLD)

@@ -28,32 +28,36 @@ MAX_WAITING_BYTES = 4 * MAX_PAYLOAD_BYTES
 """Limits for waiting details. Beyond them clients go cold and write their own details."""
 
 MAX_SILENT_CALLS = 32
-"""Calls that may wait before a call reads acknowledgements; between calls there is time for that."""
+"""Above this number of unacknowledged details a call reads acknowledgements; otherwise that happens between calls."""
 
 SEND_SECONDS = 0.05
-"""The time that a call waits, if necessary, for the writer to take its detail."""
+"""The maximum time that a call waits for the writer to take its detail."""
 
 MAX_SECONDS_PER_CALL = 60.0
-"""A writer that takes longer for one call hangs, and is ended."""
+"""A writer that takes longer for one call hangs, and is killed."""
 
 NICENESS = 10
 
 MAX_CRASHES = 5
-"""After so many crashes with the same detail it is dropped, so that others are not blocked by it."""
+"""After this many crashes with one detail, that detail is dropped, so that it does not block others."""
 
-QUIET_SECONDS, SECONDS_BETWEEN_LOOKS = 0.05, 0.005
-"""The time between the first detail and the work, in which the writer only receives: calls come in groups, and a call
-that an agent waits for should have the machine to itself."""
+QUIET_SECONDS = 0.05
+"""The time between receiving a detail and writing it: calls come in groups, and writing would slow down later calls."""
 
-TRIES, SECONDS_BETWEEN_TRIES = 5, 1.0
+SECONDS_BETWEEN_RECEIVES = 0.005
+"""The pause of the receiving thread, so that it does not wake up for every call of a group."""
+
+MAX_TRIES, SECONDS_BETWEEN_TRIES = 5, 1.0
+
 SECONDS_TO_END = 2.0
+"""The time that an ending service waits for the writer."""
 
 PREFIX = struct.Struct("!Q")
 CHUNK = 1 << 18
 
 
 class DetailWriter:
-    """The side of the service: sends details, and keeps each until it was acknowledged."""
+    """Sends details from the service to the writer, and keeps each until it was acknowledged."""
 
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
@@ -63,10 +67,10 @@ class DetailWriter:
         self._crashes = 0  # with the oldest of these
         self._last_acknowledged = 0.0  # time of the last acknowledgement
         self._link: socket.socket | None = None
-        self._pid = 0
+        self._pid: int | None = None
 
     def begin(self) -> None:
-        """Start a writer and send it all that is not written. If none can be started, write here."""
+        """Start a writer, which gets all details that are not written. If none can be started, write some here."""
         try:
             self._link, self._pid = _fork_writer(self._directory)
         except OSError as error:
@@ -91,7 +95,7 @@ class DetailWriter:
         self._bytes += len(packed)
         self._outgoing += packed
         self.catch_up(reads=len(self._waiting) > MAX_SILENT_CALLS)
-        if self._outgoing and not was_behind:  # else an earlier call has waited in vain
+        if self._outgoing and not was_behind:  # else an earlier call has already waited without success
             self._wait_while(lambda: self.is_behind)
 
     def catch_up(self, *, reads: bool = True) -> None:
@@ -101,7 +105,10 @@ class DetailWriter:
             self._exchange(reads=reads)
 
     def _exchange(self, *, reads: bool) -> bool:
-        """Return whether the writer lives. One that was stopped does not say so; it only falls silent."""
+        """Send waiting data and read acknowledgements. Return whether the writer lives.
+
+        A stopped writer cannot be detected directly: it only stops to acknowledge.
+        """
         if self._link is None:
             return False
         try:
@@ -145,16 +152,16 @@ class DetailWriter:
         return self.has_capacity()
 
     def end(self) -> None:
-        """Wait a little until everything is written. If that takes longer, the writer goes on without the service."""
+        """Wait a short time until everything is written. After that, the writer goes on without the service."""
         self._wait_while(lambda: bool(self._waiting), SECONDS_TO_END)
         if self._link is not None:
             self._link.close()
             self._link = None
             if not self._waiting:
-                _kill(self._pid)
+                self._kill_writer()
 
     def _wait_while(self, condition: Callable[[], bool], seconds: float = SEND_SECONDS) -> None:
-        """Exchange with the writer while a condition holds, for at most so many seconds."""
+        """Exchange with the writer while a condition holds, for at most this many seconds."""
         until = time.monotonic() + seconds
         while condition() and (left := until - time.monotonic()) > 0:
             if self._link is not None:
@@ -173,20 +180,25 @@ class DetailWriter:
         self._bytes -= len(packed)
         return packed
 
+    def _kill_writer(self) -> None:
+        if self._pid is not None:
+            _kill_and_reap(self._pid)
+            self._pid = None
+
     def _clean_up(self) -> Literal[False]:
-        """Clean up after a dead writer. Its last acknowledgements count; the next detail may be what it died of."""
+        """Clean up after a dead writer. Its last acknowledgements count; the next detail may have crashed it."""
         if self._link is not None:
             with contextlib.suppress(OSError):
                 while self._acknowledge(self._link.recv(CHUNK)):
                     pass
             self._link.close()
             self._link = None
-        _kill(self._pid)
+        self._kill_writer()
         self._directory.log("detail writer died", f"the details of {len(self._waiting)} calls are not written yet")
         self._crashes += bool(self._waiting)
         if self._crashes >= MAX_CRASHES:
             outcome, home = _unpack(self._remove_oldest())
-            write_missing_detail(outcome, home, "whoever tried to write it down died")
+            write_missing_detail(outcome, home, "the detail writer crashed on it")
             self._crashes = 0
         self._outgoing.clear()
         return False
@@ -207,8 +219,8 @@ def _fork_writer(directory: RunDirectory) -> tuple[socket.socket, int]:
     return ours, pid
 
 
-def _kill(pid: int) -> None:
-    """Kill a writer, also one that was stopped and would never see the end of the link."""
+def _kill_and_reap(pid: int) -> None:
+    """Kill a writer, even a stopped one, which would not notice that the link was closed."""
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -230,7 +242,7 @@ def _run_writer(link: socket.socket, directory: RunDirectory) -> NoReturn:
         enable_watchdog(directory)
         for packed in _receive_details(link):
             signal.setitimer(signal.ITIMER_REAL, MAX_SECONDS_PER_CALL)
-            _write(packed, directory)
+            _write_with_retries(packed, directory)
             signal.setitimer(signal.ITIMER_REAL, 0)
             with contextlib.suppress(OSError):  # the service is gone
                 link.send(b".")
@@ -250,14 +262,15 @@ def _detach(link: socket.socket) -> None:
                 os.close(int(name))
 
 
-def _write(packed: bytes, directory: RunDirectory) -> None:
-    """Write a detail. A full disk may have room in a moment, so it is tried several times."""
+def _write_with_retries(packed: bytes, directory: RunDirectory) -> None:
+    """Write a detail. Retry, because a full disk may soon have space again."""
     outcome, home = _unpack(packed)
-    for _ in range(TRIES):
+    for attempt in range(MAX_TRIES):
+        if attempt:
+            time.sleep(SECONDS_BETWEEN_TRIES)
         why = write_detail(outcome, home)
         if not why:
             return
-        time.sleep(SECONDS_BETWEEN_TRIES)
     directory.log("not written", f"the detail of a call: {why}")
 
 
@@ -279,7 +292,7 @@ class _Inbox:
             self._split_details()
             if not self._data:
                 self.received.set()
-                time.sleep(SECONDS_BETWEEN_LOOKS)
+                time.sleep(SECONDS_BETWEEN_RECEIVES)
         self.is_open = False
         self.received.set()
 

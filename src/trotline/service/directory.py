@@ -47,16 +47,18 @@ class RunDirectory(NamedTuple):
         return self.path / "log"
 
     def lock(self) -> int | None:
-        """Return the lock as an open file, or None if another process holds it. An OSError means that this home can
-        have no service."""
+        """Return the locked file, or None if another process holds the lock.
+
+        An OSError means that this home cannot have a service.
+        """
         ensure_private_directory(self.path)
         try:
             return acquire_lock(self.path / "lock", timeout=0)
         except LockedError:
             return None
 
-    def find_holder(self) -> dict[str, Any] | None:
-        """Return what the running service wrote about itself, or None if none runs."""
+    def read_service_facts(self) -> dict[str, Any] | None:
+        """Return the facts that the running service wrote into its lock, or None if no service runs."""
         try:
             descriptor = os.open(self.path / "lock", os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
@@ -69,10 +71,10 @@ class RunDirectory(NamedTuple):
             os.close(descriptor)
         return None
 
-    def log(self, word: str, detail: str = "") -> None:
-        """Log a line about the service itself; it never contains anything of a call. A failure is ignored."""
+    def log(self, event: str, detail: str = "") -> None:
+        """Log a line about the service itself; it never contains data of a call. A failure is ignored."""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        line = f"{stamp} {os.getpid()} {word}{': ' if detail else ''}{detail}\n"
+        line = f"{stamp} {os.getpid()} {event}{': ' if detail else ''}{detail}\n"
         with suppress(OSError):
             descriptor = open_log(self.log_file)
             try:
@@ -88,12 +90,12 @@ class RunDirectory(NamedTuple):
             return []
 
     def count_cold_calls(self) -> dict[str, int]:
-        """Count the logged calls that the service did not answer, by the client's finding."""
+        """Count the logged calls that the service did not answer, by the client's reason."""
         entries = [line.split(" ", 2)[2] for line in self.read_log_lines() if line.endswith(WENT_COLD)]
         return dict(Counter(entry.removesuffix(f": {WENT_COLD}") for entry in entries))
 
-    def trim_log(self) -> None:
-        """Move a long log away."""
+    def rotate_log(self) -> None:
+        """Move the log to `log.old` if it is too long."""
         with suppress(OSError):
             if self.log_file.stat().st_size > MAX_LOG_BYTES:
                 self.log_file.replace(self.log_file.with_suffix(".old"))
@@ -105,14 +107,14 @@ def open_log(file: Path) -> int:
 
 
 def write_lock_facts(lock: int, **facts: Any) -> None:
-    """Write what other processes may know about the holder of the lock."""
+    """Write facts about this process into the lock file, for other processes."""
     data = json.dumps(facts).encode()
     os.pwrite(lock, data, 0)
     os.ftruncate(lock, len(data))
 
 
 def read_lock_facts(lock: int) -> dict[str, Any]:
-    """Read what the last holder of the lock wrote."""
+    """Return the facts that the last holder wrote into the lock file; empty if there are none."""
     try:
         facts = json.loads(os.pread(lock, 4096, 0))
     except (OSError, ValueError):
@@ -121,7 +123,7 @@ def read_lock_facts(lock: int) -> dict[str, Any]:
 
 
 def enable_watchdog(directory: RunDirectory) -> None:
-    """Let SIGALRM end this process, and log where it hung if the log can be opened."""
+    """Let SIGALRM end this process, and log where it hung, if the log can be opened."""
     import faulthandler  # noqa: PLC0415 - cold calls log and need no watchdog
     import signal  # noqa: PLC0415 - the same
 

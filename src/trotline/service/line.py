@@ -20,6 +20,8 @@ HERE = Path(__file__).resolve().parent
 CLIENT = HERE / "trotline-hook"
 PYTHON_CLIENT = HERE / "python_client.py"
 OLD_PYTHON_CLIENT = HERE / "twin.py"
+"""The path of the Python client in hook lines that earlier versions installed."""
+
 EMPTY_ENVIRONMENT = ("/usr/bin/env", "-i")
 
 OPTIONS = frozenset({"--agent", "--event", "--home", "--deadline", "--fail", "--uid"})

@@ -24,7 +24,7 @@ NOT_DRAINED = "not drained"
 
 
 class Maintenance:
-    """Starts the process when records wait in the spool; one at a time."""
+    """Starts a maintenance process when records wait in the spool, one at a time."""
 
     def __init__(self, roots: Roots, max_seconds: float = MAX_SECONDS) -> None:
         self._roots = roots
@@ -34,7 +34,7 @@ class Maintenance:
 
     @property
     def is_running(self) -> bool:
-        """True while the process runs. Log it if a signal ended the last one."""
+        """True while the process runs. If a signal ended the last process, this is logged."""
         is_running = self._child.is_running
         if self._child.ended_by:
             log_once(self._directory, f"it was ended by signal {self._child.ended_by}")

@@ -14,20 +14,20 @@ MAX_PAYLOAD_BYTES = 64_000_000
 MAX_HEADER_BYTES = 65_536
 MAX_PATH_BYTES = 100  # bytes of the path of the socket's directory; systems allow 103 or more
 PATIENCE, DEADLINE = 1.0, 50.0
-"""Seconds: how long the service may be silent, and the deadline of a line that names none."""
+"""The seconds for which the service may be silent, and the default of `--deadline`."""
 
 STATE = "/Library/Application Support/trotline/v1" if sys.platform == "darwin" else "/.local/state/trotline/v1"
-KIND, DIRECTORY, OTHERS = 0o170000, 0o040000, 0o077
+KIND, DIRECTORY, OTHERS = 0o170000, 0o040000, 0o077  # bits of a mode, as in `stat`
 PIECE = 1 << 20
-FINDINGS = {b"b": "busy", b"c": "cold"}
+COLD_REASONS = {b"b": "busy", b"c": "cold"}
 
 
 class GoCold(Exception):  # noqa: N818 - it says what to do
-    """The reason why the service cannot answer, in one word; cold_path.py explains the words."""
+    """The reason why the service does not answer, in one word; docs/service.md lists the reasons."""
 
 
 class Line:
-    """The options of the installed line, and the times at which the call began and must end."""
+    """The options of the installed line, and the start and deadline of the call."""
 
     def __init__(self, words: list[str]) -> None:
         options = dict(zip(words[::2], words[1::2], strict=False))
@@ -51,15 +51,15 @@ class Line:
 
 
 def main() -> None:
-    """Answer a call by the service, or else on the cold path."""
+    """Let the service answer a call, or answer it on the cold path."""
     line = Line(sys.argv[1:])
     pieces: list[bytes] = []
     try:
         exit_code, out, err = _ask_service(line, pieces)
     except GoCold as reason:
-        finding = str(reason)
+        cold_reason = str(reason)
     except Exception:  # noqa: BLE001 - the cold path answers instead
-        finding = "unfit"
+        cold_reason = "unfit"
     else:
         _write(1, out)
         _write(2, err)
@@ -70,7 +70,7 @@ def main() -> None:
     from trotline.service.bootstrap import answer_cold  # noqa: PLC0415 - most calls are answered by a service
 
     payload = b"".join(pieces)[:MAX_PAYLOAD_BYTES] if pieces else None
-    answer_cold((line.id, line.received_us, int(line.left * 1000), finding, line.words, payload, time.monotonic()))
+    answer_cold((line.id, line.received_us, int(line.left * 1000), cold_reason, line.words, payload, time.monotonic()))
 
 
 def _ask_service(line: Line, pieces: list[bytes]) -> tuple[int, bytes, bytes]:
@@ -96,7 +96,7 @@ def _connect(service: _socket.socket, line: Line) -> None:
     if status.st_mode & KIND != DIRECTORY or status.st_uid != line.uid:
         raise GoCold("foreign")
     if status.st_mode & OTHERS:
-        raise GoCold("absent")  # the start of a service repairs that
+        raise GoCold("absent")  # a starting service makes the directory private
     service.settimeout(line.patience)
     try:
         service.connect(f"{run}/s")
@@ -118,7 +118,7 @@ def _find_home() -> str:
 
 
 def _get_peer_uid(service: _socket.socket) -> int:
-    """Return the user at the other end, as server.get_peer_uid."""
+    """Return the user ID of the peer, as server.get_peer_uid does."""
     try:
         if sys.platform == "darwin":
             data = service.getsockopt(0, 1, 8)
@@ -162,7 +162,7 @@ def _exchange(service: _socket.socket, line: Line, payload: bytes) -> tuple[int,
     if greeting[:4] != b"TL1\0":
         raise GoCold("odd")
     if greeting[4:5] != b"t":
-        raise GoCold(FINDINGS.get(greeting[4:5], "odd"))
+        raise GoCold(COLD_REASONS.get(greeting[4:5], "odd"))
     sizes = _receive(service, 9, "slow")
     out, err = (int.from_bytes(sizes[at : at + 4], "big") for at in (1, 5))
     if max(out, err) > MAX_PAYLOAD_BYTES:
@@ -225,7 +225,7 @@ def _parse_number(text: str | None, otherwise: float) -> float:
 
 
 def _uuid7(milliseconds: int, randomness: bytes) -> str:
-    """Return the same as ids.uuid7, without an import."""
+    """Create a UUID version 7, as ids.uuid7 does; importing that would take longer."""
     high, low = bytes([0x70 | randomness[0] & 0x0F, randomness[1]]), bytes([0x80 | randomness[2] & 0x3F])
     text = (milliseconds.to_bytes(6, "big") + high + low + randomness[3:10]).hex()
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

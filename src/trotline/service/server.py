@@ -38,14 +38,16 @@ from trotline.service.watch import CodeWatch
 from trotline.service.wire import BUSY, COLD, PREFIX, TAKEN, CallHeader, encode_answer, encode_greeting, read_sizes
 
 DEFAULT_IDLE_SECONDS = 15 * 60.0
-"""Without a call for so long, the service ends."""
+"""A service that gets no call for this time ends."""
 
-SECONDS_BETWEEN_LOOKS = 20.0
+SECONDS_BETWEEN_CHECKS = 20.0
 """The interval in which an idle service checks that its socket can still be reached."""
 
-CALLS_ARE_LIKELY = 60.0
-SECONDS_BETWEEN_LOOKS_AHEAD = 0.4
-"""The time after a call in which the code is checked between calls, and the interval: no call has to wait for it."""
+LIKELY_CALL_SECONDS = 60.0
+"""The time after a call in which another one is likely. The code is checked meanwhile, so that no call waits for it."""
+
+SECONDS_BETWEEN_CODE_CHECKS = 0.4
+"""The interval of these checks. It is shorter than the age at which a call repeats the check."""
 
 MAX_CALL_SECONDS = 3.0
 """A call that takes longer hangs. Its client went cold two seconds ago."""
@@ -55,10 +57,10 @@ MAX_PENDING_BYTES = 2 * MAX_PAYLOAD_BYTES
 """Limits beyond which clients go cold."""
 
 DETAIL_WRITER_SECONDS = 0.002
-"""The time that the service waits, between calls, before it offers the detail writer more."""
+"""The time that the service waits for a call before it sends more to the detail writer."""
 
 GC_THRESHOLD = 50_000
-"""Objects that are allocated before a call has to wait for garbage collection; between calls there is time for it."""
+"""Allocations after which Python collects garbage during a call. Normally the service collects it between calls."""
 
 BACKLOG = 128
 CHUNK = 1 << 18
@@ -75,7 +77,7 @@ class Connection:
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
         self.data = bytearray()
-        self.announced = 0  # bytes of payload
+        self.payload_bytes = 0  # as the call announces
         self.is_registered = False  # in the selector
         self.is_outdated: bool | None = None  # whether code or configuration changed, if that was just checked
 
@@ -85,7 +87,7 @@ class Service:
 
     def __init__(self, roots: Roots, watch: CodeWatch, uid: int) -> None:
         self.directory = RunDirectory(roots.state / "run")
-        self.counts = dict.fromkeys(("answered", "cold", "busy", "strangers"), 0)
+        self.counts = dict.fromkeys(("answered", "cold", "busy", "refused"), 0)
         self._roots = roots
         self._watch = watch
         self._uid = uid
@@ -101,20 +103,20 @@ class Service:
         self._delivery = DeliveryStarter(roots)
 
     def serve(self, listener: socket.socket, idle: float) -> str:
-        """Serve until the service is idle or out of date. Return the reason."""
+        """Serve until the service is idle or out of date. Return why it ended."""
         self.detail_writer.begin()
         listener.setblocking(False)
         self._selector.register(listener, selectors.EVENT_READ)
         inode = _get_inode(self.directory.socket)
-        called = time.monotonic()
+        last_call = time.monotonic()
         try:
             while True:
-                ready = self._wait(called, idle)
+                ready = self._wait(last_call, idle)
                 if ready:
-                    called = time.monotonic()
+                    last_call = time.monotonic()
                 elif _get_inode(self.directory.socket) != inode:
                     return "nobody can reach it"
-                elif idle and time.monotonic() - called >= idle and not self._connections:
+                elif idle and time.monotonic() - last_call >= idle and not self._connections:
                     return "nobody called"
                 for key, _ in ready:
                     self.accept(listener) if key.data is None else self._receive(key.data)
@@ -129,15 +131,15 @@ class Service:
             self._selector.close()
             self.detail_writer.end()
 
-    def _wait(self, called: float, idle: float) -> list[tuple[selectors.SelectorKey, int]]:
-        """Return connections with data. After a while without any, use the time for other work and return none."""
+    def _wait(self, last_call: float, idle: float) -> list[tuple[selectors.SelectorKey, int]]:
+        """Wait for connections with data and return them. If none come, do other work and return an empty list."""
         while self.detail_writer.is_behind:
             ready = self._selector.select(DETAIL_WRITER_SECONDS)
             if ready:
                 return ready
             self.detail_writer.catch_up()
-        is_likely = time.monotonic() - called < CALLS_ARE_LIKELY
-        pause = SECONDS_BETWEEN_LOOKS_AHEAD if is_likely else SECONDS_BETWEEN_LOOKS
+        is_likely = time.monotonic() - last_call < LIKELY_CALL_SECONDS
+        pause = SECONDS_BETWEEN_CODE_CHECKS if is_likely else SECONDS_BETWEEN_CHECKS
         ready = self._selector.select(min(pause, idle or pause))
         if ready:
             return ready
@@ -152,7 +154,7 @@ class Service:
         return []
 
     def accept(self, listener: socket.socket) -> None:
-        """Accept a connection of this user. Most calls have arrived by now and need no place in the selector."""
+        """Accept a connection of this user. Most calls have arrived by now, so they are read without the selector."""
         try:
             accepted, _ = listener.accept()
         except (BlockingIOError, ConnectionError):
@@ -160,13 +162,13 @@ class Service:
         except OSError as error:
             raise ServiceEnded(f"no more connections: {error.strerror}") from None
         if get_peer_uid(accepted) != self._uid:
-            self.counts["strangers"] += 1
+            self.counts["refused"] += 1
             self.directory.log("refused", f"a caller of user {get_peer_uid(accepted)}")
             accepted.close()
             return
         connection = Connection(accepted)
         if len(self._connections) >= MAX_CONNECTIONS:
-            self._send_away(connection, BUSY)
+            self._decline(connection, BUSY)
         else:
             self._connections.add(connection)
             connection.is_outdated = self._watch.has_changed()  # while the client still writes
@@ -179,7 +181,7 @@ class Service:
             self._selector.register(connection.connection, selectors.EVENT_READ, connection)
 
     def _receive(self, connection: Connection) -> None:
-        """Receive what has arrived, and answer when the call is complete."""
+        """Receive the data that has arrived, and answer when the call is complete."""
         try:
             chunk = connection.connection.recv(CHUNK, socket.MSG_DONTWAIT)
         except BlockingIOError:
@@ -196,11 +198,11 @@ class Service:
             return
         sizes = read_sizes(connection.data)
         if sizes is None:
-            self._send_away(connection, COLD)
+            self._decline(connection, COLD)
             return
-        connection.announced = sizes.payload
-        if sum(other.announced for other in self._connections) > MAX_PENDING_BYTES:
-            self._send_away(connection, BUSY)
+        connection.payload_bytes = sizes.payload
+        if sum(other.payload_bytes for other in self._connections) > MAX_PENDING_BYTES:
+            self._decline(connection, BUSY)
         elif len(connection.data) < sizes.total:
             self._await_data(connection)
         else:
@@ -209,31 +211,31 @@ class Service:
             self._handle(connection, bytes(view[PREFIX.size : payload_start]), bytes(view[payload_start : sizes.total]))
 
     def _handle(self, connection: Connection, head: bytes, payload: bytes) -> None:
-        """Answer a complete call, or send its client away."""
+        """Answer a complete call, or decline it."""
         if _has_hung_up(connection.connection):
             self._close(connection)
             return
         try:
             header = msgspec.json.decode(head, type=CallHeader)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            self._send_away(connection, COLD)
+            self._decline(connection, COLD)
             return
         outdated = connection.is_outdated
         if header.ask:
             self._reply(connection, self._describe_status)
         elif self._watch.has_changed() if outdated is None else outdated:
-            self._send_away(connection, COLD)
+            self._decline(connection, COLD)
             raise ServiceEnded("code or configuration has changed")
         elif not (self.detail_writer.has_capacity() or self.detail_writer.wait_for_capacity()):
-            self._send_away(connection, BUSY)
-        elif self._serves(header):
+            self._decline(connection, BUSY)
+        elif self._can_serve(header):
             self.counts["answered"] += 1
             self._reply(connection, lambda: self._answer(header, payload))
         else:
-            self._send_away(connection, COLD)
+            self._decline(connection, COLD)
 
-    def _serves(self, header: CallHeader) -> bool:
-        """Return whether the client has the same code, home and working directory: else a cold answer may differ."""
+    def _can_serve(self, header: CallHeader) -> bool:
+        """Return whether code, home and working directory of client and service are equal. Else answers may differ."""
         if (header.code, header.code_identity) != (self._code, self._code_identity):
             return False
         home = parse_arguments(header.argv).home
@@ -252,7 +254,7 @@ class Service:
         reply = build()
         signal.setitimer(signal.ITIMER_REAL, 0)
         data = encode_greeting(TAKEN, self._digest) + encode_answer(reply)
-        with contextlib.suppress(OSError):  # the client is gone and has answered its call cold
+        with contextlib.suppress(OSError):  # the client is gone and has answered its call on the cold path
             sent = connection.connection.send(data, socket.MSG_DONTWAIT)
             if sent < len(data):
                 connection.connection.settimeout(SEND_SECONDS)
@@ -262,7 +264,7 @@ class Service:
     def _describe_status(self) -> AgentReply:
         return AgentReply(json.dumps({**self.counts, "up_seconds": int(time.monotonic() - self._started)}))
 
-    def _send_away(self, connection: Connection, word: bytes) -> None:
+    def _decline(self, connection: Connection, word: bytes) -> None:
         self.counts["busy" if word == BUSY else "cold"] += 1
         with contextlib.suppress(OSError):
             connection.connection.send(encode_greeting(word, self._digest), socket.MSG_DONTWAIT)
@@ -276,15 +278,15 @@ class Service:
 
 
 def get_peer_uid(connection: socket.socket) -> int:
-    """Return the user at the other end as the kernel reports it; -1 if it does not."""
+    """Return the user ID of the peer, as the kernel reports it; -1 if it is unknown."""
     try:
         if sys.platform == "darwin":
-            found = connection.getsockopt(0, 1, 8)  # LOCAL_PEERCRED: a version, the user, and more
+            credentials = connection.getsockopt(0, 1, 8)  # LOCAL_PEERCRED: a version, the user, and more
         else:
-            found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # process, user, group
+            credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)  # process, user, group
     except OSError:
         return -1
-    return int.from_bytes(found[4:8], sys.byteorder)
+    return int.from_bytes(credentials[4:8], sys.byteorder)
 
 
 def _has_hung_up(connection: socket.socket) -> bool:
@@ -321,22 +323,25 @@ def _get_inode(path: Path) -> int:
         return 0
 
 
-def _has_file_size_limit() -> bool:
-    """Return whether this process may write less than records need. A new process might have no such limit."""
+def _raise_file_size_limit() -> bool:
+    """Raise the soft limit of file sizes to the hard limit. Return whether a limit is left."""
     hard_limit = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     resource.setrlimit(resource.RLIMIT_FSIZE, (hard_limit, hard_limit))
     return hard_limit != resource.RLIM_INFINITY
 
 
 def run(roots: Roots, watch: CodeWatch, idle: float = DEFAULT_IDLE_SECONDS) -> str:
-    """Serve this home and return why it ended. The caller holds the lock and made the watch before loading code."""
+    """Set up this process, serve the home, and return why serving ended.
+
+    The caller holds the lock and created the watch before this code was loaded.
+    """
     directory = RunDirectory(roots.state / "run")
     os.umask(0o077)
     os.chdir("/")
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
-    directory.trim_log()
-    if _has_file_size_limit():
+    directory.rotate_log()
+    if _raise_file_size_limit():  # records could not be written; a later process may have no limit
         directory.log("not started", "whoever started it limits the size of files")
         return "limited"
     log = open_log(directory.log_file)

@@ -1,4 +1,4 @@
-"""Start a service: a call launches a process, which inherits nothing but the lock, and that process begins to serve."""
+"""Start a service: a call launches a new process, which inherits only the lock and then serves."""
 
 import fcntl
 import os
@@ -18,30 +18,31 @@ from trotline.service.directory import (
 )
 
 CODE = str(Path(__file__).resolve().parent)
-COLD_SCRIPT = str(Path(__file__).with_name("cold.py"))
-"""A service starts through it too, so that it answers by the code of the call that launched it."""
+BOOTSTRAP_SCRIPT = str(Path(__file__).with_name("run_bootstrap.py"))
+"""A service starts with this script too, so that it runs the same code as the call that launched it."""
 
 LOCK_DESCRIPTOR = 3
 """The descriptor of the lock in the new service."""
 
 SECONDS_BETWEEN_STARTS = 2.0
-"""A service that dies at once is not launched again by every call."""
+"""The minimum interval: calls must not launch a service again and again if it dies at once."""
 
 MIN_FREE_DESCRIPTOR = 100
-"""Above the descriptors that an agent may have left open."""
+"""The lock is copied to a number above this, so that closing inherited descriptors does not close it."""
 
 
-def launch(roots: Roots, now_us: int) -> bool:
-    """Launch a service for this home, unless one runs or was launched a moment ago. Return whether it was launched."""
+def launch_service(roots: Roots, now_us: int) -> bool:
+    """Launch a service for this home. Return False if one runs, was just launched, or cannot be launched."""
     directory = RunDirectory(roots.state / "run")
     try:
         lock = directory.lock()
     except OSError:
-        return False  # a home that cannot be written has no service
+        return False  # the home is not writable
     if lock is None:
         return False
     try:
         last = read_lock_facts(lock).get("launched_us", 0)
+        # 0 <=: the clock may have been set back
         if isinstance(last, int) and 0 <= now_us - last < SECONDS_BETWEEN_STARTS * 1_000_000:
             return False
         write_lock_facts(lock, launched_us=now_us)
@@ -57,7 +58,7 @@ def launch(roots: Roots, now_us: int) -> bool:
 def _spawn(lock: int, roots: Roots) -> None:
     high_lock = fcntl.fcntl(lock, fcntl.F_DUPFD_CLOEXEC, MIN_FREE_DESCRIPTOR)
     try:
-        words = [sys.executable, "-I", "-S", COLD_SCRIPT, SERVE, str(roots.home)]
+        argv = [sys.executable, "-I", "-S", BOOTSTRAP_SCRIPT, SERVE, str(roots.home)]
         actions = [
             *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _list_inherited()),
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
@@ -66,15 +67,15 @@ def _spawn(lock: int, roots: Roots) -> None:
             (os.POSIX_SPAWN_DUP2, high_lock, LOCK_DESCRIPTOR),
         ]
         try:
-            os.posix_spawn(sys.executable, words, ENVIRONMENT, file_actions=actions, setsid=True)
-        except NotImplementedError:  # an older system; there the service leaves our session by itself
-            os.posix_spawn(sys.executable, words, ENVIRONMENT, file_actions=actions)
+            os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions, setsid=True)
+        except NotImplementedError:  # an older system; there serve_launched leaves the session
+            os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions)
     finally:
         os.close(high_lock)
 
 
 def _list_inherited() -> list[int]:
-    """Return descriptors that an agent left open: a service that held its pipes would keep it waiting."""
+    """Return descriptors inherited from the agent. It waits until all copies of its pipes are closed."""
     inherited = []
     for name in os.listdir("/dev/fd"):  # noqa: PTH208 - names are wanted
         try:
@@ -94,7 +95,7 @@ def serve_launched(home: str) -> None:
 
 
 def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
-    """Serve a home and return why it ended. The watch is made before the code that answers is loaded."""
+    """Serve a home and return why serving ended. The watch is created before the code that answers is loaded."""
     from trotline.service.bytecode import keep_bytecode  # noqa: PLC0415 - calls only launch
     from trotline.service.watch import CodeWatch  # noqa: PLC0415 - the same
 

@@ -1,4 +1,4 @@
-"""The old name of python_client.py. Hook lines that earlier versions installed run this file."""
+"""The old name of python_client.py. It stays because hook lines that earlier versions installed run this file."""
 
 import sys
 

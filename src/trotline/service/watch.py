@@ -1,8 +1,8 @@
-"""Watch the files that answers depend on beside the call: our own code, and the configuration.
+"""Watch the files that answers depend on: our own code and the configuration.
 
 A service that loaded an older version would answer differently than a new process. So it checks the configuration
-before every call and the code twice a second, and ends when something changed. The code is many files, which are
-checked between calls while calls are likely, so that no call waits for that.
+before every call and the code twice a second, and ends when something changed. The code consists of many files. They
+are checked between calls while calls are likely, so that no call waits for that.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import msgspec
 import trotline
 from trotline.config.paths import Roots
 
-SECONDS_BETWEEN_LOOKS_AT_CODE = 0.5
+MAX_SECONDS_BETWEEN_CODE_CHECKS = 0.5
 
 FileState = tuple[int, int, int, int] | None
 """Inode, size, modification time and change time; None for a missing file."""
@@ -49,12 +49,12 @@ class CodeWatch:
         identity, configuration, _ = self._first
         if self._identify_home() != identity or _get_states(self._configuration) != configuration:
             return True
-        if time.monotonic() - self._checked >= SECONDS_BETWEEN_LOOKS_AT_CODE:
+        if time.monotonic() - self._checked >= MAX_SECONDS_BETWEEN_CODE_CHECKS:
             self.check_code()
         return self._has_new_code
 
     def check_code(self) -> None:
-        """Check the code now, so that a call that comes soon need not."""
+        """Check the code now, so that the next call does not have to."""
         self._checked = time.monotonic()
         self._has_new_code = _get_states(self._code) != self._first[2]
 

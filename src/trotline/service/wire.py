@@ -2,7 +2,7 @@
 
 The client speaks first, the service answers, both hang up. Numbers are big endian.
 
-    call      4  magic "TL1\\0": protocol 1; a service that does not know it hangs up without an answer
+    call      4  magic "TL1\\0": protocol 1; a service that does not know it answers "c"
               4  length of the header, at most 65,536
               4  length of the payload, at most 64,000,000
               …  header, JSON in UTF-8: {"id", "argv", "cwd", "cwd_identity": [device, inode], "environ",
@@ -10,7 +10,7 @@ The client speaks first, the service answers, both hang up. Numbers are big endi
               …  payload, as the agent sent it
 
     greeting  4  magic
-              1  "t": the call is taken, an answer follows; "b": busy; "c": go cold; after these two nothing follows
+              1  "t": the call is taken, an answer follows; "b": busy; "c": go cold; nothing follows after "b" and "c"
              16  digest of the code and the configuration that the service answers by, in hexadecimal
 
     answer    1  exit code

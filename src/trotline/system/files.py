@@ -113,8 +113,11 @@ def encode_with_unknown_fields(value: msgspec.Struct, file: Path) -> bytes:
 def _add_unknown_fields(value: Any, stored: Any) -> Any:
     stored = stored if isinstance(stored, dict) else {}
     if isinstance(value, msgspec.Struct):
-        fields = {name: _add_unknown_fields(getattr(value, name), stored.get(name)) for name in value.__struct_fields__}
-        return {**fields, **{name: content for name, content in stored.items() if name not in fields}}
+        fields = {
+            key: _add_unknown_fields(getattr(value, name), stored.get(key))
+            for name, key in zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+        }
+        return {**fields, **{key: content for key, content in stored.items() if key not in fields}}
     if isinstance(value, dict):  # keys of a dict are data: a missing one was removed
         return {key: _add_unknown_fields(content, stored.get(key)) for key, content in value.items()}
     return value

@@ -34,14 +34,14 @@ MAX_STDERR_BYTES = 256_000
 CHUNK = 262_144
 REAP_SECONDS = 2.0
 MAX_WAIT_SECONDS = 60.0
-WITHOUT_PIDFD = 0.01
+POLL_SECONDS_WITHOUT_PIDFD = 0.01
 """Seconds between checks of children where the kernel has no pidfd to report their end."""
 
 MAX_PIPE_BYTES = 65_536
 SEALS = 0x0001 | 0x0002 | 0x0004 | 0x0008  # no more seals, no shrinking, no growing, no writing
 ADD_SEALS = getattr(fcntl, "F_ADD_SEALS", 1033)
 
-NO_MORE = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
+TEMPORARY_ERRORS = {errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM}
 """Errors that may go away when other processes end."""
 
 
@@ -59,7 +59,7 @@ class Job(msgspec.Struct, frozen=True):
 class StopReason(StrEnum):
     """The reason why a process was killed or could not be started."""
 
-    NO = ""
+    NONE = ""
     TIME = "timed out"
     OUTPUT = "too much output"
     NOT_FOUND = "not found"
@@ -74,7 +74,7 @@ class ProcessResult(msgspec.Struct, kw_only=True):
     stdout: bytes = b""
     stderr: bytes = b""
     micros: int = 0
-    stopped: StopReason = StopReason.NO
+    stopped: StopReason = StopReason.NONE
     detail: str = ""
     left_behind: bool = False  # a child of it still runs and was not killed
     cut: bool = False  # stderr was longer than the limit
@@ -134,7 +134,7 @@ class _Loop:
             try:
                 self._start(index, job)
             except OSError as error:
-                if error.errno in NO_MORE and self.running:
+                if error.errno in TEMPORARY_ERRORS and self.running:
                     return
                 self.ended[index] = _build_start_error(error, job)
             except ValueError as error:  # an invalid command, such as one with a NUL byte
@@ -183,22 +183,22 @@ class _Loop:
             if child is None:
                 continue
             if descriptor == child.pidfd:
-                self._end(child, StopReason.NO)
+                self._end(child, StopReason.NONE)
             elif not self._read(child, descriptor):
                 self._end(child, StopReason.OUTPUT)
         now = time.monotonic()
         for child in list(self.running.values()):
             if child.pidfd < 0 and child.process.poll() is not None:
-                self._end(child, StopReason.NO)
+                self._end(child, StopReason.NONE)
             elif now >= child.deadline:
                 self._end(child, StopReason.TIME)
 
     def _compute_wait_ms(self) -> int:
         soonest = min((child.deadline for child in self.running.values()), default=0.0)
-        patience = min(MAX_WAIT_SECONDS, max(0.0, soonest - time.monotonic()))
+        wait = min(MAX_WAIT_SECONDS, max(0.0, soonest - time.monotonic()))
         if any(child.pidfd < 0 for child in self.running.values()):
-            patience = min(patience, WITHOUT_PIDFD)
-        return int(patience * 1000) + 1 if self.running else 0
+            wait = min(wait, POLL_SECONDS_WITHOUT_PIDFD)
+        return int(wait * 1000) + 1 if self.running else 0
 
     def _read(self, child: _Child, descriptor: int) -> bool:
         """Read once. Return False if the process wrote more than the limit."""
@@ -223,13 +223,13 @@ class _Loop:
 
     def _end(self, child: _Child, stopped: StopReason) -> None:
         """Store the result of a process. Its pipes are drained first, and its group is killed before it is reaped."""
-        if stopped is StopReason.NO and not self._drain(child):
+        if stopped is StopReason.NONE and not self._drain(child):
             stopped = StopReason.OUTPUT
-        if stopped is not StopReason.NO:
+        if stopped is not StopReason.NONE:
             _kill_group(child.process.pid)
         micros = int((time.monotonic() - child.started) * 1_000_000)
         exit_code = _reap(child.process)
-        if stopped is not StopReason.NO:
+        if stopped is not StopReason.NONE:
             self.killed[child.job.run_id] = child.process.pid
         for descriptor in (child.out, child.err, child.pidfd):
             self._unregister(descriptor)
@@ -238,11 +238,11 @@ class _Loop:
         del self.running[child.index]
         self.ended[child.index] = ProcessResult(
             exit_code=exit_code,
-            stdout=b"".join(child.stdout) if stopped is StopReason.NO else b"",
+            stdout=b"".join(child.stdout) if stopped is StopReason.NONE else b"",
             stderr=b"".join(child.stderr)[:MAX_STDERR_BYTES],
             micros=micros,
             stopped=stopped,
-            left_behind=stopped is StopReason.NO and _is_group_alive(child.process.pid),
+            left_behind=stopped is StopReason.NONE and _is_group_alive(child.process.pid),
             cut=child.sizes[child.err] > MAX_STDERR_BYTES,
         )
 

@@ -35,7 +35,7 @@ def run_case(request: dict[str, Any]) -> dict[str, Any]:
     results = describe_files(engine.current.configuration, Path(request["world"]))
     for payload in request["events"]:
         outcome = engine.dispatch(read_event(json.dumps(payload)))
-        lines = {run.author: run.hook.line for run in outcome.responses if isinstance(run, Run)}
+        lines = {run.author: run.hook.label for run in outcome.responses if isinstance(run, Run)}
         results |= describe_decision(outcome.decision, outcome.responses, lines)
         results["ran"] = list(lines.values())
     return results
@@ -55,12 +55,12 @@ def describe_files(configuration: Configuration, world: Path) -> dict[str, Any]:
         "notes": sorted({problem.code for problem in configuration.problems if problem.severity == "note"}),
         "messages": [problem.message for problem in reported],
         "hints": [problem.hint for problem in reported],
-        "order": [f"{hook.layer.kind} {hook.line}" for hook in configuration.hooks],
+        "order": [f"{hook.layer.kind} {hook.label}" for hook in configuration.hooks],
         "cwd": [name(hook.layer.cwd) for hook in configuration.hooks],
         "timeouts": [hook.timeout for hook in configuration.hooks],
         "loop_limits": ["none" if hook.loop_limit is None else hook.loop_limit for hook in configuration.hooks],
-        "needs_trust": [hook.line for hook in configuration.hooks if hook.layer.kind.needs_trust],
-        "listed": [f"{hook.layer.kind} {hook.line}" for read in configuration.layers for hook in read.hooks],
+        "needs_trust": [hook.label for hook in configuration.hooks if hook.layer.kind.needs_trust],
+        "listed": [f"{hook.layer.kind} {hook.label}" for read in configuration.layers for hook in read.hooks],
     }
 
 

@@ -115,7 +115,7 @@ class FakeAgent:
         if outcome.alarms:
             raise HookFailed("\n".join(outcome.alarms))
         complaints = [line for response in outcome.responses for line in _list_complaints(response, outcome)]
-        complaints += [f"{entry.hook.line} did not run: {entry.why}" for entry in outcome.not_run]
+        complaints += [f"{entry.hook.label} did not run: {entry.why}" for entry in outcome.not_run]
         if complaints and not may_fail:
             raise HookFailed("\n".join(complaints))
         return outcome

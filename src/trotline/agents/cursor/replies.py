@@ -98,7 +98,7 @@ def read_reply(
     reply, noisy = find_last_document(text)
     if reply is NO_DOCUMENT:
         return ParsedReply(
-            failure=Failure(kind=FailureKind.UNREADABLE, detail=f'Hook "{command}" returned invalid JSON.')
+            failure=Failure(kind=FailureKind.UNREADABLE_OUTPUT, detail=f'Hook "{command}" returned invalid JSON.')
         )
     if not isinstance(reply, dict):
         return _build_misfit_reply(command, f"{get_json_kind(reply)} is not an object")

@@ -84,7 +84,7 @@ def _list_content(outcome: Outcome, policy: DetailPolicy, diffs: list[EditDiff])
         "subject": TextLimiter(policy.key).limit(extract_subject(outcome.event, _parse_payload(outcome))),
         "reasons": [[response.author, response.summary] for response in responses if response.summary != "no opinion"],
         "hooks": {response.author: response.name for response in responses if response.name != response.author},
-        "not_run": [[entry.hook.id, entry.hook.line, entry.why] for entry in outcome.not_run],
+        "not_run": [[entry.hook.id, entry.hook.label, entry.why] for entry in outcome.not_run],
         "warnings": [warning for response in responses for warning in response.warnings],
         "effects": [_encode_redacted_effect(effect, policy) for effect in outcome.effects],
         "attachments": list_attachments(outcome.event),

@@ -27,7 +27,7 @@ class RepetitionCheck:
 
     def check(self, hook: Hook) -> Iterator[HookFinding]:
         """Yield the findings of a hook. It is compared with the hooks of earlier calls."""
-        equal = self._by_words.setdefault(tuple(hook.line.split()), [])
+        equal = self._by_words.setdefault(tuple(hook.label.split()), [])
         yield from _compare(hook, [other for other in equal if _is_same_command(hook, other)])
         if len(equal) < MAX_EQUAL_COMMANDS:
             equal.append(hook)

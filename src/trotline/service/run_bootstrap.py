@@ -1,7 +1,7 @@
-"""The script that a client runs when no service answers, by `python -I -S`.
+"""The script that runs bootstrap.py in a new process, by `python -I -S`: a client without a service, or a new service.
 
-Python compiles this file every time, so it is short. Our package is the one that this file is part of: the code that
-answers is the code whose client was called.
+Python compiles a script at every start, so this file is short. It imports the package that it is part of, so the code
+that answers belongs to the client that was called.
 """
 
 import gc
