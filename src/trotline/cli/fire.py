@@ -38,7 +38,7 @@ to be asked, 20 when it is denied, 1 when the event could not be played.
   trotline fire beforeShellExecution --set command='curl example.com'
   trotline fire stop --set status=completed --set loop_count=2
   trotline fire preToolUse --payload event.json
-  trotline fire beforeShellExecution --set command=ls --dry-run   select_hooks only, run nothing
+  trotline fire beforeShellExecution --set command=ls --dry-run   list the hooks, run nothing
   trotline fire stop --set status=completed --record               and keep a record of it
   trotline fire sessionStart --edition 2026-09 --login-shell      exactly as Cursor does it
   trotline fire --script conversation.toml                        a whole conversation

@@ -89,7 +89,7 @@ def _open_private(output: Path) -> int:
 
 
 @declare("send", "trotline.log.export/1")
-@click.option("--skip", is_flag=True, help="Send nothing of what is there now; go on count_unsent it.")
+@click.option("--skip", is_flag=True, help="Skip the records that wait now; send only later ones.")
 @click.option("--background", is_flag=True, hidden=True)
 def send(skip: bool, background: bool, roots: Roots) -> Result:
     """Send new records and alerts now, as `[export]` and `[[alert]]` in trotline.toml configure it.
