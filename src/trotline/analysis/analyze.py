@@ -161,12 +161,12 @@ def _read_file(call: Invocation, tool_input: Mapping[str, Any]) -> None:
         call.add_read(Argument(path), verb="read")
 
 
-def _search(call: Invocation, tool_input: Mapping[str, Any]) -> None:
+def _add_search(call: Invocation, tool_input: Mapping[str, Any]) -> None:
     for path in _get_paths(tool_input):
         call.add_read(Argument(path), verb="search", recursive=True)
 
 
-def _write(call: Invocation, tool_input: Mapping[str, Any]) -> None:
+def _add_file_write(call: Invocation, tool_input: Mapping[str, Any]) -> None:
     patch = _format_input(tool_input.get("patch"))
     named = PATCHED.findall(patch)
     for path in named or _get_paths(tool_input):
@@ -177,12 +177,12 @@ def _write(call: Invocation, tool_input: Mapping[str, Any]) -> None:
         file_contents.check_patch(call, patch)
 
 
-def _delete(call: Invocation, tool_input: Mapping[str, Any]) -> None:
+def _add_file_delete(call: Invocation, tool_input: Mapping[str, Any]) -> None:
     for path in _get_paths(tool_input):
         call.add_delete(Argument(path), verb="delete")
 
 
-def _delegate(call: Invocation, tool_input: Mapping[str, Any]) -> None:
+def _add_delegation(call: Invocation, tool_input: Mapping[str, Any]) -> None:
     call.add_effect(
         "delegate",
         "task",
@@ -192,11 +192,11 @@ def _delegate(call: Invocation, tool_input: Mapping[str, Any]) -> None:
 
 
 TOOL_ANALYZERS: dict[str, Callable[[Invocation, Mapping[str, Any]], None]] = {
-    "Delete": _delete,
-    "Grep": _search,
+    "Delete": _add_file_delete,
+    "Grep": _add_search,
     "Read": _read_file,
-    "Task": _delegate,
-    "Write": _write,
+    "Task": _add_delegation,
+    "Write": _add_file_write,
 }
 
 

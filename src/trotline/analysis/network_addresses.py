@@ -62,7 +62,7 @@ def is_metadata(host: str) -> bool:
 
 
 def is_metadata_address(text: str) -> bool:
-    """Return whether a text that may be no address names a metadata service: `metadata.json` is a file."""
+    """Return whether a text, which need not be an address, names a metadata service: `metadata.json` is a file."""
     host = text if text.count(":") > 1 and "/" not in text else get_host(text)
     named = host.endswith(".internal") and is_metadata(host)
     return len(text) < MAX_ADDRESS and (named or _parse_ip(host) in _METADATA_ADDRESSES)

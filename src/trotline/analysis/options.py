@@ -41,7 +41,7 @@ def parse_options(
 ) -> ParsedOptions:
     """Split words into flags and the rest.
 
-    `valued`: the names of options that take a value, separated by blanks. `stops`: flags end at the first other word,
+    `valued`: the names of options that take a value, separated by spaces. `stops`: flags end at the first other word,
     as for a program that runs another. `long_dash`: `-name` is one flag.
     """
     flags: dict[str, list[Argument | None]] = {}

@@ -68,11 +68,11 @@ class JsonEditor:
         return "".join([*pieces, self.text[at:]])
 
     def is_repeated(self, start: int, end: int) -> bool:
-        """Check whether a key in this span repeats an earlier one, or the reader stopped counting repeated keys."""
+        """Return whether a key in this span repeats an earlier one, or the reader stopped counting repeated keys."""
         return len(self._repeated) >= MAX_FAULTS or any(start <= at < end for at in self._repeated)
 
     def has_other_comments(self, node: JsonNode | JsonPart, parts: Iterable[JsonNode | JsonPart]) -> bool:
-        """Check whether the node has a comment that is in none of these parts."""
+        """Return whether the node has a comment that is in none of these parts."""
         return self._count_comments(node.start, node.end) > sum(
             self._count_comments(part.start, part.end) for part in parts
         )

@@ -18,7 +18,7 @@ def _get_control(effect: Effect) -> str:
     )
 
 
-def _controls(*kinds: str) -> Predicate:
+def _changes_control_files(*kinds: str) -> Predicate:
     """Match effects that change one of these kinds of control files."""
     return lambda effect, _: _get_control(effect) in kinds
 
@@ -79,35 +79,35 @@ GUARD = build_guard(
             "control: *", CRITICAL, "an agent does not change its own guard: {target}", mandatory=True
         ),
         "agent": rule(
-            Filter("delete|permissions|write: *", when=_controls("agent", "guard")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("agent", "guard")),
             CRITICAL,
             "{path} decides what the agent may do and what runs when it does",
             "show the person what you would change, and let them do it",
         ),
         "git": rule(
-            Filter("delete|permissions|write: *", when=_controls("git")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("git")),
             HIGH,
             "{path} can make git run other programs",
             "use git config for one key",
         ),
         "editor": rule(
-            Filter("delete|permissions|write: *", when=_controls("editor")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("editor")),
             HIGH,
             "{path} can make the editor run programs",
         ),
         "shell": rule(
-            Filter("delete|permissions|write: *", when=_controls("shell")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("shell")),
             HIGH,
             "{path} is read by every shell that is opened",
         ),
         "start": rule(
-            Filter("delete|permissions|write: *", when=_controls("start")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("start")),
             CRITICAL,
             "{path} decides who may enter or what is started",
         ),
         # Many teams let agents write these files every day.
         "instructions": rule(
-            Filter("delete|permissions|write: *", when=_controls("instructions")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("instructions")),
             (PASS, ASK, ASK),
             "{path} tells agents what to do, or what to leave alone",
             "show the person what you would write",
@@ -123,12 +123,12 @@ GUARD = build_guard(
         ),
         # `known_hosts` gets new entries every day.
         "trust": rule(
-            Filter("delete|permissions|write: *", when=_controls("trust")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("trust")),
             MEDIUM,
             "{path} decides whom this machine believes, or which program it asks for credentials",
         ),
         "pipeline": rule(
-            Filter("delete|permissions|write: *", when=_controls("pipeline")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("pipeline")),
             MEDIUM,
             "{path} decides what runs on the build machines, with their secrets",
         ),
@@ -140,13 +140,13 @@ GUARD = build_guard(
         ),
         # In any directory, because an agent may be configured to read it there.
         "servers": rule(
-            Filter("delete|permissions|write: *", when=_controls("servers")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("servers")),
             MEDIUM,
             "{path} names programs that an agent starts as its servers",
             "show the person what you would change",
         ),
         "programs": rule(
-            Filter("delete|permissions|write: *", when=_controls("programs")),
+            Filter("delete|permissions|write: *", when=_changes_control_files("programs")),
             MEDIUM,
             "{path} is obeyed by every program of its kind that starts from now on",
             "give the option on the one line that needs it",

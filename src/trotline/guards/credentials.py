@@ -53,10 +53,10 @@ def _replaces_key(effect: Effect, context: GuardContext) -> bool:
     kind = _get_credential(effect)
     if kind == "" or is_dotenv(kind) or is_key_by_location(kind) or kind == "a token":
         return False
-    return not _is_new(effect.path, context) and context.locate(effect) is not Location.DEVICE
+    return not _is_new_file(effect.path, context) and context.locate(effect) is not Location.DEVICE
 
 
-def _is_new(path: str, context: GuardContext) -> bool:
+def _is_new_file(path: str, context: GuardContext) -> bool:
     """Return whether the disk can be read and has no file of that name."""
     directory, _, name = path.rpartition("/")
     names = context.environment.list_names(directory or "/")

@@ -43,7 +43,7 @@ def _is_not_comment(effect: Effect, _: GuardContext) -> bool:
     return effect.source != "comment"
 
 
-def _is_in_memory(effect: Effect, context: GuardContext) -> bool:
+def _is_in_memory_database(effect: Effect, context: GuardContext) -> bool:
     return effect.package == ":memory:" and not _opens_another_database(context)
 
 
@@ -62,7 +62,9 @@ GUARD = build_guard(
             "move data with the client's own means, from and to this machine",
         ),
         "in memory": rule(
-            Filter("sql: *", when=_is_in_memory), (PASS, PASS, PASS), "{target} is gone with the program anyway"
+            Filter("sql: *", when=_is_in_memory_database),
+            (PASS, PASS, PASS),
+            "{target} is gone with the program anyway",
         ),
         "gone": rule(
             Filter("data|sql: *", when=_loses_all_data),

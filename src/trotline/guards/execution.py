@@ -5,7 +5,7 @@ from trotline.domain.effects import Effect
 from trotline.guards.guard import HIGH, LOW, MEDIUM, Filter, GuardContext, build_guard, rule
 
 
-def _is_in_memory(effect: Effect, _: GuardContext) -> bool:
+def _is_in_memory_file(effect: Effect, _: GuardContext) -> bool:
     return effect.path.startswith(("/proc/self/fd/", "/dev/fd/", "/dev/shm/", "/memfd"))  # noqa: S108 - names to recognise
 
 
@@ -17,7 +17,7 @@ GUARD = build_guard(
     "execution",
     "programs that lie where anybody may have put them",
     {
-        "memory": rule(Filter("execute: *", when=_is_in_memory), HIGH, "{path} is a program that no disk holds"),
+        "memory": rule(Filter("execute: *", when=_is_in_memory_file), HIGH, "{path} is a program that no disk holds"),
         "temporary": rule(
             Filter("execute: *", sources={"file", "written"}, locations={Location.TEMPORARY}),
             MEDIUM,

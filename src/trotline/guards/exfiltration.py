@@ -57,7 +57,7 @@ def _sends_private_file(effect: Effect, context: GuardContext) -> bool:
     return private and is_remote(effect, context)
 
 
-def _sends_to_drop(effect: Effect, _: GuardContext) -> bool:
+def _sends_to_drop_site(effect: Effect, _: GuardContext) -> bool:
     return (is_drop_site(effect.target) or is_drop_site(effect.host)) and (effect.writes or bool(effect.source))
 
 
@@ -65,17 +65,17 @@ def _sends_file(effect: Effect, context: GuardContext) -> bool:
     return bool(_split_sources(effect)) and is_remote(effect, context)
 
 
-def _deletes(effect: Effect, _: GuardContext) -> bool:
+def _requests_deletion(effect: Effect, _: GuardContext) -> bool:
     return classify_request(effect.verb, effect.target) is VerbKind.DESTROY
 
 
-def _deletes_elsewhere(effect: Effect, context: GuardContext) -> bool:
-    return _deletes(effect, context) and is_remote(effect, context)
+def _requests_remote_deletion(effect: Effect, context: GuardContext) -> bool:
+    return _requests_deletion(effect, context) and is_remote(effect, context)
 
 
-def _deletes_all(effect: Effect, context: GuardContext) -> bool:
+def _requests_deletion_of_all(effect: Effect, context: GuardContext) -> bool:
     """Return whether one request deletes every index, as Elasticsearch and similar services allow."""
-    return _deletes(effect, context) and not {"_all", "*"}.isdisjoint(get_url_path(effect.target).split("/"))
+    return _requests_deletion(effect, context) and not {"_all", "*"}.isdisjoint(get_url_path(effect.target).split("/"))
 
 
 def _stops_service(effect: Effect, _: GuardContext) -> bool:
@@ -118,7 +118,7 @@ GUARD = build_guard(
             "send files of the workspace",
         ),
         "drop": rule(
-            Filter("send: *", when=_sends_to_drop),
+            Filter("send: *", when=_sends_to_drop_site),
             HIGH,
             "what is sent to {host} can be fetched by others",
             "keep it on this machine",
@@ -132,20 +132,20 @@ GUARD = build_guard(
         ),
         # The same actions as for the command line program of the service.
         "deletes elsewhere": rule(
-            Filter("send: *", writes=True, when=_deletes_elsewhere),
+            Filter("send: *", writes=True, when=_requests_remote_deletion),
             HIGH,
             "{target} would be deleted, and this machine cannot bring it back",
             "look at it first; a person should delete it",
         ),
         "deletes all here": rule(
-            Filter("send: *", writes=True, when=_deletes_all),
+            Filter("send: *", writes=True, when=_requests_deletion_of_all),
             HIGH,
             "{target}: all that the service holds would be deleted",
             "name the one thing that you mean",
         ),
         # A service on this machine is usually one under development.
         "deletes here": rule(
-            Filter("send: *", writes=True, when=_deletes),
+            Filter("send: *", writes=True, when=_requests_deletion),
             MEDIUM,
             "{target} would be deleted",
             "ask for it first, and show it",

@@ -42,7 +42,7 @@ def _resembles_another(effect: Effect, _: GuardContext) -> bool:
     return "looks like" in effect.why
 
 
-def _is_unknown(effect: Effect, _: GuardContext) -> bool:
+def _is_unknown_package(effect: Effect, _: GuardContext) -> bool:
     unread_manifest = effect.source == "manifest" and effect.certainty is Certainty.OPAQUE
     return (effect.verb in _INSTALLS or unread_manifest) and bool(effect.why)
 
@@ -51,7 +51,7 @@ def _has_host(effect: Effect, _: GuardContext) -> bool:
     return bool(effect.host)
 
 
-def _has_name(effect: Effect, _: GuardContext) -> bool:
+def _has_package_name(effect: Effect, _: GuardContext) -> bool:
     return bool(effect.package)
 
 
@@ -151,10 +151,10 @@ GUARD = build_guard(
             Filter("install: install", targets={"user"}), LOW, "{package} would be there in all projects"
         ),
         "unknown package": rule(
-            Filter("install: *", when=_is_unknown), LOW, "what would be installed is not known: {why}"
+            Filter("install: *", when=_is_unknown_package), LOW, "what would be installed is not known: {why}"
         ),
         "new package": rule(
-            Filter("install: fetch-and-run|install", when=_has_name), LOW, "{package} would be installed"
+            Filter("install: fetch-and-run|install", when=_has_package_name), LOW, "{package} would be installed"
         ),
         "setting": rule("install: clean-cache|setting", (PASS, PASS, WARN), "{target} would be changed"),
     },

@@ -8,7 +8,7 @@ from trotline.guards.guard import CRITICAL, DENY, HIGH, MEDIUM, PASS, Filter, Gu
 _MACHINE = {Location.ROOT, Location.SYSTEM, Location.HOME, Location.DEVICE}
 
 
-def _changes_machine(effect: Effect, context: GuardContext) -> bool:
+def _is_severe_change(effect: Effect, context: GuardContext) -> bool:
     severe = effect.recursive or effect.verb in {"chmod", "chattr"}
     return severe or context.locate(effect) is Location.DEVICE
 
@@ -46,7 +46,7 @@ GUARD = build_guard(
     "modes and owners that open or lock what others rely on",
     {
         "system": rule(
-            Filter("permissions: *", locations=_MACHINE, when=_changes_machine),
+            Filter("permissions: *", locations=_MACHINE, when=_is_severe_change),
             CRITICAL,
             "{path} would get another mode or owner",
             "name one file in the workspace",

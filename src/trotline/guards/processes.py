@@ -19,7 +19,7 @@ def _ends_protector(effect: Effect, _: GuardContext) -> bool:
     return effect.verb.startswith("kill") and is_protector(effect.target)
 
 
-def _is_not_job(effect: Effect, _: GuardContext) -> bool:
+def _is_not_shell_job(effect: Effect, _: GuardContext) -> bool:
     return not effect.target.startswith("%")
 
 
@@ -52,7 +52,7 @@ GUARD = build_guard(
             "process: kill by name", MEDIUM, "every process named {target} would be ended", "end it by its number"
         ),
         "by force": rule(
-            Filter("process: kill", sources=_FORCED_SIGNALS, when=_is_not_job),
+            Filter("process: kill", sources=_FORCED_SIGNALS, when=_is_not_shell_job),
             MEDIUM,
             "process {target} would be stopped without a chance to clean up",
         ),

@@ -8,7 +8,7 @@ _NETWORK_KINDS = frozenset({"connect", "send", "fetch"})
 _PROGRAM_SUFFIXES = (".bat", ".cmd", ".dll", ".exe", ".hta", ".msi", ".ps1", ".scr", ".vbs")
 
 
-def _comes_from(origin: str) -> Predicate:
+def _has_origin(origin: str) -> Predicate:
     """Match code with this origin among its sources."""
     return lambda effect, _: origin in effect.source.split(",")
 
@@ -28,7 +28,7 @@ GUARD = build_guard(
     "code from elsewhere that nobody has seen",
     {
         "from the network": rule(
-            Filter("execute: *", when=_comes_from("network")),
+            Filter("execute: *", when=_has_origin("network")),
             CRITICAL,
             "what comes from another machine would be run unseen",
             "save it to a file, read it, and ask the person to run it; or install a named version from a registry",
@@ -41,19 +41,19 @@ GUARD = build_guard(
             mandatory=True,
         ),
         "decoded": rule(
-            Filter("execute: *", when=_comes_from("decoded")),
+            Filter("execute: *", when=_has_origin("decoded")),
             CRITICAL,
             "text that was hidden by an encoding would be run",
             "write the command itself",
         ),
         "unpacked": rule(
-            Filter("execute: *", when=_comes_from("unpacked")),
+            Filter("execute: *", when=_has_origin("unpacked")),
             MEDIUM,
             "{path} was fetched and unpacked just now, and nobody has seen it",
             "look at what was unpacked before it is run",
         ),
         "from the clipboard": rule(
-            Filter("execute: *", when=_comes_from("clipboard")), HIGH, "whatever is in the clipboard would be run"
+            Filter("execute: *", when=_has_origin("clipboard")), HIGH, "whatever is in the clipboard would be run"
         ),
         # Legitimate downloads use a download program.
         "by the side door": rule(

@@ -12,7 +12,7 @@ def _is_kernel_file(effect: Effect, _: GuardContext) -> bool:
     return effect.path.startswith(_KERNEL)
 
 
-def _is_harmful(effect: Effect, _: GuardContext) -> bool:
+def _is_not_harmless_path(effect: Effect, _: GuardContext) -> bool:
     return not effect.path.startswith(_HARMLESS)
 
 
@@ -24,7 +24,7 @@ GUARD = build_guard(
             Filter("link|write: *", when=_is_kernel_file), CRITICAL, "{path} changes the machine while it runs"
         ),
         "system": rule(
-            Filter("link|write: *", locations={Location.SYSTEM, Location.ROOT}, when=_is_harmful),
+            Filter("link|write: *", locations={Location.SYSTEM, Location.ROOT}, when=_is_not_harmless_path),
             HIGH,
             "{path} belongs to the system",
             "write into the workspace",

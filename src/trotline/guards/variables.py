@@ -36,7 +36,7 @@ _UNVERIFIED = lazy_regex(
 """Settings that switch off the verification of servers or of downloaded content."""
 
 
-def _starts_with(*prefixes: str) -> Predicate:
+def _has_name_prefix(*prefixes: str) -> Predicate:
     """Match variables whose name starts with one of these prefixes."""
     return lambda effect, _: effect.target.startswith(prefixes)
 
@@ -103,13 +103,13 @@ GUARD = build_guard(
             "{target} loads code into every program that is started",
         ),
         "guard's": rule(
-            Filter("environment: *", when=_starts_with("TROTLINE_")),
+            Filter("environment: *", when=_has_name_prefix("TROTLINE_")),
             CRITICAL,
             "{target} is a variable of the guard, which obeys none",
             mandatory=True,
         ),
         "another guard's": rule(
-            Filter("environment: *", when=_starts_with(*_OTHER_GUARDS)),
+            Filter("environment: *", when=_has_name_prefix(*_OTHER_GUARDS)),
             MEDIUM,
             "{target} is a variable of another guard that people run beside this one",
             "leave it alone",
@@ -135,7 +135,7 @@ GUARD = build_guard(
             "{target} is a command that another program runs",
         ),
         "agent's": rule(
-            Filter("environment: *", when=_starts_with(*_AGENTS)),
+            Filter("environment: *", when=_has_name_prefix(*_AGENTS)),
             MEDIUM,
             "{target} tells programs that an agent runs them",
             "leave it alone",

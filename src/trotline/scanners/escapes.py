@@ -125,23 +125,25 @@ class DecodedWindow(Window):
         self._pieces = pieces
         self._starts = [piece.at for piece in pieces]
 
-    def _get_start(self, offset: int) -> int:
+    def _get_source_start(self, offset: int) -> int:
         piece = self._pieces[bisect_right(self._starts, offset) - 1]
         return min(piece.start + offset - piece.at, piece.end - 1)
 
-    def _get_end(self, offset: int) -> int:
+    def _get_source_end(self, offset: int) -> int:
         """Return where the byte at this offset ends in the source; an escape is longer than its byte."""
         after = bisect_right(self._starts, offset)
         is_last = after == len(self._pieces) or self._starts[after] == offset + 1
-        return self._pieces[after - 1].end if is_last and after < len(self._pieces) else self._get_start(offset) + 1
+        return (
+            self._pieces[after - 1].end if is_last and after < len(self._pieces) else self._get_source_start(offset) + 1
+        )
 
     def owns(self, start: int) -> bool:
         """Return whether the source window reports a value that begins here."""
-        return self._source.owns(self._get_start(start))
+        return self._source.owns(self._get_source_start(start))
 
     def build_span(self, start: int, end: int, kind: str, scanner: str, certainty: Certainty, *, rank: int = 0) -> Span:
         """Return a span of the source window."""
-        source_range = self._get_start(start), self._get_end(end - 1)
+        source_range = self._get_source_start(start), self._get_source_end(end - 1)
         return self._source.build_span(*source_range, kind, scanner, certainty, rank=rank)
 
 

@@ -1,7 +1,7 @@
 """Find prompt injection: weighted phrases, searched in several variants of a text.
 
-A phrase is a reason to look, not a proof, so every finding is a guess. A phrase in quotation marks, near words of
-people who write about injection, is no finding. Weights of phrases that are close together add up.
+A phrase is a reason to look, not a proof, so every finding is a guess. A phrase in quotation marks, near words
+of people who write about injection, is not a finding. Weights of phrases that are close together add up.
 
 A variant is squashed: only lower-case letters, digits as the letters that they look like, `i` and `l` as one. So a
 sentence is the same whether it is spaced out, written in leetspeak, in another script or as one word.
@@ -163,9 +163,9 @@ def sum_weights(matches: list[InjectionMatch]) -> Iterator[float]:
 
 def _is_quoted_example(data: bytes, start: int, end: int) -> bool:
     """Return whether the phrase is in quotation marks and the text around it discusses injection."""
-    before, behind = data[max(0, start - MAX_QUOTE_DISTANCE) : start], data[end : end + MAX_QUOTE_DISTANCE]
+    before, after = data[max(0, start - MAX_QUOTE_DISTANCE) : start], data[end : end + MAX_QUOTE_DISTANCE]
     is_quoted = any(
-        _opens_quote(before, opening) and closing in behind.split(b"\n")[0] for opening, closing in QUOTES.items()
+        _opens_quote(before, opening) and closing in after.split(b"\n")[0] for opening, closing in QUOTES.items()
     )
     around = data[max(0, start - MAX_DISCUSSION_DISTANCE) : end + MAX_DISCUSSION_DISTANCE].lower()
     return is_quoted and any(word in around for word in DISCUSSION_WORDS)
@@ -182,7 +182,8 @@ LOWERCASE = b"abcdefghijklmnopqrstuvwxyz"
 LOOKALIKES = (b"01345789$@l", b"oieastbgsai")
 
 
-def _build_table() -> tuple[bytes, bytes]:
+def _build_squash_table() -> tuple[bytes, bytes]:
+    """Return the table that translates bytes to squashed letters, and the bytes that are dropped."""
     table = bytearray(range(256))
     for char in LOWERCASE:
         table[char - 32] = char
@@ -193,7 +194,7 @@ def _build_table() -> tuple[bytes, bytes]:
     return bytes(table), dropped
 
 
-TABLE, DROPPED = _build_table()
+SQUASH_TABLE, DROPPED = _build_squash_table()
 _UPPERCASE = LOWERCASE.upper()
 ROT13 = bytes.maketrans(LOWERCASE + _UPPERCASE, LOWERCASE[13:] + LOWERCASE[:13] + _UPPERCASE[13:] + _UPPERCASE[:13])
 FOLDABLE = r"[\x{C0}-\x{5FF}\x{13A0}-\x{13FF}\x{1E00}-\x{1FFF}\x{FF00}-\x{FF7F}\x{1D400}-\x{1D7FF}]+"
@@ -201,17 +202,17 @@ FOLDABLE = r"[\x{C0}-\x{5FF}\x{13A0}-\x{13FF}\x{1E00}-\x{1FFF}\x{FF00}-\x{FF7F}\
 
 
 class SquashedText:
-    """A squashed text that knows where each of its letters was. Encoded text is reported as a whole."""
+    """A squashed text that maps offsets back to the original. Encoded text is reported as a whole."""
 
     def __init__(self, data: bytes, encoded_range: tuple[int, int] | None = None) -> None:
         self._data = data
         self._encoded_range = encoded_range
         self.is_encoded = encoded_range is not None
-        self.squashed = data.translate(TABLE, DROPPED)
+        self.squashed = data.translate(SQUASH_TABLE, DROPPED)
 
     def get_source_range(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a range of the squashed text is in the original."""
-        return self._encoded_range or (self._get_source(start), self._get_source(end - 1) + 1)
+        """Return the range in the original for a range of the squashed text."""
+        return self._encoded_range or (self._get_source_offset(start), self._get_source_offset(end - 1) + 1)
 
     @cached_property
     def _counts(self) -> list[int]:
@@ -220,14 +221,14 @@ class SquashedText:
             counts.append(counts[-1] + len(self._data[at : at + SQUASH_STEP].translate(None, DROPPED)))
         return counts
 
-    def _get_source(self, index: int) -> int:
+    def _get_source_offset(self, index: int) -> int:
         step = bisect_right(self._counts, index) - 1
-        left = index - self._counts[step]
+        remaining = index - self._counts[step]
         for at in range(step * SQUASH_STEP, len(self._data)):
             if self._data[at] not in DROPPED:
-                if left == 0:
+                if remaining == 0:
                     return at
-                left -= 1
+                remaining -= 1
         return len(self._data)
 
 
@@ -271,7 +272,7 @@ MIN_PRINTABLE = 0.9
 
 def squash_variants(data: bytes) -> Iterator[SquashedText]:
     """Yield the squashed text, its ROT13, and each encoded text in it."""
-    folded = _fold(data)
+    folded = _fold_text(data)
     yield SquashedText(folded)
     yield SquashedText(folded.translate(ROT13))
     for marker, pattern, decode in ENCODINGS:
@@ -280,13 +281,13 @@ def squash_variants(data: bytes) -> Iterator[SquashedText]:
         for match in _compile_cached(pattern).finditer(data):
             text = decode(match.group())
             if b" " in text and len(text.translate(None, PRINTABLE)) <= (1 - MIN_PRINTABLE) * len(text):
-                yield SquashedText(_fold(text), encoded_range=match.span())
+                yield SquashedText(_fold_text(text), encoded_range=match.span())
 
 
 _compile_cached = cache(compile_re2)
 
 
-def _fold(data: bytes) -> bytes:
+def _fold_text(data: bytes) -> bytes:
     """Replace letters by the Latin ones they look like, without changing offsets."""
     if data.isascii():
         return data

@@ -85,8 +85,8 @@ def is_iban(value: bytes) -> bool:
 def is_personal_email(data: bytes, start: int, end: int) -> bool:
     """Accept e-mail addresses of people.
 
-    Reserved domains, role names, file names (`icon@2x.png`) and logins (`ssh dev@box`) are no personal data; an audit
-    needs to show to which machine something went.
+    Reserved domains, role names, file names (`icon@2x.png`) and logins (`ssh dev@box`) are not personal data: an
+    audit needs to show to which machine data was sent.
     """
     name, _, domain = data[start:end].lower().partition(b"@")
     top = domain.rpartition(b".")[2]
@@ -121,7 +121,7 @@ FILE_SUFFIXES = frozenset(
 
 
 def is_phone(data: bytes, start: int, end: int) -> bool:
-    """Accept telephone numbers, but no dates and no numbers at the start of a line that a diff adds with `+`."""
+    """Accept telephone numbers, but not dates and not numbers at the start of a line that a diff adds with `+`."""
     value = data[start:end]
     starts_line = data[start - 1 : start] == b"\n" or (start == 0 and b"\n" in data)
     if starts_line and value.startswith(b"+") and not _is_grouped(value):

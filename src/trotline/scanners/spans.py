@@ -1,7 +1,8 @@
 """Spans (findings with their value and position) and the windows of a text in which scanners look for them.
 
 A text of any size is read in overlapping windows, so that memory is bounded and padding hides nothing. A window owns a
-part of its bytes and also shows some bytes before and after that part; it reports what begins in the part it owns.
+part of its bytes and also shows some bytes before and after that part. It reports values that begin in the part that it
+owns.
 """
 
 import hmac
@@ -122,21 +123,22 @@ def count_characters(data: bytes) -> int:
 
 def split_windows(chunks: Iterable[bytes]) -> Iterator[Window]:
     """Yield the windows of a text that comes in chunks; at least one."""
-    buffer, base, left = bytearray(), 0, 0
+    buffer, base, owned_from = bytearray(), 0, 0
     line, column = 1, 0
     for chunk in chunks:
         buffer += chunk
-        while len(buffer) >= left + OWNED_BYTES + BYTES_AFTER:
-            data = bytes(buffer[: left + OWNED_BYTES + BYTES_AFTER])
-            yield Window(data, base, (left, left + OWNED_BYTES), (line, column))
-            cut = left + OWNED_BYTES - BYTES_BEFORE
+        while len(buffer) >= owned_from + OWNED_BYTES + BYTES_AFTER:
+            data = bytes(buffer[: owned_from + OWNED_BYTES + BYTES_AFTER])
+            yield Window(data, base, (owned_from, owned_from + OWNED_BYTES), (line, column))
+            cut = owned_from + OWNED_BYTES - BYTES_BEFORE
             line, column = _advance_position(data[:cut], line, column)
             del buffer[:cut]
-            base, left = base + cut, BYTES_BEFORE
-    yield Window(bytes(buffer), base, (left, len(buffer)), (line, column))
+            base, owned_from = base + cut, BYTES_BEFORE
+    yield Window(bytes(buffer), base, (owned_from, len(buffer)), (line, column))
 
 
 def _advance_position(data: bytes, line: int, column: int) -> tuple[int, int]:
+    """Return the line and column after the data, which begins at the given line and column."""
     last = data.rfind(b"\n")
     return line + data.count(b"\n"), count_characters(data[last + 1 :]) + (column if last == -1 else 0)
 

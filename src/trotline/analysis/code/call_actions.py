@@ -176,8 +176,8 @@ def _expand_tilde(effects: CodeEffects, call: CodeCall) -> CodeValue:
 # Programs
 
 
-def _run_program(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Run a list as a program with its arguments, or a text as a script."""
+def _analyze_program(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Analyze a list as a program with its arguments, or a text as a script."""
     command, stdin = call.get_arg(0, "args", "command") or UNKNOWN_VALUE, call.kwargs.get("input")
     if command.items is None:
         return effects.analyze_script(command, stdin)
@@ -186,14 +186,14 @@ def _run_program(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return effects.analyze_command(list(command.items), stdin)
 
 
-def _run_words(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Run one word as a script, and several as a program with its arguments."""
+def _analyze_script_or_command(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Analyze one word as a script, and several as a program with its arguments."""
     words = flatten_values(call.args)
     return effects.analyze_script(words[0]) if len(words) == 1 else effects.analyze_command(words)
 
 
-def _run_with_list(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Run a program whose arguments are in a list."""
+def _analyze_program_in_list(effects: CodeEffects, call: CodeCall) -> CodeValue:
+    """Analyze a program whose arguments are in a list."""
     command, stdin = call.kwargs.get("cmd"), call.kwargs.get("input")
     words = flatten_values(call.args[:2]) if command is None else list(command.flatten())
     words = [word for word in words if word.text != UNKNOWN_CHAR or word is words[0]]
@@ -204,14 +204,14 @@ def _run_with_list(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 
 def _replace_process(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Run the program of an `exec*` function. The first word after it is only its displayed name."""
+    """Analyze the program of an `exec*` function. The first word after it is only its displayed name."""
     values = call.args[1:] if call.method.startswith("spawn") or "posix_spawn" in call.name else call.args
     words = flatten_values(values)
     return effects.analyze_command([*words[:1], *words[2:]])
 
 
 def _load(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Run the code of a file or of an address."""
+    """Add the execution of a code file, or of code at an address."""
     value = call.get_first()
     if "://" in value.text:
         effects.analyze_code(effects.add_fetch(value, call.method, []))
@@ -317,7 +317,7 @@ def _perl_open(effects: CodeEffects, call: CodeCall) -> CodeValue:
         return UNKNOWN_VALUE
     mode, rest = call.args[1].text.strip(), list(call.args[2:])
     if mode in {"|-", "-|"}:
-        return _run_words(effects, call._replace(args=tuple(rest)))
+        return _analyze_script_or_command(effects, call._replace(args=tuple(rest)))
     if not rest and (mode.startswith("|") or mode.endswith("|")):
         return effects.analyze_script(call.args[1].with_text(mode.strip("|")))
     sign = mode.lstrip("+")[:1]
@@ -358,7 +358,7 @@ def _set_timer(effects: CodeEffects, call: CodeCall) -> CodeValue:
 
 
 def _start_worker(effects: CodeEffects, call: CodeCall) -> CodeValue:
-    """Run `new Worker("code", {eval: true})` or a file."""
+    """Analyze `new Worker("code", {eval: true})` or a file."""
     return ACTIONS["run_code" if call.is_true("eval") else "load_code"](effects, call)
 
 
@@ -415,16 +415,16 @@ ACTIONS: dict[str, CallAction] = {
     "rmdir": _rmdir,
     "ruby_read": _ruby_read,
     "run_code": lambda effects, call: effects.analyze_code(call.get_arg(0, "source", "text") or UNKNOWN_VALUE),
-    "run_list": _run_with_list,
+    "run_list": _analyze_program_in_list,
     "run_named": lambda effects, call: effects.analyze_command([make_text(call.method), *flatten_values(call.args)]),
-    "run_program": _run_program,
+    "run_program": _analyze_program,
     "run_script": lambda effects, call: effects.analyze_script(
         call.get_arg(0, "command", "args", "cmd") or UNKNOWN_VALUE, call.kwargs.get("input")
     ),
-    "run_words": _run_words,
+    "run_words": _analyze_script_or_command,
     "send": _send,
     "set_timer": _set_timer,
-    "spawn_process": lambda effects, call: _run_with_list(effects, call)._replace(name=PROCESS, body=call),
+    "spawn_process": lambda effects, call: _analyze_program_in_list(effects, call)._replace(name=PROCESS, body=call),
     "start_worker": _start_worker,
     "truncate": lambda effects, call: effects.add_write(call.get_first(), "empty"),
     "unpickle": _unpickle,
@@ -469,7 +469,7 @@ def get_passed_arguments(values: list[CodeValue]) -> tuple[CodeValue, ...]:
 
 
 def is_function(name: str) -> bool:
-    """Check whether a name means a function: a member of a module, or a shell function of any language."""
+    """Return whether a name means a function: a member of a module, or a shell function of any language."""
     return "." in name or name in _RUNNING_FUNCTIONS
 
 

@@ -29,7 +29,7 @@ class CodeValue(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Check that no part of the text is unknown."""
+        """Return whether every part of the text is known."""
         return UNKNOWN_CHAR not in self.text
 
     def flatten(self) -> tuple[CodeValue, ...]:
@@ -102,7 +102,7 @@ class CodeCall(NamedTuple):
         return [*self.args, *self.kwargs.values()]
 
     def is_true(self, *names: str) -> bool:
-        """Check whether one of the options is set to a true value."""
+        """Return whether one of the options is set to a true value."""
         return any(
             name in self.kwargs and self.kwargs[name].text not in {"", "0", "False", "false", "FALSE", "None"}
             for name in names

@@ -456,7 +456,7 @@ def _write_to_owner(effects: CodeEffects, call: CodeCall) -> CodeValue:
     return owner
 
 
-def _run_constructor(effects: CodeEffects, call: CodeCall) -> CodeValue:
+def _analyze_function_constructor(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Analyze `f.constructor("code")`, which compiles code."""
     return effects.analyze_code(call.args[-1]) if call.args and call.args[-1].is_known else UNKNOWN_VALUE
 
@@ -470,7 +470,7 @@ METHODS: dict[str, CallAction] = {
     **dict.fromkeys("gsub replace sub".split(), _replace_text),
     **dict.fromkeys("pack unpack unpack1".split(), _unpack),
     "concat": _concatenate_owner,
-    "constructor": _run_constructor,
+    "constructor": _analyze_function_constructor,
     "decode": _return_text,
     "join": _join_items,
     "reverse": _reverse_owner,

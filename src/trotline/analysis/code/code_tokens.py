@@ -39,7 +39,7 @@ class CodeToken(NamedTuple):
     parts: tuple[StringPart, ...] = ()
 
     def is_sign(self, *signs: str) -> bool:
-        """Check whether the token is one of these signs."""
+        """Return whether the token is one of these signs."""
         return self.kind == "sign" and self.text in signs
 
 

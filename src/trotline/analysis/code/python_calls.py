@@ -139,7 +139,7 @@ def _connect_database(_effects: CodeEffects, call: CodeCall) -> CodeValue:
 _CLIENTS = {"sqlite3": "sqlite3", "psycopg2": "psql", "psycopg": "psql", "MySQLdb": "mysql", "pymysql": "mysql"}
 
 
-def run_query(effects: CodeEffects, call: CodeCall) -> CodeValue:
+def analyze_query(effects: CodeEffects, call: CodeCall) -> CodeValue:
     """Analyze an SQL query with the client program of its database."""
     owner = call.owner or UNKNOWN_VALUE
     client = _CLIENTS.get(owner.name.partition(":")[2], "")

@@ -22,7 +22,7 @@ from trotline.analysis.code.languages import load_languages
 from trotline.analysis.code.python_calls import (
     PATH_METHODS,
     TEXT_METHODS,
-    run_query,
+    analyze_query,
     write_to_process,
 )
 from trotline.analysis.code.python_expressions import UNKNOWN_MARK, PythonExpressions
@@ -245,7 +245,7 @@ class PythonAnalyzer(PythonExpressions):
         if owner.name.startswith(PROCESS) and method in {"communicate", "write"}:
             return write_to_process(self.effects, call)
         if owner.name.startswith("database:") and method in _DATABASE_METHODS:
-            return run_query(self.effects, call)
+            return analyze_query(self.effects, call)
         if owner.name in {"Path", "<glob>"} and method in PATH_METHODS:
             return PATH_METHODS[method](self.effects, self._limit_wildcards(call))
         if owner.name in {"socket", "socket.socket"} and method in {"connect", "send", "sendall", "sendto"}:

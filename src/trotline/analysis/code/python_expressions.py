@@ -205,7 +205,7 @@ class PythonExpressions(ast.NodeVisitor):
     def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> CodeValue:
         """Return the items that a comprehension produces."""
         found: list[CodeValue] = []
-        self._run_generators(node.generators, lambda: found.append(self.visit(node.elt)))
+        self._visit_generators(node.generators, lambda: found.append(self.visit(node.elt)))
         return make_list(found)
 
     visit_SetComp = visit_GeneratorExp = visit_ListComp
@@ -220,10 +220,10 @@ class PythonExpressions(ast.NodeVisitor):
     def visit_DictComp(self, node: ast.DictComp) -> CodeValue:
         """Evaluate a dict comprehension and mix its keys and values."""
         found: list[CodeValue] = []
-        self._run_generators(node.generators, lambda: found.extend((self.visit(node.key), self.visit(node.value))))
+        self._visit_generators(node.generators, lambda: found.extend((self.visit(node.key), self.visit(node.value))))
         return mix_values(found)
 
-    def _run_generators(self, generators: list[ast.comprehension], action: Callable[[], None]) -> None:
+    def _visit_generators(self, generators: list[ast.comprehension], action: Callable[[], None]) -> None:
         if not generators:
             action()
             return
@@ -233,7 +233,7 @@ class PythonExpressions(ast.NodeVisitor):
             for condition in first.ifs:
                 self.visit(condition)
             self.conditions += bool(first.ifs)
-            self._run_generators(generators[1:], action)
+            self._visit_generators(generators[1:], action)
             self.conditions -= bool(first.ifs)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> CodeValue:

@@ -99,15 +99,15 @@ def _analyze_copy(call: Invocation, options: ParsedOptions) -> None:
 def _add_change(call: Invocation, verb: str, words: list[str], options: ParsedOptions) -> None:
     if verb in {"apply", "create", "replace"}:
         _add_manifests(call, options)
-    effect = _get_effect(verb, words)
+    effect = _get_change_verb(verb, words)
     if effect:
         target, source = " ".join(words[:3]), "all" if _has_all(options) else ""
         fields = {"target": target, "source": source, "host": _get_cluster(options)}
         call.add_effect("kube", effect, None, writes=True, recursive=_is_critical(verb, words, options), **fields)
 
 
-def _get_effect(verb: str, words: list[str]) -> str:
-    """Return the effect of a verb, or an empty text if it changes nothing."""
+def _get_change_verb(verb: str, words: list[str]) -> str:
+    """Return the verb of the effect, or an empty text if the command changes nothing."""
     action = words[1] if len(words) > 1 else ""
     if verb == "config":
         return "config" if action.startswith(("delete", "unset")) else ""
@@ -115,14 +115,14 @@ def _get_effect(verb: str, words: list[str]) -> str:
         return "rollout" if action in {"undo", "restart", "pause"} else ""
     if verb in _READ_VERBS:
         return ""
-    return "grant" if _grants(verb, words) else _EFFECT_VERBS.get(verb, "change")
+    return "grant" if _grants_rights(verb, words) else _EFFECT_VERBS.get(verb, "change")
 
 
 def _get_cluster(options: ParsedOptions) -> str:
     return options.value("context", "cluster") or options.value("n", "namespace")
 
 
-def _grants(verb: str, words: list[str]) -> bool:
+def _grants_rights(verb: str, words: list[str]) -> bool:
     if verb == "certificate":
         return words[1:2] == ["approve"]
     if verb in {"create", "patch", "edit", "set", "replace"}:
@@ -152,7 +152,7 @@ def _add_manifests(call: Invocation, options: ParsedOptions) -> None:
     for file in options.values("f", "filename", "k", "kustomize"):
         if file.text == "-":
             _add_piped_manifest(call, file)
-        elif _is_remote(file.text):
+        elif _is_remote_manifest(file.text):
             call.add_effect("kube", "foreign", file, target=file.text, writes=True)
         elif (text := call.state.written_texts.get(call.resolve(file))) is not None:
             call.add_read(file)
@@ -161,7 +161,7 @@ def _add_manifests(call: Invocation, options: ParsedOptions) -> None:
             call.add_read(file, verb=APPLY, recursive=recursive)
 
 
-def _is_remote(text: str) -> bool:
+def _is_remote_manifest(text: str) -> bool:
     return "://" in text or text.startswith(("git@", "github.com/"))
 
 
@@ -192,7 +192,7 @@ def _handle_kustomize(call: Invocation) -> None:
 
 def _print_built(call: Invocation, words: Sequence[Argument]) -> None:
     at = words[0] if words else call.program._replace(text=".")
-    if _is_remote(at.text):
+    if _is_remote_manifest(at.text):
         call.stdout = Stream(None, frozenset({"network"}))
     else:
         call.stdout = Stream(None, frozenset({"file"}), (call.resolve(at),))

@@ -44,16 +44,16 @@ def _handle_manager(call: Invocation) -> None:
     manager = MANAGERS.get(call.name.lower()) or MANAGERS[call.name.lower().rstrip("0123456789.-")]
     before = call.parse_options(manager.all_valued, stops=True, long_dash=manager.long_dash)
     call.stdout = Stream()
-    _run_command_options(call, manager)
-    words = _remove_project(call.name, list(before.rest))
-    if _forward(call, words):
+    _analyze_command_options(call, manager)
+    words = _drop_project_words(call.name, list(before.rest))
+    if _analyze_forwarded_program(call, words):
         return
     action, count = manager.find_action(words[0].text if words else "", words[1].text if len(words) > 1 else "")
     if manager.default and not action:
         action, count = (manager.default, 0) if not words or manager.default != "install" else ("script", 0)
     if not action:
         if call.name in {"bun", "deno"}:
-            _interpret(call)
+            _analyze_as_interpreter(call)
         return
     runs_words = action in {"run", "code", "fetch"}
     after = parse_options(words[count:], manager.all_valued, stops=runs_words, long_dash=manager.long_dash)
@@ -66,8 +66,11 @@ def _handle_manager(call: Invocation) -> None:
     _ACTIONS[action](ManagerCommand(call, manager, verb, options))
 
 
-def _remove_project(name: str, words: list[Argument]) -> list[Argument]:
-    """Remove a project or toolchain: `dotnet add APP package X`, `yarn workspace APP add X`, `cargo +X`."""
+def _drop_project_words(name: str, words: list[Argument]) -> list[Argument]:
+    """Return the words without the name of a project or toolchain.
+
+    Examples: `dotnet add APP package X`, `yarn workspace APP add X`, `cargo +X`.
+    """
     if name == "dotnet" and len(words) > 2 and words[2].text in {"package", "reference"}:
         return [words[0], *words[2:]]
     if name == "cargo" and words and words[0].text.startswith("+"):
@@ -82,7 +85,7 @@ def _is_dry_run(manager: PackageManager, options: ParsedOptions) -> bool:
     return options.has(*_DRY_RUN_OPTIONS) or (short is not None and options.has(short))
 
 
-def _run_command_options(call: Invocation, manager: PackageManager) -> None:
+def _analyze_command_options(call: Invocation, manager: PackageManager) -> None:
     if call.name not in _COMMAND_OPTIONS:
         return
     options = call.parse_options(manager.all_valued, scripts=_COMMAND_OPTIONS[call.name], long_dash=manager.long_dash)
@@ -95,11 +98,11 @@ def _run_command_options(call: Invocation, manager: PackageManager) -> None:
 # Programs that a manager runs
 
 
-def _forward(call: Invocation, words: list[Argument]) -> bool:
-    """Run a plugin or a program of the project's packages if the words name one; return whether they do."""
+def _analyze_forwarded_program(call: Invocation, words: list[Argument]) -> bool:
+    """Analyze a plugin or a program of the project's packages if the words name one; return whether they do."""
     first = words[0].text if words else ""
     if call.name == "mix":
-        return _run_mix_tasks(call, words)
+        return _analyze_mix_tasks(call, words)
     if call.name in _NODE_MANAGERS:
         words = words[1:] if first == "run" else words
         if not words or words[0].text not in _NODE_PROGRAMS:
@@ -112,8 +115,8 @@ def _forward(call: Invocation, words: list[Argument]) -> bool:
     return program is not None
 
 
-def _run_mix_tasks(call: Invocation, words: list[Argument]) -> bool:
-    """Run the Ecto tasks of `mix ecto.drop`, `mix do ecto.drop, ecto.create` or `mix do a + b`."""
+def _analyze_mix_tasks(call: Invocation, words: list[Argument]) -> bool:
+    """Analyze the Ecto tasks of `mix ecto.drop`, `mix do ecto.drop, ecto.create` or `mix do a + b`."""
     has_many = bool(words) and words[0].text == "do"
     tasks: list[list[Argument]] = [[]]
     for word in words[has_many:]:
@@ -128,14 +131,14 @@ def _run_mix_tasks(call: Invocation, words: list[Argument]) -> bool:
     return bool(ecto_tasks)
 
 
-def _fetch(command: ManagerCommand) -> None:
-    """`npx X ...`: fetch a package if needed and run it with the words that follow."""
+def _analyze_fetched_program(command: ManagerCommand) -> None:
+    """Analyze `npx X ...`, which fetches a package if needed and runs it."""
     call, options, kind = command.call, command.options, command.manager.kind
     words = list(options.rest)
     for text in options.values("c", "call") if kind == "npm" else ():
         call.stdout = call.analyze_script(text)
     if kind == "golang":
-        _run_go(command, words)
+        _analyze_go_program(command, words)
         return
     packages = options.values("p", "package") if kind == "npm" else options.values("from", "spec", "with")
     for word in packages:
@@ -158,7 +161,7 @@ def _get_creator(text: str) -> str:
     return f"{scope}{slash}create-{name}" if name else f"{scope}/create"
 
 
-def _run_go(command: ManagerCommand, words: list[Argument]) -> None:
+def _analyze_go_program(command: ManagerCommand, words: list[Argument]) -> None:
     call = command.call
     for word in words[:1]:
         if "@" in word.text:
@@ -167,8 +170,8 @@ def _run_go(command: ManagerCommand, words: list[Argument]) -> None:
             call.add_run(word)
 
 
-def _run(command: ManagerCommand) -> None:
-    """`poetry run X ...`: run another program."""
+def _analyze_run(command: ManagerCommand) -> None:
+    """Analyze the program of `poetry run X ...`."""
     call, options, kind = command.call, command.options, command.manager.kind
     for word in options.values("with") if kind == "pypi" else ():
         add_package(call, kind, word, parse_request(kind, word.text))
@@ -194,11 +197,11 @@ def _skip_version(call: Invocation, words: list[Argument]) -> list[Argument]:
     return words[1:] if call.name in {"nvm", "rustup"} else words
 
 
-def _run_project_script(command: ManagerCommand) -> None:
-    """`npm run X`: the script is in the project's manifest; analyze it if the same line wrote that file."""
+def _analyze_project_script(command: ManagerCommand) -> None:
+    """Analyze `npm run X`. The script is in the manifest, whose text is known if the same line wrote it."""
     call, words = command.call, command.options.rest
     if call.name == "bun" and words and "." in words[0].text:
-        _interpret(call)
+        _analyze_as_interpreter(call)
         return
     name = words[0].text if command.verb in {"run", "run-script", "rum", "task"} and words else command.verb
     at = call.program._replace(text=_SCRIPT_MANIFESTS.get(command.manager.kind, "."))
@@ -218,12 +221,12 @@ def _list_scripts(text: str, name: str) -> list[str]:
         return []
 
 
-def _run_code(command: ManagerCommand) -> None:
-    """`deno run X`: interpret a file, or code in the command line."""
-    _interpret(command.call)
+def _analyze_code(command: ManagerCommand) -> None:
+    """Analyze `deno run X`, which runs a file, or code in the command line."""
+    _analyze_as_interpreter(command.call)
 
 
-def _interpret(call: Invocation) -> None:
+def _analyze_as_interpreter(call: Invocation) -> None:
     from trotline.analysis.programs.interpreters import handle_interpreter  # noqa: PLC0415 - few lines run code with a manager
 
     handle_interpreter(call)
@@ -232,48 +235,48 @@ def _interpret(call: Invocation) -> None:
 # Other actions
 
 
-def _publish(command: ManagerCommand) -> None:
+def _add_publish(command: ManagerCommand) -> None:
     words, options = command.options.rest, command.options
     if (words and words[0].text in _READ_ONLY_VERBS) or options.has("list"):
         return
     registry = options.value("registry", "repository-url", "publish-url", "source", "host")
-    command.call.add_effect("publish", "publish", target=_join_names(words), source=registry, writes=True)
+    command.call.add_effect("publish", "publish", target=_describe_packages(words), source=registry, writes=True)
 
 
-def _unpublish(command: ManagerCommand) -> None:
+def _add_unpublish(command: ManagerCommand) -> None:
     words = command.options.rest
     if words and words[0].text in _READ_ONLY_VERBS:
         return
     verb = command.verb.rpartition(".")[2]
-    command.call.add_effect("publish", "unpublish", target=_join_names(words), source=verb, writes=True)
+    command.call.add_effect("publish", "unpublish", target=_describe_packages(words), source=verb, writes=True)
 
 
-def _join_names(words: tuple[Argument, ...]) -> str:
+def _describe_packages(words: tuple[Argument, ...]) -> str:
     return " ".join(word.text for word in words) or "this project"
 
 
-def _clean_cache(command: ManagerCommand) -> None:
+def _add_cache_cleanup(command: ManagerCommand) -> None:
     command.call.add_effect("install", "clean-cache", target=command.manager.kind, writes=True)
 
 
-def _unlock(command: ManagerCommand) -> None:
+def _add_unlock(command: ManagerCommand) -> None:
     verb = "unlock" if command.options.has("force") else "install"
     command.call.add_effect("install", verb, source="manifest", target="project", writes=True)
 
 
 _ACTIONS: dict[str, Callable[[ManagerCommand], None]] = {
-    "clean": _clean_cache,
-    "code": _run_code,
-    "fetch": _fetch,
+    "clean": _add_cache_cleanup,
+    "code": _analyze_code,
+    "fetch": _analyze_fetched_program,
     "install": add_installs,
-    "publish": _publish,
+    "publish": _add_publish,
     "remove": add_removals,
-    "run": _run,
-    "script": _run_project_script,
+    "run": _analyze_run,
+    "script": _analyze_project_script,
     "setting": add_setting,
     "source": add_source,
-    "unlock": _unlock,
-    "unpublish": _unpublish,
+    "unlock": _add_unlock,
+    "unpublish": _add_unpublish,
 }
 
 

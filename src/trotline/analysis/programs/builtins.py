@@ -1,4 +1,4 @@
-"""Builtins of the shell: they change its state, print known text, or read another text as a script."""
+"""Builtins of the shell, which change its state, print known text, or run another text as a script."""
 
 from functools import partial
 from itertools import pairwise
@@ -15,7 +15,7 @@ from trotline.analysis.windows.windows_words import restore_backslashes, to_posi
 from trotline.formats.lazy_regex import lazy_regex
 
 _ESCAPED_TEXT = lazy_regex(r"(?:\\x[0-9a-fA-F]{2}|\\0?[0-7]{3}){3}")
-"""Three characters in a row written as numbers: a colour code has one, a hidden word has many."""
+"""Three characters in a row written as numbers. A colour code has one; a hidden word has more."""
 
 
 MAX_LINES = 16
@@ -77,7 +77,7 @@ def _handle_which(call: Invocation) -> None:
 
 
 def _handle_type(call: Invocation) -> None:
-    """`type NAME` looks up a name; on Windows `type FILE` prints a file, recognizable by `\\` or `%` in its path."""
+    """Handle `type NAME`, which looks up a name, and `type FILE` of Windows, with `\\` or `%` in the path."""
     files = [word for word in call.args if {"\\", "%"} & {*restore_backslashes(call, word).text}]
     for file in files:
         call.add_read(to_posix_path(call, file), verb="type")
@@ -266,7 +266,7 @@ def _handle_hash(call: Invocation) -> None:
             call.state.aliases[name.text] = file.text
 
 
-def _run_silently(call: Invocation, *, handler: Handler | None = None) -> None:
+def _handle_silently(call: Invocation, *, handler: Handler | None = None) -> None:
     """Run the handler of a builtin that prints nothing unless its handler says so."""
     call.stdout = EMPTY_STREAM
     if handler is not None:
@@ -293,7 +293,7 @@ _SILENT = {
 }
 
 PROGRAMS: dict[str, Handler] = {
-    **{name: partial(_run_silently, handler=handler) for name, handler in expand_names(_SILENT).items()},
+    **{name: partial(_handle_silently, handler=handler) for name, handler in expand_names(_SILENT).items()},
     **dict.fromkeys(". source".split(), _handle_source),
     **dict.fromkeys("builtin command".split(), _handle_command),
     "echo": _handle_echo,

@@ -162,7 +162,7 @@ def _handle_m4(call: Invocation) -> None:
 
 
 def _handle_vscode(call: Invocation) -> None:
-    """Extensions are code that the editor runs as the user, from its registry or from a file."""
+    """Add installs of extensions, which the editor runs as the user, from its registry or from a file."""
     options = call.parse_options("install-extension extensions-dir user-data-dir profile g goto")
     for arg in options.values("install-extension"):
         if arg.text.lower().endswith(".vsix"):
@@ -177,7 +177,7 @@ def _handle_vscode(call: Invocation) -> None:
 
 
 def _handle_xdotool(call: Invocation) -> None:
-    """Keys go to the front window, which may be a terminal."""
+    """Analyze typed keys as a script, because the front window may be a terminal."""
     words = call.parse_options("delay window file d s M m P p k key-delay key-hold").rest
     verb = next((index + 1 for index, word in enumerate(words) if word.text == "type"), len(words))
     typed = words if call.name == "wtype" and verb == len(words) else words[verb:]

@@ -40,7 +40,7 @@ def _handle_unlink(call: Invocation) -> None:
 
 
 def _handle_rimraf(call: Invocation) -> None:
-    """The packages `rimraf` and `del-cli` of npm."""
+    """Add the deletions of the npm packages `rimraf` and `del-cli`."""
     options = call.parse_options("i impl tmp max-retries retry-delay backoff max-backoff")
     for word in options.rest if not options.has("dry-run") else ():
         call.add_delete(word, recursive=True, verb=call.name)
@@ -48,14 +48,14 @@ def _handle_rimraf(call: Invocation) -> None:
 
 
 def _handle_wipe(call: Invocation) -> None:
-    """The files are overwritten before they are deleted."""
+    """Add deletions; the files are also overwritten."""
     options = call.parse_options("b l o P Q R S T X q p")
     for word in options.rest:
         call.add_delete(word, recursive=options.has("r", "s"), verb="wipe")
 
 
 def _handle_rd(call: Invocation) -> None:
-    """`rd /s /q` and `del /s` of Windows, also with options of PowerShell."""
+    """Add the deletions of `rd /s /q` and `del /s` on Windows, also with options of PowerShell."""
     switches = {word.text.lower() for word in call.args if word.text.startswith("/") and len(word.text) == 2}
     flags = {word.text.lower() for word in call.args if word.text.startswith("-")}
     recursive = "/s" in switches or any("-recurse".startswith(flag) and len(flag) > 1 for flag in flags)
@@ -112,7 +112,7 @@ def _handle_mv(call: Invocation) -> None:
 
 
 def _handle_trash(call: Invocation) -> None:
-    """Trash can be restored, like moved files."""
+    """Add moves instead of deletions, because files in the trash can be restored."""
     for file in call.parse_options("trash-dir").rest:
         call.add_effect("delete", "move", file, path=call.resolve(file), recursive=True, writes=True)
 
@@ -144,7 +144,7 @@ def _handle_tee(call: Invocation) -> None:
 
 
 def _handle_touch(call: Invocation) -> None:
-    """`touch`, `mkdir`, `mkfifo`, `truncate` create or change every file."""
+    """Add the writes of `touch`, `mkdir`, `mkfifo` and `truncate`."""
     options = call.parse_options("d r t s m size mode date reference")
     if call.name.lower() == "truncate" and options.rest and options.rest[0].text.lower() == "table":
         call.analyze_command([call.program._replace(text="drop"), *call.args])  # `TRUNCATE TABLE x` is SQL
@@ -194,14 +194,14 @@ def _handle_sed(call: Invocation) -> None:
         call.stdout = content._replace(text=_substitute(content.text, options.rest[0].text))
 
 
-MAX_EXCHANGE = 200
+MAX_SUBSTITUTION = 200
 MAX_FILES = 16
-_LITERAL_EXCHANGE = lazy_regex(r"s([/|#,:@!])([\w ./=:,@%+-]*)\1([\w ./=:,@%+-]*)\1(g?)")
+_LITERAL_SUBSTITUTION = lazy_regex(r"s([/|#,:@!])([\w ./=:,@%+-]*)\1([\w ./=:,@%+-]*)\1(g?)")
 
 
 def _substitute(text: str, script: str) -> str | None:
     """Return the text after a substitution of plain words, or None if the script does anything else."""
-    match = _LITERAL_EXCHANGE.fullmatch(script) if len(script) < MAX_EXCHANGE else None
+    match = _LITERAL_SUBSTITUTION.fullmatch(script) if len(script) < MAX_SUBSTITUTION else None
     if match is None or "." in match[2] or not match[2]:
         return None
     return "\n".join(line.replace(match[2], match[3], -1 if match[4] else 1) for line in text.split("\n"))
@@ -210,11 +210,11 @@ def _substitute(text: str, script: str) -> str | None:
 _ADDRESS = r"(?:^|[;\n{}])[ \t]*(?:(?:\d+|\$|/(?:\\.|[^/\\\n])*/)[ \t]*,?[ \t]*){0,2}!?[ \t]*"
 _SED_RUNS = lazy_regex(_ADDRESS + r"e[ \t]+([^\n]+)")
 _SED_WRITES = lazy_regex(_ADDRESS + r"[wW][ \t]+([^\n;]+)")
-_SED_EXCHANGES = lazy_regex(
+_SED_SUBSTITUTIONS = lazy_regex(
     _ADDRESS + r"s([^\w\s\\])((?:\\.|(?!\1)[^\\\n])*)\1((?:\\.|(?!\1)[^\\])*)\1([gpiIemM0-9]*)(?:w[ \t]+([^\n;]+))?"
 )
 MAX_SCRIPT = 10_000
-"""Characters of a sed script that are searched."""
+"""Characters of a sed script that are analyzed."""
 
 
 def _analyze_sed_script(call: Invocation, arg: Argument) -> None:
@@ -224,7 +224,7 @@ def _analyze_sed_script(call: Invocation, arg: Argument) -> None:
         call.analyze_script(arg._replace(text=match[1]))
     for match in _SED_WRITES.finditer(text):
         call.add_write(arg._replace(text=match[1].strip()))
-    for match in _SED_EXCHANGES.finditer(text):
+    for match in _SED_SUBSTITUTIONS.finditer(text):
         if match[5]:
             call.add_write(arg._replace(text=match[5].strip()))
         if "e" in match[4]:
@@ -253,7 +253,7 @@ def _handle_chmod(call: Invocation) -> None:
 
 
 def _handle_chattr(call: Invocation) -> None:
-    """The options are the mode: `-i` removes an attribute."""
+    """Add attribute changes. The words with a sign are the mode: `-i` removes an attribute."""
     words = [word for word in call.args if word.text not in {"-f", "-V", "-R", "--"}]
     modes = [word.text for word in words if word.text[:1] in {"+", "-", "="}]
     recursive = call.state.walks_tree or any(word.text == "-R" for word in call.args)
@@ -282,7 +282,7 @@ def _handle_realpath(call: Invocation) -> None:
 
 
 def _handle_patch(call: Invocation) -> None:
-    """`patch FILE PATCH`, or a patch alone, which names the files that it changes."""
+    """Analyze `patch FILE PATCH`, or a patch alone, which names the files that it changes."""
     from trotline.analysis.git.git_worktree import list_patched_files  # noqa: PLC0415 - few lines apply a patch
 
     options = call.parse_options(

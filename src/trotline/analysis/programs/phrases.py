@@ -24,7 +24,7 @@ from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import SECRET_STREAM
 
 DEVICE, NAME = "device", "name"
-"""The objects of an act: paths of devices, or names of volumes, which are no files even where they look like one."""
+"""The objects of an act: paths of devices, or names of volumes, which are not files even if they look like one."""
 
 Row = TypeVar("Row")
 _REMOTE_KINDS = frozenset({"container", "data"})
@@ -179,5 +179,5 @@ def add_object_effects(call: Invocation, words: Iterable[Argument], effect: str,
 
 
 def expand_names(rows: Mapping[str, Row]) -> dict[str, Row]:
-    """Return a table with one name per row, from one whose keys are names separated by blanks."""
+    """Return a table with one name per row, from one whose keys are names separated by spaces."""
     return {name: row for names, row in rows.items() for name in names.split()}

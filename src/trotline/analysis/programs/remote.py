@@ -14,7 +14,7 @@ _SSH_VALUED = "B b c D E e F I i J L l m O o p Q R S W w"
 
 
 def analyze_ssh_options(call: Invocation, settings: Iterable[Argument]) -> None:
-    """Read the programs that values of `-o` run on this machine: `ProxyCommand=...`, or with a blank for the sign."""
+    """Analyze programs that `-o` runs on this machine: `-o ProxyCommand=...` or `-o 'ProxyCommand ...'`."""
     for setting in settings:
         name, _, value = setting.text.replace("=", " ", 1).partition(" ")
         if name.lower() in _RUN_OPTIONS:
@@ -45,7 +45,7 @@ def _handle_ssh(call: Invocation) -> None:
 
 
 def _handle_autossh(call: Invocation) -> None:
-    """The words of ssh, after options with a port for monitoring."""
+    """Analyze the words of ssh after the options for the monitoring port."""
     words = list(call.args)
     while words and words[0].text.startswith(("-M", "-f")):
         words = words[2 if words[0].text == "-M" else 1 :]
@@ -69,15 +69,15 @@ def _handle_rsync(call: Invocation) -> None:
         return  # it connects, by the shell of `-e`, and changes nothing
     sources, targets = options.rest[:-1], options.rest[-1:]
     for source in sources:
-        if _get_host(source.text):
-            call.add_effect("fetch", "rsync", source, host=_get_host(source.text))
+        if _get_remote_host(source.text):
+            call.add_effect("fetch", "rsync", source, host=_get_remote_host(source.text))
         else:
             call.add_read(source, recursive=True, verb="copy")
             if options.has("remove-source-files"):
                 call.add_delete(source, recursive=True)
     for target in targets:
-        if _get_host(target.text):
-            _send(call, target, sources)
+        if _get_remote_host(target.text):
+            _add_upload(call, target, sources)
         elif any(flag == "del" or flag.startswith("delete") for flag in options.flags):
             call.add_delete(target, recursive=True, verb="rsync --delete")
         else:
@@ -86,7 +86,7 @@ def _handle_rsync(call: Invocation) -> None:
                 call.state.record_write(call.resolve(target), call.state.get_content(call.resolve(source)))
 
 
-def _get_host(text: str) -> str:
+def _get_remote_host(text: str) -> str:
     """Return the host of `user@host:path` or `rsync://host/...`, or nothing."""
     if "://" in text:
         return text.partition("://")[2].partition("/")[0].rpartition("@")[2]
@@ -94,10 +94,12 @@ def _get_host(text: str) -> str:
     return host.rpartition("@")[2] if colon and "/" not in host and len(host) > 1 else ""
 
 
-def _send(call: Invocation, target: Argument, sources: tuple[Argument, ...]) -> None:
+def _add_upload(call: Invocation, target: Argument, sources: tuple[Argument, ...]) -> None:
     content = join_streams([call.state.get_content(call.resolve(source)) for source in sources])
     path = target.text.partition(":")[2].lstrip(":")
-    call.add_effect("send", call.name, target, host=_get_host(target.text), target=path, source=content.effect_source)
+    call.add_effect(
+        "send", call.name, target, host=_get_remote_host(target.text), target=path, source=content.effect_source
+    )
 
 
 def _handle_scp(call: Invocation) -> None:
@@ -105,13 +107,13 @@ def _handle_scp(call: Invocation) -> None:
     analyze_ssh_options(call, options.values("o"))
     sources, targets = options.rest[:-1], options.rest[-1:]
     for source in sources:
-        if _get_host(source.text):
-            call.add_effect("fetch", call.name, source, host=_get_host(source.text))
+        if _get_remote_host(source.text):
+            call.add_effect("fetch", call.name, source, host=_get_remote_host(source.text))
         else:
             call.add_read(source, recursive=options.has("r"), verb="copy")
     for target in targets:
-        if _get_host(target.text):
-            _send(call, target, sources)
+        if _get_remote_host(target.text):
+            _add_upload(call, target, sources)
         else:
             call.add_write(target, verb="copy")
 

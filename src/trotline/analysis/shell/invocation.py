@@ -167,7 +167,7 @@ class Invocation:
         )
 
     def _add_unknown_script(self, at: Argument) -> None:
-        """Add an effect for a wholly unknown script, depending on its origin."""
+        """Add an effect for a script without any known part, depending on its origin."""
         if at.stream == SHELL_SETUP:
             return
         origin = at.stream.origin if at.stream is not None else ""

@@ -32,7 +32,7 @@ MAX_NESTING = 40
 
 
 class ShellSyntaxError(Exception):
-    """The text is no valid shell script, or it is nested too deeply."""
+    """The text is not a valid shell script, or it is nested too deeply."""
 
     def __init__(self, why: str, at: int, closer: str = "") -> None:
         super().__init__(why)
@@ -73,7 +73,7 @@ class ShellLexer:
         self.i = match.end() if match else self.i
 
     def skip_inner_blanks(self) -> None:
-        """Skip blanks and line continuations, but no comment."""
+        """Skip blanks and line continuations, but not comments."""
         match = _INNER_BLANKS.match(self.text, self.i)
         self.i = match.end() if match else self.i
 

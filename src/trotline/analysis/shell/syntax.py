@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class LiteralPiece(NamedTuple):
-    """Literal characters; quoted ones are no wildcards, braces or tildes."""
+    """Literal characters; quoted ones are not wildcards, braces or tildes."""
 
     value: str
     is_quoted: bool

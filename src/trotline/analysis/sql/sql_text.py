@@ -137,7 +137,7 @@ def _read_tokens(tokens: list[Token], text: str) -> Iterator[SqlPiece]:
 
 
 def _read_gap(gap: str) -> Iterator[SqlPiece]:
-    """Read the space between two tokens: blanks, and comments that may hold code."""
+    """Read the text between two tokens: whitespace, and comments that may hold code."""
     yield SqlPiece(gap if gap.isspace() else " " if gap else "")
     for comment in _COMMENT.finditer(gap) if "!" in gap else ():
         for index, part in enumerate((comment["code"] or "").split(";")):

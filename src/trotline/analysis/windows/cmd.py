@@ -15,7 +15,7 @@ MAX_TOKENS = 10_000
 
 
 def _split_commands(text: str, call: Invocation) -> list[tuple[str, list[str]]]:
-    """Return commands: the operator before each, and its words."""
+    """Return the commands of a line, each with the operator before it and its words."""
     commands: list[tuple[str, list[str]]] = [("", [])]
     word: str | None = None
     for count, match in enumerate(_TOKEN.finditer(text)):
@@ -55,28 +55,28 @@ def _handle_cmd(call: Invocation) -> None:
         words.pop(0)
     if not words or words[0].text[:1] != "/":
         if call.stdin.text:
-            _run(call, call.program._replace(text=call.stdin.text))
+            _analyze_line(call, call.program._replace(text=call.stdin.text))
         return
     first = words.pop(0)
     attached = [first._replace(text=first.text[2:])] if len(first.text) > 2 else []
     rest = [*attached, *(restore_backslashes(call, word) for word in words)]
     if rest:
-        text = " ".join(_quote(word.text) if len(rest) > 1 else word.text for word in rest)
-        _run(call, rest[0]._replace(text=text, end=rest[-1].end))
+        text = " ".join(_quote_if_needed(word.text) if len(rest) > 1 else word.text for word in rest)
+        _analyze_line(call, rest[0]._replace(text=text, end=rest[-1].end))
 
 
-def _quote(text: str) -> str:
+def _quote_if_needed(text: str) -> str:
     return f'"{text}"' if " " in text and '"' not in text else text
 
 
-def _run(call: Invocation, at: Argument) -> None:
+def _analyze_line(call: Invocation, at: Argument) -> None:
     stream = call.stdin
     for operator, words in _split_commands(at.text, call):
-        stream = _run_command(call, at, words, stream if operator == "|" else call.stdin)
+        stream = _analyze_command(call, at, words, stream if operator == "|" else call.stdin)
     call.stdout = stream
 
 
-def _run_command(call: Invocation, at: Argument, words: list[str], stdin: Stream) -> Stream:
+def _analyze_command(call: Invocation, at: Argument, words: list[str], stdin: Stream) -> Stream:
     redirections = [index for index, word in enumerate(words) if word in {">", ">>"}]
     for target in (word for index in redirections for word in words[index + 1 : index + 2]):
         if target.lower() not in {"nul", "con"} and not target.startswith("&"):
@@ -105,7 +105,7 @@ def _list_switches(words: list[Argument]) -> set[str]:
     return {part.lower() for word in words if word.text.startswith("/") for part in word.text.split("/") if part}
 
 
-def _delete(call: Invocation, name: str, words: list[Argument]) -> Stream:
+def _handle_del(call: Invocation, name: str, words: list[Argument]) -> Stream:
     paths = [word for word in words if not re.fullmatch(r"(?:/[A-Za-z])+", word.text)]
     switches = _list_switches([word for word in words if word not in paths])
     for word in paths:
@@ -117,7 +117,7 @@ def _delete(call: Invocation, name: str, words: list[Argument]) -> Stream:
     return EMPTY_STREAM
 
 
-def _copy(call: Invocation, name: str, words: list[Argument]) -> Stream:
+def _handle_copy(call: Invocation, name: str, words: list[Argument]) -> Stream:
     files = [to_posix_path(call, word) for word in _remove_switches(words)]
     if len(files) < 2:
         return EMPTY_STREAM
@@ -130,44 +130,44 @@ def _copy(call: Invocation, name: str, words: list[Argument]) -> Stream:
     return EMPTY_STREAM
 
 
-def _type(call: Invocation, _: str, words: list[Argument]) -> Stream:
+def _handle_type(call: Invocation, _: str, words: list[Argument]) -> Stream:
     files = [to_posix_path(call, word) for word in words]
     for file in files:
         call.add_read(file, verb="type")
     return join_streams([call.state.get_content(call.resolve(file)) for file in files])
 
 
-def _format(call: Invocation, name: str, words: list[Argument]) -> Stream:
+def _handle_format(call: Invocation, name: str, words: list[Argument]) -> Stream:
     for word in _remove_switches(words)[:1]:
         call.add_effect("disk", name, word, target=word.text, writes=True)
     return EMPTY_STREAM
 
 
-def _echo(_: Invocation, __: str, words: list[Argument]) -> Stream:
+def _handle_echo(_: Invocation, __: str, words: list[Argument]) -> Stream:
     return Stream(" ".join(word.text for word in words) + "\n")
 
 
-def _cd(call: Invocation, _: str, words: list[Argument]) -> Stream:
+def _handle_cd(call: Invocation, _: str, words: list[Argument]) -> Stream:
     for word in _remove_switches(words)[:1]:
         call.state.cwd = call.resolve(to_posix_path(call, word))
     return EMPTY_STREAM
 
 
-def _start(call: Invocation, _: str, words: list[Argument]) -> Stream:
-    """Run the command after `start` or `call`, which may follow a title in quotes and switches."""
+def _handle_start(call: Invocation, _: str, words: list[Argument]) -> Stream:
+    """Analyze the command after `start` or `call`, which may follow a title in quotes and switches."""
     rest = [word for word in words if word.text and not re.fullmatch(r"/\w+", word.text)]
     return call.analyze_command(rest) if rest else EMPTY_STREAM
 
 
 _BUILTINS = expand_names(
     {
-        "call start": _start,
-        "cd chdir": _cd,
-        "copy move ren rename xcopy": _copy,
-        "del erase rd rmdir": _delete,
-        "echo": _echo,
-        "format": _format,
-        "type": _type,
+        "call start": _handle_start,
+        "cd chdir": _handle_cd,
+        "copy move ren rename xcopy": _handle_copy,
+        "del erase rd rmdir": _handle_del,
+        "echo": _handle_echo,
+        "format": _handle_format,
+        "type": _handle_type,
     }
 )
 
@@ -175,7 +175,7 @@ _BUILTINS = expand_names(
 def _handle_builtin(call: Invocation) -> None:
     """Run a builtin as a program: agents on Windows pass such lines unchanged."""
     words = [restore_backslashes(call, word).text for word in (call.program, *call.args)]
-    _run(call, call.program._replace(text=" ".join(map(_quote, words)), end=call.end))
+    _analyze_line(call, call.program._replace(text=" ".join(map(_quote_if_needed, words)), end=call.end))
 
 
 PROGRAMS: dict[str, Handler] = {"cmd": _handle_cmd, **dict.fromkeys("copy move ren xcopy".split(), _handle_builtin)}

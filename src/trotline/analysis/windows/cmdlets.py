@@ -253,7 +253,7 @@ def _start_process(cmdlet: Cmdlet) -> Stream:
     return call.analyze_command([program, *arguments, *rest])
 
 
-def _run_blocks(cmdlet: Cmdlet) -> Stream:
+def _analyze_blocks(cmdlet: Cmdlet) -> Stream:
     """Analyze blocks that run for each input object, or on another machine."""
     host = cmdlet.parameters.value("computername")
     if host is not None:
@@ -381,7 +381,7 @@ _HANDLERS: dict[str, CmdletHandler] = {
     "clear-content": _clear_content,
     "clear-recyclebin": _clear_recycle_bin,
     "copy-item move-item rename-item": _copy_item,
-    "foreach-object invoke-command measure-command start-job": _run_blocks,
+    "foreach-object invoke-command measure-command start-job": _analyze_blocks,
     "get-childitem": _get_children,
     "get-content": _get_content,
     "get-process": _get_process,
