@@ -604,7 +604,7 @@ def test_own_command_is_found_under_every_key(key: str) -> None:
 
 
 def test_entry_with_a_foreign_command_is_an_error() -> None:
-    with pytest.raises(ValueError, match="could not be found again"):
+    with pytest.raises(ValueError, match="could not be recognized as ours later"):
         install_entries(b"{}", [EntryEdit("stop", {"command": "somebody else's"})], FLAT)
 
 

@@ -71,13 +71,13 @@ class HooksFileEdit(NamedTuple):
 class _WantedEntry(NamedTuple):
     """An entry to install.
 
-    `matcher` and `same` are compared with the file; `item` is written in the event's list, `body` inside a group.
+    `matcher` and `canonical` are compared with the file; `item` is written in the event's list, `body` inside a group.
     """
 
     matcher: str
     body: dict[str, Any]
     item: dict[str, Any]
-    same: str
+    canonical: str
 
 
 class _Slot(NamedTuple):
@@ -86,7 +86,7 @@ class _Slot(NamedTuple):
     node: JsonNode
     entry: JsonNode
     matcher: str | None  # None: equals no wanted entry
-    whole: bool
+    is_whole_group: bool  # also true for an entry that is not in a group
 
 
 class _EmptyParts(NamedTuple):
@@ -145,8 +145,8 @@ def is_empty_file(data: bytes) -> bool:
     """Check whether a file has nothing except its version."""
     document = parse_jsonc(data)
     root = document.root
-    bare = root is not None and root.kind is JsonKind.OBJECT and root.members.keys() <= {"version"}
-    return bare and not document.comments and not document.faults
+    has_only_version = root is not None and root.kind is JsonKind.OBJECT and root.members.keys() <= {"version"}
+    return has_only_version and not document.comments and not document.faults
 
 
 def is_same_content(data: bytes, other: bytes) -> bool:
@@ -162,14 +162,14 @@ def is_same_content(data: bytes, other: bytes) -> bool:
 def _build_wanted(entry: EntryEdit, terms: EditTerms) -> _WantedEntry:
     """Build the entry to compare. Its content is parsed first, to compare equal to what is read: 10.0 is 10."""
     if not any(terms.ours(entry.body[key]) for key in COMMANDS if isinstance(entry.body.get(key), str)):
-        raise ValueError(f"an entry of `{entry.event}` that could not be found again")
+        raise ValueError(f"an entry of `{entry.event}` that could not be recognized as ours later")
     matcher = {"matcher": entry.matcher} if entry.matcher else {}
     is_grouped = terms.shape is Shape.GROUPED
     body = entry.body if is_grouped else {**entry.body, **matcher}
-    same = _format_canonical(parse_jsonc(format_json(body)).root)
+    canonical = _format_canonical(parse_jsonc(format_json(body)).root)
     if is_grouped:
-        return _WantedEntry(entry.matcher, body, {**matcher, "hooks": [body]}, same)
-    return _WantedEntry("", body, body, same)
+        return _WantedEntry(entry.matcher, body, {**matcher, "hooks": [body]}, canonical)
+    return _WantedEntry("", body, body, canonical)
 
 
 def _build_file(data: bytes, wanted: dict[str, list[_WantedEntry]], terms: EditTerms) -> HooksFileEdit:
@@ -234,24 +234,26 @@ def _update_entries(
     missing = {event: list(listed) for event, listed in wanted.items()}
     removed: set[int] = set()
     for event, member in _list_events(draft.root):
-        left = missing.get(event, [])
-        free = []
+        remaining = missing.get(event, [])
+        unmatched = []
         for slot in _find_slots(draft, member.value, terms):
             key = (slot.matcher, _format_canonical(slot.entry))
-            same_entry = next((entry for entry in left if (entry.matcher, entry.same) == key), None)
+            same_entry = next((entry for entry in remaining if (entry.matcher, entry.canonical) == key), None)
             if same_entry is None:
-                free.append(slot)
+                unmatched.append(slot)
             else:
-                left.remove(same_entry)
-        for slot in free:
-            replacement = next((entry for entry in left if slot.whole or entry.matcher == slot.matcher), None)
+                remaining.remove(same_entry)
+        for slot in unmatched:
+            replacement = next(
+                (entry for entry in remaining if slot.is_whole_group or entry.matcher == slot.matcher), None
+            )
             if replacement is None:
                 removed.add(slot.node.start)
             else:
-                left.remove(replacement)
-                draft.replace(slot.node, replacement.item if slot.whole else replacement.body)
+                remaining.remove(replacement)
+                draft.replace(slot.node, replacement.item if slot.is_whole_group else replacement.body)
     _drop_entries(draft, removed, preserved)
-    return {event: left for event, left in missing.items() if left}
+    return {event: remaining for event, remaining in missing.items() if remaining}
 
 
 def _find_slots(draft: JsonEditor, listed: JsonNode, terms: EditTerms) -> Iterator[_Slot]:
@@ -260,42 +262,46 @@ def _find_slots(draft: JsonEditor, listed: JsonNode, terms: EditTerms) -> Iterat
     for item in listed.items:
         inner = _get_group_entries(item)
         if _is_ours(item, terms):
-            yield _Slot(item, item, None if grouped else "", whole=True)
+            yield _Slot(item, item, None if grouped else "", is_whole_group=True)
         elif inner is not None:
             mine = [entry for entry in inner.items if _is_ours(entry, terms)]
-            alone = grouped and len(mine) == len(inner.items) == 1 and _is_plain_group(draft, item, mine)
+            is_only_entry = grouped and len(mine) == len(inner.items) == 1 and _is_plain_group(draft, item, mine)
             matcher = item.get("matcher")
-            named = "" if matcher is None else matcher.value if matcher.kind is JsonKind.STRING else None
+            pattern = "" if matcher is None else matcher.value if matcher.kind is JsonKind.STRING else None
             for entry in mine:
-                yield _Slot(item if alone else entry, entry, named if grouped else None, whole=alone)
+                yield _Slot(
+                    item if is_only_entry else entry, entry, pattern if grouped else None, is_whole_group=is_only_entry
+                )
 
 
 def _get_group_entries(item: JsonNode) -> JsonNode | None:
-    """Return the list of entries in a group."""
+    """Return the list of entries in a group, or None if the item is not a group."""
     inner = item.get("hooks")
     return inner if inner is not None and inner.kind is JsonKind.ARRAY else None
 
 
 def _is_ours(node: JsonNode, terms: EditTerms) -> bool:
-    found = (node.get(key) for key in COMMANDS)
-    return any(value is not None and value.kind is JsonKind.STRING and terms.ours(value.value) for value in found)
+    commands = (node.get(key) for key in COMMANDS)
+    return any(value is not None and value.kind is JsonKind.STRING and terms.ours(value.value) for value in commands)
 
 
 def _drop_entries(draft: JsonEditor, removed: set[int], preserved: _EmptyParts) -> None:
-    """Remove the nodes that start at these offsets, and whatever becomes empty without them."""
+    """Remove the nodes that start at these offsets, and lists and objects that become empty without them."""
     empty: list[JsonPart] = []
     for event, member in _list_events(draft.root):
-        gone = [item for item in member.value.items if _is_removed(draft, item, removed)]
-        alone = len(gone) == len(member.value.items) and event not in preserved.events
-        if gone and alone and _has_only(draft, member, gone):
+        removable = [item for item in member.value.items if _should_remove(draft, item, removed)]
+        becomes_empty = len(removable) == len(member.value.items) and event not in preserved.events
+        if removable and becomes_empty and _has_only(draft, member, removable):
             empty.append(JsonPart(member.key.start, member.value.end, member.value))
-        elif gone:
-            draft.remove(member.value, {item.start for item in gone})
+        elif removable:
+            draft.remove(member.value, {item.start for item in removable})
     hooks = draft.root.members.get("hooks")
     if hooks is not None and empty:
-        alone = len(empty) == len(hooks.value.members) and not preserved.hooks
-        whole = alone and _has_only(draft, hooks, empty)
-        draft.remove(draft.root if whole else hooks.value, {part.start for part in ([hooks.key] if whole else empty)})
+        becomes_empty = len(empty) == len(hooks.value.members) and not preserved.hooks
+        if becomes_empty and _has_only(draft, hooks, empty):
+            draft.remove(draft.root, {hooks.key.start})
+        else:
+            draft.remove(hooks.value, {part.start for part in empty})
 
 
 def _has_only(draft: JsonEditor, member: JsonMember, parts: Sequence[JsonNode | JsonPart]) -> bool:
@@ -304,7 +310,7 @@ def _has_only(draft: JsonEditor, member: JsonMember, parts: Sequence[JsonNode | 
     return not draft.has_other_comments(span, parts) and not draft.is_repeated(member.key.start, member.key.end)
 
 
-def _is_removed(draft: JsonEditor, item: JsonNode, removed: set[int]) -> bool:
+def _should_remove(draft: JsonEditor, item: JsonNode, removed: set[int]) -> bool:
     """Check whether to remove an item of an event's list: it is removed, or is a group with only removed entries.
 
     Removed entries in a group that stays are removed here.
@@ -312,18 +318,22 @@ def _is_removed(draft: JsonEditor, item: JsonNode, removed: set[int]) -> bool:
     inner = _get_group_entries(item)
     if item.start in removed or inner is None:
         return item.start in removed
-    gone = [entry for entry in inner.items if entry.start in removed]
-    if gone and len(gone) == len(inner.items) and _is_plain_group(draft, item, gone):
+    removable = [entry for entry in inner.items if entry.start in removed]
+    if removable and len(removable) == len(inner.items) and _is_plain_group(draft, item, removable):
         return True
-    if gone:
-        draft.remove(inner, {entry.start for entry in gone})
+    if removable:
+        draft.remove(inner, {entry.start for entry in removable})
     return False
 
 
 def _is_plain_group(draft: JsonEditor, group: JsonNode, entries: list[JsonNode]) -> bool:
     """Check whether a group has only a matcher and these entries, and no comment or repeated key."""
-    plain = group.members.keys() <= {"matcher", "hooks"} and not draft.is_repeated(group.start, group.end)
-    return plain and not draft.has_other_comments(group, entries)
+    has_usual_keys = group.members.keys() <= {"matcher", "hooks"}
+    return (
+        has_usual_keys
+        and not draft.is_repeated(group.start, group.end)
+        and not draft.has_other_comments(group, entries)
+    )
 
 
 def _add_entries(draft: JsonEditor, missing: dict[str, list[_WantedEntry]], terms: EditTerms) -> None:
