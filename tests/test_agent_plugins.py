@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from kit import Workspace, make_workspace, read_data
 from trotline.agents import AGENTS, get_agent
 from trotline.agents.agent import Wiring
-from trotline.config.install.plugin_file import TEMPLATES, UNHEARD, FileOwner, build_own_text, find_owner
+from trotline.config.install.plugin_file import NOT_RUN_MESSAGE, TEMPLATES, FileOwner, find_owner, render_owned_file
 
 ROOT = Path(__file__).parent.parent
 FOREIGN_SCRIPT = "#!/bin/sh\necho '{}'\n"
@@ -28,7 +28,7 @@ def get_wiring(name: str) -> Wiring:
     return wiring
 
 
-FILE_AGENTS = [name for name in AGENTS if (wiring := get_agent(name).wiring) is not None and wiring.own]
+FILE_AGENTS = [name for name in AGENTS if (wiring := get_agent(name).wiring) is not None and wiring.owns_file]
 GATE = {"cline": "PreToolUse", "opencode": "tool.execute.before"}
 
 
@@ -87,7 +87,7 @@ def test_foreign_file_stays_and_a_hint_is_printed(workspace: Workspace, name: st
     code, out = run(workspace, "install", name, "--yes")
     assert (code, gate.read_text()) == (1, FOREIGN_SCRIPT)
     assert "TL520" in out
-    assert f"hint: {get_wiring(name).taken}" in out
+    assert f"hint: {get_wiring(name).conflict_hint}" in out
     assert out.count(": written") == len(list_files(workspace, name)) - 1
     code, out = run(workspace, "uninstall", name)
     assert (code, gate.read_text()) == (0, FOREIGN_SCRIPT)
@@ -112,7 +112,7 @@ def test_older_file_of_trotline_is_updated(workspace: Workspace, name: str) -> N
     run(workspace, "install", name, "--yes")
     gate = get_gate(workspace, name)
     current = gate.read_bytes()
-    gate.write_text(build_own_text(get_agent(name), {GATE[name]: "/old/trotline-hook /old/python --agent x"}, 10))
+    gate.write_text(render_owned_file(get_agent(name), {GATE[name]: "/old/trotline-hook /old/python --agent x"}, 10))
     assert "is not as `trotline install` would write it" in run(workspace, "doctor", "--agent", name)[1]
     assert run(workspace, "install", name, "--yes")[0] == 0
     assert gate.read_bytes() == current
@@ -139,7 +139,7 @@ def test_symlink_out_of_the_home_is_not_followed(workspace: Workspace, name: str
 
 @given(at=st.integers(min_value=0), byte=st.integers(min_value=0, max_value=255), name=st.sampled_from(FILE_AGENTS))
 def test_every_changed_byte_is_detected(at: int, byte: int, name: str) -> None:
-    data = bytearray(build_own_text(get_agent(name), {GATE[name]: "/x/trotline-hook /x/python"}, 40).encode())
+    data = bytearray(render_owned_file(get_agent(name), {GATE[name]: "/x/trotline-hook /x/python"}, 40).encode())
     assert find_owner(bytes(data)) is FileOwner.OURS
     at %= len(data)
     changed = data[at] != byte
@@ -189,10 +189,13 @@ def test_program_refuses_only_gates_if_its_line_fails(tmp_path: Path, line: str)
     agent = get_agent("cline")
     for event in ("PreToolUse", "UserPromptSubmit", "PostToolUse", "TaskStart"):
         file = tmp_path / event
-        file.write_text(build_own_text(agent, {event: line}, 40))
+        file.write_text(render_owned_file(agent, {event: line}, 40))
         file.chmod(0o755)
         done = subprocess.run([file], input="{}", capture_output=True, text=True, check=False)
-        refused = done.stdout.strip() != "" and json.loads(done.stdout) == {"cancel": True, "errorMessage": UNHEARD}
+        refused = done.stdout.strip() != "" and json.loads(done.stdout) == {
+            "cancel": True,
+            "errorMessage": NOT_RUN_MESSAGE,
+        }
         assert refused is (event in {"PreToolUse", "UserPromptSubmit"})
 
 
@@ -251,7 +254,7 @@ def build_plugin(tmp_path: Path, script: str) -> str:
     file.write_text(f"#!/bin/sh\n{script}\n")
     file.chmod(0o755)
     events = get_wiring("opencode").events
-    return build_own_text(get_agent("opencode"), dict.fromkeys(events, f"'{file}' --agent opencode"), 60)
+    return render_owned_file(get_agent("opencode"), dict.fromkeys(events, f"'{file}' --agent opencode"), 60)
 
 
 def test_plugin_changes_arguments_in_place(tmp_path: Path) -> None:
@@ -277,7 +280,7 @@ def test_plugin_refuses_only_gates_if_its_line_fails(tmp_path: Path, script: str
 
 def test_plugin_refuses_if_its_line_is_missing(tmp_path: Path) -> None:
     events = get_wiring("opencode").events
-    plugin = build_own_text(get_agent("opencode"), dict.fromkeys(events, "/not/there/trotline-hook"), 60)
+    plugin = render_owned_file(get_agent("opencode"), dict.fromkeys(events, "/not/there/trotline-hook"), 60)
     (refused,) = play_calls(tmp_path, plugin, build_tool_call("ls"))
     assert refused["thrown"].startswith("Trotline could not be run, so this was refused")
 

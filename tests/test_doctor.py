@@ -21,7 +21,7 @@ from trotline.audit.store.spool import Spool
 from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.config.install.hook_entries import list_hook_files
 from trotline.config.install.install_key import read_or_create_key
-from trotline.config.install.plugin_file import build_own_text
+from trotline.config.install.plugin_file import render_owned_file
 from trotline.doctor import call_checks, machine_checks, sample_calls
 from trotline.doctor.checks import AgentState, CheckState, MachineState
 from trotline.doctor.examination import check_machine
@@ -201,7 +201,7 @@ def test_project_file_with_a_forged_seal_is_not_run(workspace: Workspace, name: 
     other = workspace.script("project/bin/trotline-hook", f"#!/bin/sh\ntouch {ran}\n")
     for target in targets:
         lines = {event: f"{other} /python --agent {name} --event {event}" for event in target.events}
-        target.file.write_text(build_own_text(agent, lines, target.wiring.seconds))
+        target.file.write_text(render_owned_file(agent, lines, target.wiring.seconds))
     assert find_our_lines(targets)
     code, data = run_doctor(workspace, name)
     assert code == 1

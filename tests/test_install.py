@@ -19,7 +19,7 @@ from trotline.config.paths import Roots
 from trotline.service.line import is_hook_line
 
 WIRED_AGENTS = [name for name in AGENTS if get_agent(name).wiring is not None]
-FILE_AGENTS = [name for name in WIRED_AGENTS if (wiring := get_agent(name).wiring) is not None and not wiring.own]
+FILE_AGENTS = [name for name in WIRED_AGENTS if (wiring := get_agent(name).wiring) is not None and not wiring.owns_file]
 """Agents with entries in a shared file; tests/test_agent_plugins.py has the others."""
 MINE = '{\n  // mine\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n'
 

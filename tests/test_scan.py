@@ -17,7 +17,7 @@ from secret_samples import SECRET_TEMPLATES, fill_template, list_secret_values
 from trotline.agents import AGENTS, get_agent
 from trotline.cli import run
 from trotline.config.control_files import find_commands, get_agents_by_hook_file, is_control_file
-from trotline.config.file_tree import Tree
+from trotline.config.file_tree import TreeWalk
 from trotline.config.install.install_key import read_or_create_key
 from trotline.domain.errors import TrotlineError
 
@@ -136,10 +136,10 @@ def test_a_file_that_cannot_be_read_on_is_counted_and_no_descriptor_stays_open(
     file = tmp_path / "file"
     file.touch()
     closed: list[int] = []
-    tree = Tree(everything=True)
+    tree = TreeWalk(everything=True)
     monkeypatch.setattr(os, "read", fails)
     monkeypatch.setattr(os, "close", closed.append)
-    pieces = tree.pieces(file)
+    pieces = tree.read_chunks(file)
     monkeypatch.undo()
     for descriptor in closed:
         os.close(descriptor)

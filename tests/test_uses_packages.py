@@ -223,7 +223,7 @@ def test_a_list_contains_exactly_its_packages(names: set[str], other: str) -> No
         write_list(roots, rows, {})
         listed = MaliciousList(str(list_malicious_files(roots)[1]))
         for name in names | {other}:
-            assert len(listed.reports(f"npm/{name}")) == (2 if name in names else 0)
+            assert len(listed.find_reports(f"npm/{name}")) == (2 if name in names else 0)
 
 
 @pytest.mark.parametrize("versions,version,expected", read_rows("uses_packages", "report_matches"))

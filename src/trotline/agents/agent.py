@@ -112,8 +112,8 @@ FIRST_DATED = 2000
 class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     """The hook configuration of an agent.
 
-    `files` maps a layer to a path below the home, the project or the system root. With `own`, Trotline owns the whole
-    file (a program or a plugin), and `{event}` in its name makes one file per event.
+    `files` maps a layer to a path below the home, the project or the system root. With `owns_file`, Trotline owns the
+    whole file (a program or a plugin), and `{event}` in its name makes one file per event.
     """
 
     files: dict[str, str]
@@ -130,9 +130,9 @@ class Wiring(msgspec.Struct, frozen=True, kw_only=True):
     fail_closed: dict[str, Any] = {}  # what makes the agent block when a hook fails; empty if nothing does
     programs: tuple[str, ...] = ()  # its executables
     directories: tuple[str, ...] = ()  # below the home; they exist only if the agent was used
-    own: bool = False
+    owns_file: bool = False
     plugin: bool = False
-    taken: str = ""  # what to do if another file has the name of ours
+    conflict_hint: str = ""  # what to do if another file has the name of ours
     graphical: bool = False  # people start it from a menu, with a short search path
     note: str = ""  # what a person has to do in addition
 

@@ -89,10 +89,11 @@ AGENT = Agent(
             "TaskComplete",
             "SessionShutdown",
         ),
-        own=True,
+        owns_file=True,
         seconds=40,  # measured: it waits for 45
         programs=("cline",),
         directories=(".cline", "Documents/Cline"),
-        taken="Cline runs one file of each name in a directory; move yours to `~/.cline/hooks`, which it reads too",
+        conflict_hint="Cline runs one file of each name in a directory; "
+        "move yours to `~/.cline/hooks`, which it reads too",
     ),
 )

@@ -65,11 +65,11 @@ AGENT = Agent(
     wiring=Wiring(
         files={"user": ".config/opencode/plugin/trotline.js", "project": ".opencode/plugin/trotline.js"},
         events=tuple(EVENTS),
-        own=True,
+        owns_file=True,
         plugin=True,
         programs=("opencode",),
         directories=(".config/opencode",),
-        taken="call yours something else; OpenCode loads every plugin in the directory",
+        conflict_hint="call yours something else; OpenCode loads every plugin in the directory",
         note="OpenCode loads plugins when it starts.",
     ),
 )

@@ -164,7 +164,7 @@ def translate_tool(agent: Agent, name: str, tool_input: Any, server: tuple[Any, 
 
 
 def restore_tool(agent: Agent, name: str, tool_input: Any, preferred: str = "") -> tuple[str, Any]:
-    """Return the agent's name and input of a tool: the tool `own`, or the best match among its tools."""
+    """Return the agent's name and input of a tool: the tool `preferred`, or the best match among its tools."""
     body = dict(tool_input) if isinstance(tool_input, dict) else {}
     server, bare = split_mcp_name(name)
     if bare and agent.mcp:

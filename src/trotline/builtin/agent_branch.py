@@ -54,10 +54,10 @@ class AgentBranch(msgspec.Struct, frozen=True):
     def note_subject(self, event: BeforeSubmitPrompt) -> None:
         """Keep the redacted first line of the prompt as the subject of the next commit."""
         lines = self.context.redact(event.prompt).strip().splitlines()
-        with self.context.notes(NAME).edit(event.conversation_id) as notes:
+        with self.context.get_notes(NAME).edit(event.conversation_id) as notes:
             notes["subject"] = lines[0][:MAX_SUBJECT] if lines else ""
 
-    def note_edit(self, event: AfterFileEdit) -> None:
+    def remember_edit(self, event: AfterFileEdit) -> None:
         """Note an edited file for the next commit."""
         self._note_file(event, event.file_path)
 
@@ -71,7 +71,7 @@ class AgentBranch(msgspec.Struct, frozen=True):
         if file is None:
             print("not noted for the branch: it is no file of this workspace", file=sys.stderr)
             return
-        with self.context.notes(NAME).edit(event.conversation_id) as notes:
+        with self.context.get_notes(NAME).edit(event.conversation_id) as notes:
             files = notes.setdefault("files", [])
             if str(file.path) in files:
                 return
@@ -83,7 +83,7 @@ class AgentBranch(msgspec.Struct, frozen=True):
 
     def commit(self, event: Stop) -> None:
         """Make one commit per repository with all files edited since the last stop."""
-        notes = self.context.notes(NAME).read(event.conversation_id)
+        notes = self.context.get_notes(NAME).read(event.conversation_id)
         paths = [path for path in notes.get("files", []) if find_workspace_file(event, path, may_be_missing=True)]
         by_work_tree: dict[Path, list[Path]] = {}
         for path in map(Path, paths):
@@ -94,11 +94,11 @@ class AgentBranch(msgspec.Struct, frozen=True):
                 print(f"not committed: {path.name} is in no repository of its own", file=sys.stderr)
         for top, files in by_work_tree.items():
             self._commit_files(top, files, event, notes.get("subject", ""))
-        with self.context.notes(NAME).edit(event.conversation_id) as edited:
+        with self.context.get_notes(NAME).edit(event.conversation_id) as edited:
             edited["files"] = [path for path in edited.get("files", []) if path not in paths]
 
     def _commit_files(self, top: Path, paths: Sequence[Path], event: Stop, subject: str) -> None:
-        directory = self.context.state_directory(NAME) / "index"
+        directory = self.context.get_state_directory(NAME) / "index"
         index = directory / hash_name(f"{top}\0{event.conversation_id}")
         with lock_directory(directory):
             try:
@@ -159,6 +159,6 @@ def _parse_prefix(text: str) -> str:
 def command(context: HookContext, **options: Any) -> None:
     branch = AgentBranch(context, **options)
     on.before_submit_prompt(branch.note_subject)
-    on.after_file_edit(branch.note_edit)
+    on.after_file_edit(branch.remember_edit)
     on.post_tool_use(matching="^Delete$")(branch.note_deletion)
     on.stop(branch.commit)

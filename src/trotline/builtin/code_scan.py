@@ -59,14 +59,14 @@ class CodeScan(msgspec.Struct, frozen=True):
     style: str
     seconds: float
 
-    def note_before_edit(self, event: PreToolUse) -> None:
+    def remember_lines(self, event: PreToolUse) -> None:
         """Remember the lines of the file before its first edit."""
         file = self._find_file(event, _get_path(event.tool_input), may_be_missing=True)
         if file is not None:
             text = read_text(file.path) if file.path.exists() else ""
             self._remember(event.conversation_id, file, text)
 
-    def note_edit(self, event: AfterFileEdit) -> None:
+    def remember_edit(self, event: AfterFileEdit) -> None:
         """Remember a file that no preToolUse announced; its earlier text is derived from the edits."""
         file = self._find_file(event, event.file_path)
         if file is not None:
@@ -76,7 +76,7 @@ class CodeScan(msgspec.Struct, frozen=True):
         """Scan the files of a tool call; some agents write several at once."""
         edits = [derived for derived in derive_events(event) if isinstance(derived, AfterFileEdit)]
         for edit in edits:
-            self.note_edit(edit)
+            self.remember_edit(edit)
         files = [file for edit in edits if (file := self._find_file(event, edit.file_path))]
         issues = self._find_issues(event.conversation_id, files)
         return add_context(self._format_issues(issues)) if issues else None
@@ -85,13 +85,13 @@ class CodeScan(msgspec.Struct, frozen=True):
         """Report the remaining issues of all edited files, but not the same ones twice in a row."""
         if event.status in INTERRUPTED:
             return None
-        paths = [*self.context.notes(NAME).read(event.conversation_id).get("files", {})]
+        paths = [*self.context.get_notes(NAME).read(event.conversation_id).get("files", {})]
         files = [file for path in paths if (file := self._find_file(event, path))]
         issues = self._find_issues(event.conversation_id, files)
         digest = hashlib.blake2b(
             "\0".join(issue.text for issue in issues).encode("utf-8", "replace"), key=self.context.key
         ).hexdigest()
-        with self.context.notes(NAME).edit(event.conversation_id) as notes:
+        with self.context.get_notes(NAME).edit(event.conversation_id) as notes:
             is_repeated, notes["reported"] = notes.get("reported") == digest, digest
         if issues and is_repeated:
             print(f"{len(issues)} findings are left as they are", file=sys.stderr)
@@ -102,7 +102,7 @@ class CodeScan(msgspec.Struct, frozen=True):
         return file if file is not None and any(file.matches(pattern) for pattern in self.patterns) else None
 
     def _remember(self, conversation: str, file: WorkspaceFile, text: str | None) -> None:
-        with self.context.notes(NAME).edit(conversation) as notes:
+        with self.context.get_notes(NAME).edit(conversation) as notes:
             files = notes.setdefault("files", {})
             if str(file.path) in files:
                 return
@@ -112,7 +112,7 @@ class CodeScan(msgspec.Struct, frozen=True):
 
     def _find_issues(self, conversation: str, files: Sequence[WorkspaceFile]) -> list[Issue]:
         """Scan the files of each workspace folder and return the issues in changed lines."""
-        before = self.context.notes(NAME).read(conversation).get("files", {})
+        before = self.context.get_notes(NAME).read(conversation).get("files", {})
         issues = []
         for root in dict.fromkeys(file.root for file in files):
             in_root = [file for file in files if file.root == root]
@@ -163,7 +163,7 @@ def _read_before_edits(file: WorkspaceFile, edits: Sequence[Edit]) -> str | None
 @builtin_command
 def command(context: HookContext, **options: Any) -> None:
     scan = CodeScan(context, **options)
-    on.pre_tool_use(matching=WRITE_TOOL)(scan.note_before_edit)
+    on.pre_tool_use(matching=WRITE_TOOL)(scan.remember_lines)
     on.post_tool_use(matching=WRITE_TOOL)(scan.scan_edit)
-    on.after_file_edit(scan.note_edit)
+    on.after_file_edit(scan.remember_edit)
     on.stop(scan.scan_all)

@@ -78,7 +78,7 @@ class SummaryForwarder(msgspec.Struct, frozen=True):
     def forward(self, event: Stop) -> Verdict | None:
         """Send a summary of the stop; after repeated failures, ask the agent to try another way."""
         context, has_failed = self.destinations.context, event.status == "error"
-        with context.notes(NAME).edit(event.conversation_id) as notes:
+        with context.get_notes(NAME).edit(event.conversation_id) as notes:
             in_a_row = int(notes.get("in_a_row", 0)) + 1 if has_failed else 0
             failures = int(notes.get("failures", 0)) + has_failed
             notes.update(stops=int(notes.get("stops", 0)) + 1, failures=failures, in_a_row=in_a_row)
@@ -141,7 +141,7 @@ def _shorten(value: Any, limit: int) -> Any:
 
 def _build_outbox(context: HookContext, url: str | None, headers_file: str, *, use_variable: bool) -> Outbox | None:
     """Build the outbox for --url or the variable. An invalid variable is reported, and the hook goes on."""
-    directory = context.state_directory(NAME) / "outbox"
+    directory = context.get_state_directory(NAME) / "outbox"
     if url is not None:
         return Outbox(directory, validate_url(url), headers_file)
     default = context.environ.get(URL_VARIABLE, "") if use_variable else ""
@@ -178,7 +178,7 @@ def command(
 ) -> None:
     if file is not None and not file.is_absolute():
         raise click.UsageError(f"`{file}` depends on where the hook is run; name the whole path")
-    directory = context.state_directory(NAME)
+    directory = context.get_state_directory(NAME)
     outbox = _build_outbox(context, url, headers_file, use_variable=send == "summaries")
     if send == "events" and not (file or commands or outbox):
         file = directory / "events.jsonl"

@@ -55,19 +55,19 @@ class HoldStop(msgspec.Struct, frozen=True):
     wait: float
     command_timeout: float = 10.0
 
-    def note_check(self, event: PostToolUse) -> None:
+    def record_passed_check(self, event: PostToolUse) -> None:
         """Note a required check that succeeded; it counts until the next edit."""
         line = event.tool_input.get("command") if isinstance(event.tool_input, dict) else event.tool_input
         if not isinstance(line, str) or _has_failed(event.tool_output):
             return
         passed = [pattern for pattern in self.required if Matcher(pattern).fit((line,), lookaround.search).applies]
         if passed:
-            with self.context.notes(NAME).edit(event.conversation_id) as notes:
+            with self.context.get_notes(NAME).edit(event.conversation_id) as notes:
                 notes["passed"] = sorted({*notes.get("passed", []), *passed})
 
     def reset_checks(self, event: AfterFileEdit) -> None:
         """Forget the passed checks: they must pass again after an edit."""
-        with self.context.notes(NAME).edit(event.conversation_id) as notes:
+        with self.context.get_notes(NAME).edit(event.conversation_id) as notes:
             notes["passed"] = []
 
     def hold(self, event: Stop) -> Verdict | None:
@@ -86,18 +86,20 @@ class HoldStop(msgspec.Struct, frozen=True):
 
     def _find_unmet(self, event: Stop) -> Iterator[str]:
         for name in self.files:
-            if not self._file_exists(name, event):
+            if not self._is_file_ready(name, event):
                 content = f" and contains `{self.containing}`" if self.containing else ""
                 yield f"wait until `{name}` exists{content}; someone else has to create it"
         yield from (
-            f"`{shlex.join(command)}` has to exit with 0" for command in self.commands if self._fails(command, event)
+            f"`{shlex.join(command)}` has to exit with 0"
+            for command in self.commands
+            if self._command_fails(command, event)
         )
-        passed = self.context.notes(NAME).read(event.conversation_id).get("passed", []) if self.required else []
+        passed = self.context.get_notes(NAME).read(event.conversation_id).get("passed", []) if self.required else []
         yield from (
             f"run what `{pattern}` asks for, after your last edit" for pattern in self.required if pattern not in passed
         )
 
-    def _fails(self, command: Words, event: Stop) -> bool:
+    def _command_fails(self, command: Words, event: Stop) -> bool:
         """Return whether a command fails or cannot be started."""
         try:
             result = run_command(command, find_workspace_folder(event), self.context.environ, self.command_timeout)
@@ -106,7 +108,8 @@ class HoldStop(msgspec.Struct, frozen=True):
             return True
         return result.timed_out or result.exit_code != 0
 
-    def _file_exists(self, name: str, event: Stop) -> bool:
+    def _is_file_ready(self, name: str, event: Stop) -> bool:
+        """Return whether a file exists and contains the text."""
         path = self.context.roots.home / name[2:] if name.startswith("~/") else Path(name)
         path = path if path.is_absolute() else find_workspace_folder(event) / path
         try:
@@ -157,5 +160,5 @@ def command(context: HookContext, **options: Any) -> None:
         raise click.UsageError("no condition given: use --until-file, --until or --require")
     on.stop(hold.hold)
     if hold.required:
-        on.post_tool_use(matching="^Shell$")(hold.note_check)
+        on.post_tool_use(matching="^Shell$")(hold.record_passed_check)
         on.after_file_edit(hold.reset_checks)

@@ -37,13 +37,13 @@ class HookContext(NamedTuple):
     roots: Roots
     environ: Mapping[str, str]
 
-    def state_directory(self, name: str) -> Path:
+    def get_state_directory(self, name: str) -> Path:
         """Return the directory for the data of a hook."""
         return self.roots.state / STATE_DIRECTORY / name
 
-    def notes(self, name: str) -> "ConversationNotes":
+    def get_notes(self, name: str) -> "ConversationNotes":
         """Return the notes of a hook."""
-        return ConversationNotes(self.state_directory(name))
+        return ConversationNotes(self.get_state_directory(name))
 
     @property
     def key(self) -> bytes:
@@ -61,11 +61,11 @@ class HookContext(NamedTuple):
         self, commands: Sequence[Words], folder: Path, seconds: float, *, file: Path | None = None, stdin: bytes = b""
     ) -> None:
         """Run each command, for a file if one is given; raise an error with the failures of all."""
-        errors = [self._run(command, folder, seconds, file, stdin) for command in commands]
+        errors = [self._run_command(command, folder, seconds, file, stdin) for command in commands]
         if any(errors):
             raise TrotlineError("; ".join(filter(None, errors)))
 
-    def _run(self, command: Words, folder: Path, seconds: float, file: Path | None, stdin: bytes) -> str:
+    def _run_command(self, command: Words, folder: Path, seconds: float, file: Path | None, stdin: bytes) -> str:
         """Run a command and return an error message, or an empty text if it succeeds."""
         line = shlex.join(command)
         words = add_files(command, [file]) if file is not None else command
@@ -97,12 +97,12 @@ class ConversationNotes:
 
     def read(self, conversation: str) -> dict[str, Any]:
         """Return the notes about a conversation; empty if there are none."""
-        return _read_notes(self._path(conversation))
+        return _read_notes(self._get_file(conversation))
 
     @contextlib.contextmanager
     def edit(self, conversation: str) -> Iterator[dict[str, Any]]:
         """Yield the notes for editing; write them when the block ends without an exception."""
-        path = self._path(conversation)
+        path = self._get_file(conversation)
         with lock_directory(self.directory):
             notes = _read_notes(path)
             yield notes
@@ -114,11 +114,11 @@ class ConversationNotes:
                 self._remove_oldest()
             replace_file(path, data)
 
-    def _path(self, conversation: str) -> Path:
+    def _get_file(self, conversation: str) -> Path:
         return self.directory / f"{hash_name(conversation)}.json"
 
     def _remove_oldest(self) -> None:
-        files = sorted(self.directory.glob("*.json"), key=_modification_time)
+        files = sorted(self.directory.glob("*.json"), key=_get_modification_time)
         for file in files[: max(0, len(files) - MAX_CONVERSATIONS + 1)]:
             file.unlink(missing_ok=True)
 
@@ -157,7 +157,7 @@ def builtin_command(command: Callable[..., None]) -> Callable[..., int]:
     return answer
 
 
-def _modification_time(file: Path) -> float:
+def _get_modification_time(file: Path) -> float:
     try:
         return file.stat().st_mtime
     except OSError:

@@ -39,7 +39,9 @@ def parse_report(output: str, files: Sequence[WorkspaceFile], style: str = "auto
         report = json.loads(output)
     except (ValueError, RecursionError):
         report = None
-    detected = next((name for name, key in TOP_LEVEL_KEYS.items() if isinstance(_as_object(report).get(key), list)), "")
+    detected = next(
+        (name for name, key in TOP_LEVEL_KEYS.items() if isinstance(_get_object(report).get(key), list)), ""
+    )
     if not detected or style not in {"auto", detected}:
         mismatches = {"semgrep": "not Semgrep's JSON", "sarif": "not SARIF"}
         mismatch = mismatches.get(style, "neither Semgrep's JSON nor SARIF")
@@ -71,17 +73,17 @@ def _parse_line(line: str, files: Sequence[WorkspaceFile]) -> Issue | None:
 
 def _parse_position(name: str, rest: str) -> Issue | None:
     """Parse `12: text` or `12:5: text`."""
-    number = _leading_digits(rest)
+    number = _get_leading_digits(rest)
     if not number:
         return None
     text = rest[len(number) :].removeprefix(":")
-    column = _leading_digits(text)
+    column = _get_leading_digits(text)
     if column and text[len(column) :].startswith(":"):
         text = text[len(column) + 1 :]
     return Issue(name, int(number), int(number), text.strip())
 
 
-def _leading_digits(text: str) -> str:
+def _get_leading_digits(text: str) -> str:
     """Return at most ten leading digits; no file has that many lines."""
     end = next((at for at, char in enumerate(text[:10]) if not ("0" <= char <= "9")), min(len(text), 10))
     return text[:end]
@@ -89,9 +91,9 @@ def _leading_digits(text: str) -> str:
 
 def _parse_semgrep(report: dict[str, Any]) -> Iterator[tuple[str, Issue]]:
     for result in _list_objects(report.get("results")):
-        extra, start, end = (_as_object(result.get(key)) for key in ("extra", "start", "end"))
-        first = _line_number(start.get("line"))
-        last = max(first, _line_number(end.get("line")))
+        extra, start, end = (_get_object(result.get(key)) for key in ("extra", "start", "end"))
+        first = _read_line_number(start.get("line"))
+        last = max(first, _read_line_number(end.get("line")))
         text = _format_text(result.get("check_id"), extra.get("message"))
         yield str(result.get("path", "")), Issue("", first, last, text)
 
@@ -99,13 +101,13 @@ def _parse_semgrep(report: dict[str, Any]) -> Iterator[tuple[str, Issue]]:
 def _parse_sarif(report: dict[str, Any]) -> Iterator[tuple[str, Issue]]:
     for run in _list_objects(report.get("runs")):
         for result in _list_objects(run.get("results")):
-            text = _format_text(result.get("ruleId"), _as_object(result.get("message")).get("text"))
+            text = _format_text(result.get("ruleId"), _get_object(result.get("message")).get("text"))
             for location in _list_objects(result.get("locations")):
-                position = _as_object(location.get("physicalLocation"))
-                region = _as_object(position.get("region"))
-                first = _line_number(region.get("startLine"))
-                last = max(first, _line_number(region.get("endLine")))
-                yield str(_as_object(position.get("artifactLocation")).get("uri", "")), Issue("", first, last, text)
+                position = _get_object(location.get("physicalLocation"))
+                region = _get_object(position.get("region"))
+                first = _read_line_number(region.get("startLine"))
+                last = max(first, _read_line_number(region.get("endLine")))
+                yield str(_get_object(position.get("artifactLocation")).get("uri", "")), Issue("", first, last, text)
 
 
 PARSERS: dict[str, Callable[[dict[str, Any]], Iterator[tuple[str, Issue]]]] = {
@@ -119,11 +121,11 @@ def _format_text(rule: object, text: object) -> str:
     return f"{message} ({rule})" if rule else message
 
 
-def _line_number(value: object) -> int:
+def _read_line_number(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
 
 
-def _as_object(value: object) -> dict[str, Any]:
+def _get_object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 

@@ -7,7 +7,7 @@ without a shell, with limits on time and output.
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
@@ -62,14 +62,8 @@ class CommandResult(NamedTuple):
 
 def list_workspace_folders(event: Event) -> list[Path]:
     """Return the resolved folders of the event's workspace that exist."""
-    return [*_existing_folders(event)]
-
-
-def _existing_folders(event: Event) -> Iterator[Path]:
-    for root in event.workspace_roots:
-        path = Path(root)
-        if path.is_absolute() and path.is_dir():
-            yield path.resolve()
+    folders = map(Path, event.workspace_roots)
+    return [folder.resolve() for folder in folders if folder.is_absolute() and folder.is_dir()]
 
 
 def find_workspace_folder(event: Event, directory: str = "") -> Path:
@@ -126,7 +120,9 @@ def run_command(
     if ended.stopped not in {StopReason.NONE, StopReason.TIME}:
         raise TrotlineError(f"`{shlex.join(argv)}`: {ended.detail or ended.stopped}", hint="look at the line")
     timed_out = ended.stopped is StopReason.TIME
-    return CommandResult(ended.exit_code, _printable(ended.stdout), _printable(ended.stderr), timed_out, ended.stdout)
+    return CommandResult(
+        ended.exit_code, _decode_output(ended.stdout), _decode_output(ended.stderr), timed_out, ended.stdout
+    )
 
 
 def add_files(command: Words, paths: Sequence[Path]) -> Words:
@@ -141,6 +137,6 @@ def tail(text: str, lines: int, characters: int) -> str:
     return end if len(end) >= len(text.rstrip("\n")) else f"[...]\n{end}"
 
 
-def _printable(data: bytes) -> str:
+def _decode_output(data: bytes) -> str:
     text = _ESCAPES.sub("", data.decode("utf-8", "replace"))
     return "".join(char for char in text if char.isprintable() or char in "\n\t")

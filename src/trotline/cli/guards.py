@@ -8,7 +8,7 @@ import click
 
 from trotline.cli.command import declare, declare_group
 from trotline.cli.output import Result, bold, dim, format_problems, plural, printable
-from trotline.config.malicious import Reports, load_list, write_list
+from trotline.config.malicious import MalwareReports, read_list_heads, write_list
 from trotline.config.paths import Roots, list_malicious_files
 from trotline.config.policies import Policies, read_policies
 from trotline.domain.errors import TrotlineError, UsageError
@@ -127,7 +127,7 @@ def _build_data(guard: Guard, read: Policies) -> dict[str, Any]:
 @declare_group(PACKAGES, "trotline.guards.packages/1")
 def packages(roots: Roots) -> Result:
     """The guard, and the lists of malicious packages that installs are judged by. Nothing is fetched."""
-    shown, lists = _show_guard(PACKAGES, roots), load_list(roots)
+    shown, lists = _show_guard(PACKAGES, roots), read_list_heads(roots)
     lines = [*format_problems(lists.problems), *(_format_list(file, head) for file, head in lists.heads)]
     problems = [*shown.problems, *lists.problems]
     data = {**shown.data, "lists": [{"file": file, **head} for file, head in lists.heads]}
@@ -165,7 +165,7 @@ def check(names: tuple[str, ...], roots: Roots) -> Result:
     if not files:
         hint = "`trotline guards packages load PATH` takes one in the OSV format"
         raise TrotlineError("no list is loaded", hint=hint)
-    reports = Reports(files)
+    reports = MalwareReports(files)
     reported = {name: reports.find_report(name) for name in names}
     lines = [f"{printable(name)}: {printable(report) or 'not reported'}" for name, report in reported.items()]
     return Result(reported, lines, ok=not any(reported.values()))

@@ -147,7 +147,7 @@ def _format_plan(plan: InstallPlan, terms: InstallTerms) -> str:
         return paint(f"refused: {_describe_refusal(plan)}", Severity.ERROR)
     if plan.outcome is InstallOutcome.NOTHING:
         return f"nothing to do: our line is at all of its {events}"
-    if wiring.own:
+    if wiring.owns_file:
         return f"{plural(len(plan.targets), 'file')} of our own for {events}, failing closed"
     if not wiring.fail_closed:
         return f"our line at {events}; it has no setting that makes a broken hook block"
@@ -158,7 +158,7 @@ def _describe_refusal(plan: InstallPlan) -> str:
     messages = [
         problem.message for file in plan.planned if file.outcome is InstallOutcome.REFUSED for problem in file.problems
     ]
-    return printable(messages[0]) if messages and plan.targets[0].wiring.own else "the file cannot be read"
+    return printable(messages[0]) if messages and plan.targets[0].wiring.owns_file else "the file cannot be read"
 
 
 def _is_confirmed(plan: InstallPlan) -> bool:

@@ -12,7 +12,7 @@ import msgspec
 from trotline.cli.annotations import build_findings_sarif, format_github, format_github_findings
 from trotline.cli.command import declare
 from trotline.cli.output import Result, bold, dim, plural, printable
-from trotline.config.file_tree import Skipped
+from trotline.config.file_tree import SkipReason
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
 from trotline.doctor.tree_scan import ScanReport, TreeScan
@@ -45,11 +45,11 @@ VALUE_SCANNERS = frozenset({"secrets", "pii"})
 """Scanners whose findings are values; digest digits show which of them are the same."""
 
 PLURALS = {
-    Skipped.BINARY: "binary files",
-    Skipped.LINK: "links",
-    Skipped.SPECIAL: "pipes, sockets or devices",
-    Skipped.UNREADABLE: "unreadable files or directories",
-    Skipped.TOOLS: "directories that tools fill",
+    SkipReason.BINARY: "binary files",
+    SkipReason.LINK: "links",
+    SkipReason.SPECIAL: "pipes, sockets or devices",
+    SkipReason.UNREADABLE: "unreadable files or directories",
+    SkipReason.TOOLS: "directories that tools fill",
 }
 
 

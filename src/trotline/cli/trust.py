@@ -100,7 +100,7 @@ def _format_trust(dispatcher: Dispatcher, root: Path, trust: Trust) -> Iterator[
             yield f"  {printable(word)}"
     if trust.state is TrustState.CHANGED:
         yield "\nwhat changed since:"
-        for line in dispatcher.trust_store.difference(trust).splitlines():
+        for line in dispatcher.trust_store.build_diff(trust).splitlines():
             yield f"  {printable(line)}"
     yield dim(f"\ndigest {trust.coverage.digest}")
 

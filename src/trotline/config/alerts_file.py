@@ -116,15 +116,17 @@ def read_alerts(roots: Roots) -> Alerts:
         for key, table in config.iterate_tables("alert"):
             config.has_section_problem = False
             values = config.convert_table(table, AlertTable, key)
-            _check(config, table, values, key, {alert.name for alert in alerts})
+            _check_alert(config, table, values, key, {alert.name for alert in alerts})
             if not config.has_section_problem:
-                alerts.append(_build(values, config, roots))
+                alerts.append(_build_alert(values, config, roots))
         files += [config.file] if "alert" in config.body else []
         problems += config.problems
     return Alerts(tuple(alerts), tuple(files), tuple(problems))
 
 
-def _check(config: ConfigFile, table: Mapping[str, Any], values: Mapping[str, Any], key: str, taken: set[str]) -> None:
+def _check_alert(
+    config: ConfigFile, table: Mapping[str, Any], values: Mapping[str, Any], key: str, taken: set[str]
+) -> None:
     if values.get("name") in taken:
         config.report_key(f"{key}.name", f"there is an alert `{values['name']}` already", "give it another name")
     for name, occasion in ONLY_FOR.items():
@@ -150,7 +152,7 @@ def _check_channel(config: ConfigFile, table: Mapping[str, Any], values: Mapping
             config.report_key(f"{key}.webhook", fault[0], fault[1].partition(";")[0], CHANNEL_CODE)
 
 
-def _build(values: dict[str, Any], config: ConfigFile, roots: Roots) -> Alert:
+def _build_alert(values: dict[str, Any], config: ConfigFile, roots: Roots) -> Alert:
     if "command" in values:
         program, *arguments = values["command"]
         values["command"] = (expand_path(program, config.file, roots), *arguments)

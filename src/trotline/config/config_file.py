@@ -73,10 +73,10 @@ def parse_toml(data: bytes) -> ParsedToml:
         return ParsedToml(document, tomllib.loads(text))
     except ValueError as error:  # also raised for numbers that Python refuses
         message = f"this is no TOML: {_AT.sub('', str(error)).strip()}"
-        return ParsedToml(document, {}, TomlError(FILE_CODE, _find_error(str(error), document), message))
+        return ParsedToml(document, {}, TomlError(FILE_CODE, _find_error_span(str(error), document), message))
 
 
-def _find_error(message: str, document: JsonDocument) -> Span:
+def _find_error_span(message: str, document: JsonDocument) -> Span:
     match = _AT.search(message)
     if match is None:
         return max(0, len(document.text) - 1), len(document.text)
@@ -191,7 +191,7 @@ class ConfigFile(TextReport):
 
     def report_key(self, key: str, message: str, hint: str = "", code: str = "") -> None:
         """Report a problem with the value of a key."""
-        self.report(code or self.code, self.find_position(key), message, hint, entry=_get_entry(key))
+        self.report(code or self.code, self.find_position(key), message, hint, entry=_get_top_level_key(key))
 
     def report_unknown(self, key: str, message: str, known: Iterable[str], code: str = "") -> None:
         """Report a key or a name that does not exist, with a suggestion."""
@@ -282,7 +282,7 @@ class ConfigFile(TextReport):
                 self.report_key(key, f"a {self.layer} cannot say this: `{key}` is not in force", hint, FILE_CODE)
 
 
-def _get_entry(key: str) -> str:
+def _get_top_level_key(key: str) -> str:
     name, _, rest = key.partition(".")
     return name if rest else ""
 

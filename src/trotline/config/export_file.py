@@ -73,13 +73,13 @@ def read_exports(roots: Roots) -> Exports:
     problems: list[Problem] = []
     for config in read_config_files(roots, EXPORT_CODE):
         if "export" in config.body:
-            destinations += _convert(config, roots)
+            destinations += _build_destinations(config, roots)
             files.append(config.file)
         problems += config.problems
     return Exports(tuple(destinations), tuple(files), tuple(problems))
 
 
-def _convert(config: ConfigFile, roots: Roots) -> list[Destination]:
+def _build_destinations(config: ConfigFile, roots: Roots) -> list[Destination]:
     config.has_section_problem = False
     values = config.convert_table(config.body["export"], ExportTable, "export")
     if "endpoint" in values:

@@ -51,19 +51,20 @@ class MaliciousList:
         end = self._data.find(b"\n", 0, MAX_HEAD)
         try:
             self.head: dict[str, Any] = json.loads(self._data[:end])
-            whole = self.head["schema"] == SCHEMA and self.head["bytes"] == len(self._data) - end - 1
+            is_complete = self.head["schema"] == SCHEMA and self.head["bytes"] == len(self._data) - end - 1
         except (ValueError, KeyError, TypeError) as error:
             raise DamagedListError("its first line is not ours") from error
-        if not whole:
+        if not is_complete:
             raise DamagedListError("it is shorter or longer than its first line says, or of a newer Trotline")
         self._begin = end + 1
 
-    def reports(self, package: str) -> list[MalwareReport]:
+    def find_reports(self, package: str) -> list[MalwareReport]:
         """Return all reports about a package."""
         key = f"{package}\t".encode("utf-8", "replace")
-        return [report for line in self._lines(key) if (report := _report(line)) is not None]
+        return [report for line in self._find_lines(key) if (report := _parse_line(line)) is not None]
 
-    def _lines(self, key: bytes) -> Iterator[bytes]:
+    def _find_lines(self, key: bytes) -> Iterator[bytes]:
+        """Yield the lines that start with a key, found by binary search."""
         low, high = self._begin, len(self._data)
         while low < high:
             start = self._data.rfind(b"\n", self._begin - 1, (low + high) // 2) + 1
@@ -81,12 +82,12 @@ class MaliciousList:
         return end + 1 if end >= 0 else len(self._data)
 
 
-def _report(line: bytes) -> MalwareReport | None:
+def _parse_line(line: bytes) -> MalwareReport | None:
     parts = line.decode("utf-8", "replace").split("\t")
     return MalwareReport(parts[1], tuple(parts[2].split())) if len(parts) == 3 else None
 
 
-class Reports:
+class MalwareReports:
     """The reports in the lists of this machine: the managed one and the user's own."""
 
     def __init__(self, files: Iterable[str]) -> None:
@@ -105,14 +106,14 @@ class Reports:
                 continue
             try:
                 listed = _open_list(path, status.st_ino, status.st_size, status.st_mtime_ns)
-                found += listed.reports(name)
+                found += listed.find_reports(name)
             except (OSError, ValueError) as error:
                 return f"{UNREADABLE}: {path}: {error}"
         return describe_reports(found, version)
 
 
 @functools.lru_cache(maxsize=4)
-def _open_list(path: str, *_mark: int) -> MaliciousList:
+def _open_list(path: str, *_status: int) -> MaliciousList:
     """Open a list; it is opened again when the file has changed."""
     return MaliciousList(path)
 
@@ -124,7 +125,7 @@ class LoadedLists(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def load_list(roots: Roots) -> LoadedLists:
+def read_list_heads(roots: Roots) -> LoadedLists:
     """Read the first line of each list of this machine."""
     heads, problems = [], []
     for file in list_malicious_files(roots):
@@ -151,13 +152,13 @@ def get_package_key(package: str) -> str:
     return _split_line(package)[0]
 
 
-def write_list(roots: Roots, rows: Iterable[MalwareRow], about: dict[str, Any]) -> int:
+def write_list(roots: Roots, rows: Iterable[MalwareRow], details: dict[str, Any]) -> int:
     """Replace the user's own list atomically. Return its number of lines."""
     from trotline.system.files import replace_file  # noqa: PLC0415 - hook calls never write the list
 
     lines = sorted({row.line for row in rows})
     body = b"".join(lines)
-    head = {"schema": SCHEMA, "bytes": len(body), "lines": len(lines), **about}
+    head = {"schema": SCHEMA, "bytes": len(body), "lines": len(lines), **details}
     ensure_private_directory(roots.state)
     file = list_malicious_files(roots)[1]
     replace_file(file, json.dumps(head).encode() + b"\n" + body)

@@ -49,14 +49,14 @@ def read_servers(roots: Roots) -> Servers:
     configured: list[ConfiguredServer] = []
     problems: list[Problem] = []
     for file, key in dict(files).items():
-        page = _read_page(file, problems)
-        if page is not None:
-            configured += _list_servers(page, key)
-            problems += page.problems
+        report = _read_report(file, problems)
+        if report is not None:
+            configured += _list_servers(report, key)
+            problems += report.problems
     return Servers(tuple(configured), tuple(problems))
 
 
-def _read_page(file: Path, problems: list[Problem]) -> TextReport | None:
+def _read_report(file: Path, problems: list[Problem]) -> TextReport | None:
     try:
         data = read_file(file)
     except (FileNotFoundError, NotADirectoryError):
@@ -64,30 +64,30 @@ def _read_page(file: Path, problems: list[Problem]) -> TextReport | None:
     except OSError as error:
         problems.append(build_read_problem(file, error))
         return None
-    page = TextReport(str(file), parse_jsonc(data))
-    page.report_faults(TOLERATED_CODES)
-    return page
+    report = TextReport(str(file), parse_jsonc(data))
+    report.report_faults(TOLERATED_CODES)
+    return report
 
 
-def _list_servers(page: TextReport, key: str) -> Iterator[ConfiguredServer]:
-    root = page.document.root
+def _list_servers(report: TextReport, key: str) -> Iterator[ConfiguredServer]:
+    root = report.document.root
     listed = root.get(key) if root is not None else None
     if listed is None:
         return
     if listed.kind is not JsonKind.OBJECT:
-        page.report("TL213", listed, f"`{key}` is an object: one entry for each server")
+        report.report("TL213", listed, f"`{key}` is an object: one entry for each server")
         return
     for name, member in listed.members.items():
         if member.value.kind is JsonKind.OBJECT:
-            yield ConfiguredServer(name, page.get_place(member.key), _describe_launch(member.value))
+            yield ConfiguredServer(name, report.get_place(member.key), _describe_launch(member.value))
         else:
-            page.report("TL213", member.value, f"the server `{name}` is an object")
+            report.report("TL213", member.value, f"the server `{name}` is an object")
 
 
 def _describe_launch(entry: JsonNode) -> str:
     address = next((node.value for name in ADDRESSES if (node := entry.get(name)) is not None), None)
     if isinstance(address, str):
         return address
-    command, words = entry.get("command"), entry.get("args")
-    given = [node.value for node in (command, *(words.items if words is not None else ())) if node is not None]
-    return " ".join(word for word in given if isinstance(word, str))
+    command, arguments = entry.get("command"), entry.get("args")
+    words = [node.value for node in (command, *(arguments.items if arguments is not None else ())) if node is not None]
+    return " ".join(word for word in words if isinstance(word, str))

@@ -26,7 +26,7 @@ MAX_TEXT_BYTES = 16_000_000
 MAX_TEXTS = 5_000_000
 """The limits: bytes of one file, and files of one archive or directory."""
 
-KINDS: dict[str, str] = {
+PURL_TYPES: dict[str, str] = {
     "crates.io": "cargo",
     "go": "golang",
     "maven": "maven",
@@ -117,9 +117,9 @@ class OsvReader:
             return
         affected = [part for part in entry.affected or () if part.package and part.package.name.strip()]
         if not affected:
-            self._report(text, f"{_clean(name)} names no package")
+            self._report(text, f"{_sanitize(name)} names no package")
             return
-        rows = [row for part in affected if (row := self._build_row(_clean(name), part)) is not None]
+        rows = [row for part in affected if (row := self._build_row(_sanitize(name), part)) is not None]
         self.entries += bool(rows)
         self.newest = max(self.newest, entry.modified or "")
         yield from rows
@@ -127,9 +127,9 @@ class OsvReader:
     def _build_row(self, report: str, affected: OsvAffected) -> MalwareRow | None:
         package = affected.package or OsvPackage()
         ecosystem = (package.ecosystem or "").partition(":")[0].lower()
-        kind = KINDS.get(ecosystem)
+        kind = PURL_TYPES.get(ecosystem)
         if kind is None:
-            self.left_out[f"of the ecosystem {_clean(ecosystem) or 'without a name'}"] += 1
+            self.left_out[f"of the ecosystem {_sanitize(ecosystem) or 'without a name'}"] += 1
             return None
         name = package.name.replace(":", "/") if kind == "maven" else package.name
         versions = tuple(dict.fromkeys(_list_versions(kind, affected)))
@@ -149,10 +149,10 @@ def _list_versions(kind: str, affected: OsvAffected) -> Iterator[str]:
         if part.type == "GIT":
             yield UNKNOWN_VERSIONS
         else:
-            yield from _list_spans(kind, part.events or ())
+            yield from _list_version_ranges(kind, part.events or ())
 
 
-def _list_spans(kind: str, events: Iterable[dict[str, str]]) -> Iterator[str]:
+def _list_version_ranges(kind: str, events: Iterable[dict[str, str]]) -> Iterator[str]:
     start = ""
     for event in events:
         if "introduced" in event:
@@ -171,7 +171,7 @@ def _format_version(kind: str, version: str) -> str:
     return build_purl(kind, "x", version).rpartition("@")[2]
 
 
-def _clean(text: str) -> str:
+def _sanitize(text: str) -> str:
     return "".join(char for char in text if char.isalnum() or char in "-._")[:80]
 
 

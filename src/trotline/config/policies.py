@@ -50,18 +50,18 @@ def read_policies(
     projects: Sequence[Path] = (),
     *,
     today: str = LAST_DAY,
-    instead: Mapping[str, FileOverride] = NO_OVERRIDES,
+    overrides: Mapping[str, FileOverride] = NO_OVERRIDES,
 ) -> Policies:
     """Read all layers, from the highest authority to the lowest.
 
-    The keys of `instead` are real paths of files.
+    The keys of `overrides` are real paths of files.
     """
     layers, files = [], []
     problems: list[Problem] = []
     for layer, file in list_config_layers(roots, map(str, projects)):
-        override = instead.get(os.path.realpath(file)) if instead else None
+        override = overrides.get(os.path.realpath(file)) if overrides else None
         source = LayerFile(layer, *override) if override else read_layer_file(layer, file)
-        read = _read_layer(source, today)
+        read = _read_layer_policy(source, today)
         if read is not None:
             layers.append(read[0])
             problems += read[1]
@@ -81,7 +81,7 @@ def _report_overruled_waivers(policy: Policy, layers: Sequence[PolicyLayer], fil
                 yield build_problem(POLICY_CODE, message, place=Place(file, waiver.line, 1))
 
 
-def _read_layer(source: LayerFile, today: str) -> LayerPolicy | None:
+def _read_layer_policy(source: LayerFile, today: str) -> LayerPolicy | None:
     if source.data is None and not source.problems:
         return None
     policy, problems = PolicyLayer(source.layer), source.problems

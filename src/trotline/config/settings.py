@@ -18,7 +18,7 @@ _COST = r"[\w:.*/-]{1,80}=[0-9]{1,9}(?:\.[0-9]{1,9})?"
 _PATH = r"/[^\x00\n]{1,4000}"
 
 
-def _match(pattern: str, description: str) -> msgspec.Meta:
+def _describe_value(pattern: str, description: str) -> msgspec.Meta:
     return msgspec.Meta(pattern=rf"^(?:{OFF}|{pattern})$(?!\n)", description=f"{description}, or `{OFF}`")
 
 
@@ -34,13 +34,13 @@ class SettingsTable(msgspec.Struct, kw_only=True):
     records: Annotated[
         Literal["standard", "minimal", "full"], msgspec.Meta(description="how much detail records have")
     ] = "standard"
-    keep_for: Annotated[str, _match("[1-9][0-9]{0,4}[hdw]", "a time such as `90d`")] = OFF
-    keep_size: Annotated[str, _match("[1-9][0-9]{0,6}(?:MB|GB)", "a size such as `500MB`")] = OFF
-    anchor_file: Annotated[str, _match(_PATH, "the path of a file, from the root")] = OFF
+    keep_for: Annotated[str, _describe_value("[1-9][0-9]{0,4}[hdw]", "a time such as `90d`")] = OFF
+    keep_size: Annotated[str, _describe_value("[1-9][0-9]{0,6}(?:MB|GB)", "a size such as `500MB`")] = OFF
+    anchor_file: Annotated[str, _describe_value(_PATH, "the path of a file, from the root")] = OFF
     costs: Annotated[
-        str, _match(rf"{_COST}(?:, ?{_COST}){{0,99}}", "prices of calls such as `MCP:search=0.01, Shell=0`")
+        str, _describe_value(rf"{_COST}(?:, ?{_COST}){{0,99}}", "prices of calls such as `MCP:search=0.01, Shell=0`")
     ] = OFF
-    anchor_syslog: Annotated[str, _match(f"on|{_PATH}", "`on`, or the path of a socket")] = OFF
+    anchor_syslog: Annotated[str, _describe_value(f"on|{_PATH}", "`on`, or the path of a socket")] = OFF
 
 
 class Settings(SettingsTable, kw_only=True):
@@ -63,7 +63,7 @@ def read_settings(roots: Roots) -> Settings:
     settings = Settings()
     values: dict[str, str] = {}
     for config in read_config_files(roots):
-        values = {**_convert(config), **values}
+        values = {**_convert_settings(config), **values}
         settings.files += (config.file,) if config.source.data is not None else ()
         settings.problems += config.problems
     return msgspec.structs.replace(settings, **values)
@@ -71,10 +71,10 @@ def read_settings(roots: Roots) -> Settings:
 
 def read_managed_settings(roots: Roots) -> dict[str, str]:
     """Return the settings that the machine has fixed and the user cannot change."""
-    return next((_convert(config) for config in read_config_files(roots) if config.layer == "enterprise"), {})
+    return next((_convert_settings(config) for config in read_config_files(roots) if config.layer == "enterprise"), {})
 
 
-def _convert(config: ConfigFile) -> dict[str, str]:
+def _convert_settings(config: ConfigFile) -> dict[str, str]:
     if config.fault:
         return STRICTEST
     table = {key: value for key, value in config.body.items() if key in SETTINGS_KEYS}

@@ -233,7 +233,7 @@ class TrustStore:
             return Trust(TrustState.UNUSABLE, coverage)
         if coverage.digest in self.accepted:
             return Trust(TrustState.TRUSTED, coverage)
-        grant = self._read(coverage.root)
+        grant = self._read_grant(coverage.root)
         if grant is None:
             return Trust(TrustState.NEVER, coverage)
         if grant.digest == coverage.digest:
@@ -253,36 +253,36 @@ class TrustStore:
                 continue
             replace_file(self._copies / digest, copy)
         grant = Grant(root=coverage.root, digest=coverage.digest, files=coverage.files, granted_us=now_us)
-        replace_file(self._get_file(coverage.root), msgspec.json.encode(grant))
+        replace_file(self._get_grant_file(coverage.root), msgspec.json.encode(grant))
 
     def revoke(self, root: str) -> bool:
         """Remove the grant of a workspace. Return whether there was one."""
-        path = self._get_file(root)
+        path = self._get_grant_file(root)
         existed = path.exists()
         path.unlink(missing_ok=True)
         return existed
 
-    def difference(self, trust: Trust) -> str:
+    def build_diff(self, trust: Trust) -> str:
         """Return a unified diff of the changes since the workspace was trusted, for files whose old text was stored."""
-        grant = self._read(trust.coverage.root)
-        return "\n".join(self._compare(grant, name) for name in trust.changes) if grant else ""
+        grant = self._read_grant(trust.coverage.root)
+        return "\n".join(self._build_file_diff(grant, name) for name in trust.changes) if grant else ""
 
-    def _compare(self, grant: Grant, name: str) -> str:
+    def _build_file_diff(self, grant: Grant, name: str) -> str:
         files = (self._copies / grant.files.get(name, "-"), Path(grant.root) / name)
         before, after = (_read_text(file).splitlines() for file in files)
         lines = unified_diff(before, after, f"trusted/{name}", f"now/{name}", lineterm="")
         return "\n".join(lines) or f"{name}: its mode changed"
 
-    def _read(self, root: str) -> Grant | None:
+    def _read_grant(self, root: str) -> Grant | None:
         """Return the stored grant; None if there is none or it cannot be read."""
-        grant = _decode_grant(self._get_file(root))
+        grant = _read_grant_file(self._get_grant_file(root))
         return grant if grant is not None and grant.root == root else None
 
     def list_damaged(self) -> list[Path]:
         """Return the files that are not valid grants; their workspaces are not trusted."""
-        return [path for path in sorted(self.directory.glob("*.json")) if _decode_grant(path) is None]
+        return [path for path in sorted(self.directory.glob("*.json")) if _read_grant_file(path) is None]
 
-    def _get_file(self, root: str) -> Path:
+    def _get_grant_file(self, root: str) -> Path:
         return self.directory / f"{hashlib.sha256(root.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}.json"
 
     @property
@@ -290,7 +290,7 @@ class TrustStore:
         return self.directory / "copies"
 
 
-def _decode_grant(path: Path) -> Grant | None:
+def _read_grant_file(path: Path) -> Grant | None:
     try:
         grant = msgspec.json.decode(path.read_bytes(), type=Grant)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -29,19 +29,19 @@ def check_round_trip(state: AgentState) -> Iterator[CheckResult]:
         if unknown:
             detail = f"{unknown} lines in {layer.place} look like ours and are not to the letter: they were not run"
             yield fail(detail, f"look at {layer.place}")
-        wrong = [sample for sample in samples if sample.wrong]
-        for sample in wrong[:MAX_SHOWN]:
-            yield fail(f"{sample.event}: {sample.wrong}", f"look at {_get_log(state)}")
-        if len(wrong) > MAX_SHOWN:
-            yield fail(f"and {len(wrong) - MAX_SHOWN} more events", f"look at {_get_log(state)}")
-        objected = [sample.event for sample in samples if sample.objected]
-        if objected:
-            yield note(f"your own policy refuses the samples of {', '.join(objected)}")
-        if samples and not wrong:
+        failed = [sample for sample in samples if sample.wrong]
+        for sample in failed[:MAX_SHOWN]:
+            yield fail(f"{sample.event}: {sample.wrong}", f"look at {_get_log_file(state)}")
+        if len(failed) > MAX_SHOWN:
+            yield fail(f"and {len(failed) - MAX_SHOWN} more events", f"look at {_get_log_file(state)}")
+        refused_events = [sample.event for sample in samples if sample.objected]
+        if refused_events:
+            yield note(f"your own policy refuses the samples of {', '.join(refused_events)}")
+        if samples and not failed:
             yield ok(f"all {len(samples)} events answered, {layer.name}")
 
 
-def _get_log(state: AgentState) -> Path:
+def _get_log_file(state: AgentState) -> Path:
     return RunDirectory(state.roots.state / "run").log_file
 
 
@@ -79,18 +79,18 @@ def check_latency(state: AgentState) -> Iterator[CheckResult]:
         gate = find_gate(state.agent, lines)
         if gate is None:
             continue
-        warm = _is_warm(state.roots.state / "run")
+        warm = _wait_for_service(state.roots.state / "run")
         payload = build_sample(state.agent, gate, state.conversation)
-        took = statistics.median(run_line(lines[gate], payload).seconds for _ in range(LATENCY_CALLS))
-        how = "the service answers" if warm else "no service answers: every call starts Python"
-        detail = f"{took * 1000:.0f} ms at {gate}, {how}"
-        if took > MAX_SECONDS:
+        seconds = statistics.median(run_line(lines[gate], payload).seconds for _ in range(LATENCY_CALLS))
+        explanation = "the service answers" if warm else "no service answers: every call starts Python"
+        detail = f"{seconds * 1000:.0f} ms at {gate}, {explanation}"
+        if seconds > MAX_SECONDS:
             yield warn(f"{detail}; more than {MAX_SECONDS * 1000:.0f} ms is felt", "trotline service status")
         else:
             yield ok(detail)
 
 
-def _is_warm(directory: Path) -> bool:
+def _wait_for_service(directory: Path) -> bool:
     """Wait a little for the service that the first call has started."""
     until = time.monotonic() + MAX_START_SECONDS
     run = RunDirectory(directory)

@@ -46,9 +46,9 @@ def send_canary(targets: Sequence[HookFileTarget], roots: Roots) -> CanaryResult
         return None
     agent = targets[0].agent
     gate = find_gate(agent, lines)
-    at = lines[gate].target if gate is not None else targets[0]
-    fatal = next((f"{problem.code} {problem.message}" for problem in find_fatal_problems(at, roots)), "")
-    facts = (agent.name, agent.title, str(at.file), compare_lines(targets, roots).current, fatal)
+    target = lines[gate].target if gate is not None else targets[0]
+    fatal = next((f"{problem.code} {problem.message}" for problem in find_fatal_problems(target, roots)), "")
+    facts = (agent.name, agent.title, str(target.file), compare_lines(targets, roots).current, fatal)
     if gate is None or not may_run(lines[gate], roots):
         why = "no gate of ours is in the file" if gate is None else "the project's line is not ours to the letter"
         return CanaryResult(*facts, executed=False, refused=False, seconds=0, output=why)

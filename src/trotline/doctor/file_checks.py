@@ -49,7 +49,7 @@ def check_file(state: AgentState) -> Iterator[CheckResult]:
         problems = [problem for severity in STATES for problem in all_problems if problem.severity is severity]
         for problem in problems[:MAX_SHOWN]:
             detail = f"{target.file}:{problem.place.line}:{problem.place.column} {problem.code} {problem.message}"
-            step = problem.hint if target.wiring.own else format_check_command(target.file)
+            step = problem.hint if target.wiring.owns_file else format_check_command(target.file)
             yield CheckResult(STATES[problem.severity], detail, step)
         if len(problems) > MAX_SHOWN:
             yield note(f"{target.file} has {len(problems) - MAX_SHOWN} more problems")
@@ -64,8 +64,8 @@ def check_entries(state: AgentState) -> Iterator[CheckResult]:
         step = f"trotline install {state.agent.name}"
         yield warn("no line of ours is in its files: nothing that it does is seen", step)
     for layer in state.layers:
-        there = {line.event for line in layer.lines}
-        missing = [event for event in wanted if event not in there]
+        covered_events = {line.event for line in layer.lines}
+        missing = [event for event in wanted if event not in covered_events]
         if missing:
             detail = f"{layer.place} has no line of ours at {', '.join(missing)}"
             yield fail(detail, _format_install(layer))
@@ -95,14 +95,14 @@ def check_programs(state: AgentState) -> Iterator[CheckResult]:
     """Check that the programs of the lines exist, and that the agent cannot change them."""
     for layer in state.layers:
         programs = dict.fromkeys(path for line in layer.lines for path in find_programs(line, state.roots))
-        faults = [(program, fault) for program in programs for fault in _find_faults(program, state.roots)]
+        faults = [(program, fault) for program in programs for fault in _find_program_faults(program, state.roots)]
         for program, fault in faults:
             yield fail(f"{program} {fault}", _format_install(layer))
         if programs and not faults:
             yield ok(", ".join(str(program) for program in programs))
 
 
-def _find_faults(program: Path, roots: Roots) -> Iterator[str]:
+def _find_program_faults(program: Path, roots: Roots) -> Iterator[str]:
     real = Path(os.path.realpath(program))
     try:
         status = real.stat()
@@ -130,10 +130,10 @@ def check_loaded_once(state: AgentState) -> Iterator[CheckResult]:
         names = [layer.name for layer in state.layers if layer.name != "enterprise"]
         detail = f"our lines are in {' and in '.join(str(layer.place) for layer in state.layers)}: each runs"
         yield warn(detail, f"trotline uninstall {state.agent.name} --layer {names[-1]}")
-    also = [*_find_also_loaded(state)]
-    for file in also:
+    also_loaded = [*_find_also_loaded(state)]
+    for file in also_loaded:
         yield note(f"{state.agent.title} also loads {file}: we are asked twice about one action")
-    if state.layers and not twice and not also and len(state.layers) == 1:
+    if state.layers and not twice and not also_loaded and len(state.layers) == 1:
         yield ok("each line is loaded once")
 
 
@@ -166,7 +166,7 @@ def _find_our_entries(file: Path) -> Iterator[JsonNode]:
 def check_fail_mode(state: AgentState) -> Iterator[CheckResult]:
     """Report what the agent does if our line cannot be run."""
     for layer in state.layers:
-        if layer.wiring.own:
+        if layer.wiring.owns_file:
             yield ok("closed: when our line breaks, our file refuses what can be refused")
         elif not layer.wiring.fail_closed:
             yield note(f"{state.agent.title} has no setting that makes a broken hook block the action")
@@ -181,15 +181,17 @@ def check_graphical_path(state: AgentState) -> Iterator[CheckResult]:
     """Check that other hooks are found if the agent is started from a menu."""
     if state.agent.wiring is None or not state.agent.wiring.graphical:
         return
-    short = GRAPHICAL_PATH[state.roots.platform]
-    bare = dict.fromkeys(
+    menu_path = GRAPHICAL_PATH[state.roots.platform]
+    names = dict.fromkeys(
         name for target in state.files for _, line in read_hook_lines(target) if (name := _get_bare_name(line))
     )
-    lost = [name for name in bare if _is_on_path(name, state.roots.search_path) and not _is_on_path(name, short)]
-    for name in lost:
+    unreachable = [
+        name for name in names if _is_on_path(name, state.roots.search_path) and not _is_on_path(name, menu_path)
+    ]
+    for name in unreachable:
         detail = f"`{name}` is found from your shell, and not when {state.agent.title} is started from a menu"
         yield warn(detail, f"write the full path of `{name}` into its hook")
-    if state.files and not lost:
+    if state.files and not unreachable:
         yield ok("no hook needs the PATH of a shell")
 
 

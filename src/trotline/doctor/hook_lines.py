@@ -84,7 +84,7 @@ def _is_current(target: HookFileTarget, roots: Roots, *, fail_closed: bool = Fal
 def find_our_lines(targets: Sequence[HookFileTarget]) -> list[InstalledLine]:
     """Return every line of ours in these files."""
     lines = [InstalledLine(target, event, command) for target in targets for event, command in read_hook_lines(target)]
-    return [line for line in lines if line.target.wiring.own or is_hook_line(line.command)]
+    return [line for line in lines if line.target.wiring.owns_file or is_hook_line(line.command)]
 
 
 def may_run(line: InstalledLine, roots: Roots) -> bool:
@@ -95,14 +95,14 @@ def may_run(line: InstalledLine, roots: Roots) -> bool:
     """
     if line.target.layer != "project":
         return True
-    if line.target.wiring.own:
+    if line.target.wiring.owns_file:
         return _is_current(line.target, roots)
     return line.command == build_line(line.target, roots)(line.event)
 
 
 def find_programs(line: InstalledLine, roots: Roots) -> list[Path]:
     """Return the files that a line starts or reads; nothing for an older program of ours, where they are unknown."""
-    is_program = line.target.wiring.own and not line.target.wiring.plugin
+    is_program = line.target.wiring.owns_file and not line.target.wiring.plugin
     if not is_program:
         return list_programs(line.command)
     return list_programs(build_line(line.target, roots)(line.event)) if _is_current(line.target, roots) else []
@@ -120,8 +120,8 @@ def find_problems(target: HookFileTarget, roots: Roots) -> list[Problem]:
         return []
     except TooLargeError as error:
         return [build_read_problem(target.file, error)]
-    if target.wiring.own:
-        return [*find_owner_problems(target.file, data, target.wiring.taken)]
+    if target.wiring.owns_file:
+        return [*find_owner_problems(target.file, data, target.wiring.conflict_hint)]
     shape = Shape.GROUPED if target.wiring.grouped else Shape.FLAT
     return [*remove_entries(data, EditTerms(shape, is_hook_line, file=str(target.file))).problems]
 

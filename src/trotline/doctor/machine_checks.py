@@ -24,7 +24,7 @@ from trotline.config.detail_levels import FULL, MINIMAL, STANDARD
 from trotline.config.export_file import read_exports
 from trotline.config.install.install_key import NAME as KEY
 from trotline.config.install.install_key import read_or_create_key
-from trotline.config.malicious import load_list
+from trotline.config.malicious import read_list_heads
 from trotline.config.policies import read_policies
 from trotline.config.problems import Problem, Severity
 from trotline.config.rule_packs import read_packs
@@ -59,8 +59,8 @@ def check_state_directory(machine: MachineState) -> Iterator[CheckResult]:
         yield note(f"{state} is not there yet; the first call makes it")
         return
     private = (state / "spool", state / "run")
-    faults = [(path, fault) for path in private for fault in _find_faults(path, 0o077)]
-    faults += [(state, fault) for fault in _find_faults(state, 0o022)]  # files in it have their own modes
+    faults = [(path, fault) for path in private for fault in _find_directory_faults(path, 0o077)]
+    faults += [(state, fault) for fault in _find_directory_faults(state, 0o022)]  # files in it have their own modes
     for path, fault in faults:
         yield fail(f"{path} {fault}", f"chmod 700 {path}" if SHARED in fault else f"ls -ld {path}")
     if (state / KEY).exists():
@@ -73,7 +73,7 @@ def check_state_directory(machine: MachineState) -> Iterator[CheckResult]:
         yield ok(f"{state} is yours alone")
 
 
-def _find_faults(path: Path, forbidden: int) -> Iterator[str]:
+def _find_directory_faults(path: Path, forbidden: int) -> Iterator[str]:
     """Yield why a directory is not private; `forbidden` are mode bits that must not be set."""
     try:
         status = path.lstat()
@@ -213,7 +213,7 @@ def check_secret_rules(machine: MachineState) -> Iterator[CheckResult]:
 
 def check_package_lists(machine: MachineState) -> Iterator[CheckResult]:
     """Check the lists of malicious packages."""
-    lists = load_list(machine.roots)
+    lists = read_list_heads(machine.roots)
     for problem in lists.problems:
         yield fail(f"{problem.place}: {problem.message}", "trotline guards packages load PATH")
     for file, head in lists.heads:
@@ -258,10 +258,10 @@ def check_monitoring(machine: MachineState) -> Iterator[CheckResult]:
     stopped = summarize_monitoring(machine.records.records)
     watched = sum(record.monitored for record in machine.records.records)
     yield note(f"enforcing would have stopped {stopped.calls} of {watched} calls that were monitored")
-    for (event, author, word), count in stopped.by.items():
+    for (event, author, word), count in stopped.counts.items():
         times = "once" if count == 1 else f"{count} times"
         yield note(f"{word} {times} at {event}, by {author}")
-    for line in stopped.last:
+    for line in stopped.examples:
         yield note(f"last: {line}")
 
 
@@ -274,24 +274,24 @@ def check_trust(machine: MachineState) -> Iterator[CheckResult]:
 
 def check_anchor(machine: MachineState) -> Iterator[CheckResult]:
     """Check that heads can be noted in the configured anchor, and that it still has the noted ones."""
-    upkeep = read_maintenance_settings(machine.roots)
-    if upkeep.anchor is None:
+    maintenance = read_maintenance_settings(machine.roots)
+    if maintenance.anchor is None:
         return
-    heads = read_anchor(upkeep.anchor).heads
-    gone = explain_lost_heads(upkeep.anchor, machine.roots.state)
-    if gone:
-        yield fail(gone, "trotline log verify")
-    if why := _explain_unwritable(upkeep.anchor):
-        yield fail(f"the anchor `{upkeep.anchor}` cannot be written: {why}", f"ls -ld {upkeep.anchor.parent}")
-    elif heads and not gone:
-        yield ok(f"heads are noted in {upkeep.anchor}, the last of entry {max(heads)}")
-    elif not gone and (machine.roots.state / DATABASE_NAME).exists():
+    heads = read_anchor(maintenance.anchor).heads
+    loss = explain_lost_heads(maintenance.anchor, machine.roots.state)
+    if loss:
+        yield fail(loss, "trotline log verify")
+    if why := _explain_unwritable(maintenance.anchor):
+        yield fail(f"the anchor `{maintenance.anchor}` cannot be written: {why}", f"ls -ld {maintenance.anchor.parent}")
+    elif heads and not loss:
+        yield ok(f"heads are noted in {maintenance.anchor}, the last of entry {max(heads)}")
+    elif not loss and (machine.roots.state / DATABASE_NAME).exists():
         yield warn(
-            f"no head is noted in {upkeep.anchor} yet: a cut end would not be seen",
+            f"no head is noted in {maintenance.anchor} yet: a cut end would not be seen",
             "trotline log anchor",
         )
-    elif not gone:
-        yield note(f"{upkeep.anchor} is begun with the first records")
+    elif not loss:
+        yield note(f"{maintenance.anchor} is begun with the first records")
 
 
 def _explain_unwritable(file: Path) -> str:
@@ -304,21 +304,21 @@ def _explain_unwritable(file: Path) -> str:
 
 def check_size(machine: MachineState) -> Iterator[CheckResult]:
     """Check that pruning can reach the configured size."""
-    upkeep = read_maintenance_settings(machine.roots)
+    maintenance = read_maintenance_settings(machine.roots)
     file = machine.roots.state / DATABASE_NAME
-    if not upkeep.keep_bytes or not file.exists():
+    if not maintenance.keep_bytes or not file.exists():
         return
     with SqliteStore(file) as store:
-        excess = _describe_excess(store, upkeep)
+        excess = _describe_excess(store, maintenance)
     if excess:
         yield warn(f"{excess}: `keep_size` cannot be kept", "set a larger `keep_size` in trotline.toml")
 
 
-def _describe_excess(store: SqliteStore, upkeep: MaintenanceSettings) -> str:
+def _describe_excess(store: SqliteStore, maintenance: MaintenanceSettings) -> str:
     now_us = read_clock()
-    limit = upkeep.keep_bytes * SIZE_SLACK
+    limit = maintenance.keep_bytes * SIZE_SLACK
     return (
         explain_size(store, now_us)
-        if store.size() > limit and store.estimate_minimum_size(now_us) > upkeep.keep_bytes
+        if store.size() > limit and store.estimate_minimum_size(now_us) > maintenance.keep_bytes
         else ""
     )

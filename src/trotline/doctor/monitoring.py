@@ -19,16 +19,16 @@ class MonitorSummary(NamedTuple):
     """The number of calls, counts by event, author and answer, and the last calls."""
 
     calls: int
-    by: Counter[tuple[str, str, str]]
-    last: list[str]
+    counts: Counter[tuple[str, str, str]]
+    examples: list[str]
 
 
 def summarize_monitoring(records: Iterable[Record]) -> MonitorSummary:
     """Summarize what enforcing would have stopped."""
     withheld = [(record, word) for record in records if (word := _get_withheld(record))]
-    by = Counter((record.event, _name_authors(record), word) for record, word in withheld)
-    last = [_format_call(record, word) for record, word in withheld[-MAX_EXAMPLES:]]
-    return MonitorSummary(len(withheld), Counter(dict(by.most_common())), last)
+    counts = Counter((record.event, _name_authors(record), word) for record, word in withheld)
+    examples = [_format_call(record, word) for record, word in withheld[-MAX_EXAMPLES:]]
+    return MonitorSummary(len(withheld), Counter(dict(counts.most_common())), examples)
 
 
 def describe_monitor_mode(roots: Roots) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from trotline.audit.record.detail_policy import load_redaction_scanners
 from trotline.config.control_files import FoundCommand, find_commands, find_file_problems, is_control_file
-from trotline.config.file_tree import Skipped, Tree
+from trotline.config.file_tree import SkipReason, TreeWalk
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
 from trotline.domain.effects import Certainty
@@ -50,7 +50,7 @@ class ScanReport(msgspec.Struct, kw_only=True):
     bytes: int = 0
     known: int = 0
     crowded: list[str] = []  # files with more findings than are listed
-    skipped: Counter[Skipped] = Counter()
+    skipped: Counter[SkipReason] = Counter()
     unreadable: list[str] = []
     rows: set[AcceptedFinding] = set()
 
@@ -74,14 +74,14 @@ class TreeScan:
         self.baseline = baseline
         self.accepted = frozenset(baseline.findings) if baseline else frozenset()
         self.marks = baseline or Baseline(key=os.urandom(KEY_BYTES).hex())
-        self.tree = Tree(everything=everything)
+        self.tree = TreeWalk(everything=everything)
         self.found = ScanReport()
 
     def run(self, tops: Sequence[tuple[Path, str]]) -> ScanReport:
         """Scan every file below these directories once; each comes with the name that is shown for it."""
         seen: set[Path] = set()
         for top, shown in tops:
-            for file in self.tree.files(top):
+            for file in self.tree.iterate_files(top):
                 if file.resolve() not in seen:
                     seen.add(file.resolve())
                     self._scan_file(file, _format_path(file, top, shown))
@@ -91,7 +91,7 @@ class TreeScan:
 
     def _scan_file(self, file: Path, shown: str) -> None:
         is_control = is_control_file(file.as_posix().lstrip("/"))
-        pieces = self.tree.pieces(file, even_binary=is_control)
+        pieces = self.tree.read_chunks(file, even_binary=is_control)
         if pieces is None:
             return
         self.found.files += 1

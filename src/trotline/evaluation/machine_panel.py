@@ -31,7 +31,7 @@ from trotline.machine import get_today
 from trotline.policy.policy import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
-    from trotline.config.malicious import Reports
+    from trotline.config.malicious import MalwareReports
     from trotline.config.problems import Problem
     from trotline.scanners.scan import Scanner
     from trotline.scanners.secret_rules import RulePack
@@ -133,12 +133,12 @@ MAX_MANIFEST_BYTES = 2_000_000
 
 def read_pieces(path: str) -> FilePieces | None:
     """Read a text file piece by piece, up to the limit; None for anything else."""
-    from trotline.config.file_tree import Tree  # noqa: PLC0415 - only for files that the agent does not show
+    from trotline.config.file_tree import TreeWalk  # noqa: PLC0415 - only for files that the agent does not show
 
-    tree = Tree(everything=True)
+    tree = TreeWalk(everything=True)
     named = Path(path)
     tree.named.add(named)
-    pieces = tree.pieces(named)
+    pieces = tree.read_chunks(named)
     return FilePieces(pieces, MAX_FILE_BYTES) if pieces is not None else None
 
 
@@ -175,16 +175,16 @@ def build_environment(roots: Roots, workspaces: Sequence[str], cwd: str = "") ->
 
 
 @functools.cache
-def _build_report_reader(roots: Roots) -> "Callable[[], Reports | None]":
+def _build_report_reader(roots: Roots) -> "Callable[[], MalwareReports | None]":
     """Return a function that opens the lists of malicious packages, if there are any when it is called."""
     files = [str(file) for file in list_malicious_files(roots)]
 
-    def open_reports() -> "Reports | None":
+    def open_reports() -> "MalwareReports | None":
         if not any(os.path.lexists(file) for file in files):
             return None
-        from trotline.config.malicious import Reports  # noqa: PLC0415 - few people have a list
+        from trotline.config.malicious import MalwareReports  # noqa: PLC0415 - few people have a list
 
-        return Reports(files)
+        return MalwareReports(files)
 
     return open_reports
 

@@ -66,7 +66,7 @@ def _build_checker() -> Any:
         for field, kind in fields.items():
             overload = cel.Overload(f"{record}_{field}", types[kind], [types[record]], is_member=True)
             overloads.setdefault(field, []).append(overload)
-    functions = [cel.FunctionDecl(field, each) for field, each in overloads.items()]
+    functions = [cel.FunctionDecl(field, declarations) for field, declarations in overloads.items()]
     return cel.NewEnv(variables={name: types[kind] for name, kind in VARIABLES.items()}, functions=functions)
 
 
@@ -95,21 +95,21 @@ def check_condition(condition: str) -> ConditionFault | None:
     field_ends = [field.end for field in find_members(tokens, called=False)]
     checked = _insert_calls(condition, field_ends)
     try:
-        found = _build_checker().compile(checked).return_type()
+        result_type = _build_checker().compile(checked).return_type()
     except RuntimeError as error:
         return _build_fault(str(error), condition, checked, field_ends)
-    if found != _load_library().Type.BOOL:
-        message = f"a condition is true or false; this is of type {found.name().lower()}"
+    if result_type != _load_library().Type.BOOL:
+        message = f"a condition is true or false; this is of type {result_type.name().lower()}"
         return ConditionFault(0, len(condition), message)
     return next((fault for fault in map(_check_pattern, find_patterns(tokens)) if fault is not None), None)
 
 
 def _check_pattern(literal: ConditionToken) -> ConditionFault | None:
     """Try a literal pattern now; otherwise it would fail when it is needed."""
-    tried = _build_runtime().compile(f'"".matches({literal.text})').eval()
-    if tried.type() != _load_library().Type.ERROR:
+    result = _build_runtime().compile(f'"".matches({literal.text})').eval()
+    if result.type() != _load_library().Type.ERROR:
         return None
-    return ConditionFault(literal.start, literal.end, f"this is no pattern: {_shorten(tried.value())}")
+    return ConditionFault(literal.start, literal.end, f"this is no pattern: {_shorten(result.value())}")
 
 
 def _insert_calls(condition: str, field_ends: Iterable[int]) -> str:
@@ -134,11 +134,11 @@ def _build_fault(error: str, condition: str, checked: str, field_ends: Sequence[
     if name and checked[offset - len(name) : offset] == name:
         offset -= len(name)
     start = offset - 2 * sum(end + 2 * index < offset for index, end in enumerate(field_ends))
-    message, hint = _describe(match[3], unknown, wrong_types, is_field=checked[offset - 1 : offset] == ".")
+    message, hint = _describe_error(match[3], unknown, wrong_types, is_field=checked[offset - 1 : offset] == ".")
     return ConditionFault(start, start + max(1, len(name) if not _OPERATOR.match(name) else 1), message, hint)
 
 
-def _describe(
+def _describe_error(
     error: str, unknown: re.Match[str] | None, wrong_types: re.Match[str] | None, *, is_field: bool
 ) -> tuple[str, str]:
     """Return a message for an error of the library, and a hint."""
@@ -172,8 +172,8 @@ class ConditionInput:
 
     def __init__(self, event: EventFacts, effects: Sequence[Effect]) -> None:
         facts = event._asdict()
-        self._values: dict[str, Any] = {name: _clean(facts[name]) for name in _TOP_LEVEL}
-        self._values["event"] = {name: _clean(facts[name]) for name in EVENT_FIELDS}
+        self._values: dict[str, Any] = {name: _replace_surrogates(facts[name]) for name in _TOP_LEVEL}
+        self._values["event"] = {name: _replace_surrogates(facts[name]) for name in EVENT_FIELDS}
         self._values["findings"] = [
             {"kind": effect.target, "scanner": effect.verb, "certainty": effect.certainty.value}
             for effect in effects
@@ -225,10 +225,10 @@ def _shorten(error: object) -> str:
 def join_texts(event: EventFacts, effects: Sequence[Effect]) -> str:
     """Return all texts that a condition can see, separated by NUL."""
     values = [*event, *(value for effect in effects for value in msgspec.structs.astuple(effect))]
-    return str(_clean("\0".join(text for value in values for text in _find_texts(value))))
+    return str(_replace_surrogates("\0".join(text for value in values for text in _list_texts(value))))
 
 
-def _find_texts(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -239,13 +239,13 @@ def _find_texts(value: Any) -> Iterator[str]:
 
 
 def _build_record(effect: Effect) -> Mapping[str, Any]:
-    return {name: _clean(value) for name, value in msgspec.structs.asdict(effect).items()}
+    return {name: _replace_surrogates(value) for name, value in msgspec.structs.asdict(effect).items()}
 
 
-def _clean(value: Any) -> Any:
+def _replace_surrogates(value: Any) -> Any:
     """Replace lone surrogates, which agents may send and the library does not accept."""
     if isinstance(value, tuple):
-        return [_clean(item) for item in value]
+        return [_replace_surrogates(item) for item in value]
     if isinstance(value, Mapping):
-        return {_clean(name): _clean(item) for name, item in value.items()}
+        return {_replace_surrogates(name): _replace_surrogates(item) for name, item in value.items()}
     return str(value).encode("utf-8", "replace").decode() if isinstance(value, str) else value

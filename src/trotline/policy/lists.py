@@ -67,7 +67,9 @@ class PolicyList(NamedTuple):
     def __contains__(self, name: object) -> bool:
         full = str(name)
         without_version = _VERSION.sub("", full)
-        return not self.exact.isdisjoint((full, without_version)) or any(_fits(parts, full) for parts in self.patterns)
+        return not self.exact.isdisjoint((full, without_version)) or any(
+            _matches_pattern(parts, full) for parts in self.patterns
+        )
 
     @property
     def entries(self) -> int:
@@ -88,10 +90,10 @@ def _may_contain_tool(entries: PolicyList, tool: str) -> bool:
         return False
     names = [*entries.exact, *("*".join(parts) for parts in entries.patterns)]
     tools = [name.partition(":")[2] for name in names]
-    return any(_fits(name.split("*"), tool) if "*" in name else name == tool for name in tools)
+    return any(_matches_pattern(name.split("*"), tool) if "*" in name else name == tool for name in tools)
 
 
-def _fits(parts: Sequence[str], name: str) -> bool:
+def _matches_pattern(parts: Sequence[str], name: str) -> bool:
     """Match a pattern in linear time, because projects may write patterns."""
     first, *between, last = parts
     if not name.startswith(first) or not name.endswith(last) or len(name) < len(first) + len(last):

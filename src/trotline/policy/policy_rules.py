@@ -89,16 +89,16 @@ def match_rules(rules: Sequence[PolicyRule], event: EventFacts, effects: Sequenc
             matches += [match for rule in batch for match in _match_rule(rule, values, effects)]
     if affordable < len(candidates):
         reason = "there are more rules, and more to ask them about, than Trotline does for one action"
-        matches.append(_match(candidates[affordable], RuleAction.ASK, reason, NO_EFFECT))
+        matches.append(_build_rule_match(candidates[affordable], RuleAction.ASK, reason, NO_EFFECT))
     return matches
 
 
 def _count_affordable(rules: Sequence[PolicyRule], effects: int) -> int:
     """Return how many of the rules can be evaluated within MAX_TOTAL_ITERATIONS."""
-    left = MAX_TOTAL_ITERATIONS
+    remaining = MAX_TOTAL_ITERATIONS
     for count, rule in enumerate(rules):
-        left -= rule.estimate_iterations(effects)
-        if left < 0:
+        remaining -= rule.estimate_iterations(effects)
+        if remaining < 0:
             return count
     return len(rules)
 
@@ -108,13 +108,13 @@ def _match_rule(rule: PolicyRule, values: ConditionInput, effects: Sequence[Effe
         if not values.holds(rule.when):
             return []
     except ConditionError as error:
-        return [_match(rule, RuleAction.ASK, f"this rule could not be asked: {error}", NO_EFFECT)]
+        return [_build_rule_match(rule, RuleAction.ASK, f"this rule could not be asked: {error}", NO_EFFECT)]
     indexes = range(min(len(effects), MAX_REPORTED_EFFECTS))
     causes = [effects[index] for index in indexes if values.holds_for(rule.when, index)]
-    return [_match(rule, rule.action, rule.message, effect) for effect in causes or [NO_EFFECT]]
+    return [_build_rule_match(rule, rule.action, rule.message, effect) for effect in causes or [NO_EFFECT]]
 
 
-def _match(rule: PolicyRule, action: RuleAction, reason: str, effect: Effect) -> RuleMatch:
+def _build_rule_match(rule: PolicyRule, action: RuleAction, reason: str, effect: Effect) -> RuleMatch:
     return build_match(rule.author, action, effect, layer=rule.layer, reason=reason, instead=rule.instead)
 
 

@@ -192,7 +192,7 @@ class Trial:
 
     def _read_policy(self, projects: tuple[str, ...]) -> tuple[Policy, tuple[str, ...]]:
         instead = self.candidate.policies
-        read = read_policies(self.roots, list(map(Path, projects)), today=self.today, instead=instead)
+        read = read_policies(self.roots, list(map(Path, projects)), today=self.today, overrides=instead)
         self.problems |= dict.fromkeys(read.problems)
         self.has_user_rule = self.has_user_rule or any("user" in rule.when for rule in read.policy.rules)
         policy = read.policy

@@ -10,7 +10,7 @@ from trotline.agents.agent import Agent, Wiring
 from trotline.config.hooks_json.hooks_file import iterate_entries
 from trotline.config.install.edit import EditTerms, EntryEdit, Shape
 from trotline.config.install.installation import Installation
-from trotline.config.install.plugin_file import OwnFile, build_own_text, read_own_lines
+from trotline.config.install.plugin_file import OwnedFileInstallation, parse_owned_file, render_owned_file
 from trotline.config.paths import Roots
 from trotline.domain.errors import UsageError
 from trotline.domain.events import EVENTS
@@ -59,16 +59,16 @@ def build_installation(target: HookFileTarget, roots: Roots, ours: Callable[[str
         version=target.wiring.version,
         file=str(target.file),
     )
-    if not target.wiring.own:
+    if not target.wiring.owns_file:
         return Installation(path=target.file, terms=terms, owner_directory=target.root, state=roots.state)
-    text = build_own_text(target.agent, {event: line(event) for event in target.events}, target.wiring.seconds)
-    return OwnFile(
+    text = render_owned_file(target.agent, {event: line(event) for event in target.events}, target.wiring.seconds)
+    return OwnedFileInstallation(
         path=target.file,
         terms=terms,
         owner_directory=target.root,
         state=roots.state,
         text=text,
-        hint=target.wiring.taken,
+        hint=target.wiring.conflict_hint,
     )
 
 
@@ -101,8 +101,8 @@ def read_hook_lines(target: HookFileTarget) -> Iterator[tuple[str, str]]:
         data = read_file(target.file)
     except OSError:
         return
-    if target.wiring.own:
-        yield from read_own_lines(data, target.file, target.events[0]).items()
+    if target.wiring.owns_file:
+        yield from parse_owned_file(data, target.file, target.events[0]).items()
         return
     for event, entry in iterate_entries(parse_jsonc(data)):
         line = entry.get(target.wiring.command_key)

@@ -18,18 +18,18 @@ def read_or_create_key(state: Path) -> bytes:
     """Return the key, creating it if missing. Concurrent callers all get the same key."""
     file = state / NAME
     try:
-        found = _read_key(file)
-        if found is None:
+        key = _read_key(file)
+        if key is None:
             ensure_private_directory(state)
             _create_key(file)
-            found = _read_key(file)
+            key = _read_key(file)
     except OSError as error:
         why = describe_os_error(error)
         hint = "check its owner and permissions"
         raise TrotlineError(f"the key of this installation, `{file}`, cannot be used: {why}", hint=hint) from None
-    if found is None:
+    if key is None:
         raise TrotlineError(f"the key of this installation, `{file}`, was taken away again", hint="try again")
-    return found
+    return key
 
 
 def _read_key(file: Path) -> bytes | None:

@@ -20,12 +20,12 @@ from trotline.domain.hooks import Place
 from trotline.domain.verdicts import Permission, Verdict
 
 TEMPLATES = Path(__file__).parent / "own"
-BLANK = re.compile(r"\{\{(\w+)\}\}")
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 SEAL = re.compile(rb"^(?:#|//) Written by `trotline install`; sha256 [a-z ]+: ([0-9a-f]{64})$", re.MULTILINE)
 LINES = re.compile(rb"^const LINES = (\{.*\})$", re.MULTILINE)
 ZEROS = "0" * 64
 MAX_HEAD = 1000
-UNHEARD = "Trotline could not be run, so this was refused. `trotline doctor` says what is wrong."
+NOT_RUN_MESSAGE = "Trotline could not be run, so this was refused. `trotline doctor` says what is wrong."
 
 
 class FileOwner(StrEnum):
@@ -36,7 +36,7 @@ class FileOwner(StrEnum):
     FOREIGN = "somebody else's"
 
 
-class OwnFile(Installation, frozen=True, kw_only=True):
+class OwnedFileInstallation(Installation, frozen=True, kw_only=True):
     """The installation of a whole file."""
 
     text: str
@@ -85,26 +85,26 @@ def find_owner_problems(path: Path, data: bytes, hint: str) -> tuple[Problem, ..
     return (build_problem(code, message, hint, place=Place(str(path), 1, 1)),)
 
 
-def build_own_text(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
+def render_owned_file(agent: Agent, lines: Mapping[str, str], seconds: int) -> str:
     """Return the text of the file that passes these events to these command lines."""
     first = next(iter(lines))
     plugin = agent.wiring is not None and agent.wiring.plugin
     template = (
         "plugin.js" if plugin else "gate.sh" if agent.supports(agent.events[first], Capability.DENY) else "observer.sh"
     )
-    words = {
+    values = {
         "seal": ZEROS,
         "line": lines[first],
         "lines": json.dumps({event: shlex.split(line) for event, line in lines.items()}),
         "seconds": str(seconds),
         "refusal": shlex.quote(_build_refusal(agent, first)),
     }
-    blank = (TEMPLATES / f"{template}.txt").read_text("utf-8")
-    text = BLANK.sub(lambda name: words[name[1]], blank)
+    template_text = (TEMPLATES / f"{template}.txt").read_text("utf-8")
+    text = PLACEHOLDER.sub(lambda match: values[match[1]], template_text)
     return text.replace(ZEROS, hashlib.sha256(text.encode()).hexdigest(), 1)
 
 
-def read_own_lines(data: bytes, path: Path, event: str) -> dict[str, str]:
+def parse_owned_file(data: bytes, path: Path, event: str) -> dict[str, str]:
     """Return the command lines that the agent runs because of this file, by event; empty if it is not ours."""
     if find_owner(data) is FileOwner.FOREIGN:
         return {}
@@ -118,5 +118,5 @@ def read_own_lines(data: bytes, path: Path, event: str) -> dict[str, str]:
 
 
 def _build_refusal(agent: Agent, event: str) -> str:
-    verdict = Verdict(permission=Permission.DENY, user_message=UNHEARD, agent_message=UNHEARD)
+    verdict = Verdict(permission=Permission.DENY, user_message=NOT_RUN_MESSAGE, agent_message=NOT_RUN_MESSAGE)
     return agent.reply_form(agent, event, agent.events[event], verdict).stdout
