@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of everything that reads foreign input: files, payloads, replies, patterns.
+"""Coverage-guided fuzzing of everything that reads untrusted input: files, payloads, replies, patterns.
 
 python scripts/fuzz.py --seconds 600             all targets, one after the other, in child processes
 python scripts/fuzz.py --seconds 60 --target event
@@ -122,11 +122,11 @@ def _build_world(directory: Path) -> World:
         file.parent.mkdir(parents=True)
         file.touch()
     roots = Roots(home=home, system=directory / "system", projects=(project,), search_path=("/bin",))
-    found = {
+    layers = {
         name: [get_layer(file, roots, get_edition(name), kind) for kind, file in files.items()]
         for name in EDITION_NAMES
     }
-    return World(roots, found)
+    return World(roots, layers)
 
 
 WORLDS: list[tuple["tempfile.TemporaryDirectory[str]", World]] = []
@@ -145,13 +145,15 @@ def layers(data: bytes) -> None:
     world, name = _get_world(), EDITION_NAMES[len(data) % len(EDITION_NAMES)]
     for layer in world.layers[name]:
         Path(layer.file).write_bytes(data)
-    found = read_layers(world.layers[name], world.roots, get_edition(name))
-    _check(found == read_layers(world.layers[name], world.roots, get_edition(name)), "reading again finds the same")
-    _check_configuration(found)
+    configuration = read_layers(world.layers[name], world.roots, get_edition(name))
+    _check(
+        configuration == read_layers(world.layers[name], world.roots, get_edition(name)), "reading again finds the same"
+    )
+    _check_configuration(configuration)
 
 
-def _check_configuration(found: Configuration) -> None:
-    for layer in found.layers:
+def _check_configuration(configuration: Configuration) -> None:
+    for layer in configuration.layers:
         places = [(problem.place, problem.code) for problem in layer.problems]
         _check(places == sorted(places), "problems are sorted by place and code")
         for problem in layer.problems:

@@ -27,32 +27,32 @@ ENVIRONMENT = Environment("/home/user/project", ("/home/user/project",), "/home/
 
 
 def read_commands() -> list[dict[str, str]]:
-    found = []
+    rows = []
     for name in ("consensus", "commands"):
         lines = (CORPORA / f"{name}.jsonl").read_text("utf-8").splitlines()
-        found += [{"corpus": name, **json.loads(line)} for line in lines]
-    return found
+        rows += [{"corpus": name, **json.loads(line)} for line in lines]
+    return rows
 
 
 def read_calls() -> list[dict[str, str]]:
     """Read calls of MCP servers. A label `warn` counts as one that passes."""
     lines = (CORPORA / f"{CALLS}.jsonl").read_text("utf-8").splitlines()
-    read = [json.loads(line) for line in lines]
-    words = {"warn": "allow"}
+    calls = [json.loads(line) for line in lines]
+    expectations = {"warn": "allow"}
     return [
         {
             "corpus": CALLS,
             "command": json.dumps([row["tool_name"], row["tool_input"]]),
-            "expected": words.get(row["expected"], row["expected"]),
+            "expected": expectations.get(row["expected"], row["expected"]),
         }
-        for row in read
+        for row in calls
     ]
 
 
 def analyze(command: str, corpus: str) -> Analysis:
     if corpus == CALLS:
-        tool, given = json.loads(command)
-        return analyze_mcp_call("", tool, given, ENVIRONMENT)
+        tool, tool_input = json.loads(command)
+        return analyze_mcp_call("", tool, tool_input, ENVIRONMENT)
     return analyze_command(command, ENVIRONMENT)
 
 
@@ -65,9 +65,9 @@ def main() -> None:
     parser.add_argument("--rewritten", action="store_true", help="quote words in other ways, and add two wrappers")
     parser.add_argument("--as-data", action="store_true", help="as an argument of echo, a commit message, a pattern")
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args()
-    for preset in given.preset or ["standard", "strict"]:
-        score(preset, given)
+    options = parser.parse_args()
+    for preset in options.preset or ["standard", "strict"]:
+        score(preset, options)
 
 
 WRAPPERS = (
@@ -108,19 +108,19 @@ def _quote(word: str, chance: random.Random) -> str:
     return chance.choice([word, f"'{word}'", f"{word[:at]}''{word[at:]}", f"{word[:at]}\\{word[at:]}", f'"{word}"'])
 
 
-def score(preset: str, given: argparse.Namespace) -> None:
+def score(preset: str, options: argparse.Namespace) -> None:
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
-    chance = random.Random(given.seed)  # noqa: S311 - the same rows every time
-    for row in [*read_commands(), *(() if given.rewritten or given.as_data else read_calls())]:
+    chance = random.Random(options.seed)  # noqa: S311 - the same rows every time
+    for row in [*read_commands(), *(() if options.rewritten or options.as_data else read_calls())]:
         if row["expected"] not in STOP | PASS or row.get("context_dependent"):
             continue
         corpus = row["corpus"] + ("/fixture" if row.get("fixture") else "")
         command = row["command"]
-        if given.rewritten:
+        if options.rewritten:
             command = rewrite(command, chance)
-        if given.as_data and (row["expected"] not in STOP or "TROTLINE" in command):
+        if options.as_data and (row["expected"] not in STOP or "TROTLINE" in command):
             continue
-        if given.as_data:
+        if options.as_data:
             command = chance.choice(DATA).format(c=command, q=shlex.quote(command))
         analysis = analyze(command, corpus)
         evaluation = evaluate(analysis.effects, ENVIRONMENT, Policy(preset))
@@ -130,7 +130,12 @@ def score(preset: str, given: argparse.Namespace) -> None:
         count[0 if wanted else 2] += stopped
         count[1 if wanted else 3] += 1
         word = "missed" if wanted else "stopped"
-        if stopped != wanted and given.show == corpus and given.wrong in {None, word} and given.find in row["command"]:
+        if (
+            stopped != wanted
+            and options.show == corpus
+            and options.wrong in {None, word}
+            and options.find in row["command"]
+        ):
             rules = ", ".join(f"{match.guard}/{match.rule.name}" for match in evaluation.matches[:2])
             kinds = " ".join(sorted({effect.kind for effect in analysis.effects}))
             print(f"{word:8}{row.get('pack') or row.get('guard') or '':20} {command!r:.180}  [{rules}] {kinds}")

@@ -23,7 +23,7 @@ HOOKS = (
 )
 
 
-def build(world: Path) -> Dispatcher:
+def build_dispatcher(world: Path) -> Dispatcher:
     roots = Roots(home=world / "home", system=world / "system", projects=(world / "project",))
     roots.user_file.parent.mkdir(parents=True)
     entries = [{"command": command} for command in HOOKS]
@@ -31,7 +31,7 @@ def build(world: Path) -> Dispatcher:
     return Dispatcher(roots, {"PATH": "/usr/bin:/bin"}, lambda: time.time_ns() // 1000)
 
 
-def is_right(outcome: Outcome, *, odd: bool) -> bool:
+def is_expected_outcome(outcome: Outcome, *, odd: bool) -> bool:
     runs = [run for run in outcome.responses if isinstance(run, Run)]
     wanted = Permission.DENY if odd else Permission.ALLOW
     codes = [run.exit_code for run in runs] == [0, 0, 1, 0]
@@ -39,7 +39,7 @@ def is_right(outcome: Outcome, *, odd: bool) -> bool:
 
 
 def soak(engine: Dispatcher, threads: int, events: int) -> tuple[int, list[str]]:
-    """How many Outcomes were wrong, and the run_ids of all runs."""
+    """Return the number of wrong Outcomes, and the run ids of all runs."""
     wrong = 0
     run_ids: list[str] = []
 
@@ -49,7 +49,7 @@ def soak(engine: Dispatcher, threads: int, events: int) -> tuple[int, list[str]]
             odd = (number + turn) % 2 == 1
             event = BeforeShell(command="odd one" if odd else "even one", conversation_id=str(number))
             outcome = engine.dispatch(event)
-            wrong += not is_right(outcome, odd=odd)
+            wrong += not is_expected_outcome(outcome, odd=odd)
             run_ids.extend(run.id for run in outcome.responses if isinstance(run, Run))
 
     workers = [threading.Thread(target=fire, args=(number,)) for number in range(threads)]
@@ -67,15 +67,15 @@ def count_descriptors() -> int:
 def main() -> int:
     threads, events = (int(word) for word in sys.argv[1:3]) if len(sys.argv) > 2 else (16, 1000)
     with tempfile.TemporaryDirectory() as scratch:
-        engine = build(Path(scratch))
+        engine = build_dispatcher(Path(scratch))
         before, start = count_descriptors(), time.monotonic()
         wrong, run_ids = soak(engine, threads, events)
-        left = len(find_processes(*run_ids[-64:]))
+        remaining = len(find_processes(*run_ids[-64:]))
         seconds = time.monotonic() - start
     open_now = count_descriptors() - before
     print(f"{threads} threads x {events} events x {len(HOOKS)} hooks in {seconds:.0f} s: {wrong} wrong outcomes,")
-    print(f"{open_now} descriptors and {left} processes left")
-    return 1 if wrong or open_now or left or len(set(run_ids)) != threads * events * len(HOOKS) else 0
+    print(f"{open_now} descriptors and {remaining} processes left")
+    return 1 if wrong or open_now or remaining or len(set(run_ids)) != threads * events * len(HOOKS) else 0
 
 
 if __name__ == "__main__":

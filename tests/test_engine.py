@@ -252,7 +252,7 @@ def test_directory_of_another_user_is_not_used(tmp_path: Path) -> None:
 
 def test_many_threads_can_fire_events_at_one_engine(tmp_path: Path) -> None:
     """A short run of scripts/soak.py."""
-    engine = soak.build(tmp_path)
+    engine = soak.build_dispatcher(tmp_path)
     before = soak.count_descriptors()
     wrong, cookies = soak.soak(engine, threads=8, events=6)
     assert wrong == 0

@@ -26,7 +26,7 @@ def format_github(problems: Iterable[Problem]) -> Iterator[str]:
 
 
 def format_github_findings(findings: Iterable[Finding], descriptions: Mapping[str, str]) -> Iterator[str]:
-    """Yield a GitHub workflow command for each finding; `about` describes the kinds of findings."""
+    """Yield a GitHub workflow command for each finding; `descriptions` has a text for each kind."""
     for finding in findings:
         place, text = finding.place, descriptions.get(finding.kind, finding.kind)
         yield _format_command(_get_level(finding), finding.where, place.line, place.column_from, finding.kind, text)

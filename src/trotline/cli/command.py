@@ -56,9 +56,9 @@ def declare(
     def decorate(function: Function) -> click.Command:
         @functools.wraps(function)
         def run(*args: Any, as_json: bool, **options: Any) -> int:
-            named = {option: options.pop(option) for option in ROOT_OPTIONS}
+            root_options = {option: options.pop(option) for option in ROOT_OPTIONS}
             if roots:
-                options["roots"] = _find_roots(**named)
+                options["roots"] = _find_roots(**root_options)
             result: Result | None = function(*args, **options)
             if result is None:  # a group whose subcommand answers
                 return 0
@@ -84,20 +84,20 @@ def declare_group(
             refuse_options_before(context)
             return None
 
-        made = declare(name, schema, cls=kind, invoke_without_command=True, **settings)(answer)
-        return cast("click.Group", made)
+        group = declare(name, schema, cls=kind, invoke_without_command=True, **settings)(answer)
+        return cast("click.Group", group)
 
     return decorate
 
 
 def refuse_options_before(context: click.Context) -> None:
-    """Options before the name of a subcommand would be ignored, `--home` too."""
-    if list_given_options(context):
+    """Raise a usage error for options before a subcommand, because they would be ignored."""
+    if list_used_options(context):
         word = context.invoked_subcommand
         raise click.UsageError(f"options come after the word: `{context.command_path} {word} --...`", context)
 
 
-def list_given_options(context: click.Context) -> set[str]:
+def list_used_options(context: click.Context) -> set[str]:
     """Return the parameters that were given on the command line."""
     return {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
@@ -121,8 +121,8 @@ def _add_common_options(function: Function, *, hidden: bool) -> None:
         click.option("--json", "as_json", is_flag=True, help="Answer in one JSON envelope."),
     ):
         option(common)
-    own, added = (getattr(declared, "__click_params__", []) for declared in (function, common))
-    vars(function)["__click_params__"] = [*added, *own]
+    command_options, common_options = (getattr(declared, "__click_params__", []) for declared in (function, common))
+    vars(function)["__click_params__"] = [*common_options, *command_options]
 
 
 def _find_roots(projects: tuple[Path, ...], home: Path | None, system: Path | None) -> Roots:

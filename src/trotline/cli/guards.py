@@ -8,7 +8,7 @@ import click
 
 from trotline.cli.command import declare, declare_group
 from trotline.cli.output import Result, bold, dim, format_problems, plural, printable
-from trotline.config.malicious import MalwareReports, read_list_heads, write_list
+from trotline.config.malicious import PackageReports, read_list_heads, write_list
 from trotline.config.paths import Roots, list_malicious_files
 from trotline.config.policies import Policies, read_policies
 from trotline.domain.errors import TrotlineError, UsageError
@@ -165,7 +165,7 @@ def check(names: tuple[str, ...], roots: Roots) -> Result:
     if not files:
         hint = "`trotline guards packages load PATH` takes one in the OSV format"
         raise TrotlineError("no list is loaded", hint=hint)
-    reports = MalwareReports(files)
+    reports = PackageReports(files)
     reported = {name: reports.find_report(name) for name in names}
     lines = [f"{printable(name)}: {printable(report) or 'not reported'}" for name, report in reported.items()]
     return Result(reported, lines, ok=not any(reported.values()))

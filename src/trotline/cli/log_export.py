@@ -14,7 +14,7 @@ import msgspec
 from trotline.audit.export.export_formats import FORMATS, format_records, format_time
 from trotline.audit.export.export_progress import ExportProgress, read_progress
 from trotline.audit.query.query import Query
-from trotline.cli.command import COMMON_OPTIONS, FILE, declare, list_given_options
+from trotline.cli.command import COMMON_OPTIONS, FILE, declare, list_used_options
 from trotline.cli.log_query import complete_query, open_log, query_options
 from trotline.cli.output import Result, bold, dim, format_problems, paint, plural, printable
 from trotline.config.alerts_file import read_alerts
@@ -60,7 +60,7 @@ def export(query: Query, form: str, output: Path | None, details: bool, status: 
 
 
 def _refuse_ignored_options(context: click.Context, *, status: bool) -> None:
-    given = list_given_options(context)
+    given = list_used_options(context)
     if not status and "as_json" in given:
         raise click.UsageError("--json goes with --status; --format jsonl is what programs read", context)
     if status and (ignored := given - {"status", *COMMON_OPTIONS}):

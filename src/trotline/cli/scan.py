@@ -149,7 +149,7 @@ def _build_data(report: ScanReport) -> dict[str, Any]:
         "bytes": report.bytes,
         "findings": msgspec.to_builtins(report.findings),
         "known": report.known,
-        "more_in": report.crowded,
+        "more_in": report.truncated,
         "hooks": msgspec.to_builtins(report.hooks),
         "skipped": {why.name.lower(): count for why, count in report.skipped.items()},
         "unreadable": report.unreadable,
@@ -168,7 +168,7 @@ def _format(report: ScanReport, descriptions: dict[str, str]) -> Iterator[str]:
     for hook in report.hooks:
         text = f"{hook.path}:{hook.line}  {hook.event}: {hook.command}"
         yield f"{dim('hook')} {printable(text)[:200]}"
-    for file in report.crowded:
+    for file in report.truncated:
         yield f"{printable(file)}: there is more than is listed here"
     for file in report.unreadable:
         yield f"{printable(file)}: could not be read"

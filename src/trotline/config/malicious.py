@@ -87,7 +87,7 @@ def _parse_line(line: bytes) -> MalwareReport | None:
     return MalwareReport(parts[1], tuple(parts[2].split())) if len(parts) == 3 else None
 
 
-class MalwareReports:
+class PackageReports:
     """The reports in the lists of this machine: the managed one and the user's own."""
 
     def __init__(self, files: Iterable[str]) -> None:

@@ -78,8 +78,8 @@ def send_samples(agent: Agent, lines: Sequence[tuple[str, str]], conversation: s
         event, command = line
         sample = build_sample(agent, event, conversation)
         output = run_line(command, sample)
-        wrong = _compare(output, _build_empty_reply(agent, event))
-        objected = bool(wrong) and not _compare(output, _build_expected_reply(agent, event, sample, home))
+        wrong = _describe_difference(output, _build_empty_reply(agent, event))
+        objected = bool(wrong) and not _describe_difference(output, _build_expected_reply(agent, event, sample, home))
         return SampleCall(event, output, "" if objected else wrong, objected)
 
     with ThreadPoolExecutor(PARALLEL_CALLS) as pool:
@@ -100,7 +100,7 @@ def _build_expected_reply(agent: Agent, event: str, payload: bytes, home: Path) 
     return answer(call, build_context(agent, parse_arguments(argv), (), guarded=True))[0]
 
 
-def _compare(output: LineOutput, expected: AgentReply) -> str:
+def _describe_difference(output: LineOutput, expected: AgentReply) -> str:
     """Return how the output differs from the reply, or nothing."""
     if output.exit_code is None:
         return output.text

@@ -1,6 +1,6 @@
 """Scan the files of directory trees, and check the control files of agents among them.
 
-Nothing is run, and links out of a tree are not followed. Files are read in pieces, so that their size does not matter.
+Nothing is run, and links out of a tree are not followed. Files are read in chunks, so that their size does not matter.
 """
 
 import os
@@ -49,7 +49,7 @@ class ScanReport(msgspec.Struct, kw_only=True):
     files: int = 0
     bytes: int = 0
     known: int = 0
-    crowded: list[str] = []  # files with more findings than are listed
+    truncated: list[str] = []  # files with more findings than are listed
     skipped: Counter[SkipReason] = Counter()
     unreadable: list[str] = []
     rows: set[AcceptedFinding] = set()
@@ -75,7 +75,7 @@ class TreeScan:
         self.accepted = frozenset(baseline.findings) if baseline else frozenset()
         self.marks = baseline or Baseline(key=os.urandom(KEY_BYTES).hex())
         self.tree = TreeWalk(everything=everything)
-        self.found = ScanReport()
+        self.report = ScanReport()
 
     def run(self, tops: Sequence[tuple[Path, str]]) -> ScanReport:
         """Scan every file below these directories once; each comes with the name that is shown for it."""
@@ -85,37 +85,37 @@ class TreeScan:
                 if file.resolve() not in seen:
                     seen.add(file.resolve())
                     self._scan_file(file, _format_path(file, top, shown))
-        self.found.skipped, self.found.unreadable = self.tree.skipped, self.tree.unreadable
-        self.found.findings.sort(key=lambda finding: (finding.where, finding.place.offset))
-        return self.found
+        self.report.skipped, self.report.unreadable = self.tree.skipped, self.tree.unreadable
+        self.report.findings.sort(key=lambda finding: (finding.where, finding.place.offset))
+        return self.report
 
     def _scan_file(self, file: Path, shown: str) -> None:
         is_control = is_control_file(file.as_posix().lstrip("/"))
-        pieces = self.tree.read_chunks(file, even_binary=is_control)
-        if pieces is None:
+        chunks = self.tree.read_chunks(file, even_binary=is_control)
+        if chunks is None:
             return
-        self.found.files += 1
+        self.report.files += 1
         scanners = [*self.scanners, ControlFileScanner()] if is_control else self.scanners
-        spans = list(islice(find_spans(self._count_bytes(pieces), scanners, path=shown), MAX_FINDINGS + 1))
+        spans = list(islice(find_spans(self._count_bytes(chunks), scanners, path=shown), MAX_FINDINGS + 1))
         if len(spans) > MAX_FINDINGS:
-            self.found.crowded.append(shown)
+            self.report.truncated.append(shown)
         for span in spans[:MAX_FINDINGS]:
             self._add_span(span, shown)
         if is_control:
             self._check_control_file(file, shown)
 
-    def _count_bytes(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        for piece in pieces:
-            self.found.bytes += len(piece)
-            yield piece
+    def _count_bytes(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            self.report.bytes += len(chunk)
+            yield chunk
 
     def _add_span(self, span: Span, shown: str) -> None:
         row = self.marks.build_entry(shown, span.kind, span.value)
-        self.found.rows.add(row)
+        self.report.rows.add(row)
         if row in self.accepted:
-            self.found.known += 1
+            self.report.known += 1
         else:
-            self.found.findings.append(span.build_finding(self.key, shown))
+            self.report.findings.append(span.build_finding(self.key, shown))
 
     def _check_control_file(self, file: Path, shown: str) -> None:
         try:
@@ -124,36 +124,38 @@ class TreeScan:
             data = None
         except OSError:
             return  # removed since its text was scanned
-        for line in find_commands(file.as_posix(), data or b""):
-            self._add_hook(line, shown)
+        for command in find_commands(file.as_posix(), data or b""):
+            self._add_hook(command, shown)
         for problem in find_file_problems(file, self.roots, too_large=data is None):
-            message, hint = self._clean(problem.message), self._clean(problem.hint)
+            message, hint = self._redact(problem.message), self._redact(problem.hint)
             place = msgspec.structs.replace(problem.place, file=shown)
-            self.found.problems.append(
+            self.report.problems.append(
                 msgspec.structs.replace(problem, place=place, message=message, hint=hint, source="")
             )
 
-    def _clean(self, text: str) -> str:
+    def _redact(self, text: str) -> str:
         return redact(text, self.key, self.redacting)[0]
 
-    def _add_hook(self, line: FoundCommand, shown: str) -> None:
-        value = line.command.encode("utf-8", "surrogatepass")
-        command = self._clean(line.command)
-        self.found.hooks.append(
+    def _add_hook(self, found: FoundCommand, shown: str) -> None:
+        value = found.command.encode("utf-8", "surrogatepass")
+        command = self._redact(found.command)
+        self.report.hooks.append(
             FoundHook(
                 path=shown,
-                line=line.line,
-                agent=line.agent,
-                event=self._clean(line.event),
+                line=found.line,
+                agent=found.agent,
+                event=self._redact(found.event),
                 command=command,
                 digest=compute_digest(value, self.key),
             )
         )
-        end = line.column + len(line.command)
-        place = TextRange(line=line.line, column_from=line.column, line_to=line.line, column_to=end, offset=line.offset)
+        end = found.column + len(found.command)
+        place = TextRange(
+            line=found.line, column_from=found.column, line_to=found.line, column_to=end, offset=found.offset
+        )
         span = Span(
-            line.offset,
-            line.offset,
+            found.offset,
+            found.offset,
             HOOK_COMMAND,
             CONTROL,
             Certainty.KNOWN,
@@ -163,11 +165,11 @@ class TreeScan:
         if self.baseline is not None:
             self._add_span(span, shown)
         else:
-            self.found.rows.add(self.marks.build_entry(shown, HOOK_COMMAND, value))
+            self.report.rows.add(self.marks.build_entry(shown, HOOK_COMMAND, value))
 
     def build_baseline(self) -> Baseline:
         """Return a baseline that accepts everything that was found."""
-        return Baseline(key=self.marks.key, findings=tuple(sorted(self.found.rows)))
+        return Baseline(key=self.marks.key, findings=tuple(sorted(self.report.rows)))
 
 
 def _format_path(file: Path, top: Path, name: str) -> str:

@@ -31,7 +31,7 @@ from trotline.machine import get_today
 from trotline.policy.policy import DEFAULT_POLICY, Policy
 
 if TYPE_CHECKING:
-    from trotline.config.malicious import MalwareReports
+    from trotline.config.malicious import PackageReports
     from trotline.config.problems import Problem
     from trotline.scanners.scan import Scanner
     from trotline.scanners.secret_rules import RulePack
@@ -175,16 +175,16 @@ def build_environment(roots: Roots, workspaces: Sequence[str], cwd: str = "") ->
 
 
 @functools.cache
-def _build_report_reader(roots: Roots) -> "Callable[[], MalwareReports | None]":
+def _build_report_reader(roots: Roots) -> "Callable[[], PackageReports | None]":
     """Return a function that opens the lists of malicious packages, if there are any when it is called."""
     files = [str(file) for file in list_malicious_files(roots)]
 
-    def open_reports() -> "MalwareReports | None":
+    def open_reports() -> "PackageReports | None":
         if not any(os.path.lexists(file) for file in files):
             return None
-        from trotline.config.malicious import MalwareReports  # noqa: PLC0415 - few people have a list
+        from trotline.config.malicious import PackageReports  # noqa: PLC0415 - few people have a list
 
-        return MalwareReports(files)
+        return PackageReports(files)
 
     return open_reports
 
