@@ -63,14 +63,14 @@ NO_ANALYSIS = Analysis(())
 
 def analyze_event(event: Event, environment: Environment) -> Analysis:
     """Return the effects of the action that an event announces; events about the past have none."""
-    reader = EVENT_ANALYZERS.get(type(event))
-    return reader(event, environment) if reader is not None else NO_ANALYSIS
+    analyze = EVENT_ANALYZERS.get(type(event))
+    return analyze(event, environment) if analyze is not None else NO_ANALYSIS
 
 
 def analyze_command(command: str, environment: Environment) -> Analysis:
     """Return the effects of a command line."""
-    read = _analyze_line if len(command) <= MAX_CACHED else _analyze_line.__wrapped__
-    analysis = read(command, environment)
+    analyze = _analyze_line if len(command) <= MAX_CACHED else _analyze_line.__wrapped__
+    analysis = analyze(command, environment)
     if analysis.depends_on_files:
         _analyze_line.cache_clear()  # the file may have changed the next time
     return _resolve_effects(analysis, environment)
@@ -95,7 +95,7 @@ def analyze_tool(name: str, tool_input: Mapping[str, Any], environment: Environm
         return analyze_mcp_call(server, tool, tool_input, environment)
     handler = TOOL_ANALYZERS.get(name)
     return (
-        _analyze_with(name, lambda call: handler(call, tool_input), environment) if handler is not None else NO_ANALYSIS
+        _analyze_call(name, lambda call: handler(call, tool_input), environment) if handler is not None else NO_ANALYSIS
     )
 
 
@@ -103,11 +103,11 @@ def _analyze_commands(commands: list[str], environment: Environment) -> Analysis
     """Analyze several lines, each in a separate shell."""
     if len(commands) == 1:
         return analyze_command(commands[0], environment)
-    found = [analyze_command(command, environment) for command in commands]
+    analyses = [analyze_command(command, environment) for command in commands]
     return Analysis(
-        effects=tuple(effect for item in found for effect in item.effects),
-        invocations=tuple(call for item in found for call in item.invocations),
-        depends_on_files=any(item.depends_on_files for item in found),
+        effects=tuple(effect for analysis in analyses for effect in analysis.effects),
+        invocations=tuple(call for analysis in analyses for call in analysis.invocations),
+        depends_on_files=any(analysis.depends_on_files for analysis in analyses),
     )
 
 
@@ -115,12 +115,12 @@ def analyze_mcp_call(
     server: str, tool: str, tool_input: Mapping[str, Any], environment: Environment, server_address: str = ""
 ) -> Analysis:
     """Return the effects of a call of an MCP server, as far as its name and arguments tell."""
-    from trotline.analysis.mcp.mcp_calls import add_mcp_effects  # noqa: PLC0415 - most actions are no MCP calls
+    from trotline.analysis.mcp.mcp_calls import add_mcp_effects  # noqa: PLC0415 - most actions are not MCP calls
 
-    return _analyze_with(tool, lambda call: add_mcp_effects(call, server, tool_input, server_address), environment)
+    return _analyze_call(tool, lambda call: add_mcp_effects(call, server, tool_input, server_address), environment)
 
 
-def _analyze_with(name: str, handler: Callable[[Invocation], None], environment: Environment) -> Analysis:
+def _analyze_call(name: str, handler: Callable[[Invocation], None], environment: Environment) -> Analysis:
     analyzer = ShellAnalyzer(environment)
     call = Invocation(analyzer, ShellState(environment), [Argument(name)], Stream())
     analyzer.invocations.append(call)
@@ -156,7 +156,7 @@ def _resolve_effect(effect: Effect, environment: Environment) -> Effect:
 # Tools
 
 
-def _read_file(call: Invocation, tool_input: Mapping[str, Any]) -> None:
+def _add_file_read(call: Invocation, tool_input: Mapping[str, Any]) -> None:
     for path in _get_paths(tool_input):
         call.add_read(Argument(path), verb="read")
 
@@ -194,7 +194,7 @@ def _add_delegation(call: Invocation, tool_input: Mapping[str, Any]) -> None:
 TOOL_ANALYZERS: dict[str, Callable[[Invocation, Mapping[str, Any]], None]] = {
     "Delete": _add_file_delete,
     "Grep": _add_search,
-    "Read": _read_file,
+    "Read": _add_file_read,
     "Task": _add_delegation,
     "Write": _add_file_write,
 }

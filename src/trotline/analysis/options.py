@@ -23,16 +23,17 @@ class ParsedOptions(NamedTuple):
             value
             for flag, values in self.flags.items()
             for value in values
-            if value and any(_matches(n, flag) for n in names)
+            if value and any(_matches(name, flag) for name in names)
         ]
 
     def value(self, *names: str) -> str:
         """Return the last value of a flag, or an empty text."""
-        found = self.values(*names)
-        return found[-1].text if found else ""
+        values = self.values(*names)
+        return values[-1].text if values else ""
 
 
 def _matches(name: str, flag: str) -> bool:
+    """Return whether a flag is the option of this name, or an abbreviation of at least three letters."""
     return name == flag or (len(flag) > 2 and len(name) > len(flag) and name.startswith(flag))
 
 
@@ -63,9 +64,9 @@ def parse_options(
                 break
             continue
         if text[1] == "-" or long_dash:
-            index += _read_long(word, queue[index : index + 1], valued_names, flags)
+            index += _add_long_option(word, queue[index : index + 1], valued_names, flags)
         else:
-            index += _read_short(word, queue[index : index + 1], valued_names, flags)
+            index += _add_short_options(word, queue[index : index + 1], valued_names, flags)
     return ParsedOptions(flags, tuple(rest))
 
 
@@ -74,9 +75,10 @@ def _split_names(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-def _read_long(
+def _add_long_option(
     word: Argument, following: list[Argument], valued_names: frozenset[str], flags: dict[str, list[Argument | None]]
 ) -> int:
+    """Add a long option, and return how many of the following words are its value."""
     name, equals, value = word.text.lstrip("-").partition("=")
     values = flags.setdefault(name, [])
     if equals:
@@ -89,9 +91,10 @@ def _read_long(
     return 0
 
 
-def _read_short(
+def _add_short_options(
     word: Argument, following: list[Argument], valued_names: frozenset[str], flags: dict[str, list[Argument | None]]
 ) -> int:
+    """Add short options, and return how many of the following words are the value of the last one."""
     letters = word.text[1:]
     for at, letter in enumerate(letters):
         values = flags.setdefault(letter, [])

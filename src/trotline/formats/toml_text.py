@@ -37,7 +37,7 @@ _KEY_TOKENS = frozenset({"word", "short", "space"})
 
 
 def find_excess(text: str) -> tuple[Span, str] | None:
-    """Return the span and a description of the first thing that exceeds a limit, in linear time."""
+    """Return the span and a description of the first part that exceeds a limit, in linear time."""
     depth = dots = 0
     for part in TOML_TOKEN.finditer(text):
         kind = part.lastgroup or ""

@@ -112,8 +112,8 @@ class InjectionScanner:
             for phrase in PHRASES
         }
 
-    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - the scanner interface
-        """Yield what begins in the part that the window owns."""
+    def find_spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - the scanner interface
+        """Yield the findings that begin in the part that the window owns."""
         matches = sorted({*self._find_raw(window), *self._find_squashed(window)})
         for (start, end, phrase), weight in zip(matches, sum_weights(matches), strict=True):
             if window.owns(start) and weight >= MIN_WEIGHT:

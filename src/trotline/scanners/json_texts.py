@@ -20,7 +20,7 @@ VALUE_KEYS = frozenset("value Value VALUE val default".split())
 DESCRIPTION_KEYS = frozenset(
     b"type title description $ref $schema $id id name kind format pattern url uri path file href label".split()
 )
-"""Keys whose texts describe a secret and are none, whatever key is above."""
+"""Keys whose texts describe a secret and are not secrets themselves, whatever key is above."""
 
 KEY_FRAMES = (b"PRIVATE KEY", b"rivate-Lines")
 """Text in every multi-line value that the built-in rules find."""
@@ -91,7 +91,7 @@ class TextLeaves:
     """
 
     def __init__(self, value: Any, *, multiline: bool) -> None:
-        self.all: list[TextLeaf] = []
+        self.leaves: list[TextLeaf] = []
         self.groups: list[TextGroup] = []
         self._multiline = multiline
         self._waiting: list[tuple[Any, bytes, JsonPath]] = [(value, b"", ())]
@@ -102,13 +102,13 @@ class TextLeaves:
             elif isinstance(node, list | tuple):
                 self._add_list(node, name, path)
             elif (text := encode_leaf(node)) is not None:
-                self.all.append(TextLeaf(text, name, path))
+                self.leaves.append(TextLeaf(text, name, path))
 
     def _add_object(self, node: Mapping[Any, Any], above: bytes, path: JsonPath) -> None:
         sibling = _find_sibling_name(node)
         for key, child in node.items():
             key_text = encode_leaf(key) or b""
-            self.all.append(TextLeaf(key_text, path=path, is_key=True))
+            self.leaves.append(TextLeaf(key_text, path=path, is_key=True))
             name = sibling if sibling and key in VALUE_KEYS else key_text
             self._waiting.append((child, _choose_name(name, above), (*path, key_text)))
 

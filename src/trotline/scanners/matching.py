@@ -57,8 +57,8 @@ class PatternScanner:
     def _patterns(self) -> dict[str, Any]:
         return {kind: compile_re2(entry.pattern) for kind, entry in self.declared.items()}
 
-    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - the scanner interface
-        """Yield what begins in the part that the window owns."""
+    def find_spans(self, window: Window, path: str | None = "") -> Iterator[Span]:  # noqa: ARG002 - the scanner interface
+        """Yield the findings that begin in the part that the window owns."""
         is_ascii = window.data.isascii()
         for rank, (kind, entry) in enumerate(self.declared.items()):
             if (is_ascii and not entry.in_ascii) or entry.needs not in window.data:

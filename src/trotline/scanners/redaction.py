@@ -74,8 +74,8 @@ def redact(text: str, key: bytes, scanners: Sequence[Scanner] | None = None) -> 
 def redact_tree(value: Any, key: bytes, scanners: Sequence[Scanner] | None = None) -> tuple[Any, list[Finding]]:
     """Redact the keys and texts of a JSON value; a value found in one place is replaced in all."""
     scanners = scanners or get_redaction_scanners()
-    leaves = TextLeaves(value, multiline=scanners is not get_redaction_scanners())
-    texts, findings = _redact_leaves(leaves.all, leaves.groups, key, scanners)
+    tree = TextLeaves(value, multiline=scanners is not get_redaction_scanners())
+    texts, findings = _redact_leaves(tree.leaves, tree.groups, key, scanners)
     return (_rebuild(value, texts), findings) if findings else (value, [])
 
 
@@ -93,7 +93,7 @@ def _redact_leaves(
             for span in _find_in_leaf(leaf._replace(text=texts[leaf.text, leaf.is_key]), scanners, kinds)
         ]
         search = _GroupSearch(found, scanners, kinds)
-        found += [match for group in groups for match in search.find(group, texts)]
+        found += [match for group in groups for match in search.find_matches(group, texts)]
         if not found:
             break
         matches += found
@@ -119,8 +119,8 @@ def _find_in_leaf(leaf: TextLeaf, scanners: Sequence[Scanner], kinds: set[str]) 
     markers = _Markers(leaf.text, kinds)
     found = [*find_spans(leaf.text, scanners, path=None)]
     if has_secret_name:
-        found = join_spans([*found, *_find_by_name(leaf, scanners)])
-    return [span for span in found if not markers.cover(span.start, span.end)]
+        found = join_spans([*found, *_find_with_name(leaf, scanners)])
+    return [span for span in found if not markers.cover_edge(span.start, span.end)]
 
 
 class _GroupSearch:
@@ -133,16 +133,16 @@ class _GroupSearch:
         for span, leaf in (part for match in matches for part in match.parts):
             self.spans_by_leaf.setdefault(leaf.key, []).append(span)
 
-    def find(self, group: TextGroup, texts: Mapping[LeafKey, bytes]) -> Iterator[RedactionMatch]:
+    def find_matches(self, group: TextGroup, texts: Mapping[LeafKey, bytes]) -> Iterator[RedactionMatch]:
         whole = JoinedTexts(group, [texts[leaf.key] for leaf in group.leaves])
         markers = _Markers(whole.data, self.kinds)
         for span in join_spans(find_spans(whole.data, self.scanners, path=None)):
             parts = tuple(whole.split_range(span.start, span.end))
-            if not all(map(self._is_known, parts)) and not markers.cover(span.start, span.end):
+            if not all(map(self._is_already_found, parts)) and not markers.cover_edge(span.start, span.end):
                 narrowed = tuple((_narrow_span(span, part), part.leaf) for part in parts)
                 yield RedactionMatch(span._replace(place=narrowed[0][0].place), narrowed)
 
-    def _is_known(self, part: TextPart) -> bool:
+    def _is_already_found(self, part: TextPart) -> bool:
         spans = self.spans_by_leaf.get(part.leaf.key, ())
         return any(span.start < part.end and part.start < span.end for span in spans)
 
@@ -165,7 +165,7 @@ class _Markers:
         self.starts = [start for start, _ in spans]
         self.ends = [end for _, end in spans]
 
-    def cover(self, start: int, end: int) -> bool:
+    def cover_edge(self, start: int, end: int) -> bool:
         """Return whether a marker covers the beginning or the end of this range.
 
         A marker in the middle does not count: a password that contains a forged marker is still a password.
@@ -177,8 +177,8 @@ class _Markers:
         return self.starts[index] <= start or self.ends[last] >= end
 
 
-def _find_by_name(leaf: TextLeaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
-    """Yield what is found only together with the name of the text."""
+def _find_with_name(leaf: TextLeaf, scanners: Sequence[Scanner]) -> Iterator[Span]:
+    """Yield the findings in a text that is scanned together with its name."""
     prefix = leaf.name + b": "
     window = Window(leaf.text, 0, (0, len(leaf.text)))
     for span in find_spans(prefix + leaf.text, scanners):
@@ -218,12 +218,12 @@ class _Replacer:
     def _find_occurrences(self, text: bytes) -> Iterator[Span]:
         markers = _Markers(text, self.kinds)
         for index, start, end in self.automaton.find_matches_as_indexes(text, overlapping=True):
-            if not markers.cover(start, end):
+            if not markers.cover_edge(start, end):
                 yield self.spans[index]._replace(start=start, end=end, scanner="")
 
 
 def _list_spread_values(span: Span) -> Iterator[bytes]:
-    """Yield what is replaced everywhere: the value, also without terminal sequences, and its lines."""
+    """Yield the values that are replaced everywhere: the value, also without terminal sequences, and its lines."""
     value = span.value
     bare = compile_terminal_sequence().sub(b"", value) if b"\x1b" in value else value
     lines = LINE_END.sub(b"\n", bare)

@@ -16,7 +16,7 @@ MAX_FINDINGS = 1000
 
 
 class Scanner(Protocol):
-    """Looks at one window at a time and reports what begins in the part that the window owns."""
+    """Looks at one window at a time and reports findings that begin in the part that the window owns."""
 
     @property
     def name(self) -> str:
@@ -30,12 +30,12 @@ class Scanner(Protocol):
     def reads_decoded(self) -> bool:
         """True if it also scans the text with escapes decoded."""
 
-    def spans(self, window: Window, path: str | None = "") -> Iterable[Span]:
-        """Yield what begins in the part that the window owns."""
+    def find_spans(self, window: Window, path: str | None = "") -> Iterable[Span]:
+        """Yield the findings that begin in the part that the window owns."""
 
 
 class ScanResult(msgspec.Struct, frozen=True, kw_only=True):
-    """Findings of a text. `more` says that there are more than are listed."""
+    """Findings of a text. `more` is true if there are more than those listed."""
 
     findings: tuple[Finding, ...] = ()
     more: bool = False
@@ -78,7 +78,7 @@ def find_spans(
             span
             for scanner in scanners
             for variant in (variants if scanner.reads_decoded else variants[:1])
-            for span in scanner.spans(variant, path)
+            for span in scanner.find_spans(variant, path)
         ]
         complete_to = window.base + window.owned_to  # later windows begin at or after this
         groups = join_spans(pending + found)

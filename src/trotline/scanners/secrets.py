@@ -159,8 +159,8 @@ class SecretScanner:
     def _rules_without_keywords(self) -> list[CompiledRule]:
         return [rule for rule in self._rules if not rule.rule.keywords]
 
-    def spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
-        """Yield what begins in the part that the window owns."""
+    def find_spans(self, window: Window, path: str | None = "") -> Iterator[Span]:
+        """Yield the findings that begin in the part that the window owns."""
         encoded_path = (path or "").encode("utf-8", "surrogateescape")
         for start, end in window.regions:
             for rule, ranges in self._find_ranges(window.data[start:end]).items():

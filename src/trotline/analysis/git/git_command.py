@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from trotline.analysis.programs.phrases import matches
+from trotline.analysis.programs.phrases import has_matching_phrase
 from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import Argument
 
@@ -174,7 +174,7 @@ def make_analyzer(*changes: GitChange) -> Callable[[GitCommand], None]:
 
     def analyze(git: GitCommand) -> None:
         words = [word.text for word in git.options.rest]
-        change = next((change for change in changes if matches(change.when, words, git.options)), None)
+        change = next((change for change in changes if has_matching_phrase(change.when, words, git.options)), None)
         if change is not None:
             parts = {"first": " ".join(words[:1]), "rest": " ".join(words[1:]), "words": " ".join(words)}
             git.add_effect(change.verb, source=change.source, target=change.target.format(verb=git.verb, **parts))

@@ -67,7 +67,7 @@ class McpTextReader(NamedTuple):
     """Decides by the words of a call what a text in it is."""
 
     tool: frozenset[str]  # words of the tool name
-    all: frozenset[str]  # and of the server name
+    all_words: frozenset[str]  # and of the server name
     language: str = ""  # an argument that names the language of the code
     has_command: bool = False  # an argument holds the command, so others are its input
 
@@ -93,13 +93,13 @@ class McpTextReader(NamedTuple):
         return False
 
     def _analyze_command(self, call: Invocation, text: str) -> None:
-        store = next((program for word, program in _STORE_COMMANDS.items() if word in self.all), ())
+        store = next((program for word, program in _STORE_COMMANDS.items() if word in self.all_words), ())
         if store:
             words = text.split() if len(store) == 1 else [text]
             call.analyze_command(
                 [Argument(word) for word in (*store, *(words[1:] if words[:1] == [store[0]] else words))]
             )
-        elif self.all & _DATABASE_WORDS and _SQL_STATEMENT.match(text):
+        elif self.all_words & _DATABASE_WORDS and _SQL_STATEMENT.match(text):
             _analyze_sql(call, text)
         else:
             names = self.tool - {"cli", "command", "run"}
@@ -110,7 +110,9 @@ class McpTextReader(NamedTuple):
         """Decide by the argument name; text under an ambiguous name must look like a statement."""
         if "sql" in names:
             return True
-        is_query = bool(names & _QUERY_NAMES and (self.all & _DATABASE_WORDS or not self.all & _SEARCH_WORDS))
+        is_query = bool(
+            names & _QUERY_NAMES and (self.all_words & _DATABASE_WORDS or not self.all_words & _SEARCH_WORDS)
+        )
         return bool(
             (is_query or (names & _INPUT_NAMES and self.tool & _DATABASE_WORDS)) and _SQL_STATEMENT.search(text)
         )
@@ -124,7 +126,7 @@ class McpTextReader(NamedTuple):
             self.language or words & {"evaluate", "eval"} or words & _LANGUAGE_COMMANDS.keys()
         ):
             return False
-        hints = [self.language.lower(), *sorted(names), *sorted(self.tool), *sorted(self.all)]
+        hints = [self.language.lower(), *sorted(names), *sorted(self.tool), *sorted(self.all_words)]
         guess = ("node", "-e") if _JAVASCRIPT.search(text) or "expression" in names else ("python3", "-c")
         program = next((_LANGUAGE_COMMANDS[word] for word in hints if word in _LANGUAGE_COMMANDS), guess)
         if program[0] == "python3":

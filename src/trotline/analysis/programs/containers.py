@@ -7,7 +7,14 @@ import msgspec
 
 from trotline.analysis.network_addresses import CONTAINER_SOCKETS
 from trotline.analysis.options import ParsedOptions, parse_options
-from trotline.analysis.programs.phrases import Act, ProgramRow, analyze_program, expand_names, matches, program
+from trotline.analysis.programs.phrases import (
+    Act,
+    ProgramRow,
+    analyze_program,
+    expand_names,
+    has_matching_phrase,
+    program,
+)
 from trotline.analysis.shell.invocation import UNKNOWN_TEXT, Handler, Invocation
 from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 from trotline.analysis.shell.streams import Stream
@@ -152,19 +159,19 @@ def _analyze_verb(call: Invocation, noun: str, words: Sequence[Argument]) -> Non
         return
     signal = "s" if verb in {"stop", "stopp", "kill", "pause"} else ""
     options = parse_options(rest, f"t time signal filter until u username p password {signal}")
-    effect = next((effect for effect, phrases in _COMMANDS.items() if matches(phrases, head, options)), "")
+    effect = next((effect for effect, phrases in _COMMANDS.items() if has_matching_phrase(phrases, head, options)), "")
     if not effect or any(word.text == "--dry-run" for word in rest):
         return
     is_listed = effect == "stop" and any(
         word.stream is not None for word in options.rest
     )  # `docker stop $(docker ps -q)`
-    affects_all = is_listed or matches(_EVERYTHING, head, options)
+    affects_all = is_listed or has_matching_phrase(_EVERYTHING, head, options)
     target = " ".join(word.text for word in options.rest) or name
     source = "all" if effect == "remove" and options.has("a", "all") else ""
     call.add_effect(
         "container", effect, target=target, recursive=affects_all, source=source, writes=True, host=call.name
     )
-    if matches(_WITH_VOLUMES, head, options):
+    if has_matching_phrase(_WITH_VOLUMES, head, options):
         call.add_effect("container", "remove volume", target=f"{name} with volumes", writes=True, host=call.name)
 
 

@@ -83,22 +83,22 @@ class FindExpression:
 def _handle_find(call: Invocation) -> None:
     words = [word for word in call.args if word.text not in {"-H", "-L", "-P"}]
     begin = next((index for index, word in enumerate(words) if word.text[:1] in {"-", "(", "!"}), len(words))
-    search = FindExpression(words[begin:])
+    expression = FindExpression(words[begin:])
     roots = words[:begin] or [Argument(".", call.start, call.end)]
-    paths = [_append_name(root, suffix) for root in roots[:MAX_ROOTS] for suffix in search.build_suffixes()]
-    for word in search.deletes:
+    paths = [_build_found_path(root, suffix) for root in roots[:MAX_ROOTS] for suffix in expression.build_suffixes()]
+    for word in expression.deletes:
         for arg in paths:
             _add_deletion(call, arg._replace(start=word.start, end=word.end))
-    for command in search.commands:
+    for command in expression.commands:
         for arg in paths:
             _analyze_find_command(call, command, arg)
-    for file in search.output_files:
+    for file in expression.output_files:
         call.add_write(file)
     names = tuple(call.resolve(arg) for arg in paths)
     call.stdout = Stream(None, frozenset({"names"}), tuple(call.resolve(root) for root in roots), names)
 
 
-def _append_name(root: Argument, suffix: str) -> Argument:
+def _build_found_path(root: Argument, suffix: str) -> Argument:
     text = root.text.rstrip("/") + suffix or "/"
     return root._replace(text=text, why="what find will find" if suffix else root.why, has_wildcard=False)
 
@@ -151,15 +151,15 @@ def _analyze_fd_command(call: Invocation, root: Argument, words: list[Argument],
     name = root._replace(text=text, why="what fd will find" if is_narrowed else root.why)
     state = call.state.copy()
     state.walks_tree = True
-    filled = [_fill_placeholder(word, name) for word in words]
+    filled = [_replace_placeholder(word, name) for word in words]
     if filled == words:
         filled.append(name)  # without a placeholder it comes last
     call.analyze_command(filled, Stream(), state=state)
 
 
-def _fill_placeholder(word: Argument, name: Argument) -> Argument:
-    mark = next((mark for mark in _PLACEHOLDERS if mark in word.text), "")
-    return word._replace(text=word.text.replace(mark, name.text), why=name.why) if mark else word
+def _replace_placeholder(word: Argument, name: Argument) -> Argument:
+    placeholder = next((placeholder for placeholder in _PLACEHOLDERS if placeholder in word.text), "")
+    return word._replace(text=word.text.replace(placeholder, name.text), why=name.why) if placeholder else word
 
 
 PROGRAMS: dict[str, Handler] = {

@@ -65,20 +65,20 @@ class Phrase(NamedTuple):
     without: tuple[str, ...]
     anywhere: bool  # the words need not be the first
 
-    def find(self, head: Sequence[str], options: CommandOptions) -> int:
+    def find_end(self, head: Sequence[str], options: CommandOptions) -> int:
         """Return the number of words up to the end of the phrase, or -1 if the phrase does not fit."""
         if not all(option.matches(options) for option in self.options) or options.flags.keys() & set(self.without):
             return -1
         size = len(self.words)
         starts = range(len(head) - size + 1) if self.anywhere else range(min(1, len(head) - size + 1))
-        return next((start + size for start in starts if self._is_at(head[start : start + size])), -1)
+        return next((start + size for start in starts if self._matches_words(head[start : start + size])), -1)
 
-    def _is_at(self, words: Sequence[str]) -> bool:
+    def _matches_words(self, words: Sequence[str]) -> bool:
         return all(word in wanted or wanted == ("*",) for wanted, word in zip(self.words, words, strict=True))
 
     def fits(self, head: Sequence[str], options: CommandOptions) -> bool:
         """Return whether the phrase is on the command line."""
-        return self.find(head, options) >= 0
+        return self.find_end(head, options) >= 0
 
 
 @cache
@@ -104,7 +104,7 @@ def _parse_phrase(parts: Sequence[str]) -> Phrase:
     )
 
 
-def matches(text: str, head: Sequence[str], options: CommandOptions) -> bool:
+def has_matching_phrase(text: str, head: Sequence[str], options: CommandOptions) -> bool:
     """Return whether one of the phrases of a text fits."""
     return any(phrase.fits(head, options) for phrase in parse_phrases(text))
 
@@ -146,7 +146,7 @@ def analyze_program(call: Invocation, row: ProgramRow) -> None:
         return
     head = [word.text for word in options.rest[: row.depth]]
     for act in row.acts:
-        ends = [phrase.find(head, options) for phrase in parse_phrases(act.when)] if act.when else [0]
+        ends = [phrase.find_end(head, options) for phrase in parse_phrases(act.when)] if act.when else [0]
         end = next((end for end in ends if end >= 0), -1)
         if end >= 0:
             _add_act(call, row, act, options.rest, end)

@@ -108,11 +108,14 @@ _TEMPORARY = "temporary table"
 def parse_statements(text: str, dialect: str = "") -> tuple[SqlStatement, ...]:
     """Return all statements of a text in order."""
     found = [statement for part in split_statements(text, dialect) for statement in _classify_nested(part, dialect)]
-    return tuple(_excuse_temporary_tables(found))
+    return tuple(_ignore_temporary_drops(found))
 
 
-def _excuse_temporary_tables(statements: list[SqlStatement]) -> Iterator[SqlStatement]:
-    """Make dropping a temporary table of the same text harmless. A second drop of that name means another table."""
+def _ignore_temporary_drops(statements: list[SqlStatement]) -> Iterator[SqlStatement]:
+    """Yield the statements, with drops of temporary tables of the same text as harmless ones.
+
+    A second drop of the same name means another table.
+    """
     created: set[str] = set()
     for statement in statements:
         drops = statement.kind == "ddl-drop" and statement.object_type == "table" and statement.targets
@@ -173,9 +176,9 @@ def _classify(text: SqlText, dialect: str) -> SqlStatement:
         return SqlStatement("unsafe-io", verb, writes=True)
     if verb == "alter" and plain.startswith(("alter table", "alter foreign table")):
         return _classify_alter_table(text, plain, dialect)
-    kind = _match_opening(plain, text.source)
+    kind = _classify_by_opening(plain, text.source)
     if kind:
-        return _build_named(kind, verb, plain)
+        return _build_named_statement(kind, verb, plain)
     if verb in _QUERIES and not _WRITING_WORD.search(plain):
         return SqlStatement("read", verb)
     if verb in _QUERIES or verb in {"insert", "update", "delete", "merge", "replace"}:
@@ -183,7 +186,7 @@ def _classify(text: SqlText, dialect: str) -> SqlStatement:
     return _classify_by_verb(verb, plain)
 
 
-def _match_opening(plain: str, source: str) -> str:
+def _classify_by_opening(plain: str, source: str) -> str:
     kind = next((kind for pattern, kind in _OPENINGS if pattern.match(plain)), "")
     if kind == "unsafe-io" and plain.startswith("copy") and _CLOUD_URL.search(source):
         kind = "load" if " from " in plain else "export"
@@ -191,7 +194,10 @@ def _match_opening(plain: str, source: str) -> str:
 
 
 def _runs_foreign_code(plain: str, source: str) -> bool:
-    """Look in the source if the name of the language is quoted, because the plain text has empty quotes."""
+    """Return whether the statement defines code in an unsafe language.
+
+    A quoted name of a language is only in the source, because the plain text has empty quotes.
+    """
     return bool(_FOREIGN_CODE.search(source if "language ''" in plain else plain))
 
 
@@ -213,7 +219,7 @@ def _classify_alter_table(text: SqlText, plain: str, dialect: str) -> SqlStateme
         return mutation
     found = _DROPS_DATA.match(plain)
     if found is None:
-        return _build_named("ddl-alter", "alter", plain)
+        return _build_named_statement("ddl-alter", "alter", plain)
     object_type = "column" if found["column"] else "partition" if found["part"] is not None else "tablespace"
     name = (found["column"] or found["part"] or "").strip("()'")
     target = _unquote(".".join(filter(None, (found[1], name))))
@@ -229,7 +235,7 @@ def _rewrite_mutation(source: str) -> str:
     return " ".join((*words, found[3]))
 
 
-def _build_named(kind: str, verb: str, plain: str) -> SqlStatement:
+def _build_named_statement(kind: str, verb: str, plain: str) -> SqlStatement:
     """Build a statement about the object that its first words name."""
     found = _OBJECT.match(plain)
     object_type, name = (found[1], found[2]) if found else ("", "")
