@@ -374,11 +374,11 @@ def test_call_without_a_conversation_is_a_separate_trace() -> None:
 @given(st.dictionaries(st.sampled_from(RECORD_FIELDS), JSON), st.dictionaries(st.sampled_from(DETAIL_FIELDS), JSON))
 def test_any_record_can_be_encoded_and_decoded(fields: dict[str, Any], words: dict[str, Any]) -> None:
     body = {**fields, "id": "id-1", "seq": 1, "detail": words}
-    logs = otlp.build_logs_request([convert_record(body)], about={})
+    logs = otlp.build_logs_request([convert_record(body)], resource={})
     data = otlp.encode_request("logs", logs, otlp.PROTOBUF)
     (log,) = ExportLogsServiceRequest.FromString(data).resource_logs[0].scope_logs[0].log_records
     assert log.trace_id == bytes.fromhex(otlp.get_trace_id(convert_record(body)))
-    spans = otlp.build_traces_request([build_span(body)], about={})
+    spans = otlp.build_traces_request([build_span(body)], resource={})
     data = otlp.encode_request("traces", spans, otlp.PROTOBUF)
     (span,) = ExportTraceServiceRequest.FromString(data).resource_spans[0].scope_spans[0].spans
     assert span.end_time_unix_nano >= span.start_time_unix_nano
@@ -389,7 +389,7 @@ def test_deeply_nested_value_becomes_text() -> None:
     for _ in range(300):
         deep = [deep]
     body = {**record(1), "seq": 1, "detail": {**detail(1), "payload": {"deep": deep}}}
-    data = otlp.encode_request("logs", otlp.build_logs_request([convert_record(body)], about={}), otlp.PROTOBUF)
+    data = otlp.encode_request("logs", otlp.build_logs_request([convert_record(body)], resource={}), otlp.PROTOBUF)
     assert "bottom" in str(ExportLogsServiceRequest.FromString(data))
 
 
@@ -398,8 +398,8 @@ def test_protobuf_equals_json(fields: list[dict[str, Any]]) -> None:
     bodies = [{**row, "id": f"id-{number}", "seq": number} for number, row in enumerate(fields, 1)]
     records = [convert_record(body) for body in bodies]
     requests: dict[str, tuple[dict[str, Any], Any]] = {
-        "logs": (otlp.build_logs_request(records, about={"host.name": "x"}), ExportLogsServiceRequest),
-        "traces": (otlp.build_traces_request(map(build_span, bodies), about={}), ExportTraceServiceRequest),
+        "logs": (otlp.build_logs_request(records, resource={"host.name": "x"}), ExportLogsServiceRequest),
+        "traces": (otlp.build_traces_request(map(build_span, bodies), resource={}), ExportTraceServiceRequest),
     }
     for signal, (request, kind) in requests.items():
         message = kind.FromString(otlp.encode_request(signal, request, otlp.PROTOBUF))

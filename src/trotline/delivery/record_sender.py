@@ -82,16 +82,13 @@ class RecordSender:
         self._save(seq=seq, id=id_, pending=None, failures=0, next_us=0)
 
     def _prepare(self, store: ReadableLog) -> None:
-        given = self.destination
-        self._headers = read_headers(given.headers_file, given.headers_env, self._context.environ)
+        destination = self.destination
+        self._headers = read_headers(destination.headers_file, destination.headers_env, self._context.environ)
         seq = self.progress.seq
-        there = (
-            next(iter(store.search(Query(after_seq=seq - 1, until_seq=seq + 1, include_self_tests=True))), None)
-            if seq
-            else None
-        )
-        is_other = there is not None and self.progress.id and there.id != self.progress.id
-        if store.head().seq < seq or is_other:
+        at_seq = Query(after_seq=seq - 1, until_seq=seq + 1, include_self_tests=True)
+        recorded = next(iter(store.search(at_seq)), None) if seq else None
+        is_another_log = recorded is not None and self.progress.id and recorded.id != self.progress.id
+        if store.head().seq < seq or is_another_log:
             self._save(seq=0, id="", pending=None)  # another audit log in the same place: all of it is new
 
     def _read_batch(self, store: ReadableLog) -> list[Record]:
@@ -114,7 +111,7 @@ class RecordSender:
         found: list[Record] = []
         room = MAX_BATCH_BYTES
         for record in map(_drop_large_detail, read_arrived(store, self.progress.seq, self._context.clock())):
-            room -= _measure(record)
+            room -= _count_json_bytes(record)
             if len(found) == self.destination.batch or (room < 0 and found):
                 break
             found.append(record)
@@ -164,23 +161,25 @@ class RecordSender:
             self._save(seq=batch[0].seq, id=batch[0].id, pending=None)
 
     def _send_signal(self, signal: str, batch: list[Record], store: ReadableLog, send: Post) -> Answer:
-        given, pending = self.destination, self.progress.pending
-        about, part = given.resource, otlp.BatchInfo(pending.id, *pending.head) if pending else otlp.NO_BATCH
+        destination, pending = self.destination, self.progress.pending
+        batch_info = otlp.BatchInfo(pending.id, *pending.head) if pending else otlp.NO_BATCH
         if signal == "logs":
-            request = otlp.build_logs_request(batch, with_detail=given.details, about=about, batch=part)
+            request = otlp.build_logs_request(
+                batch, with_detail=destination.details, resource=destination.resource, batch=batch_info
+            )
         else:
-            spans = [otlp.build_span(record, with_detail=given.details) for record in batch]
+            spans = [otlp.build_span(record, with_detail=destination.details) for record in batch]
             spans += [span for record in batch for span in _build_ended_spans(record, store)]
-            request = otlp.build_traces_request(spans, about=about, batch=part)
+            request = otlp.build_traces_request(spans, resource=destination.resource, batch=batch_info)
         headers = {
             **self._headers,
-            "content-type": otlp.CONTENT_TYPES[given.protocol],
-            "idempotency-key": f"{part.id}-{signal}",
+            "content-type": otlp.CONTENT_TYPES[destination.protocol],
+            "idempotency-key": f"{batch_info.id}-{signal}",
         }
-        url = given.endpoint.rstrip("/") + otlp.SIGNAL_PATHS[signal]
-        body = otlp.encode_request(signal, request, given.protocol)
-        self._context.extend_time(given.timeout)
-        return send(Request(url, body, headers, given.timeout, given.certificate), self._context.clock())
+        url = destination.endpoint.rstrip("/") + otlp.SIGNAL_PATHS[signal]
+        body = otlp.encode_request(signal, request, destination.protocol)
+        self._context.extend_time(destination.timeout)
+        return send(Request(url, body, headers, destination.timeout, destination.certificate), self._context.clock())
 
     def _save_rejection(self, rejection: otlp.Rejection) -> None:
         """Record what a collector accepted and rejected: sending it again would change nothing."""
@@ -206,12 +205,12 @@ def count_unsent(store: ReadableLog, progress: ExportProgress) -> int:
     return int(counted["count"])
 
 
-def _measure(record: Record) -> int:
+def _count_json_bytes(record: Record) -> int:
     return len(json.dumps(record.to_dict()))
 
 
 def _drop_large_detail(record: Record) -> Record:
-    if _measure(record) <= MAX_BATCH_BYTES:
+    if _count_json_bytes(record) <= MAX_BATCH_BYTES:
         return record
     return convert_record({name: value for name, value in record.to_dict().items() if name != "detail"})
 
@@ -220,12 +219,12 @@ def _build_ended_spans(record: Record, store: ReadableLog) -> list[dict[str, Any
     """Return the span of the turn or of the conversation that ends with this record."""
     part = otlp.SCOPE_END_EVENTS.get(record.event)
     scopes = [scope for scope in otlp.list_scopes(record) if bool(scope[2]) == (part == "generation")] if part else []
-    return [otlp.build_scope_span(scope, _find_extent(scope, record, store)) for scope in scopes]
+    return [otlp.build_scope_span(scope, _find_time_range(scope, record, store)) for scope in scopes]
 
 
-def _find_extent(scope: otlp.ConversationScope, record: Record, store: ReadableLog) -> otlp.TimeRange:
-    extent = otlp.TimeRange(record.at_us, record.at_us)
+def _find_time_range(scope: otlp.ConversationScope, record: Record, store: ReadableLog) -> otlp.TimeRange:
+    time_range = otlp.TimeRange(record.at_us, record.at_us)
     for earlier in store.search(Query(conversation=scope[1], until_seq=record.seq)):
         if scope in otlp.list_scopes(earlier):
-            extent = extent.with_(earlier.at_us)
-    return extent
+            time_range = time_range.extend(earlier.at_us)
+    return time_range

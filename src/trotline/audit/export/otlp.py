@@ -23,13 +23,14 @@ MAX_DEPTH = 8
 Protobuf readers stop at a hundred nested messages, and one level takes three.
 """
 
-MAX_INT64 = 1 << 63
+INT64_LIMIT = 1 << 63
+"""The first integer that does not fit into a signed 64-bit value."""
 
 INFO, WARN, ERROR = (9, "INFO"), (13, "WARN"), (17, "ERROR")
 INTERNAL, CLIENT = 1, 3
 STATUS_ERROR = 2
-RECORDS_PER_REQUEST = 200
-"""Limit of records, or of spans, in one line of a file."""
+MAX_RECORDS_PER_REQUEST = 200
+"""Limit of records, or of spans, in one request."""
 
 EVENT_NAME = "trotline.record"
 SCOPE_END_EVENTS = {"stop": "generation", "sessionEnd": "conversation"}
@@ -66,24 +67,24 @@ class TimeRange(NamedTuple):
     first_us: int
     last_us: int
 
-    def with_(self, at_us: int) -> "TimeRange":
+    def extend(self, at_us: int) -> "TimeRange":
         """Return the range extended to include a time."""
         return TimeRange(min(self.first_us, at_us), max(self.last_us, at_us))
 
 
 def get_trace_id(record: Record) -> str:
     """Return the trace id of the conversation; a call outside any conversation gets its own trace."""
-    return _digest("trotline.trace/1", record.agent, record.conversation or record.id)[:32]
+    return _compute_digest("trotline.trace/1", record.agent, record.conversation or record.id)[:32]
 
 
 def get_span_id(record: Record) -> str:
     """Return the span id of a record."""
-    return _digest("trotline.span/1", record.id)[:16]
+    return _compute_digest("trotline.span/1", record.id)[:16]
 
 
 def get_scope_span_id(scope: ConversationScope) -> str:
     """Return the span id of a turn or a conversation."""
-    return _digest("trotline.talk/1", *scope)[:16]
+    return _compute_digest("trotline.talk/1", *scope)[:16]
 
 
 def list_scopes(record: Record) -> list[ConversationScope]:
@@ -117,7 +118,7 @@ def build_log_record(record: Record, *, with_detail: bool = True) -> dict[str, A
 
 def build_span(record: Record, *, with_detail: bool = True) -> dict[str, Any]:
     """Return the record as an OTLP span, with attributes from its detail if `with_detail` is set."""
-    start, end = _compute_extent(record)
+    start, end = _compute_time_range(record)
     scopes = list_scopes(record)
     is_call = record.is_execution and record.is_mcp
     name = ("tools/call" if is_call else "execute_tool") if record.is_execution else record.event
@@ -134,34 +135,36 @@ def build_span(record: Record, *, with_detail: bool = True) -> dict[str, Any]:
     }
 
 
-def _compute_extent(record: Record) -> tuple[int, int]:
+def _compute_time_range(record: Record) -> tuple[int, int]:
     """Return the start and end of a span in microseconds.
 
     An event that reports a duration ends when it arrives, and an execution without one has no length. Any other span is
     our own response, which starts when the event arrives.
     """
     at, measures = record.at_us, record.measures
-    took = next((value for name in ("duration", "duration_ms") if _is_time(value := measures.get(name))), None)
-    if took is not None:
-        return at - int(took * 1000), at
+    duration_ms = next(
+        (value for name in ("duration", "duration_ms") if _is_valid_measure(value := measures.get(name))), None
+    )
+    if duration_ms is not None:
+        return at - int(duration_ms * 1000), at
     return at, at if record.is_execution else at + record.micros
 
 
 def build_scope_span(scope: ConversationScope, extent: TimeRange) -> dict[str, Any]:
     """Return the span of a turn, or of a whole conversation, which is the root of its trace."""
     agent, conversation, generation = scope
-    named = {"gen_ai.conversation.id": conversation, "gen_ai.agent.name": agent}
+    attributes = {"gen_ai.conversation.id": conversation, "gen_ai.agent.name": agent}
     if generation:
-        named |= {"gen_ai.operation.name": "invoke_agent", "trotline.generation": generation}
+        attributes |= {"gen_ai.operation.name": "invoke_agent", "trotline.generation": generation}
     return {
-        "traceId": _digest("trotline.trace/1", agent, conversation)[:32],
+        "traceId": _compute_digest("trotline.trace/1", agent, conversation)[:32],
         "spanId": get_scope_span_id(scope),
         **({"parentSpanId": get_scope_span_id((agent, conversation, ""))} if generation else {}),
         "name": f"invoke_agent {agent}" if generation else f"conversation {agent}",
         "kind": INTERNAL,
         "startTimeUnixNano": _format_nanos(extent.first_us),
         "endTimeUnixNano": _format_nanos(extent.last_us),
-        "attributes": _build_attributes(named),
+        "attributes": _build_attributes(attributes),
     }
 
 
@@ -177,28 +180,28 @@ NO_BATCH = BatchInfo()
 
 
 def build_logs_request(
-    records: Iterable[Record], *, with_detail: bool = True, about: dict[str, str], batch: BatchInfo = NO_BATCH
+    records: Iterable[Record], *, with_detail: bool = True, resource: dict[str, str], batch: BatchInfo = NO_BATCH
 ) -> dict[str, Any]:
     """Return the request for `/v1/logs`."""
     logs = [build_log_record(record, with_detail=with_detail) for record in records]
     return {
         "resourceLogs": [
-            {"resource": _build_resource(about), "scopeLogs": [{"scope": _build_scope(batch), "logRecords": logs}]}
+            {"resource": _build_resource(resource), "scopeLogs": [{"scope": _build_scope(batch), "logRecords": logs}]}
         ]
     }
 
 
 def build_traces_request(
-    spans: Iterable[dict[str, Any]], *, about: dict[str, str], batch: BatchInfo = NO_BATCH
+    spans: Iterable[dict[str, Any]], *, resource: dict[str, str], batch: BatchInfo = NO_BATCH
 ) -> dict[str, Any]:
     """Return the request for `/v1/traces`."""
     scoped = {"scope": _build_scope(batch), "spans": list(spans)}
-    return {"resourceSpans": [{"resource": _build_resource(about), "scopeSpans": [scoped]}]}
+    return {"resourceSpans": [{"resource": _build_resource(resource), "scopeSpans": [scoped]}]}
 
 
 def get_batch_id(first: str, last: str, count: int) -> str:
     """Return the id of a batch, which is the same each time the same records are sent."""
-    return _digest("trotline.batch/1", first, last, str(count))[:32]
+    return _compute_digest("trotline.batch/1", first, last, str(count))[:32]
 
 
 def format_otlp(records: Iterable[Record], *, with_detail: bool = True) -> Iterator[str]:
@@ -210,27 +213,29 @@ def format_otlp(records: Iterable[Record], *, with_detail: bool = True) -> Itera
 def build_requests(records: Iterable[Record], *, with_detail: bool = True) -> Iterator[dict[str, Any]]:
     """Yield requests of bounded size for all records, treating each conversation as ended with its last record."""
     extents: dict[ConversationScope, TimeRange] = {}
-    waiting: list[Record] = []
+    batch: list[Record] = []
     for record in records:
-        waiting.append(record)
+        batch.append(record)
         for scope in list_scopes(record):
-            extents[scope] = extents.get(scope, TimeRange(record.at_us, record.at_us)).with_(record.at_us)
-        if len(waiting) == RECORDS_PER_REQUEST:
-            yield from _build_both_requests(waiting, with_detail=with_detail)
-            waiting = []
-    if waiting:
-        yield from _build_both_requests(waiting, with_detail=with_detail)
-    for part in _split_spans([build_scope_span(scope, extent) for scope, extent in extents.items()]):
-        yield build_traces_request(part, about={})
+            extents[scope] = extents.get(scope, TimeRange(record.at_us, record.at_us)).extend(record.at_us)
+        if len(batch) == MAX_RECORDS_PER_REQUEST:
+            yield from _build_both_requests(batch, with_detail=with_detail)
+            batch = []
+    if batch:
+        yield from _build_both_requests(batch, with_detail=with_detail)
+    for chunk in _split_spans([build_scope_span(scope, extent) for scope, extent in extents.items()]):
+        yield build_traces_request(chunk, resource={})
 
 
 def _build_both_requests(records: list[Record], *, with_detail: bool) -> Iterator[dict[str, Any]]:
-    yield build_logs_request(records, with_detail=with_detail, about={})
-    yield build_traces_request([build_span(record, with_detail=with_detail) for record in records], about={})
+    yield build_logs_request(records, with_detail=with_detail, resource={})
+    yield build_traces_request([build_span(record, with_detail=with_detail) for record in records], resource={})
 
 
 def _split_spans(spans: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    yield from (spans[at : at + RECORDS_PER_REQUEST] for at in range(0, len(spans), RECORDS_PER_REQUEST))
+    yield from (
+        spans[start : start + MAX_RECORDS_PER_REQUEST] for start in range(0, len(spans), MAX_RECORDS_PER_REQUEST)
+    )
 
 
 def _collect_attributes(record: Record, *, with_detail: bool) -> dict[str, Any]:
@@ -255,7 +260,9 @@ def _collect_attributes(record: Record, *, with_detail: bool) -> dict[str, Any]:
     if record.is_mcp:
         attributes["mcp.method.name"] = "tools/call"
     measures, payload, detail = record.measures, record.payload, record.detail_or_empty
-    attributes |= {name: measures[field] for field, name in NUMBER_ATTRIBUTES.items() if _is_time(measures.get(field))}
+    attributes |= {
+        name: measures[field] for field, name in NUMBER_ATTRIBUTES.items() if _is_valid_measure(measures.get(field))
+    }
     attributes["error.type"] = _get_error(record)
     if with_detail:
         attributes |= {name: _to_text(payload[field]) for field, name in TEXT_ATTRIBUTES.items() if payload.get(field)}
@@ -284,8 +291,8 @@ def _build_scope(batch: BatchInfo) -> dict[str, Any]:
     return {"name": "trotline", "version": __version__, "attributes": _build_attributes(named)}
 
 
-def _build_resource(about: dict[str, str]) -> dict[str, Any]:
-    named = {"service.name": "trotline", "service.version": __version__, **about}
+def _build_resource(resource: dict[str, str]) -> dict[str, Any]:
+    named = {"service.name": "trotline", "service.version": __version__, **resource}
     return {"attributes": _build_attributes(named)}
 
 
@@ -297,7 +304,7 @@ def _build_value(value: Any, depth: int = 0) -> dict[str, Any]:
     """Convert any JSON value to an OTLP value; lone surrogates, which JSON may contain, are replaced."""
     if isinstance(value, bool):
         return {"boolValue": value}
-    if isinstance(value, int) and -MAX_INT64 <= value < MAX_INT64:
+    if isinstance(value, int) and -INT64_LIMIT <= value < INT64_LIMIT:
         return {"intValue": str(value)}
     if isinstance(value, float) and abs(value) < float("inf"):
         return {"doubleValue": value}
@@ -306,37 +313,41 @@ def _build_value(value: Any, depth: int = 0) -> dict[str, Any]:
     if isinstance(value, dict | list) and depth >= MAX_DEPTH:
         return {"stringValue": _to_text(value)}
     if isinstance(value, dict):
-        inner = [{"key": _clean(name), "value": _build_value(one, depth + 1)} for name, one in value.items()]
+        inner = [
+            {"key": _replace_surrogates(name), "value": _build_value(child, depth + 1)} for name, child in value.items()
+        ]
         return {"kvlistValue": {"values": inner}}
     if isinstance(value, list | tuple):
         return {"arrayValue": {"values": [_build_value(child, depth + 1) for child in value]}}
-    return {"stringValue": _clean(value)}
+    return {"stringValue": _replace_surrogates(value)}
 
 
 def _to_text(value: Any) -> str:
-    return _clean(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    return _replace_surrogates(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-def _clean(value: Any) -> str:
+def _replace_surrogates(value: Any) -> str:
+    """Return a value as text without lone surrogates, which UTF-8 cannot encode."""
     return str(value if value is not None else "").encode("utf-8", "replace").decode()
 
 
-def _is_time(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MAX_INT64 // 1_000_000
+def _is_valid_measure(value: Any) -> bool:
+    """Check whether a value is a number that fits into 64 bits even when converted from milliseconds to nanoseconds."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < INT64_LIMIT // 1_000_000
 
 
 def _format_nanos(micros: int) -> str:
     return str(micros * 1000)
 
 
-def _digest(*words: str) -> str:
-    return hashlib.sha256("\n".join(words).encode()).hexdigest()
+def _compute_digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 PROTOBUF, JSON = PROTOCOLS
 CONTENT_TYPES = {PROTOBUF: "application/x-protobuf", JSON: "application/json"}
 SIGNAL_PATHS = {"logs": "/v1/logs", "traces": "/v1/traces"}
-PLAIN: dict[str, tuple[str, Callable[[Any], Any]]] = {
+SCALAR_FIELDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "traceId": ("trace_id", bytes.fromhex),
     "spanId": ("span_id", bytes.fromhex),
     "parentSpanId": ("parent_span_id", bytes.fromhex),
@@ -364,22 +375,22 @@ def encode_request(signal: str, request: dict[str, Any], protocol: str) -> bytes
     """Return the request body in the given protocol."""
     if protocol == JSON:
         return json.dumps(request, ensure_ascii=True, separators=(",", ":")).encode()
-    data: bytes = _load_library().message(signal, request).SerializeToString()
+    data: bytes = _load_library().build_message(signal, request).SerializeToString()
     return data
 
 
 def parse_rejection(signal: str, body: bytes, protocol: str) -> Rejection:
-    """Return what the answer reports as rejected; an unreadable answer counts as none, since the status was success."""
+    """Return what the response reports as rejected; an unreadable one counts as none, since the status was success."""
     if not body:
         return Rejection()
     if protocol == JSON:
         return _parse_json_rejection(signal, body)
-    answer = _load_library().answer(signal)
+    response = _load_library().create_response(signal)
     try:
-        answer.ParseFromString(body)
+        response.ParseFromString(body)
     except Exception:  # noqa: BLE001 - the error class of the library is not public
         return Rejection()
-    partial = answer.partial_success
+    partial = response.partial_success
     return Rejection(getattr(partial, REJECTED_FIELDS[signal]), partial.error_message)
 
 
@@ -399,7 +410,7 @@ def _load_library() -> "Library":
     try:
         return Library()
     except ImportError:
-        hint = f"pip install 'trotline[otlp]', or say protocol = \"{JSON}\""
+        hint = f"pip install 'trotline[otlp]', or set protocol = \"{JSON}\""
         raise TrotlineError("OTLP as protobuf needs the library `opentelemetry-proto`", hint=hint) from None
 
 
@@ -418,7 +429,7 @@ class Library:
         from opentelemetry.proto.trace.v1 import trace_pb2  # noqa: PLC0415 - see above
 
         self._common: Any = common_pb2
-        self._answers: dict[str, Any] = {
+        self._responses: dict[str, Any] = {
             "logs": logs_service_pb2.ExportLogsServiceResponse,
             "traces": trace_service_pb2.ExportTraceServiceResponse,
         }
@@ -426,7 +437,7 @@ class Library:
             "logs": logs_service_pb2.ExportLogsServiceRequest,
             "traces": trace_service_pb2.ExportTraceServiceRequest,
         }
-        made: dict[str, tuple[str, Any]] = {
+        message_types: dict[str, tuple[str, Any]] = {
             "resource": ("resource", resource_pb2.Resource),
             "resourceLogs": ("resource_logs", logs_pb2.ResourceLogs),
             "resourceSpans": ("resource_spans", trace_pb2.ResourceSpans),
@@ -438,35 +449,38 @@ class Library:
             "status": ("status", trace_pb2.Status),
         }
         self._fields: dict[str, tuple[str, Callable[[Any], Any]]] = {
-            **{key: (name, functools.partial(self._build_message, kind)) for key, (name, kind) in made.items()},
-            **PLAIN,
-            "attributes": ("attributes", self._build_attributes),
-            "body": ("body", self._build_value),
+            **{key: (name, functools.partial(self._convert, kind)) for key, (name, kind) in message_types.items()},
+            **SCALAR_FIELDS,
+            "attributes": ("attributes", self._build_key_values),
+            "body": ("body", self._build_any_value),
         }
 
-    def message(self, signal: str, request: dict[str, Any]) -> Any:
+    def build_message(self, signal: str, request: dict[str, Any]) -> Any:
         """Return the request as a protobuf message."""
-        return self._build_message(self._requests[signal], request)
+        return self._convert(self._requests[signal], request)
 
-    def answer(self, signal: str) -> Any:
-        """Return an empty response message, to parse an answer into."""
-        return self._answers[signal]()
+    def create_response(self, signal: str) -> Any:
+        """Return an empty response message, to parse the body of a response into."""
+        return self._responses[signal]()
 
-    def _build_message(self, kind: Any, given: Any) -> Any:
-        if isinstance(given, list):
-            return [self._build_message(kind, item) for item in given]
-        named = {}
-        for key, value in given.items():
-            name, made = self._fields.get(key, (key, _identity))
-            named[name] = made(value)
-        return kind(**named)
+    def _convert(self, kind: Any, body: Any) -> Any:
+        """Return an object as a message of this kind, or a list of objects as a list of messages."""
+        if isinstance(body, list):
+            return [self._convert(kind, item) for item in body]
+        fields = {}
+        for key, value in body.items():
+            name, convert = self._fields.get(key, (key, _identity))
+            fields[name] = convert(value)
+        return kind(**fields)
 
-    def _build_attributes(self, given: list[dict[str, Any]]) -> list[Any]:
-        return [self._common.KeyValue(key=item["key"], value=self._build_value(item["value"])) for item in given]
+    def _build_key_values(self, items: list[dict[str, Any]]) -> list[Any]:
+        """Return attributes in JSON form as KeyValue messages."""
+        return [self._common.KeyValue(key=item["key"], value=self._build_any_value(item["value"])) for item in items]
 
-    def _build_value(self, given: dict[str, Any]) -> Any:
+    def _build_any_value(self, tagged: dict[str, Any]) -> Any:
+        """Return a value in JSON form, an object with its type as the key, as an AnyValue message."""
         common = self._common
-        for kind, value in given.items():
+        for kind, value in tagged.items():
             match kind:
                 case "stringValue":
                     return common.AnyValue(string_value=value)
@@ -477,10 +491,10 @@ class Library:
                 case "doubleValue":
                     return common.AnyValue(double_value=value)
                 case "arrayValue":
-                    values = [self._build_value(child) for child in value["values"]]
+                    values = [self._build_any_value(child) for child in value["values"]]
                     return common.AnyValue(array_value=common.ArrayValue(values=values))
                 case "kvlistValue":
-                    pairs = self._build_attributes(value["values"])
+                    pairs = self._build_key_values(value["values"])
                     return common.AnyValue(kvlist_value=common.KeyValueList(values=pairs))
         return common.AnyValue()
 
