@@ -11,7 +11,8 @@
  *   greeting  "TL1\0", 't' taken, 'b' busy or 'c' go cold, 16 bytes of digest
  *   answer    u8 exit code, u32 length of stdout, u32 length of stderr, stdout, stderr; only after 't'
  *
- * The cold path:  PYTHON -I -S HERE/run_bootstrap.py ID MICROSECONDS MILLISECONDS-LEFT COLD-REASON and the arguments after PYTHON
+ * The cold path:  PYTHON -I -S HERE/run_bootstrap.py ID RECEIVED-MICROSECONDS REMAINING-MILLISECONDS COLD-REASON, then
+ * the arguments after PYTHON
  */
 #define _DEFAULT_SOURCE
 #define _DARWIN_C_SOURCE
@@ -47,8 +48,8 @@ enum {
     MAX_HEADER_BYTES = 65536,
     MAX_ARGUMENTS = 64,
     MAX_PATH = 4096,
-    PATIENCE = 1000,  /* milliseconds of silence after which the service is busy */
-    DEADLINE = 50000, /* the default of --deadline, in milliseconds */
+    MAX_SERVICE_TIMEOUT = 1000, /* milliseconds of silence after which the service is busy */
+    DEFAULT_DEADLINE = 50000,   /* the default of --deadline, in milliseconds */
     PREFIX = 12,
     GREETING = 21,
     ANSWER = 9,
@@ -60,7 +61,7 @@ static int arguments;   /* the number of arguments after PYTHON */
 static const char *home, *agent;
 static int fails_open, ended, connection = -1;
 static uid_t service_uid;
-static int64_t deadline = DEADLINE, begun, received;
+static int64_t deadline = DEFAULT_DEADLINE, started, received;
 static char id[37], code[MAX_PATH], cold[MAX_PATH + 32];
 static char *payload;
 static size_t size, room;
@@ -75,13 +76,16 @@ static int64_t now(clockid_t clock, int64_t parts) {
     return (int64_t)t.tv_sec * parts + t.tv_nsec / (1000000000 / parts);
 }
 
-static int64_t left(void) { return deadline - (now(CLOCK_MONOTONIC, 1000) - begun); }
+static int64_t remaining_ms(void) { return deadline - (now(CLOCK_MONOTONIC, 1000) - started); }
 
 /* At least half of the remaining time is left for the cold path. */
-static int64_t patience(void) { return PATIENCE < left() / 2 ? PATIENCE : left() / 2; }
+static int64_t service_timeout(void) {
+    int64_t half = remaining_ms() / 2;
+    return MAX_SERVICE_TIMEOUT < half ? MAX_SERVICE_TIMEOUT : half;
+}
 
-/* Wait for an event, at most so many milliseconds; 0 if it does not come. */
-static int can(int fd, short what, int64_t limit) {
+/* Wait for an event, at most this many milliseconds; 0 if it does not come. */
+static int wait_for(int fd, short what, int64_t limit) {
     int64_t until = now(CLOCK_MONOTONIC, 1000) + limit;
     for (;;) {
         struct pollfd one = {fd, what, 0};
@@ -96,7 +100,7 @@ static int write_all(int fd, const char *data, size_t count, int64_t limit) {
     while (count) {
         ssize_t n = write(fd, data, count);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN && can(fd, POLLOUT, limit)) continue;
+        if (n < 0 && errno == EAGAIN && wait_for(fd, POLLOUT, limit)) continue;
         if (n <= 0) return 0;
         data += n;
         count -= (size_t)n;
@@ -110,7 +114,7 @@ static int read_all(char *data, size_t count) {
         ssize_t n = read(connection, data, count);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) {
-            if (can(connection, POLLIN, patience())) continue;
+            if (wait_for(connection, POLLIN, service_timeout())) continue;
             return -1;
         }
         if (n <= 0) return 0;
@@ -120,7 +124,7 @@ static int read_all(char *data, size_t count) {
     return 1;
 }
 
-static char *decimal(char *to, int64_t value) { /* 24 bytes hold twenty digits, a sign and the end */
+static char *format_decimal(char *to, int64_t value) { /* 24 bytes hold twenty digits, a sign and the end */
     char digits[24];
     int n = 0;
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
@@ -136,7 +140,7 @@ static char *decimal(char *to, int64_t value) { /* 24 bytes hold twenty digits, 
 static _Noreturn void give_up(const char *what) {
     static const char before[] = "trotline: cannot answer: ", after[] = " (error ";
     char number[24];
-    decimal(number, errno);
+    format_decimal(number, errno);
     write_all(2, before, sizeof before - 1, 1000);
     write_all(2, what, strlen(what), 1000);
     write_all(2, after, sizeof after - 1, 1000);
@@ -146,7 +150,7 @@ static _Noreturn void give_up(const char *what) {
 }
 
 /* Write the rest of the payload to the pipe, in a new process: what did not fit, and what has not arrived yet. */
-static _Noreturn void pour(int into, size_t from) {
+static _Noreturn void write_rest(int into, size_t from) {
     static char piece[1 << 16];
     close(1); /* the agent reads them until they are closed */
     close(2);
@@ -155,14 +159,14 @@ static _Noreturn void pour(int into, size_t from) {
     while (fine && !ended) {
         ssize_t n = read(0, piece, sizeof piece);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0 && errno == EAGAIN && can(0, POLLIN, left())) continue;
+        if (n < 0 && errno == EAGAIN && wait_for(0, POLLIN, remaining_ms())) continue;
         fine = n > 0 && write_all(into, piece, (size_t)n, 0);
     }
     _exit(0);
 }
 
 /* Replace standard input by a pipe with the whole payload. A pipe needs no disk and no permissions. */
-static void feed(void) {
+static void provide_payload(void) {
     int ends[2];
     size_t done = 0;
     if (pipe(ends)) give_up("no pipe");
@@ -178,7 +182,7 @@ static void feed(void) {
         if (child < 0) give_up("no process");
         if (child == 0) {
             close(ends[0]);
-            pour(ends[1], done);
+            write_rest(ends[1], done);
         }
     }
     dup2(ends[0], 0);
@@ -190,8 +194,10 @@ static _Noreturn void go_cold(const char *cold_reason) {
     static char *argv[MAX_ARGUMENTS + 10], *environment[] = {"PATH=/usr/bin:/bin", NULL};
     char when[24], rest[24];
     if (connection >= 0) close(connection); /* the service must not evaluate what we evaluate ourselves */
-    if ((ended || size) && left() > 0) feed(); /* else no process reads it */
-    char *head[] = {line[1], "-I", "-S", cold, id, decimal(when, received), decimal(rest, left()), (char *)cold_reason};
+    if ((ended || size) && remaining_ms() > 0) provide_payload(); /* else no process reads it */
+    format_decimal(when, received);
+    format_decimal(rest, remaining_ms());
+    char *head[] = {line[1], "-I", "-S", cold, id, when, rest, (char *)cold_reason};
     memcpy(argv, head, sizeof head);
     memcpy(argv + sizeof head / sizeof *head, line + 2, (size_t)arguments * sizeof *argv);
     signal(SIGPIPE, broken_pipe);
@@ -217,7 +223,7 @@ static void make_id(void) {
 }
 
 /* Parse a number with up to three decimals, in thousandths; -1 if it is invalid. */
-static int64_t thousandths(const char *text) {
+static int64_t parse_thousandths(const char *text) {
     int64_t value = 0, unit = 1000;
     int point = 0;
     if (!*text) return -1;
@@ -230,11 +236,11 @@ static int64_t thousandths(const char *text) {
     return value;
 }
 
-static void read_words(int argc) {
+static void parse_options(int argc) {
     arguments = argc - 2;
     for (int i = 2; i + 1 < argc; i += 2) {
         const char *name = line[i], *value = line[i + 1];
-        int64_t given = thousandths(value);
+        int64_t given = parse_thousandths(value);
         if (!strcmp(name, "--agent")) agent = value;
         if (!strcmp(name, "--home")) home = value;
         if (!strcmp(name, "--deadline") && given >= 0) deadline = given;
@@ -244,7 +250,7 @@ static void read_words(int argc) {
 }
 
 /* Read the password file, not the name service, which would load libraries. */
-static const char *own_home(void) {
+static const char *find_home(void) {
 #ifdef __APPLE__
     struct passwd *entry = getpwuid(getuid());
     return entry ? entry->pw_dir : NULL;
@@ -268,7 +274,7 @@ static const char *own_home(void) {
         }
         entry = *c ? c + 1 : c;
         *c = 0;
-        if (fields == 7 && thousandths(field[2]) == (int64_t)getuid() * 1000) return field[5];
+        if (fields == 7 && parse_thousandths(field[2]) == (int64_t)getuid() * 1000) return field[5];
     }
     return NULL;
 #endif
@@ -293,7 +299,7 @@ static int peer_is(uid_t uid) {
 static void reach_service(void) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct stat run;
-    if (!home || !*home) home = own_home();
+    if (!home || !*home) home = find_home();
     if (!home || *home != '/' || !agent || !*agent) go_cold("unfit");
     size_t bytes = strlen(home);
     if (bytes + sizeof RUN + 2 > sizeof at.sun_path) go_cold("unfit");
@@ -312,18 +318,18 @@ static void reach_service(void) {
 }
 
 /* Allocate pages, which cost nothing before they are used; NULL if there are none. */
-static char *pages(size_t count) {
+static char *allocate_pages(size_t count) {
     void *at = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return at == MAP_FAILED ? NULL : at;
 }
 
 static void read_payload(void) {
-    for (room = MAX_PAYLOAD_BYTES; !(payload = pages(room)); room /= 2) {
+    for (room = MAX_PAYLOAD_BYTES; !(payload = allocate_pages(room)); room /= 2) {
         if (room < MAX_HEADER_BYTES) go_cold("large");
     }
     while (!ended) {
         if (size == room) go_cold("large");
-        if (!can(0, POLLIN, left())) go_cold("late");
+        if (!wait_for(0, POLLIN, remaining_ms())) go_cold("late");
         ssize_t n = read(0, payload + size, room - size);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (n <= 0) ended = 1;
@@ -349,19 +355,19 @@ static void quote(const char *text) {
 
 static void put_number(int64_t value) {
     char digits[24];
-    put(decimal(digits, value));
+    put(format_decimal(digits, value));
 }
 
 /* Write device and inode: a path may name another file for a service in another mount namespace. */
-static void identify(const struct stat *one) {
+static void put_identity(const struct stat *one) {
     put("["), put_number((int64_t)one->st_dev), put(","), put_number((int64_t)one->st_ino), put("]");
 }
 
-static void number(char *to, size_t value) {
+static void encode_u32(char *to, size_t value) {
     for (int i = 3; i >= 0; i--, value >>= 8) to[i] = (char)value;
 }
 
-static size_t read_number(const unsigned char *from) {
+static size_t decode_u32(const unsigned char *from) {
     return (size_t)from[0] << 24 | (size_t)from[1] << 16 | (size_t)from[2] << 8 | from[3];
 }
 
@@ -373,13 +379,13 @@ static void write_header(void) {
     length = PREFIX;
     put("{\"id\":"), quote(id), put(",\"argv\":[");
     for (int i = 0; i < arguments; i++) put(i ? "," : ""), quote(line[i + 2]);
-    put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":"), identify(&cwd);
-    put(",\"code\":"), quote(code), put(",\"code_identity\":"), identify(&own);
+    put("],\"cwd\":"), quote(here), put(",\"cwd_identity\":"), put_identity(&cwd);
+    put(",\"code\":"), quote(code), put(",\"code_identity\":"), put_identity(&own);
     put(",\"environ\":{},\"received_us\":"), put_number(received), put("}");
     if (length > PREFIX + MAX_HEADER_BYTES) go_cold("unfit");
     memcpy(header, "TL1", 4);
-    number(header + 4, length - PREFIX);
-    number(header + 8, size);
+    encode_u32(header + 4, length - PREFIX);
+    encode_u32(header + 8, size);
 }
 
 /* If not everything can be sent, the greeting says why, or does not come. */
@@ -388,8 +394,8 @@ static void send_call(void) {
     struct iovec parts[2] = {{header, length}, {payload, size}};
     ssize_t n = writev(connection, parts, 2);
     size_t sent = n > 0 ? (size_t)n : 0, of_header = sent < length ? sent : length;
-    if (write_all(connection, header + of_header, length - of_header, patience()))
-        write_all(connection, payload + (sent - of_header), size - (sent - of_header), patience());
+    if (write_all(connection, header + of_header, length - of_header, service_timeout()))
+        write_all(connection, payload + (sent - of_header), size - (sent - of_header), service_timeout());
 }
 
 static int print_answer(void) {
@@ -400,14 +406,14 @@ static int print_answer(void) {
     if (begin[4] != 't') go_cold(begin[4] == 'b' ? "busy" : begin[4] == 'c' ? "cold" : "odd");
     got = read_all((char *)begin + GREETING, ANSWER);
     if (got <= 0) go_cold(got ? "slow" : "lost");
-    size_t out = read_number(begin + GREETING + 1), err = read_number(begin + GREETING + 5);
+    size_t out = decode_u32(begin + GREETING + 1), err = decode_u32(begin + GREETING + 5);
     if (out > MAX_PAYLOAD_BYTES || err > MAX_PAYLOAD_BYTES) go_cold("odd");
-    char *answer = out + err <= sizeof header ? header : pages(out + err);
+    char *answer = out + err <= sizeof header ? header : allocate_pages(out + err);
     if (!answer) go_cold("large");
     got = read_all(answer, out + err);
     if (got <= 0) go_cold(got ? "slow" : "lost");
-    write_all(1, answer, out, left());
-    write_all(2, answer + out, err, left());
+    write_all(1, answer, out, remaining_ms());
+    write_all(2, answer + out, err, remaining_ms());
     return begin[GREETING];
 }
 
@@ -425,9 +431,9 @@ int main(int argc, char **argv) {
     memcpy(cold, argv[0], here);
     memcpy(cold + here, "/run_bootstrap.py", 18);
     received = now(CLOCK_REALTIME, 1000000);
-    begun = now(CLOCK_MONOTONIC, 1000);
+    started = now(CLOCK_MONOTONIC, 1000);
     broken_pipe = signal(SIGPIPE, SIG_IGN);
-    read_words(argc);
+    parse_options(argc);
     make_id();
     reach_service();
     read_payload();

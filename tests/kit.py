@@ -25,6 +25,7 @@ from trotline.audit.store.sqlite_store import SqliteStore
 from trotline.config.hooks_json.configuration import Configuration, LayerRead, load_configuration
 from trotline.config.paths import Platform, Roots
 from trotline.config.problems import Problem
+from trotline.conversation.sessions import StoredSession, _parse_session
 from trotline.domain.contracts import Surface
 from trotline.domain.events import EVENTS, Event
 from trotline.domain.outcomes import Call
@@ -339,3 +340,8 @@ def fill_in(value: Any, **texts: str) -> Any:
 def build_text(parts: list[Any], number: int = 1) -> str:
     """Join strings and pairs of a string and its repetitions, which are multiplied by `number`."""
     return "".join(part if isinstance(part, str) else part[0] * int(part[1] * number) for part in parts)
+
+
+def read_sessions(directory: Path) -> list[StoredSession]:
+    """Return all stored sessions of a directory."""
+    return [_parse_session(file, file.read_bytes()) for file in sorted(directory.glob("*.json"))]

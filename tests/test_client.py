@@ -65,7 +65,7 @@ class ColdCall(NamedTuple):
 
     id: str
     received_us: int
-    left_ms: int
+    remaining_ms: int
     cold_reason: str
     words: list[str]
     environment: str
@@ -178,7 +178,7 @@ def test_odd_service_leads_to_the_cold_path_with_the_whole_payload(
         result = parse_cold_call(call(build_stand_in_line(site, home, client, "--deadline", "1.5"), data))
     assert (result.cold_reason, result.digest) == (cold_reason, hash_bytes(data))
     assert received[0].endswith(data)
-    assert 0 < result.left_ms <= 1500
+    assert 0 < result.remaining_ms <= 1500
 
 
 @each_client
@@ -595,8 +595,8 @@ def test_clients_and_service_use_the_same_limits() -> None:
     sizes = (MAX_PAYLOAD_BYTES, wire.MAX_HEADER_BYTES)
     assert (limits["MAX_PAYLOAD_BYTES"], limits["MAX_HEADER_BYTES"]) == sizes
     assert sizes == (python_client.MAX_PAYLOAD_BYTES, python_client.MAX_HEADER_BYTES)
-    assert limits["PATIENCE"] == python_client.PATIENCE * 1000
-    assert limits["DEADLINE"] == python_client.DEADLINE * 1000
+    assert limits["MAX_SERVICE_TIMEOUT"] == python_client.MAX_SERVICE_TIMEOUT * 1000
+    assert limits["DEFAULT_DEADLINE"] == python_client.DEFAULT_DEADLINE * 1000
     formats = (wire.PREFIX.size, wire.GREETING.size, wire.ANSWER.size)
     assert (limits["PREFIX"], limits["GREETING"], limits["ANSWER"]) == formats
     cold_reasons = set(re.findall(r'(?:go_cold\(|\? |: )"([a-z]+)"', source))

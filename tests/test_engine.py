@@ -206,7 +206,7 @@ def test_concurrent_writers_of_a_session_lose_nothing(tmp_path: Path) -> None:
         for turn in range(10):
 
             def change(session: SessionState, name: str = f"V{number}_{turn}") -> None:
-                session.set(name, Variable("x", 1))
+                session.set_variable(name, Variable("x", 1))
 
             assert sessions.update("c", change, 1) == ""
 
@@ -222,10 +222,10 @@ def test_oversized_session_change_is_dropped(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path / "sessions")
 
     def small(session: SessionState) -> None:
-        session.set("A", Variable("1", 1))
+        session.set_variable("A", Variable("1", 1))
 
     def huge(session: SessionState) -> None:
-        session.set("B", Variable("x" * MAX_SESSION_BYTES, 1))
+        session.set_variable("B", Variable("x" * MAX_SESSION_BYTES, 1))
 
     assert sessions.update("c", small, 1) == ""
     assert "was not kept" in sessions.update("c", huge, 2)

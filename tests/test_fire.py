@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from kit import FILES, Workspace, read_corpus, read_rows
-from trotline.conversation.sessions import Sessions
+from kit import FILES, Workspace, read_corpus, read_rows, read_sessions
 
 ALLOW = '{"permission": "allow"}'
 ASK = '{"permission": "ask", "user_message": "Really?"}'
@@ -594,7 +593,7 @@ def test_last_rewrite_wins_and_both_hooks_are_recorded(workspace: Workspace) -> 
 
 
 def fire_sessions(workspace: Workspace) -> list[dict[str, Any]]:
-    stored = Sessions(workspace.roots().state / "sessions").all()
+    stored = read_sessions(workspace.roots().state / "sessions")
     return [{"conversation": session.session.conversation, "alarm": session.alarm} for session in stored]
 
 

@@ -72,7 +72,7 @@ def test_engine_counts_a_repeated_call_once(tmp_path: Path) -> None:
 def test_number_of_remembered_calls_is_limited() -> None:
     session = SessionState()
     for number in range(3 * MAX_CLAIMS):
-        session.count("judge", str(number))
+        session.count_follow_up("judge", str(number))
     assert list(session.claims) == [str(number) for number in range(2 * MAX_CLAIMS, 3 * MAX_CLAIMS)]
     assert session.follow_ups == {"judge": 3 * MAX_CLAIMS}
 
@@ -80,7 +80,7 @@ def test_number_of_remembered_calls_is_limited() -> None:
 @pytest.mark.parametrize("claims", [{"one": "gone"}, {"one": "judge"}])
 def test_counts_of_an_edited_session_do_not_become_negative(claims: dict[str, str]) -> None:
     session = SessionState(claims=claims)
-    session.take_back("one")
+    session.undo_claim("one")
     assert (session.follow_ups, session.claims) == ({}, {})
 
 

@@ -319,7 +319,7 @@ def test_unwritable_history_asks(machine: Machine, monkeypatch: pytest.MonkeyPat
 
 def test_session_variables_leave_room_for_the_history(machine: Machine) -> None:
     def fill(session: SessionState) -> None:
-        session.set("LONG", Variable("x" * 65_200, 1))
+        session.set_variable("LONG", Variable("x" * 65_200, 1))
 
     assert machine.sessions.update("one", fill, 1) == ""
     machine.write(".config/trotline/trotline.toml", 'preset = "strict"\n[guards]\ncredentials = "off"\n')

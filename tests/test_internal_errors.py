@@ -36,8 +36,8 @@ def last(workspace: Workspace) -> dict[str, Any]:
     return Spool(workspace.roots().state / "spool").read().records[-1]
 
 
-def late(workspace: Workspace, payload: bytes | None, left_ms: int = 0) -> ClientCall:
-    return ClientCall("late-1", 5, left_ms, "unfit", list(line(workspace)), payload, time.monotonic())
+def late(workspace: Workspace, payload: bytes | None, remaining_ms: int = 0) -> ClientCall:
+    return ClientCall("late-1", 5, remaining_ms, "unfit", list(line(workspace)), payload, time.monotonic())
 
 
 def test_a_deadline_that_has_passed_is_a_refusal_and_a_record(workspace: Workspace) -> None:
@@ -55,7 +55,7 @@ def test_a_deadline_during_input_is_recorded(workspace: Workspace) -> None:
     saved_stdin = os.dup(0)
     os.dup2(reader, 0)
     try:
-        sent, _ = cold_path._answer_in_time(late(workspace, None, left_ms=30))
+        sent, _ = cold_path._answer_in_time(late(workspace, None, remaining_ms=30))
     finally:
         os.dup2(saved_stdin, 0)
         for descriptor in (reader, writer, saved_stdin):

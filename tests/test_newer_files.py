@@ -26,12 +26,12 @@ def add(file: Path, **fields: Any) -> None:
 
 def test_a_session_keeps_the_fields_that_it_does_not_know(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path)
-    sessions.update("c", lambda one: one.set("A", Variable("1", 1)), 1)
+    sessions.update("c", lambda one: one.set_variable("A", Variable("1", 1)), 1)
     (file,) = tmp_path.glob("*.json")
     add(file, **{"budget": {"left": 3}, "memory.tainted": ["x"]})
 
     def change(session: Any) -> None:
-        session.count("hook", "call")
+        session.count_follow_up("hook", "call")
         session.history = History(secrets=2)
         session.env = {}
 
@@ -44,8 +44,8 @@ def test_a_session_keeps_the_fields_that_it_does_not_know(tmp_path: Path) -> Non
 
 def test_a_removed_session_field_is_gone(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path)
-    sessions.update("c", lambda one: one.count("hook", "call"), 1)
-    sessions.update("c", lambda one: one.take_back("call"), 2)
+    sessions.update("c", lambda one: one.count_follow_up("hook", "call"), 1)
+    sessions.update("c", lambda one: one.undo_claim("call"), 2)
     session = sessions.read("c").session
     assert (session.follow_ups, session.claims) == ({}, {})
 

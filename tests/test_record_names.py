@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kit import Workspace, make_workspace
+from kit import Workspace, make_workspace, read_sessions
 from secret_samples import SECRET_TEMPLATES, fill_template
 from trotline import Engine
 from trotline.audit.record.detail_policy import NameRedactor
@@ -80,7 +80,7 @@ def test_session_files_do_not_contain_the_raw_conversation_name(workspace: Works
     refused = {"hook_event_name": "beforeShellExecution", "command": "rm -rf / --no-preserve-root"}
     record = store_names(workspace, **refused, conversation_id=f"chat {TOKEN}")[1]
     assert TOKEN not in sessions_as_written(workspace)
-    stored = Sessions(workspace.roots().state / "sessions").all()
+    stored = read_sessions(workspace.roots().state / "sessions")
     assert [one.session.conversation for one in stored] == [record["conversation"]]
     assert "saved variables" in run_command(workspace, "log", "conversations", "--clear", record["conversation"])
     assert sessions_as_written(workspace) == ""
@@ -93,7 +93,7 @@ def test_a_follow_up_of_a_sub_agent_is_counted_without_its_name(workspace: Works
         stop = SubagentStop(conversation_id=f"c {TOKEN}", subagent_id=name, subagent_type="x", status="completed")
         assert engine.dispatch(stop).follow_up == "on"
     assert TOKEN not in sessions_as_written(workspace)
-    (one,) = engine.sessions.all()
+    (one,) = read_sessions(engine.sessions.directory)
     assert sorted(one.session.follow_ups.values()) == [1, 2]
 
 
@@ -110,16 +110,16 @@ def test_without_scanners_no_readable_name_is_stored(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path)
     for name in (TOKEN, TOKEN, "c", ORDINARY_ID):
         assert sessions.update(name, lambda _: None, 1) == ""
-    names = sorted(one.session.conversation for one in sessions.all())
+    names = sorted(stored.session.conversation for stored in read_sessions(sessions.directory))
     assert names[:2] == [ORDINARY_ID, hide_name("c")]
     assert names[2:] == [hide_name(TOKEN)]
 
 
 def test_a_lone_surrogate_in_a_name_is_accepted(tmp_path: Path) -> None:
     sessions = Sessions(tmp_path, lambda name: name)
-    assert sessions.update("c \ud800", lambda session: session.count("hook", "one"), 1) == ""
+    assert sessions.update("c \ud800", lambda session: session.count_follow_up("hook", "one"), 1) == ""
     assert sessions.read("c \ud800").session.follow_ups == {"hook": 1}
-    alarm = sessions.update("d", lambda session: session.set("NAME", Variable("\ud800", 1)), 1)
+    alarm = sessions.update("d", lambda session: session.set_variable("NAME", Variable("\ud800", 1)), 1)
     assert alarm == "the session could not be written: a variable in it is no text"
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from kit import read_corpus, read_rows, run_trotline
+from kit import read_corpus, read_rows, read_sessions, run_trotline
 from soak_service import (
     CallOutput,
     Site,
@@ -34,7 +34,6 @@ from soak_service import (
 )
 from trotline.agents import AGENTS, get_agent
 from trotline.audit.record.record_builder import RECORD_SCHEMA
-from trotline.conversation.sessions import Sessions
 from trotline.domain.editions import LOOP_LIMIT
 from trotline.domain.outcomes import MAX_PAYLOAD_BYTES
 from trotline.service import cold_path, line, server, wire
@@ -432,7 +431,7 @@ def test_a_kill_between_follow_up_and_answer_counts_it_once(site: Site, home: Pa
         if ends[-1]:
             allow_start(home, pid)
     assert ends == ["on"] * LOOP_LIMIT + [""]
-    (session,) = Sessions(get_state(home) / "sessions").all()
+    (session,) = read_sessions(get_state(home) / "sessions")
     assert session.session.follow_ups == {"canary": LOOP_LIMIT}
     stops = [record["id"] for record in records(home) if record["event"] == "stop"]
     assert len(stops) == LOOP_LIMIT + 1

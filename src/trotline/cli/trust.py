@@ -44,7 +44,7 @@ def command(yes: bool, status: bool, revoke: bool, roots: Roots) -> Result:
     dispatcher = Dispatcher(roots, os.environ, read_clock)
     seen = []
     for root in roots.projects:
-        trust = dispatcher.trust(root)
+        trust = dispatcher.get_trust(root)
         if not wants_json():
             click.echo("\n".join(_format_trust(dispatcher, root, trust)))
         is_trusted = trust.state is TrustState.TRUSTED

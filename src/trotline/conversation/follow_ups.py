@@ -27,10 +27,10 @@ def _build_key_suffix(event: Event) -> str:
 def add_loop_count(event: Stop | SubagentStop, session: SessionState) -> Event:
     """Return the event with the number of follow-ups so far, which the agent may not know."""
     suffix = _build_key_suffix(event)
-    so_far = sum(
+    follow_up_count = sum(
         count for name, count in session.follow_ups.items() if (name.endswith(suffix) if suffix else ":" not in name)
     )
-    return msgspec.structs.replace(event, loop_count=max(event.loop_count, so_far))
+    return msgspec.structs.replace(event, loop_count=max(event.loop_count, follow_up_count))
 
 
 def apply_limit(response: Response, event: Event, stored: StoredSession) -> Response:
@@ -51,16 +51,16 @@ def remove_follow_up(response: Response, why: str) -> Response:
 
 def _find_limit_reason(response: Response, event: Event, session: SessionState) -> str:
     limit = response.hook.loop_limit if isinstance(response, Run) else LOOP_LIMIT
-    so_far = session.follow_ups.get(build_key(response, event), 0)
+    follow_up_count = session.follow_ups.get(build_key(response, event), 0)
     if not session.follow_ups and isinstance(event, Stop | SubagentStop):
-        so_far = event.loop_count  # the agent has its own count
-    if limit is not None and so_far >= limit:
+        follow_up_count = event.loop_count  # the agent has its own count
+    if limit is not None and follow_up_count >= limit:
         return f"its loop_limit of {limit} is reached; the follow-up was not sent"
     return ""
 
 
-class Claim:
-    """A follow-up claimed under the lock of the session, so that two concurrent stops cannot both get the last one.
+class FollowUpClaim:
+    """The claim of a follow-up under the lock of the session, so that concurrent stops cannot exceed the limit.
 
     A repeated call counts once: a service may be killed between the claim and the answer.
     """
@@ -70,15 +70,15 @@ class Claim:
         self.event = event
         self.call = call
         self.why = ""
-        self.granted = False
+        self.is_granted = False
 
     def apply(self, session: SessionState) -> None:
         """Claim the follow-up, or set `why` if the limit is reached. Undo an earlier claim of the same call first."""
-        session.take_back(self.call)
+        session.undo_claim(self.call)
         self.why = _find_limit_reason(self.response, self.event, session)
         if not self.why:
-            self.granted = True
-            session.count(build_key(self.response, self.event), self.call)
+            self.is_granted = True
+            session.count_follow_up(build_key(self.response, self.event), self.call)
 
 
 def find_winner(responses: Sequence[Response], follow_up: str) -> Response | None:

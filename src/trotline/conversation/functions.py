@@ -57,11 +57,11 @@ class EventHandler(msgspec.Struct, frozen=True, kw_only=True):
         started = time.monotonic()
         verdict, failure = NO_OPINION, None
         try:
-            answer = _check_verdict(self.call(event))
-            if answer is None or isinstance(answer, Verdict):
-                verdict = answer or NO_OPINION
+            result = _await_result(self.call(event))
+            if result is None or isinstance(result, Verdict):
+                verdict = result or NO_OPINION
             else:
-                kind = type(answer).__name__
+                kind = type(result).__name__
                 failure = Failure(kind=FailureKind.MISFIT, detail=f"Function {self.name} returned a {kind}.")
         except TrotlineError as error:
             failure = Failure(kind=FailureKind.CRASHED, detail=f"Function {self.name} failed: {clean(error.message)}.")
@@ -97,13 +97,13 @@ def redact_with_builtin_rules(text: str) -> str:
     return redact(text, os.urandom(16))[0]
 
 
-def _check_verdict(answer: object) -> object:
-    """Return the answer; await it first if the function is async."""
-    if not isinstance(answer, Awaitable):
-        return answer
+def _await_result(result: object) -> object:
+    """Return the result; await it first if the function is async."""
+    if not isinstance(result, Awaitable):
+        return result
     import asyncio  # noqa: PLC0415 - most functions are not async
 
     async def wait() -> object:
-        return await answer
+        return await result
 
     return asyncio.run(wait())

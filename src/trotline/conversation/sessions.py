@@ -54,25 +54,25 @@ class SessionState(msgspec.Struct, kw_only=True):
     claims: dict[str, str] = {}  # ID of a call -> the follow-up that it counted; only the last calls
     updated_us: int = 0
 
-    def set(self, name: str, variable: Variable) -> None:
+    def set_variable(self, name: str, variable: Variable) -> None:
         """Set a variable; it replaces an earlier value of the same authority."""
-        others = [one for one in self.env.get(name, []) if one.authority != variable.authority]
+        others = [value for value in self.env.get(name, []) if value.authority != variable.authority]
         self.env[name] = [*others, variable]
 
-    def count(self, name: str, call: str) -> None:
+    def count_follow_up(self, name: str, call: str) -> None:
         """Count one follow-up, claimed by this call."""
         self.follow_ups[name] = self.follow_ups.get(name, 0) + 1
         if call:
             self.claims = dict([*self.claims.items(), (call, name)][-MAX_CLAIMS:])
 
-    def take_back(self, call: str) -> None:
+    def undo_claim(self, call: str) -> None:
         """Undo the claim of this call, if any: a call is repeated only if its first answer was lost."""
         name = self.claims.pop(call, None)
         if name is None:
             return
-        left = self.follow_ups.pop(name, 0) - 1
-        if left > 0:
-            self.follow_ups[name] = left
+        remaining = self.follow_ups.pop(name, 0) - 1
+        if remaining > 0:
+            self.follow_ups[name] = remaining
 
 
 class StoredSession(msgspec.Struct, frozen=True):
@@ -128,24 +128,17 @@ class Sessions:
             return "the session could not be written: a variable in it is no text"
         return ""
 
-    def all(self) -> list[StoredSession]:
-        """Return all stored sessions."""
-        if not self.directory.is_dir():
-            return []
-        files = sorted(self.directory.glob("*.json"))
-        return [_parse_session(file, file.read_bytes()) for file in files]
-
     def clear(self, conversation: str | None = None) -> int:
         """Remove one conversation, given by its name or redacted name, or all. Return how many were removed."""
         files = list(self.directory.glob("*")) if self.directory.is_dir() else []
         if conversation is not None:
-            meant = {self._get_path(conversation).stem, *self._find_files(conversation)}
-            files = [file for file in files if file.stem in meant]
+            stems = {self._get_path(conversation).stem, *self._find_stems(conversation)}
+            files = [file for file in files if file.stem in stems]
         for file in files:
             file.unlink(missing_ok=True)
         return sum(1 for file in files if file.suffix == ".json")
 
-    def _find_files(self, stored_name: str) -> Iterator[str]:
+    def _find_stems(self, stored_name: str) -> Iterator[str]:
         for file in self.directory.glob("*.json"):
             if stored_name and _parse_session(file, file.read_bytes()).session.conversation == stored_name:
                 yield file.stem

@@ -53,10 +53,10 @@ def describe_os_error(error: BaseException) -> str:
 
 def find_error_place(error: BaseException) -> str:
     """Return the file and line of the last frame outside the standard library."""
-    place, at = "an unknown place", error.__traceback__
-    while at is not None:
-        file = at.tb_frame.f_code.co_filename
+    place, frame = "an unknown place", error.__traceback__
+    while frame is not None:
+        file = frame.tb_frame.f_code.co_filename
         if not file.startswith((PYTHON_DIRECTORY, "<frozen")) or SITE_PACKAGES in file:
-            place = f"{file.rpartition('/')[2]}:{at.tb_lineno}"
-        at = at.tb_next
+            place = f"{file.rpartition('/')[2]}:{frame.tb_lineno}"
+        frame = frame.tb_next
     return place

@@ -112,20 +112,20 @@ SAMPLES: dict[tuple[str, str], Any] = {
 }
 """Samples for fields whose value differs between events."""
 
-ALL_THAT_A_WORKSPACE_SENDS = frozenset({"workspace_roots", "cursor_version", "user_email"})
+WORKSPACE_OPEN_FIELDS = frozenset({"workspace_roots", "cursor_version", "user_email"})
 
 
 def build_sample(name: str) -> dict[str, Any]:
     """Return a sample payload of this event."""
     fields = [field for field in EVENTS[name].__struct_fields__ if field != "raw" and field not in UNDOCUMENTED]
     if name == "workspaceOpen":
-        fields = [field for field in fields if field in ALL_THAT_A_WORKSPACE_SENDS]
+        fields = [field for field in fields if field in WORKSPACE_OPEN_FIELDS]
     body = {field: SAMPLES.get((name, field), FIELDS[field].sample) for field in fields}
-    return {"hook_event_name": name, **{key: value for key, value in body.items() if _format_sample(key, value)}}
+    return {"hook_event_name": name, **{key: value for key, value in body.items() if _is_shown(key, value)}}
 
 
 UNDOCUMENTED = frozenset({"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "model_params"})
 
 
-def _format_sample(key: str, value: Any) -> bool:
+def _is_shown(key: str, value: Any) -> bool:
     return value is not None or key in NULLABLE

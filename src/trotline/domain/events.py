@@ -13,8 +13,8 @@ from trotline.domain.event_records import Attachment, Edit, ModelParam, TabEdit
 
 IDE, CLI, PRINT, CLOUD, TAB = Surface
 
-type_of_tool = Subject(field="tool_name")
-type_of_subagent = Subject(field="subagent_type")
+TOOL_NAME_SUBJECT = Subject(field="tool_name")
+SUBAGENT_TYPE_SUBJECT = Subject(field="subagent_type")
 
 PERMISSION = ("permission", "user_message", "agent_message")
 
@@ -133,7 +133,7 @@ class PreToolUse(ToolEvent, frozen=True, kw_only=True):
     contract = Contract(
         name="preToolUse",
         when="before any tool",
-        subject=type_of_tool,
+        subject=TOOL_NAME_SUBJECT,
         answers=(*PERMISSION, "updated_input", "additional_context"),
         refusable=True,
         gate=True,
@@ -150,7 +150,7 @@ class PostToolUse(ToolEvent, frozen=True, kw_only=True):
     contract = Contract(
         name="postToolUse",
         when="after a tool succeeded",
-        subject=type_of_tool,
+        subject=TOOL_NAME_SUBJECT,
         answers=("additional_context", "updated_mcp_tool_output"),
         generic=True,
         pairs_with=("afterShellExecution", "afterMCPExecution", "afterFileEdit"),
@@ -165,7 +165,7 @@ class PostToolUseFailure(ToolEvent, frozen=True, kw_only=True):
     contract = Contract(
         name="postToolUseFailure",
         when="a tool failed, timed out or was denied",
-        subject=type_of_tool,
+        subject=TOOL_NAME_SUBJECT,
         answers=("additional_context",),
         generic=True,
     )
@@ -214,7 +214,7 @@ class BeforeMCP(Event, frozen=True, kw_only=True):
     contract = Contract(
         name="beforeMCPExecution",
         when="before an MCP tool",
-        subject=type_of_tool,
+        subject=TOOL_NAME_SUBJECT,
         answers=PERMISSION,
         refusable=True,
         gate=True,
@@ -236,7 +236,7 @@ class AfterMCP(Event, frozen=True, kw_only=True):
     contract = Contract(
         name="afterMCPExecution",
         when="after an MCP tool",
-        subject=type_of_tool,
+        subject=TOOL_NAME_SUBJECT,
         fires_on=(IDE,),
         unverified_on=(CLI, PRINT),
     )
@@ -287,7 +287,7 @@ class SubagentStart(Event, frozen=True, kw_only=True):
     contract = Contract(
         name="subagentStart",
         when="before a sub-agent is started",
-        subject=type_of_subagent,
+        subject=SUBAGENT_TYPE_SUBJECT,
         answers=("permission", "user_message"),
         refusable=True,
         gate=True,
@@ -311,7 +311,7 @@ class SubagentStop(Event, frozen=True, kw_only=True):
     contract = Contract(
         name="subagentStop",
         when="a sub-agent completed, failed or was aborted",
-        subject=type_of_subagent,
+        subject=SUBAGENT_TYPE_SUBJECT,
         answers=("followup_message",),
         fires_on=(IDE, CLOUD),
         unverified_on=(CLI,),

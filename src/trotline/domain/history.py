@@ -30,8 +30,8 @@ class History(msgspec.Struct, frozen=True):
     @property
     def labels(self) -> tuple[str, ...]:
         """Labels of earlier actions, as policy rules use them."""
-        had = {"secret": self.secrets, "injection": self.injected, "refusal": len(self.denied)}
-        return tuple(word for word, count in had.items() if count)
+        counts = {"secret": self.secrets, "injection": self.injected, "refusal": len(self.denied)}
+        return tuple(label for label, count in counts.items() if count)
 
     def was_written(self, path: str) -> bool:
         """Return whether the file was written after the first refusal."""
@@ -52,9 +52,9 @@ def digest_path(path: str) -> str:
     return _digest("file", path)
 
 
-def digest_action(conversation: str, generation: str, what: str) -> str:
+def digest_action(conversation: str, generation: str, subject: str) -> str:
     """Return a digest of an action, equal for both events that an agent raises for it."""
-    return _digest("action", conversation, generation, what)
+    return _digest("action", conversation, generation, subject)
 
 
 def _digest(*parts: str) -> str:

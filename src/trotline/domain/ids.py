@@ -25,7 +25,9 @@ def hash_name(text: str, digits: int) -> str:
 def _sha256() -> Callable[[bytes], Any]:
     """Return the built-in implementation: loading OpenSSL takes longer than the evaluation of a cold call."""
     try:
-        found: Callable[[bytes], Any] = import_module("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+        constructor: Callable[[bytes], Any] = import_module(
+            "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+        ).sha256
     except ImportError:
-        found = import_module("hashlib").sha256
-    return found
+        constructor = import_module("hashlib").sha256
+    return constructor

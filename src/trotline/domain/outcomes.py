@@ -96,7 +96,7 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
         if self.failure is not None:
             return f"failed, {self.failure.kind}"
         reason = self.verdict.user_message or self.verdict.agent_message
-        changes = [words for field, words in SUMMARY_WORDS.items() if getattr(self.verdict, field)]
+        changes = [summary for field, summary in SUMMARY_WORDS.items() if getattr(self.verdict, field)]
         word = self.verdict.permission.word if self.verdict.permission or not (changes or self.notes) else ""
         parts = [word.replace("none", "no opinion"), reason, *changes, *self.notes]
         return ", ".join(part for part in parts if part)

@@ -219,10 +219,10 @@ class Dispatcher:
         except (TypeError, UsageError):
             raise  # a mistake of the caller, such as input that is not JSON
         except Exception as error:  # noqa: BLE001 - a failure of Trotline must not end the loop of the agent
-            outcome = self._handle_failure(event, call, error)
+            outcome = self._build_failed_outcome(event, call, error)
         return self._write_record(outcome, (time.monotonic_ns() - started) // 1000)
 
-    def _handle_failure(self, event: Event, call: Call, error: Exception) -> Outcome:
+    def _build_failed_outcome(self, event: Event, call: Call, error: Exception) -> Outcome:
         failure = Failure(kind=FailureKind.CRASHED, detail=f"trotline itself failed: {describe_error(error)}")
         response = Response(author="trotline", failure=failure, fail_closed=True)
         decision = decide(event.contract, [response], self.edition)
@@ -241,7 +241,7 @@ class Dispatcher:
         """Run hooks, guards and functions, merge their responses, and store what later events need."""
         snapshot = self.take_snapshot(event)
         stored = self.sessions.read(event.conversation_id)
-        stored.session.take_back(call.id)
+        stored.session.undo_claim(call.id)
         if isinstance(event, Stop | SubagentStop):
             event = follow_ups.add_loop_count(event, stored.session)
         collected = self._collect_responses(event, call, stored.session, snapshot)
@@ -255,7 +255,7 @@ class Dispatcher:
             decision = decide(event.contract, responses, self.edition)
         alarms = [*snapshot.alarms, stored.alarm, self._store_variables(event, responses, call)]
         responses, decision, alarm = self._claim_follow_up(event, responses, decision, call)
-        alarms += [alarm, *self._find_changed_files(snapshot, responses)]
+        alarms += [alarm, *self._list_change_alarms(snapshot, responses)]
         return Outcome(
             call=call,
             event=event,
@@ -273,14 +273,14 @@ class Dispatcher:
         configuration, alarms = self.current.refresh()
         roots = {str(root) for root in self.roots.projects}
         alarms += [f"workspace root {root} is not loaded" for root in event.workspace_roots if root not in roots]
-        trusted = {root: self._get_trust(Path(root), configuration) for root in roots}
+        trusted = {root: self._judge_trust(Path(root), configuration) for root in roots}
         return Snapshot(configuration, trusted, alarms)
 
-    def trust(self, root: Path) -> Trust:
-        """Return whether the hooks of this workspace may run."""
-        return self._get_trust(root, self.current.configuration)
+    def get_trust(self, root: Path) -> Trust:
+        """Return the trust in the hooks of this workspace."""
+        return self._judge_trust(root, self.current.configuration)
 
-    def _get_trust(self, root: Path, configuration: Configuration) -> Trust:
+    def _judge_trust(self, root: Path, configuration: Configuration) -> Trust:
         reads = [*configuration.layers, *self.current.unused]
         return self.trust_store.judge(build_coverage(root, reads, self.roots, self._digests))
 
@@ -315,8 +315,8 @@ class Dispatcher:
         losses: list[Loss] = []
         project = str(self.roots.projects[0]) if self.roots.projects else ""
         for hook in (hook for hook in hooks if hook.command):
-            variables, lost = build_session_environment(hook, session.env)
-            losses += lost
+            variables, hook_losses = build_session_environment(hook, session.env)
+            losses += hook_losses
             agent_variables = build_agent_environment(event, hook, project)
             jobs.append(self._build_job(hook, {**self._environment, **variables, **agent_variables}))
         answers = iter(self._prompts.begin(hooks, payload, configuration.models))
@@ -374,7 +374,7 @@ class Dispatcher:
         def change(session: SessionState) -> None:
             for response in responses:
                 for name, value in response.verdict.env.items():
-                    session.set(name, Variable(value, _get_authority(response)))
+                    session.set_variable(name, Variable(value, _get_authority(response)))
 
         return self.sessions.update(event.conversation_id, change, call.received_us)
 
@@ -386,23 +386,23 @@ class Dispatcher:
             winner = follow_ups.find_winner(responses, decision.verdict.follow_up)
             if winner is None:
                 break
-            claim = follow_ups.Claim(winner, event, call.id)
+            claim = follow_ups.FollowUpClaim(winner, event, call.id)
             alarm = self.sessions.update(event.conversation_id, claim.apply, call.received_us)
-            if claim.granted and not alarm:
+            if claim.is_granted and not alarm:
                 return responses, decision, ""
             without = follow_ups.remove_follow_up(winner, alarm or claim.why)
             responses = [without if response is winner else response for response in responses]
             decision = decide(event.contract, responses, self.edition)
         return responses, decision, ""
 
-    def _find_changed_files(self, before: Snapshot, responses: list[Response]) -> list[str]:
+    def _list_change_alarms(self, before: Snapshot, responses: list[Response]) -> list[str]:
         """Return alarms about hooks that changed files which trust covers. The change does not stop them."""
         if not any(isinstance(response, Run) and response.hook.layer.kind.needs_trust for response in responses):
             return []
         return [
             f"files that trust in {root} covers changed while its hooks ran"
             for root, trust in before.trusted.items()
-            if self._get_trust(Path(root), before.configuration).coverage.digest != trust.coverage.digest
+            if self._judge_trust(Path(root), before.configuration).coverage.digest != trust.coverage.digest
         ]
 
     def _build_call(self) -> Call:

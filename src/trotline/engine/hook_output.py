@@ -34,17 +34,17 @@ KINDS = {
 }
 
 
-def build_run(hook: Hook, ended: ProcessResult, event: Event, edition: Edition, run_id: str) -> Run:
+def build_run(hook: Hook, result: ProcessResult, event: Event, edition: Edition, run_id: str) -> Run:
     """Return the run of a hook whose process ended."""
-    reply = _build_failure(hook, ended) or _parse_output(hook, ended, event.contract, edition)
+    reply = _find_process_failure(hook, result) or _parse_output(hook, result, event.contract, edition)
     reply = _drop_unsupported(reply, event)
     warnings = [*reply.warnings]
-    if ended.left_behind:
+    if result.left_behind:
         warnings.append("it left a background process behind, which was let live")
-    if ended.cut:
+    if result.cut:
         warnings.append("its standard error was longer than what is kept")
-    output = {"exit_code": ended.exit_code, "stdout": ended.stdout, "stderr": ended.stderr}
-    return _build_run(hook, reply._replace(warnings=tuple(warnings)), id=run_id, micros=ended.micros, **output)
+    output = {"exit_code": result.exit_code, "stdout": result.stdout, "stderr": result.stderr}
+    return _build_run(hook, reply._replace(warnings=tuple(warnings)), id=run_id, micros=result.micros, **output)
 
 
 def _build_run(hook: Hook, reply: ParsedReply, **fields: Any) -> Run:
@@ -73,22 +73,22 @@ def _drop_unsupported(reply: ParsedReply, event: Event) -> ParsedReply:
     return ParsedReply(verdict, reply.failure, tuple(warnings))
 
 
-def _build_failure(hook: Hook, ended: ProcessResult) -> ParsedReply | None:
+def _find_process_failure(hook: Hook, result: ProcessResult) -> ParsedReply | None:
     """Return the failure of the process; None if its output can be read."""
-    if ended.stopped is StopReason.TIME:
+    if result.stopped is StopReason.TIME:
         milliseconds = round(hook.timeout * 1000)
         why = f"execution failed: Hook script timed out after {milliseconds}ms"
         return _build_failed_reply(hook, FailureKind.TIMED_OUT, why)
-    if ended.stopped is StopReason.OUTPUT:
+    if result.stopped is StopReason.OUTPUT:
         return _build_failed_reply(hook, FailureKind.TOO_MUCH, "was stopped: it printed more than is read")
-    if ended.stopped is not StopReason.NONE:
-        return _build_failed_reply(hook, KINDS[ended.stopped], f"could not be started: {ended.detail}")
-    if ended.exit_code is None:
+    if result.stopped is not StopReason.NONE:
+        return _build_failed_reply(hook, KINDS[result.stopped], f"could not be started: {result.detail}")
+    if result.exit_code is None:
         return _build_failed_reply(hook, FailureKind.KILLED, "ended without an exit code that could be read")
-    number = _find_signal(ended.exit_code)
+    number = _find_signal(result.exit_code)
     if number:
         return _build_failed_reply(
-            hook, FailureKind.KILLED, f"was killed by {_get_signal_name(number)}", ended.exit_code
+            hook, FailureKind.KILLED, f"was killed by {_get_signal_name(number)}", result.exit_code
         )
     return None
 
@@ -111,8 +111,8 @@ def _get_signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _parse_output(hook: Hook, ended: ProcessResult, contract: Contract, edition: Edition) -> ParsedReply:
-    answer = HookOutput(ended.exit_code or 0, ended.stdout, ended.stderr)
+def _parse_output(hook: Hook, result: ProcessResult, contract: Contract, edition: Edition) -> ParsedReply:
+    answer = HookOutput(result.exit_code or 0, result.stdout, result.stderr)
     reply = read_reply(
         contract,
         answer,
@@ -162,7 +162,7 @@ def parse_opinion(text: str) -> tuple[bool, str] | Failure:
     reason = answer.get("reason") or ""
     if not isinstance(reason, str):
         return Failure(kind=FailureKind.MISFIT, detail=f"gave a reason that is no text: {_quote(text)}")
-    return answer["ok"], _cut(reason.strip(), MAX_REASON_LENGTH)
+    return answer["ok"], _shorten(reason.strip(), MAX_REASON_LENGTH)
 
 
 def _read_opinion(hook: Hook, opinion: Opinion, contract: Contract) -> ParsedReply:
@@ -189,9 +189,9 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _quote(text: str) -> str:
     line = " ".join(text.split())
-    return f"`{_cut(line, 117)}...`" if len(line) > 120 else f"`{line}`"
+    return f"`{_shorten(line, 117)}...`" if len(line) > 120 else f"`{line}`"
 
 
-def _cut(text: str, limit: int) -> str:
+def _shorten(text: str, limit: int) -> str:
     """Cut a text between two words: scanners would not recognise half of a secret."""
     return text if len(text) <= limit else text[: limit + 1].rpartition(" ")[0]

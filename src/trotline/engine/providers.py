@@ -204,12 +204,12 @@ def _post(client: "httpx2.Client", question: Question, deadline: float) -> "Answ
     from trotline.system.http_post import Answer, Request, post  # noqa: PLC0415 - few people have prompt hooks
 
     built = PROTOCOLS[question.provider.protocol].build_request(question)
-    left = deadline - time.monotonic()
-    if left <= 0:
+    remaining = deadline - time.monotonic()
+    if remaining <= 0:
         return Answer(late=True)
     url = question.provider.url.rstrip("/") + built.path
     headers = {"content-type": "application/json", **built.headers}
-    request = Request(url, json.dumps(built.body).encode(), headers, left, max_bytes=MAX_ANSWER_BYTES)
+    request = Request(url, json.dumps(built.body).encode(), headers, remaining, max_bytes=MAX_ANSWER_BYTES)
     return post(client, request, 0)  # time 0 makes a Retry-After date later than every deadline
 
 

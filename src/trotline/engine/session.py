@@ -202,9 +202,9 @@ class AsyncSession:
         """Dispatch an event of this conversation, like `Session.fire`."""
         return await asyncio.to_thread(self.session.fire, event)
 
-    def subagent(self, subagent_type: str, task: str = "", **more: Any) -> "AsyncSubagentSession":
+    def subagent(self, subagent_type: str, task: str = "", **options: Any) -> "AsyncSubagentSession":
         """Return the session of a sub-agent, for `async with`."""
-        return AsyncSubagentSession(self.session.subagent(subagent_type, task, **more))
+        return AsyncSubagentSession(self.session.subagent(subagent_type, task, **options))
 
 
 class AsyncSubagentSession(AsyncSession):

@@ -94,8 +94,8 @@ def _find_smallest(
         return text
     for word in reversed(words[1:]):
         at = len(words) - 1 - words[::-1].index(word)
-        fewer = words[:at] + words[at + 1 :]
-        words = fewer if decides_the_same(" ".join(fewer)) else words
+        shorter = words[:at] + words[at + 1 :]
+        words = shorter if decides_the_same(" ".join(shorter)) else words
     return " ".join(words)
 
 

@@ -190,7 +190,7 @@ def _build_report_reader(roots: Roots) -> "Callable[[], PackageReports | None]":
 
 
 def read_file_text(path: str) -> str | None:
-    """Read a file; None if it is no file or larger than the limit."""
+    """Read a file; None if it is not a regular file or is larger than the limit."""
     from trotline.system.files import read_file  # noqa: PLC0415 - few commands need a file
 
     try:

@@ -46,7 +46,7 @@ QUOTED_FIELDS = ("path", "host", "target", "package", "source", "why")
 """The texts of an effect, which guards quote."""
 
 MAX_HARMLESS_DIGITS = 6
-"""A text with at most so many digits holds no card, account or telephone number."""
+"""A text with at most this many digits holds no card, account or telephone number."""
 
 
 class FilePieces:
@@ -96,7 +96,7 @@ class TextFindings(NamedTuple):
 NO_FINDINGS = TextFindings()
 
 
-class TextFinding(NamedTuple):
+class ScannedSpan(NamedTuple):
     """A span of a text. Without a span: the rest of the text was not scanned."""
 
     source: str
@@ -134,20 +134,20 @@ def _split_value(value: bytes) -> Iterator[str]:
     yield from LONG_RUN.findall(text)
 
 
-def _scan_text(text: EventText, scanning: Scanning) -> Iterator[TextFinding]:
+def _scan_text(text: EventText, scanning: Scanning) -> Iterator[ScannedSpan]:
     known = {span.value for span in _find_spans(text.before, text.source, text.path, scanning)} if text.before else ()
     spans = (span for span in _find_spans(text.text, text.source, text.path, scanning) if span.value not in known)
-    yield from (TextFinding(text.source, text.path, span) for span in _limit_each_kind(spans))
+    yield from (ScannedSpan(text.source, text.path, span) for span in _limit_each_kind(spans))
 
 
-def _scan_file(path: str, scanning: Scanning) -> Iterator[TextFinding]:
+def _scan_file(path: str, scanning: Scanning) -> Iterator[ScannedSpan]:
     file = scanning.file(path)
     if file is None:
         return
     spans = _find_spans(file, READ, path, scanning)
-    yield from (TextFinding(READ, path, span) for span in _limit_each_kind(spans))
+    yield from (ScannedSpan(READ, path, span) for span in _limit_each_kind(spans))
     if file.is_cut:
-        yield TextFinding(READ, path, None)
+        yield ScannedSpan(READ, path, None)
 
 
 def _limit_each_kind(spans: "Iterable[Span]") -> "Iterator[Span]":
@@ -173,17 +173,17 @@ def _find_spans(text: str | Iterable[bytes], source: str, path: str, scanning: S
     return find_spans(text, scanners, path=path)
 
 
-def _build_effects(findings: Sequence[TextFinding]) -> Iterator[Effect]:
+def _build_effects(findings: Sequence[ScannedSpan]) -> Iterator[Effect]:
     """Yield one effect for each kind in each text."""
-    groups: dict[tuple[object, ...], list[TextFinding]] = {}
+    groups: dict[tuple[object, ...], list[ScannedSpan]] = {}
     for finding in findings:
         kind = _get_kind(finding.span) if finding.span else ()
         groups.setdefault((finding.source, finding.path, *kind), []).append(finding)
-    for first, *more in groups.values():
-        yield _build_effect(first, len(more))
+    for first, *others in groups.values():
+        yield _build_effect(first, len(others))
 
 
-def _build_effect(finding: TextFinding, more: int) -> Effect:
+def _build_effect(finding: ScannedSpan, other_count: int) -> Effect:
     span = finding.span
     if span is None:
         why = "only the beginning was looked at"
@@ -191,7 +191,7 @@ def _build_effect(finding: TextFinding, more: int) -> Effect:
             kind=KIND, verb="rest", source=finding.source, path=finding.path, certainty=Certainty.OPAQUE, why=why
         )
     in_line = finding.source == COMMAND and span.place.line == span.place.line_to == 1
-    count = str(more) if more < MAX_FINDINGS_PER_KIND - 1 else "many"
+    count = str(other_count) if other_count < MAX_FINDINGS_PER_KIND - 1 else "many"
     return Effect(
         kind=KIND,
         verb=span.scanner,
@@ -201,7 +201,7 @@ def _build_effect(finding: TextFinding, more: int) -> Effect:
         certainty=span.certainty,
         column_from=span.place.column_from - 1 if in_line else 0,
         column_to=span.place.column_to - 1 if in_line else 0,
-        why=f"line {span.place.line}" + (f", and {count} more" if more else ""),
+        why=f"line {span.place.line}" + (f", and {count} more" if other_count else ""),
     )
 
 
@@ -228,7 +228,7 @@ def _is_worth_scanning(text: EventText, scanning: Scanning) -> bool:
 
 
 def may_hold_secret(command: str) -> bool:
-    """Return whether a command has a long run that is no word, a word such as `token`, or an address with a user."""
+    """Return whether a command has a long run that is not a word, a word such as `token`, or an address with a user."""
     if not command.isascii() or any(first in command and second in command for first, second in SECRET_PAIRS):
         return True
     lowered = command.lower()

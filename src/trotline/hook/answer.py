@@ -175,14 +175,14 @@ def _limit_follow_ups(
     if not any(_wants_to_continue(response) for response in responses):
         return responses, ""
     stored = sessions.read(event.conversation_id)
-    stored.session.take_back(call.id)
+    stored.session.undo_claim(call.id)
     responses = [follow_ups.apply_limit(_convert_to_follow_up(response), event, stored) for response in responses]
     winner = follow_ups.find_winner(responses, _decide(event, responses).verdict.follow_up)
     if winner is None:
         return responses, stored.alarm
-    claim = follow_ups.Claim(winner, event, call.id)
+    claim = follow_ups.FollowUpClaim(winner, event, call.id)
     alarm = sessions.update(event.conversation_id, claim.apply, call.received_us)
-    if claim.granted and not alarm:
+    if claim.is_granted and not alarm:
         return responses, ""
     without = follow_ups.remove_follow_up(winner, alarm or claim.why)
     return [without if response is winner else response for response in responses], alarm
@@ -236,8 +236,8 @@ def _build_reply(agent: Agent, decoded: DecodedEvent, verdict: Verdict) -> Agent
     if verdict is NO_OPINION and decoded.theirs in agent.events:
         return _build_empty_reply(agent, decoded.theirs, event.wire_name)
     if verdict.edited_input is not None and isinstance(event, PreToolUse | PostToolUse):
-        _, given = restore_tool(agent, event.tool_name, verdict.edited_input, decoded.tool)
-        verdict = msgspec.structs.replace(verdict, edited_input=given)
+        _, restored = restore_tool(agent, event.tool_name, verdict.edited_input, decoded.tool)
+        verdict = msgspec.structs.replace(verdict, edited_input=restored)
     return agent.reply_form(agent, decoded.theirs, event.wire_name, verdict)
 
 

@@ -113,7 +113,7 @@ def load_candidate_hooks(
         roots = msgspec.structs.replace(roots, projects=(Path(layer.root),))
     dispatcher = build_dispatcher(roots, options)
     dispatcher.sessions = Sessions(sessions)
-    if layer.kind.needs_trust and dispatcher.trust(Path(layer.root)).state is not TrustState.TRUSTED:
+    if layer.kind.needs_trust and dispatcher.get_trust(Path(layer.root)).state is not TrustState.TRUSTED:
         hint = "look at them with `trotline trust`; in CI pass --trust-digest"
         raise TrotlineError(f"the hooks of `{layer.root}` are not trusted, and are not run", hint=hint)
     configuration = read_layers([layer], roots, dispatcher.edition)

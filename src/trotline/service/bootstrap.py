@@ -44,12 +44,12 @@ ClientFacts = tuple[str, int, int, str, list[str], bytes | None, float]
 
 
 class LazyModule(ModuleType):
-    """A stand-in that loads the real module when an attribute is read or one of the given functions is called."""
+    """A stand-in that loads the real module when an attribute is read or one of these functions is called."""
 
     def __init__(self, name: str, functions: tuple[str, ...] = ()) -> None:
         super().__init__(name)
         for function in functions:
-            setattr(self, function, lambda *given, wanted=function, **named: self._load(wanted)(*given, **named))
+            setattr(self, function, lambda *args, name=function, **kwargs: self._load(name)(*args, **kwargs))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -59,9 +59,9 @@ class LazyModule(ModuleType):
     def _load(self, name: str) -> Any:
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
-        real = import_module(self.__name__)
-        self.__dict__.update(vars(real))
-        return getattr(real, name)
+        module = import_module(self.__name__)
+        self.__dict__.update(vars(module))
+        return getattr(module, name)
 
 
 def run_command() -> None:
@@ -73,8 +73,8 @@ def run_command() -> None:
 
         serve_launched(sys.argv[2])
         return
-    call, received, left, cold_reason, *words = sys.argv[1:]
-    answer_cold((call, int(received), int(left), cold_reason, words, None, time.monotonic()))
+    call_id, received, remaining, cold_reason, *argv = sys.argv[1:]
+    answer_cold((call_id, int(received), int(remaining), cold_reason, argv, None, time.monotonic()))
 
 
 def answer_cold(facts: ClientFacts) -> NoReturn:
@@ -90,10 +90,10 @@ def answer_cold(facts: ClientFacts) -> NoReturn:
         give_up(facts[4], error)
 
 
-def give_up(words: list[str], error: Exception) -> NoReturn:
+def give_up(argv: list[str], error: Exception) -> NoReturn:
     """Exit because our own code is broken. As in the C client, 2 is a refusal to most agents."""
     print(f"trotline: cannot answer: {_describe(error)}", file=sys.stderr, flush=True)
-    posix._exit(0 if ("--fail", "open") in zip(words[::2], words[1::2], strict=False) else 2)  # noqa: SLF001 - its name
+    posix._exit(0 if ("--fail", "open") in zip(argv[::2], argv[1::2], strict=False) else 2)  # noqa: SLF001 - its name
 
 
 def _describe(error: Exception) -> str:

@@ -53,9 +53,9 @@ class ClientCall(NamedTuple):
 
     id: str
     received_us: int
-    left_ms: int
+    remaining_ms: int
     cold_reason: str
-    words: list[str]
+    argv: list[str]
     payload: bytes | None  # None: it is still on standard input
     started: float  # on the monotonic clock
 
@@ -73,7 +73,7 @@ def answer_client(client: ClientCall) -> NoReturn:
         _start_or_log_service(client)
     with contextlib.suppress(OSError):  # without a new process the record has no detail
         if hasattr(os, "fork") and fork_detached():
-            write_detail(outcome, parse_arguments(client.words).home)
+            write_detail(outcome, parse_arguments(client.argv).home)
     os._exit(reply.exit_code)
 
 
@@ -83,7 +83,7 @@ def _answer_in_time(client: ClientCall) -> tuple[AgentReply, Outcome]:
     def interrupt(*_: object) -> None:
         raise DeadlinePassed(DEADLINE_MESSAGE)
 
-    seconds_left = client.left_ms / 1000 - (time.monotonic() - client.started)
+    seconds_left = client.remaining_ms / 1000 - (time.monotonic() - client.started)
     if seconds_left <= 0:
         return _answer_too_late(client)
     try:
@@ -106,7 +106,7 @@ def _answer_too_late(client: ClientCall) -> tuple[AgentReply, Outcome]:
 
 def _build_call(client: ClientCall) -> Call:
     """Build the same Call that a service builds from the client's header."""
-    call = build_call(client.words, _read_payload() if client.payload is None else client.payload)
+    call = build_call(client.argv, _read_payload() if client.payload is None else client.payload)
     directory, identity = _identify_working_directory()
     call = msgspec.structs.replace(call, cwd=directory, cwd_identity=identity)
     return msgspec.structs.replace(call, id=client.id, received_us=client.received_us) if client.id else call
@@ -114,10 +114,10 @@ def _build_call(client: ClientCall) -> Call:
 
 def _read_payload() -> bytes:
     chunks = []
-    left = MAX_PAYLOAD_BYTES
-    while left and (chunk := _read_chunk(min(left, CHUNK))):
+    remaining = MAX_PAYLOAD_BYTES
+    while remaining and (chunk := _read_chunk(min(remaining, CHUNK))):
         chunks.append(chunk)
-        left -= len(chunk)
+        remaining -= len(chunk)
     return b"".join(chunks)
 
 
@@ -165,7 +165,7 @@ def _start_or_log_service(client: ClientCall) -> None:
     )
     from trotline.service.start import launch_service  # noqa: PLC0415 - the same
 
-    roots = get_service_roots(parse_arguments(client.words).home)
+    roots = get_service_roots(parse_arguments(client.argv).home)
     if client.cold_reason in LAUNCHING_REASONS:
         launch_service(roots, read_clock())
     elif client.cold_reason != "foreign":

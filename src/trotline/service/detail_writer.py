@@ -163,9 +163,9 @@ class DetailWriter:
     def _wait_while(self, condition: Callable[[], bool], seconds: float = SEND_SECONDS) -> None:
         """Exchange with the writer while a condition holds, for at most this many seconds."""
         until = time.monotonic() + seconds
-        while condition() and (left := until - time.monotonic()) > 0:
+        while condition() and (remaining := until - time.monotonic()) > 0:
             if self._link is not None:
-                select.select([self._link], [self._link] if self._outgoing else [], [], min(left, SEND_SECONDS))
+                select.select([self._link], [self._link] if self._outgoing else [], [], min(remaining, SEND_SECONDS))
             self.catch_up()
 
     def _write_here(self) -> None:

@@ -36,18 +36,18 @@ PT_INTERP = 3  # the ELF segment that names a loader
 
 
 def build_hook_line(agent: str, event: str, home: str | Path | None = None, *, timeout: float = 60.0) -> str:
-    """Return the command for one event of an agent that waits so many seconds."""
+    """Return the command for one event of an agent that waits `timeout` seconds."""
     if agent not in AGENTS:
         raise UsageError(f"there is no agent `{agent}`", hint=f"known: {', '.join(AGENTS)}")
     if timeout <= 0 or not math.isfinite(timeout):
         raise UsageError(f"a timeout of {timeout} leaves no time to answer")
-    words = ["--agent", agent, "--event", event]
+    options = ["--agent", agent, "--event", event]
     if home is not None:
-        words += ["--home", _format_path(Path(home).absolute())]
-    words += ["--deadline", f"{round(timeout - min(MAX_MARGIN_SECONDS, timeout / 10), MILLISECONDS):g}"]
+        options += ["--home", _format_path(Path(home).absolute())]
+    options += ["--deadline", f"{round(timeout - min(MAX_MARGIN_SECONDS, timeout / 10), MILLISECONDS):g}"]
     if not _is_refusable(agent, event):
-        words += ["--fail", "open"]
-    return shlex.join([*_build_program(), *words])
+        options += ["--fail", "open"]
+    return shlex.join([*_build_program(), *options])
 
 
 def is_hook_line(command: str) -> bool:

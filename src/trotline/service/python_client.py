@@ -13,7 +13,7 @@ import time
 MAX_PAYLOAD_BYTES = 64_000_000
 MAX_HEADER_BYTES = 65_536
 MAX_PATH_BYTES = 100  # bytes of the path of the socket's directory; systems allow 103 or more
-PATIENCE, DEADLINE = 1.0, 50.0
+MAX_SERVICE_TIMEOUT, DEFAULT_DEADLINE = 1.0, 50.0
 """The seconds for which the service may be silent, and the default of `--deadline`."""
 
 STATE = "/Library/Application Support/trotline/v1" if sys.platform == "darwin" else "/.local/state/trotline/v1"
@@ -26,33 +26,33 @@ class GoCold(Exception):  # noqa: N818 - it says what to do
     """The reason why the service does not answer, in one word; docs/service.md lists the reasons."""
 
 
-class Line:
+class HookLine:
     """The options of the installed line, and the start and deadline of the call."""
 
-    def __init__(self, words: list[str]) -> None:
-        options = dict(zip(words[::2], words[1::2], strict=False))
-        self.words = words
+    def __init__(self, argv: list[str]) -> None:
+        options = dict(zip(argv[::2], argv[1::2], strict=False))
+        self.argv = argv
         self.agent = options.get("--agent", "")
         self.home = options.get("--home", "")
         self.uid = int(_parse_number(options.get("--uid"), posix.getuid()))
-        self.deadline = time.monotonic() + _parse_number(options.get("--deadline"), DEADLINE)
+        self.deadline = time.monotonic() + _parse_number(options.get("--deadline"), DEFAULT_DEADLINE)
         self.received_us = time.time_ns() // 1000
         self.id = _uuid7(self.received_us // 1000, posix.urandom(10))
 
     @property
-    def left(self) -> float:
+    def remaining_seconds(self) -> float:
         """Seconds until the deadline."""
         return self.deadline - time.monotonic()
 
     @property
-    def patience(self) -> float:
+    def service_timeout(self) -> float:
         """Seconds to wait for the service; at least half of the time is left for the cold path."""
-        return max(min(PATIENCE, self.left / 2), 0.001)
+        return max(min(MAX_SERVICE_TIMEOUT, self.remaining_seconds / 2), 0.001)
 
 
 def main() -> None:
     """Let the service answer a call, or answer it on the cold path."""
-    line = Line(sys.argv[1:])
+    line = HookLine(sys.argv[1:])
     pieces: list[bytes] = []
     try:
         exit_code, out, err = _ask_service(line, pieces)
@@ -70,10 +70,20 @@ def main() -> None:
     from trotline.service.bootstrap import answer_cold  # noqa: PLC0415 - most calls are answered by a service
 
     payload = b"".join(pieces)[:MAX_PAYLOAD_BYTES] if pieces else None
-    answer_cold((line.id, line.received_us, int(line.left * 1000), cold_reason, line.words, payload, time.monotonic()))
+    answer_cold(
+        (
+            line.id,
+            line.received_us,
+            int(line.remaining_seconds * 1000),
+            cold_reason,
+            line.argv,
+            payload,
+            time.monotonic(),
+        )
+    )
 
 
-def _ask_service(line: Line, pieces: list[bytes]) -> tuple[int, bytes, bytes]:
+def _ask_service(line: HookLine, pieces: list[bytes]) -> tuple[int, bytes, bytes]:
     """Return the answer of the service. `pieces` gets the payload as far as it was read, also on failure."""
     service = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -84,7 +94,7 @@ def _ask_service(line: Line, pieces: list[bytes]) -> tuple[int, bytes, bytes]:
         service.close()  # the service must not evaluate what we evaluate ourselves
 
 
-def _connect(service: _socket.socket, line: Line) -> None:
+def _connect(service: _socket.socket, line: HookLine) -> None:
     home = line.home or _find_home()
     run = f"{home}{STATE}/run"
     if not home.startswith("/") or not line.agent or len(_encode(run)) > MAX_PATH_BYTES:
@@ -97,7 +107,7 @@ def _connect(service: _socket.socket, line: Line) -> None:
         raise GoCold("foreign")
     if status.st_mode & OTHERS:
         raise GoCold("absent")  # a starting service makes the directory private
-    service.settimeout(line.patience)
+    service.settimeout(line.service_timeout)
     try:
         service.connect(f"{run}/s")
     except BlockingIOError:
@@ -129,12 +139,12 @@ def _get_peer_uid(service: _socket.socket) -> int:
     return int.from_bytes(data[4:8], sys.byteorder)
 
 
-def _read_payload(line: Line, pieces: list[bytes]) -> None:
+def _read_payload(line: HookLine, pieces: list[bytes]) -> None:
     waiting = select.poll()
     waiting.register(0, select.POLLIN)
     size = 0
     while True:
-        if not waiting.poll(max(line.left * 1000, 0)):
+        if not waiting.poll(max(line.remaining_seconds * 1000, 0)):
             raise GoCold("late")
         try:
             piece = posix.read(0, PIECE)
@@ -150,9 +160,9 @@ def _read_payload(line: Line, pieces: list[bytes]) -> None:
             raise GoCold("large")
 
 
-def _exchange(service: _socket.socket, line: Line, payload: bytes) -> tuple[int, bytes, bytes]:
+def _exchange(service: _socket.socket, line: HookLine, payload: bytes) -> tuple[int, bytes, bytes]:
     data = memoryview(_build_header(line, payload) + payload)
-    service.settimeout(line.patience)
+    service.settimeout(line.service_timeout)
     try:
         while data:
             data = data[service.send(data[:PIECE]) :]
@@ -185,7 +195,7 @@ def _receive(service: _socket.socket, size: int, too_late: str) -> bytes:
     return data
 
 
-def _build_header(line: Line, payload: bytes) -> bytes:
+def _build_header(line: HookLine, payload: bytes) -> bytes:
     """Return the bytes of a call up to its payload."""
     try:
         code = __file__.rpartition("/")[0]
@@ -194,7 +204,7 @@ def _build_header(line: Line, payload: bytes) -> bytes:
         raise GoCold("unfit") from None
     head = b'{"id":%s,"argv":[%s],"cwd":%s,"cwd_identity":[%d,%d],"code":%s,"code_identity":[%d,%d],' % (
         _quote(line.id),
-        b",".join(map(_quote, line.words)),
+        b",".join(map(_quote, line.argv)),
         _quote(path),
         cwd.st_dev,
         cwd.st_ino,
@@ -217,11 +227,11 @@ def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def _parse_number(text: str | None, otherwise: float) -> float:
+def _parse_number(text: str | None, default: float) -> float:
     try:
-        return float(text or otherwise)
+        return float(text or default)
     except ValueError:
-        return otherwise
+        return default
 
 
 def _uuid7(milliseconds: int, randomness: bytes) -> str:

@@ -1,6 +1,6 @@
 """Run programs: many at once in one poll loop, each with a deadline and an output limit.
 
-This module knows nothing about hooks or the meaning of their output. A process that fails is a value. Results are in
+This module knows nothing about hooks or the meaning of their output. Failures are returned as results. Results are in
 the order of the jobs. A killed process takes its children with it.
 """
 
@@ -91,7 +91,7 @@ def run_program(
 def run_all(jobs: Sequence[Job], payload: bytes) -> list[ProcessResult]:
     """Start every job at once and wait for all of them."""
     with SharedInput(payload) as shared_input:
-        loop = _Loop(shared_input)
+        loop = _ProcessLoop(shared_input)
         waiting = deque(enumerate(jobs))
         try:
             while waiting or loop.running:
@@ -119,7 +119,7 @@ class _Child(msgspec.Struct, kw_only=True):
     sizes: dict[int, int]
 
 
-class _Loop:
+class _ProcessLoop:
     def __init__(self, shared_input: "SharedInput") -> None:
         self.shared_input = shared_input
         self.poll = select.poll()
@@ -411,7 +411,7 @@ QUIET_SCANS, SCAN_INTERVAL = 3, 0.002
 
 def find_processes(*run_ids: str) -> list[int]:
     """Return the processes of these runs; empty where /proc cannot be read."""
-    return _scan(_build_marks(run_ids))[0]
+    return _find_marked_processes(_build_marks(run_ids))[0]
 
 
 def kill_survivors(*run_ids: str, newer_than: int = 0) -> int:
@@ -425,7 +425,7 @@ def kill_survivors(*run_ids: str, newer_than: int = 0) -> int:
     started = time.monotonic()
     quiet = 0
     while marks and quiet < QUIET_SCANS and time.monotonic() - started < (KILL_TIMEOUT if killed else SEARCH_TIMEOUT):
-        found, vanished = _scan(marks)
+        found, vanished = _find_marked_processes(marks)
         killed.update(pid for pid in found if _kill(pid))
         is_moving = any(pid > newer_than for pid in vanished)
         quiet = 0 if found or is_moving else quiet + 1
@@ -437,7 +437,7 @@ def _build_marks(run_ids: Sequence[str]) -> set[bytes]:
     return {f"{RUN_VARIABLE}={run_id}".encode() for run_id in run_ids}
 
 
-def _scan(marks: set[bytes]) -> tuple[list[int], list[int]]:
+def _find_marked_processes(marks: set[bytes]) -> tuple[list[int], list[int]]:
     """Return the processes with a mark in their environment, newest first, and those that vanished during the scan."""
     found: list[int] = []
     vanished: list[int] = []

@@ -30,7 +30,7 @@ def run_case(request: dict[str, Any]) -> dict[str, Any]:
     environ = {"PATH": request["path"], "HOME": request["home"]}
     options = Options(edition_name=request["edition"], claude=request["claude"])
     untrusted = Dispatcher(roots, environ, lambda: 1, options)
-    digests = tuple(untrusted.trust(root).coverage.digest for root in roots.projects)
+    digests = tuple(untrusted.get_trust(root).coverage.digest for root in roots.projects)
     engine = Dispatcher(roots, environ, lambda: 1, msgspec.structs.replace(options, trusted_digests=digests))
     results = describe_files(engine.current.configuration, Path(request["world"]))
     for payload in request["events"]:

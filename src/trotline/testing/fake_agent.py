@@ -134,9 +134,9 @@ class FakeAgent:
     @property
     def engine(self) -> Engine:
         """The engine of the agent, which trusts the hooks of the test in their current state."""
-        if self._engine is None or self._engine.trust(self.project).state is not TrustState.TRUSTED:
+        if self._engine is None or self._engine.get_trust(self.project).state is not TrustState.TRUSTED:
             untrusted = self._load(())
-            self._engine = self._load((untrusted.trust(self.project).coverage.digest,))
+            self._engine = self._load((untrusted.get_trust(self.project).coverage.digest,))
         return self._engine
 
     def _load(self, digests: tuple[str, ...]) -> Engine:
