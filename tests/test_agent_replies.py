@@ -673,7 +673,7 @@ def test_subagent_is_denied_at_the_tool_that_starts_it(tmp_path: Path) -> None:
     assert [event.subagent_type for event in handler.events if isinstance(event, SubagentStart)] == ["shell"]
 
 
-FOLLOW_UP_AGENTS = [name for name in AGENTS if "follow_up" in CAPABILITIES[name].get("stop", frozenset())]
+FOLLOW_UP_AGENTS = [name for name in AGENTS if "follow_up" in CAPABILITIES.get(name, {}).get("stop", frozenset())]
 STOP_VERDICTS = {
     "deny": Verdict(permission=DENY, user_message="tests fail"),
     "follow-up": Verdict(follow_up="tests fail"),
