@@ -12,6 +12,9 @@ import pytest
 
 from trotline.agents import AGENTS
 from trotline.cli import COMMANDS
+from trotline.config.builtin_hooks import BUILTIN_HOOKS
+from trotline.doctor.examination import AGENT_CHECKS, MACHINE_CHECKS
+from trotline.guards import GUARD_NAMES
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "trotline"
@@ -106,9 +109,42 @@ def test_no_module_has_a_homeless_name() -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_no_file_but_its_own_knows_an_agent_by_name(name: str) -> None:
     own = name.replace("-", "_")
-    others = [path for path in FILES if not path.stem.startswith(own) and path.parent.name != own]
+    others = [
+        path
+        for path in FILES
+        if not path.stem.startswith(own) and path.parent.name != own and path.name != "generated_tables.py"
+    ]
     strangers = [path.name for path in others if f'"{name}"' in path.read_text("utf-8")]
     assert strangers == ["__init__.py"]
+
+
+def _modules_with(definition: str, package: str) -> set[str]:
+    """Return the modules of a package in which a line starts with the definition."""
+    return {
+        ".".join(("trotline", *path.relative_to(SOURCE).with_suffix("").parts))
+        for path in (SOURCE / package).rglob("*.py")
+        if f"\n{definition}" in path.read_text("utf-8")
+    }
+
+
+def test_every_agent_file_is_registered() -> None:
+    assert _modules_with("AGENT = ", "agents") == set(AGENTS.values())
+
+
+def test_every_guard_file_is_registered() -> None:
+    assert _modules_with("GUARD = ", "guards") == {f"trotline.guards.{name}" for name in GUARD_NAMES}
+    assert {path.stem for path in (SOURCE / "guards").glob("*.toml")} == set(GUARD_NAMES)
+
+
+def test_every_builtin_hook_is_registered() -> None:
+    names = {name.replace("-", "_") for name in BUILTIN_HOOKS}
+    assert _modules_with("def command(", "builtin") == {f"trotline.builtin.{name}" for name in names}
+
+
+def test_every_check_of_doctor_is_registered() -> None:
+    files = (SOURCE / "doctor").glob("*_checks.py")
+    written = {function.name for path in files for function in _functions(path) if function.name.startswith("check_")}
+    assert written == {check.__name__ for table in (AGENT_CHECKS, MACHINE_CHECKS) for check in table.values()}
 
 
 def test_only_the_ways_in_look_at_the_environment_the_working_directory_and_the_clock() -> None:
