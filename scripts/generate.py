@@ -29,6 +29,8 @@ from trotline.scanners.secrets import BUILTIN_RULES
 
 ROOT = Path(__file__).parent.parent
 GENERATED = "<!-- made by scripts/generate.py from the declarations; edit those, then run `make schemas` -->\n"
+AGENT_TABLES = "src/trotline/agents/generated_tables.py"
+"""This module is imported by others from which further files are generated."""
 
 HUNDREDS = {
     "1": "Syntax",
@@ -54,7 +56,7 @@ def build_pages() -> dict[str, str]:
         "docs/reference/editions.md": build_editions_page(),
         "docs/reference/guards.md": build_guards_page(),
         "src/trotline/analysis/programs/families.json": build_families_page(),
-        "src/trotline/agents/generated_tables.py": build_agents_page(),
+        AGENT_TABLES: build_agents_page(),
     }
 
 
@@ -247,16 +249,20 @@ def _build_table(header: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def main() -> int:
+    only_checks = "--check" in sys.argv
+    pages = build_pages()
     stale = []
-    for name, text in build_pages().items():
+    for name, text in pages.items():
         path = ROOT / name
         if not path.exists() or path.read_text("utf-8") != text:
             stale.append(name)
-            if "--check" not in sys.argv:
+            if not only_checks:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, "utf-8")
-    print(f"{len(stale)} of {len(build_pages())} generated files {'are stale' if '--check' in sys.argv else 'written'}")
-    return 1 if stale and "--check" in sys.argv else 0
+    print(f"{len(stale)} of {len(pages)} generated files {'are stale' if only_checks else 'written'}", flush=True)
+    if AGENT_TABLES in stale and not only_checks:  # this process has imported the old tables
+        return subprocess.run([sys.executable, __file__], check=False).returncode
+    return 1 if stale and only_checks else 0
 
 
 if __name__ == "__main__":
