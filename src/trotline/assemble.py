@@ -21,7 +21,7 @@ from trotline.evaluation.machine_panel import build_effect_finder, build_panel
 from trotline.formats.js_regex import PatternError, parse_js_regex
 from trotline.machine import find_roots, read_clock
 
-Where = str | Path
+PathArgument = str | Path
 STORE_METHODS = ("append", "search", "fetch", "forget")
 GUARDED_EVENTS = frozenset({*EVENT_ANALYZERS, *TEXTS})
 """Events that announce an action or contain text."""
@@ -36,10 +36,10 @@ class Engine(Dispatcher):
     @classmethod
     def load(
         cls,
-        project: Where | Iterable[Where] = ".",
+        project: PathArgument | Iterable[PathArgument] = ".",
         *,
-        home: Where | None = None,
-        system: Where | None = None,
+        home: PathArgument | None = None,
+        system: PathArgument | None = None,
         options: Options | None = None,
         guarded: bool = False,
         audit_log: bool | Store = False,
@@ -53,8 +53,8 @@ class Engine(Dispatcher):
         roots = find_roots(
             [Path(root) for root in projects], Path(home) if home else None, Path(system) if system else None
         )
-        moved = {"HOME": str(roots.home)} if home else {}
-        engine = cls(roots, {**os.environ, **moved}, read_clock, options)
+        home_variable = {"HOME": str(roots.home)} if home else {}
+        engine = cls(roots, {**os.environ, **home_variable}, read_clock, options)
         engine.sessions.clean_name = NameRedactor(roots).redact
         if guarded:
             engine.guard()
@@ -99,10 +99,10 @@ class Engine(Dispatcher):
 
         def register(call: HandlerFunction) -> HandlerFunction:
             name = getattr(call, "__qualname__", repr(call))
-            taken = sum(function.name.split("#")[0] == name for function in self.functions)
+            same_names = sum(function.name.split("#")[0] == name for function in self.functions)
             self.functions.append(
                 EventHandler(
-                    name=f"{name}#{taken}" if taken else name,
+                    name=f"{name}#{same_names}" if same_names else name,
                     event=event,
                     call=call,
                     matcher=Matcher(matcher) if matcher else None,

@@ -25,7 +25,7 @@ def copy_environment() -> dict[str, str]:
 
 
 def find_roots(projects: Sequence[Path] = (), home: Path | None = None, system: Path | None = None) -> Roots:
-    """Return the roots; those that are not given are found on this machine."""
+    """Return the roots. Arguments that are missing are determined on this machine."""
     home = (home or find_home()).resolve()
     return Roots(
         home=home,

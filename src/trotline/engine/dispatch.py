@@ -139,20 +139,20 @@ class LiveConfiguration:
     def _read(self) -> Configuration:
         layers = find_layers(self.roots, self.edition, claude=self.claude)
         used = {layer.file for layer in layers}
-        others = [layer for layer in find_layers(self.roots, self.edition) if layer.file not in used]
-        files = {*(layer.file for layer in [*layers, *others]), *self._model_files}
+        unused = [layer for layer in find_layers(self.roots, self.edition) if layer.file not in used]
+        files = {*(layer.file for layer in [*layers, *unused]), *self._model_files}
         # before reading, so that a file that changes while it is read is read again
         before = {file: _compute_signature(file) for file in files}
         configuration = read_layers(layers, self.roots, self.edition)
         configuration.layers = [self._replace_broken(read) for read in configuration.layers]
         configuration.models = self._replace_broken_models(configuration.models)
-        self.unused = read_layers(others, self.roots, self.edition).layers
-        named = [read.layer.file for read in [*configuration.layers, *self.unused]]
-        self._signatures = {**{file: _compute_signature(file) for file in named}, **before}
+        self.unused = read_layers(unused, self.roots, self.edition).layers
+        read_files = [read.layer.file for read in [*configuration.layers, *self.unused]]
+        self._signatures = {**{file: _compute_signature(file) for file in read_files}, **before}
         return configuration
 
     def _replace_broken(self, read: LayerRead) -> LayerRead:
-        """Return what was read, or the last valid version if the file is broken."""
+        """Return the read layer, or its last valid version if the file is broken."""
         file = read.layer.file
         self._alarms.pop(file, None)
         if not read.fatal_reason:
@@ -357,7 +357,7 @@ class Dispatcher:
     def _review_rewrite(
         self, event: Event, call: Call, stored: StoredSession, responses: list[Response], decision: Decision
     ) -> CollectedResponses:
-        """Evaluate rewritten input by all but its author. Return stricter responses; none may rewrite it again."""
+        """Run all hooks but its author on a rewritten input. Return stricter responses, without further rewrites."""
         edited = decision.verdict.edited_input
         author = next(response.author for response in reversed(responses) if response.verdict.edited_input == edited)
         rewritten = msgspec.structs.replace(event, tool_input=edited)
@@ -381,7 +381,7 @@ class Dispatcher:
     def _claim_follow_up(
         self, event: Event, responses: list[Response], decision: Decision, call: Call
     ) -> tuple[list[Response], Decision, str]:
-        """Keep a follow-up only if it could be counted: another process may have used the last one."""
+        """Keep a follow-up only if it could be counted. Another process may have reached the limit meanwhile."""
         while decision.verdict.follow_up:
             winner = follow_ups.find_winner(responses, decision.verdict.follow_up)
             if winner is None:

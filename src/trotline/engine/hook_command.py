@@ -23,8 +23,9 @@ PRIVILEGED_VARIABLES = re.compile(
     r"|CURSOR_.*|CLAUDE_.*|TROTLINE_.*"
     r"|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|IFS|PS4|PERL5.*|RUBYOPT|NODE_PATH"
 )
-"""Variables by which a hook of a lower layer could take control of a hook of a higher layer."""
+"""Variables with which a hook of a lower layer could take control of a hook of a higher layer."""
 
+# Words without shell syntax; the first one is a path without `=`. Possessive quantifiers prevent backtracking.
 PLAIN_WORDS = re.compile(r"[A-Za-z0-9_@%+:,./-]*/[A-Za-z0-9_@%+:,./-]*+(?: +[A-Za-z0-9_@%+=:,./-]++)*+ *")
 
 
@@ -43,7 +44,7 @@ def build_argv(command: str, shell: Shell = Shell.PLAIN) -> tuple[str, ...]:
 
 
 def build_shell_argv(command: str, shell: Shell = Shell.PLAIN) -> tuple[str, ...]:
-    """Return the arguments that run a command by a shell."""
+    """Return the arguments that run a command in a shell."""
     return ("/bin/sh", shell.value, command)
 
 

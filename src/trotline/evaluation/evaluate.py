@@ -1,4 +1,4 @@
-"""Evaluate the effects of one action by guards, lists and policy rules, and update what a conversation remembers."""
+"""Evaluate the effects of an action with guards, lists and policy rules, and update the history of its conversation."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -40,7 +40,7 @@ def evaluate(
     server_named_later: bool = False,
 ) -> Evaluation:
     """Return the matches of guards, lists and policy rules. Lists and rules never weaken a guard."""
-    matches = _run_guards(effects, environment, policy, tab=tab, history=history) if effects else []
+    matches = _match_guards(effects, environment, policy, tab=tab, history=history) if effects else []
     if policy.waivers:
         from trotline.policy.waivers import apply_waivers  # noqa: PLC0415 - few have any
 
@@ -56,7 +56,7 @@ def evaluate(
     return Evaluation(tuple(sorted(matches, key=lambda match: -match.action.permission)))
 
 
-def _run_guards(
+def _match_guards(
     effects: Sequence[Effect], environment: Environment, policy: Policy, *, tab: bool, history: History
 ) -> list[RuleMatch]:
     context = GuardContext(environment, effects, history)
@@ -93,7 +93,7 @@ def _limit_action(match: RuleMatch, level: GuardLevel) -> RuleMatch:
 def update_history(
     history: History, effects: tuple[Effect, ...], permission: Permission, refused: tuple[Effect, ...]
 ) -> History:
-    """Return what the conversation remembers after this action was answered."""
+    """Return the history after an action was answered."""
     if permission is Permission.DENY:
         new = [key for key in map(digest_effect, refused) if key not in history.denied]
         denied = (*history.denied, *new)[-MAX_REMEMBERED:]

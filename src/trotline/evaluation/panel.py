@@ -38,7 +38,7 @@ from trotline.policy.policy import Policy
 
 LAYER = "guard"
 LIST_PREFIX = "list "
-"""The beginning of the author's name when an allowlist or denylist speaks."""
+"""The beginning of the author's name when an allowlist or denylist matches."""
 TAB_EVENTS = (BeforeTabFileRead, AfterTabFileEdit)
 TOOL_NAMES: dict[type[Event], str] = {BeforeShell: "Shell", BeforeReadFile: "Read", SubagentStart: "Task"}
 """The tool of a specific event, as the generic event of the same action names it."""
@@ -223,7 +223,7 @@ def _ask_about_lost_history(now: History, before: History) -> Iterator[Response]
 
 
 def build_event_facts(event: Event, policy: Policy, identity: Identity, programs: tuple[str, ...] = ()) -> EventFacts:
-    """Return what policy rules may ask about an event, the same for generic and specific events."""
+    """Return the variables of policy rules for an event, the same for generic and specific events."""
     arguments = parse_tool_input(getattr(event, "tool_input", None))
     tool = str(getattr(event, "tool_name", "") or "")
     path = getattr(event, "file_path", "") or arguments.get("file_path") or arguments.get("path") or ""
@@ -307,8 +307,10 @@ def convert_to_warnings(evaluation: Evaluation) -> Evaluation:
 
 
 def build_action(event: Event, environment: Environment, policy: Policy) -> PairedAction | None:
-    """Return the action of a shell command or an MCP call. A file read is none: only the specific event has the
-    content. With policy rules there is none, because they may ask for the name of the event."""
+    """Return the action of a shell command or an MCP call; None for other events, and if there are policy rules.
+
+    Of a file read, only the specific event has the content. Policy rules may depend on the name of the event.
+    """
     if not event.generation_id or not event.conversation_id or policy.rules:
         return None
     subject = _get_subject(event)

@@ -204,7 +204,7 @@ def _convert_to_follow_up(response: Response) -> Response:
 def _add_warnings(
     agent: Agent, event: Event, verdict: Verdict, warnings: Sequence[str]
 ) -> tuple[Verdict, tuple[Loss, ...]]:
-    """Add warnings to an action that goes on: for the person or, where the agent shows people nothing, the model."""
+    """Add warnings to an action that is not refused: for the user, or for the model if the user would not see them."""
     if not warnings or verdict.permission > Permission.ALLOW:
         return verdict, ()
     is_shown = agent.person_channel is PersonChannel.SEPARATE and not agent.hidden_message_reason
@@ -217,7 +217,7 @@ def _add_warnings(
 
 
 def _list_withheld(decided: Verdict, sent: Verdict) -> tuple[str, ...]:
-    """Return what was decided and not sent."""
+    """Return the parts of the decision that were not sent."""
     if decided is sent:
         return ()
     permission = (decided.permission.word,) if decided.permission > sent.permission else ()
@@ -226,7 +226,7 @@ def _list_withheld(decided: Verdict, sent: Verdict) -> tuple[str, ...]:
 
 
 def _describe_unknown_event(event: OtherEvent, context: AnswerContext) -> str:
-    """Return an alarm: our line is wired to more events than we know, or another product calls it."""
+    """Return an alarm about an unknown event: the agent has new events, or another product calls the hook line."""
     name = context.redact(event.wire_name)[:MAX_SHOWN_NAME]  # cut after redaction: half a secret is not recognised
     return f"{context.agent.name} has no event that Trotline knows as {name!r}: nothing was judged"
 
@@ -243,7 +243,7 @@ def _build_reply(agent: Agent, decoded: DecodedEvent, verdict: Verdict) -> Agent
 
 @functools.lru_cache(maxsize=256)
 def _build_empty_reply(agent: Agent, their_event: str, event: str) -> AgentReply:
-    """Build the reply of most calls once."""
+    """Build and cache the reply without a verdict, which most calls get."""
     return agent.reply_form(agent, their_event, event, NO_OPINION)
 
 

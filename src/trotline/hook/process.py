@@ -1,6 +1,6 @@
 """A call as a process: one payload on standard input, one reply on standard output, an exit code.
 
-Whatever breaks here, the agent gets a reply that it understands: a traceback and exit code 1 mean something else to
+After any error, the agent gets a reply that it understands: a traceback and exit code 1 mean something else to
 every agent, and to some of them "go on".
 """
 
@@ -169,7 +169,7 @@ def build_call(argv: Sequence[str], payload: bytes) -> Call:
 def handle_call(call: Call, handlers: Sequence[EventHandler], *, guarded: bool) -> tuple[AgentReply, Outcome]:
     """Recognise the agent, answer its call and write the record. Warm and cold calls both come here.
 
-    A failure of Trotline refuses what can be refused.
+    If Trotline fails, the action is refused where the event can be refused.
     """
     started_ns = time.monotonic_ns()
     arguments = parse_arguments(call.argv)
@@ -191,7 +191,7 @@ def handle_call(call: Call, handlers: Sequence[EventHandler], *, guarded: bool) 
 def handle_failure(
     call: Call, failure: Failure, started_ns: int, agent: Agent | None = None
 ) -> tuple[AgentReply, Outcome]:
-    """Answer a call that could not be evaluated, and write a record that says so."""
+    """Answer a call that could not be evaluated, and write a record of the failure."""
     arguments = parse_arguments(call.argv)
     home = open_home(arguments.home)
     agent = agent or get_agent(arguments.agent if arguments.agent in AGENTS else DEFAULT_AGENT)
@@ -208,7 +208,7 @@ def handle_failure(
 def build_context(
     agent: Agent, arguments: HookArguments, handlers: Sequence[EventHandler], *, guarded: bool
 ) -> AnswerContext:
-    """Build the context of a call. Guards take part only for our own line: a program of a person runs beside it."""
+    """Build the context of a call. Guards run only for the hook line of Trotline, not for hook programs of users."""
     home = open_home(arguments.home)
     return AnswerContext(
         agent,
@@ -280,7 +280,7 @@ def write_missing_detail(outcome: Outcome, home: str, why: str) -> str:
 
 
 def _list_remarks(reply: AgentReply, outcome: Outcome, unwritten: str, home: HookHome) -> list[str]:
-    """Return the lines of standard error: the agent's own, then what a person who reads the log should see."""
+    """Return the lines of standard error: those for the agent, then those for a person who reads the log."""
     if not (reply.losses or reply.stderr or outcome.responses or outcome.alarms or outcome.withheld or unwritten):
         return []
     monitored = []

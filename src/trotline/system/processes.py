@@ -1,7 +1,7 @@
 """Run programs: many at once in one poll loop, each with a deadline and an output limit.
 
 This module knows nothing about hooks or the meaning of their output. Failures are returned as results. Results are in
-the order of the jobs. A killed process takes its children with it.
+the order of the jobs. The children of a killed process are killed too.
 """
 
 import contextlib
@@ -97,7 +97,7 @@ def run_all(jobs: Sequence[Job], payload: bytes) -> list[ProcessResult]:
             while waiting or loop.running:
                 loop.start_next(waiting)
                 loop.handle_events()
-        except BaseException:  # perhaps while a process was starting: the run IDs find all of them
+        except BaseException:  # a process may just have been starting; it is found by its run ID
             loop.kill_all()
             kill_survivors(*(job.run_id for job in jobs))
             raise
