@@ -64,27 +64,31 @@ _SQL_STATEMENT = re.compile(
 
 
 class McpTextReader(NamedTuple):
-    """Decides by the words of a call what a text in it is."""
+    """Decides from the words of a call whether a text in it is a command, SQL or code."""
 
-    tool: frozenset[str]  # words of the tool name
-    all_words: frozenset[str]  # and of the server name
+    tool_words: frozenset[str]  # of the tool name
+    all_words: frozenset[str]  # of the tool name and the server name
     language: str = ""  # an argument that names the language of the code
     has_command: bool = False  # an argument holds the command, so others are its input
 
     @classmethod
-    def build(cls, tool: frozenset[str], server: frozenset[str], arguments: Mapping[str, Any]) -> "McpTextReader":
+    def build(
+        cls, tool_words: frozenset[str], server_words: frozenset[str], arguments: Mapping[str, Any]
+    ) -> "McpTextReader":
         """Return the reader for a call."""
         languages = [
             value for key, value in arguments.items() if str(key).lower() in _LANGUAGE_NAMES and isinstance(value, str)
         ]
         has_command = any(str(key).lower() in _COMMAND_NAMES for key in arguments)
-        return cls(tool, tool | server, languages[0] if languages else "", has_command)
+        return cls(tool_words, tool_words | server_words, languages[0] if languages else "", has_command)
 
     def analyze(self, call: Invocation, names: frozenset[str], text: str) -> bool:
         """Analyze a text if it is a command, SQL or code; return whether it is."""
         if self._analyze_code(call, names, text):
             return True
-        if names & _COMMAND_NAMES or (names & _INPUT_NAMES and self.tool & _TERMINAL_WORDS and not self.has_command):
+        if names & _COMMAND_NAMES or (
+            names & _INPUT_NAMES and self.tool_words & _TERMINAL_WORDS and not self.has_command
+        ):
             self._analyze_command(call, text)
             return True
         if self._is_sql(names, text):
@@ -102,7 +106,7 @@ class McpTextReader(NamedTuple):
         elif self.all_words & _DATABASE_WORDS and _SQL_STATEMENT.match(text):
             _analyze_sql(call, text)
         else:
-            names = self.tool - {"cli", "command", "run"}
+            names = self.tool_words - {"cli", "command", "run"}
             program = next(iter(names & _PROGRAMS), "") if len(names) == 1 else ""
             call.analyze_script(Argument(text if not program or text.startswith(program) else f"{program} {text}"))
 
@@ -114,19 +118,19 @@ class McpTextReader(NamedTuple):
             names & _QUERY_NAMES and (self.all_words & _DATABASE_WORDS or not self.all_words & _SEARCH_WORDS)
         )
         return bool(
-            (is_query or (names & _INPUT_NAMES and self.tool & _DATABASE_WORDS)) and _SQL_STATEMENT.search(text)
+            (is_query or (names & _INPUT_NAMES and self.tool_words & _DATABASE_WORDS)) and _SQL_STATEMENT.search(text)
         )
 
     def _analyze_code(self, call: Invocation, names: frozenset[str], text: str) -> bool:
         """Analyze code in the language that the call names, or else in the one that it looks like."""
-        words = self.tool - {"code", "script"}
+        words = self.tool_words - {"code", "script"}
         if not names & _CODE_NAMES or not (words & _RUN_WORDS or words <= _LANGUAGE_COMMANDS.keys()):
             return False
         if "script" in names and not (
             self.language or words & {"evaluate", "eval"} or words & _LANGUAGE_COMMANDS.keys()
         ):
             return False
-        hints = [self.language.lower(), *sorted(names), *sorted(self.tool), *sorted(self.all_words)]
+        hints = [self.language.lower(), *sorted(names), *sorted(self.tool_words), *sorted(self.all_words)]
         guess = ("node", "-e") if _JAVASCRIPT.search(text) or "expression" in names else ("python3", "-c")
         program = next((_LANGUAGE_COMMANDS[word] for word in hints if word in _LANGUAGE_COMMANDS), guess)
         if program[0] == "python3":

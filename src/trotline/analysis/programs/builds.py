@@ -106,7 +106,7 @@ def _analyze_recipes(call: Invocation, arg: Argument, text: str | None) -> None:
 
 
 def _analyze_make_variable(call: Invocation, word: Argument) -> None:
-    """`SHELL=...` runs every recipe, and `CC=/tmp/x` names a program that make runs."""
+    """Analyze `SHELL=...`, which runs every recipe, or `CC=/tmp/x`, which names a program that make runs."""
     name, equals, value = word.text.partition("=")
     if not equals:
         return
@@ -186,7 +186,7 @@ def _handle_compiler(call: Invocation) -> None:
 
 
 class Rewriter(NamedTuple):
-    """The words of a program that are files which it changes."""
+    """A program that changes files: its options, and the words that are these files."""
 
     valued: str = ""  # options that take a value
     pairs: str = ""  # options that take two values

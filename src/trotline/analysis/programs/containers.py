@@ -215,7 +215,7 @@ def _parse_mounts(call: Invocation, options: ParsedOptions) -> list[Mount]:
 
 
 def _add_privileges(call: Invocation, options: ParsedOptions, mounts: list[Mount]) -> None:
-    """Add what lets a container out: capabilities, devices, namespaces of the host, the socket of the engine."""
+    """Add privileges that let a container control the host: capabilities, devices, namespaces, the engine socket."""
     is_privileged = "privileged" in options.flags and options.value("privileged").lower() not in {"false", "0"}
     granted = ["--privileged"] if is_privileged else []
     granted += [
@@ -302,7 +302,7 @@ def _analyze_exec(call: Invocation, words: list[Argument]) -> None:
 
 
 def _analyze_scale(call: Invocation, words: list[Argument]) -> None:
-    """`service scale web=0` and `service update --replicas 0 web` stop a service."""
+    """Add the services that `service scale web=0` and `service update --replicas 0 web` stop."""
     options = parse_options(words, "replicas")
     if options.value("replicas") == "0" or any(word.text.endswith("=0") for word in options.rest):
         target = " ".join(word.text for word in options.rest)

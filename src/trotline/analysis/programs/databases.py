@@ -227,11 +227,11 @@ def _analyze_client_command(call: Invocation, arg: Argument, command: str) -> No
 
 def _analyze_copy(call: Invocation, arg: Argument, rest: str) -> None:
     words = rest.split()
-    for mark, word in pairwise(words):
-        if mark.lower() in {"from", "to"}:
+    for preposition, word in pairwise(words):
+        if preposition.lower() in {"from", "to"}:
             if word.lower() == "program":
                 call.analyze_script(arg._replace(text=rest.partition(word)[2].strip().strip("'")))
-            elif mark.lower() == "to":
+            elif preposition.lower() == "to":
                 call.add_write(arg._replace(text=word.strip("'")))
             else:
                 call.add_read(arg._replace(text=word.strip("'")))

@@ -2,7 +2,7 @@
 
 from trotline.analysis.programs.phrases import expand_names
 from trotline.analysis.programs.service_table import ServiceRow
-from trotline.analysis.programs.services import ServiceLine, match_rules, parse_line
+from trotline.analysis.programs.services import ServiceLine, classify_by_rules, parse_line
 from trotline.analysis.service_verbs import VerbKind
 from trotline.analysis.shell.invocation import Handler, Invocation
 from trotline.formats.lazy_regex import lazy_regex
@@ -117,7 +117,7 @@ def _handle_migration(call: Invocation) -> None:
         _analyze_statements(call, len(line.head))
         return
     if call.name in _TASK_RUNNERS:
-        line = line._replace(verb_kind=match_rules(line.head, line.options, row))
+        line = line._replace(verb_kind=classify_by_rules(line.head, line.options, row))
         if line.verb_kind is VerbKind.NONE and not _is_database_task(line.head):
             _add_task(call, line.head)
             return

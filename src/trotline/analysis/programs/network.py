@@ -186,7 +186,7 @@ _QUERY_VERBS = ("show", "help", "info", "get", "list", "stat", "ping", "status",
 
 
 def _add_socket_message(call: Invocation, end: SocatAddress) -> None:
-    """Add a message to a service through its socket; all but queries are commands."""
+    """Add a message to a service through its socket; every message except a query is a command."""
     path = call.resolve(end.arg._replace(text=end.text))
     message = (call.stdin.text or "").strip().lower()
     if message and not message.startswith(_QUERY_VERBS):
@@ -283,8 +283,8 @@ def _handle_dns_lookup(call: Invocation) -> None:
     """The DNS server of a domain sees the name that is looked up, so that a name can carry data out."""
     options = call.parse_options("c i W w t s I S l p m M x y k q f b4 type port")
     for arg in options.rest:
-        has_own_part = arg.text.strip(UNKNOWN_CHAR + "@") != ""  # a whole name may come from a list
-        if arg.stream is not None and has_own_part and (not arg.is_known or arg.stream.effect_source):
+        has_fixed_part = arg.text.strip(UNKNOWN_CHAR + "@") != ""  # a whole name may come from a list
+        if arg.stream is not None and has_fixed_part and (not arg.is_known or arg.stream.effect_source):
             call.add_send(arg.text, arg, source=arg.stream.effect_source, verb="name")
     call.stdout = NETWORK_STREAM
 

@@ -58,7 +58,7 @@ _KEY_DELETIONS = frozenset("del unlink getdel hdel xdel expire".split())
 
 
 def _classify_lua_calls(calls: set[str]) -> VerbKind:
-    """Classify a Lua script; one that deletes keys which it found by a pattern destroys."""
+    """Classify a Lua script; deleting keys that match a pattern counts as destroying."""
     if calls & _KEY_DELETIONS:
         return VerbKind.DESTROY if calls & {"keys", "scan"} else VerbKind.STOP
     kinds = [_REDIS_VERB_KINDS.get(name, VerbKind.CHANGE) for name in calls]

@@ -85,10 +85,10 @@ def _handle_aws(call: Invocation) -> None:
 
 
 def _add_upload(call: Invocation, word: Argument) -> None:
-    """`file://` and `fileb://` in a value send the content of a file."""
-    for mark in ("file://", "fileb://"):
-        if word.text.startswith(mark):
-            call.add_read(word._replace(text=word.text.removeprefix(mark)), verb="upload")
+    """Add the file that `file://` or `fileb://` in a value sends."""
+    for scheme in ("file://", "fileb://"):
+        if word.text.startswith(scheme):
+            call.add_read(word._replace(text=word.text.removeprefix(scheme)), verb="upload")
 
 
 def _handle_gcloud(call: Invocation) -> None:
@@ -116,8 +116,8 @@ def _analyze_remote_command(call: Invocation, line: ServiceLine, name: str) -> N
     fields = {"target": target, "host": call.name, "source": CloudSetting.REMOTE.value}
     call.add_effect("cloud", VerbKind.CHANGE.value, None, writes=True, **fields)
     for text in call.parse_options(name).values(name):
-        _, mark, commands = text.text.partition("commands=")
-        call.analyze_script(text._replace(text=(commands if mark else text.text).strip("[]\"'")))
+        _, label, commands = text.text.partition("commands=")
+        call.analyze_script(text._replace(text=(commands if label else text.text).strip("[]\"'")))
 
 
 def _analyze_transfer(call: Invocation, line: ServiceLine, index: int) -> None:

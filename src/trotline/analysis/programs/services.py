@@ -1,4 +1,4 @@
-"""Programs of remote services: one reader for all rows of `service_table.py`."""
+"""Programs of remote services: one analysis for all rows of `service_table.py`."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -28,10 +28,10 @@ class ServiceLine(NamedTuple):
     is_dry_run: bool
 
 
-def is_dry_run(options: ParsedOptions, *more: str) -> bool:
+def is_dry_run(options: ParsedOptions, *extra_options: str) -> bool:
     """Return whether an option requests a dry run; `--dry-run=false` and `--dry-run=none` do not."""
     for flag, values in options.flags.items():
-        if flag in DRY_RUN_OPTIONS or flag in more:
+        if flag in DRY_RUN_OPTIONS or flag in extra_options:
             value = values[-1]
             if value is None or value.text.lower() not in {"false", "none", "no", "0"}:
                 return True
@@ -42,7 +42,7 @@ def parse_line(words: Sequence[Argument], row: ServiceRow) -> ServiceLine:
     """Parse the command line of a service, and classify its verb."""
     options = parse_options(words, row.valued, long_dash=_uses_long_dash(words, row))
     head = tuple(word.text for word in options.rest[: max(row.depth, row.verb_index + 1)])
-    return ServiceLine(head, options, _classify(head, options, row), is_dry_run(options, *row.dry.split()))
+    return ServiceLine(head, options, _classify_line(head, options, row), is_dry_run(options, *row.dry.split()))
 
 
 def _uses_long_dash(words: Sequence[Argument], row: ServiceRow) -> bool:
@@ -52,10 +52,11 @@ def _uses_long_dash(words: Sequence[Argument], row: ServiceRow) -> bool:
     return any(len(text) > 4 or text[1:].partition("=")[0] in known for text in single)
 
 
-def _classify(head: tuple[str, ...], options: ParsedOptions, row: ServiceRow) -> VerbKind:
+def _classify_line(head: tuple[str, ...], options: ParsedOptions, row: ServiceRow) -> VerbKind:
+    """Return the kind of a command line: by the rules of the row, by its options, by its verb, in this order."""
     if "help" in (head[:1] + tuple(word.text for word in options.rest[-1:])):
         return VerbKind.READ
-    verb_kind = match_rules(head, options, row)
+    verb_kind = classify_by_rules(head, options, row)
     if verb_kind is not VerbKind.NONE:
         return verb_kind
     if row.verb_options:
@@ -76,14 +77,16 @@ def _build_rules(row: ServiceRow) -> dict[str, list[tuple[Phrase, VerbKind]]]:
     texts = zip((row.destroys, row.stops, row.grants, row.changes, row.reads), VerbKind, strict=False)
     rules = [(phrase, verb_kind) for text, verb_kind in texts for phrase in parse_phrases(text)]
     by_word: dict[str, list[tuple[Phrase, VerbKind]]] = {}
-    for phrase, verb_kind in sorted(rules, key=lambda rule: -2 * len(rule[0].words) - len(rule[0].options)):
+    for phrase, verb_kind in sorted(
+        rules, key=lambda rule: -2 * len(rule[0].words) - len(rule[0].options)
+    ):  # words count twice
         for word in phrase.words[0] if phrase.words else ("",):
             by_word.setdefault(word, []).append((phrase, verb_kind))
     return by_word
 
 
-def match_rules(head: tuple[str, ...], options: ParsedOptions, row: ServiceRow) -> VerbKind:
-    """Return the verb_kind of the first phrase of the row that fits."""
+def classify_by_rules(head: tuple[str, ...], options: ParsedOptions, row: ServiceRow) -> VerbKind:
+    """Return the kind of the first phrase of the row that fits, or NONE."""
     rules = _build_rules(row)
     candidates = (*rules.get(head[0], ()), *rules.get("", ())) if head else rules.get("", ())
     return next((verb_kind for phrase, verb_kind in candidates if phrase.fits(head, options)), VerbKind.NONE)
@@ -101,11 +104,11 @@ def analyze_service(call: Invocation, row: ServiceRow) -> ServiceLine:
     if _shows_secret(line, row):
         line = line._replace(verb_kind=line.verb_kind or VerbKind.READ)
         source = MANAGER_SOURCE if row.kind == "secrets" else ""
-        print_secret(call, _describe(call, line, row), host=call.name, source=source)
+        print_secret(call, _describe_line(call, line, row), host=call.name, source=source)
     is_secret = any(word in _SECRET_SERVICES for word in line.head[:2]) and row.kind == "cloud"
-    if row.kind == "cloud" and not is_secret and _add_setting(call, line, row):
+    if row.kind == "cloud" and not is_secret and _add_setting_effect(call, line, row):
         return line
-    add_service_effect(call, line.verb_kind, _describe(call, line, row), "secrets" if is_secret else row.kind)
+    add_service_effect(call, line.verb_kind, _describe_line(call, line, row), "secrets" if is_secret else row.kind)
     return line
 
 
@@ -129,7 +132,7 @@ _SETTING_VERBS = {
 }
 
 
-def _add_setting(call: Invocation, line: ServiceLine, row: ServiceRow) -> bool:
+def _add_setting_effect(call: Invocation, line: ServiceLine, row: ServiceRow) -> bool:
     """Add the effect of an option that means more than the verb, such as `--publicly-accessible`."""
     scales = any(word.rpartition(":")[2] == "scale" for word in line.head)
     if line.verb_kind in {VerbKind.DESTROY, VerbKind.STOP, VerbKind.READ} and not scales:
@@ -138,7 +141,7 @@ def _add_setting(call: Invocation, line: ServiceLine, row: ServiceRow) -> bool:
     if match is None:
         return False
     setting, option = match
-    target = " ".join(filter(None, (_describe(call, line, row), option.name and f"--{option.name}")))
+    target = " ".join(filter(None, (_describe_line(call, line, row), option.name and f"--{option.name}")))
     verb_kind = _SETTING_VERBS[setting]
     call.add_effect("cloud", verb_kind.value, target=target, host=call.name, source=setting.value, writes=True)
     return True
@@ -157,7 +160,7 @@ def add_service_effect(call: Invocation, verb_kind: VerbKind, target: str, kind:
         call.stdout = Stream()
 
 
-def _describe(call: Invocation, line: ServiceLine, row: ServiceRow) -> str:
+def _describe_line(call: Invocation, line: ServiceLine, row: ServiceRow) -> str:
     """Return the words of the line without values of options, which may be secrets."""
     if row.verb_options:
         return " ".join([call.name, *(f"--{flag}" for flag in _get_verb_options(line.options, row))])

@@ -74,8 +74,8 @@ def _read_curl_data(call: Invocation, options: ParsedOptions) -> list[Stream]:
         for arg in _get_exact_values(options, "d", "data", "data-ascii", "data-binary", "json")
     ]
     for arg in _get_exact_values(options, "data-urlencode"):
-        name, mark, path = arg.text.partition("@")
-        streams.append(read_sent_file(call, arg, path) if mark and "=" not in name else get_text_stream(arg))
+        name, at_sign, path = arg.text.partition("@")
+        streams.append(read_sent_file(call, arg, path) if at_sign and "=" not in name else get_text_stream(arg))
     for arg in _get_exact_values(options, "F", "form"):
         value = arg.text.partition("=")[2]
         files = value[1:].partition(";")[0].split(",") if value[:1] in {"@", "<"} else []
@@ -165,12 +165,12 @@ def _handle_httpie(call: Invocation) -> None:
     posts = bool(data) or options.has("f", "form", "raw")
     for item in items:
         match = _HTTPIE_ITEM.match(item.text)
-        mark = match[1] if match else "="
-        if "@" in mark and match:
+        separator = match[1] if match else "="
+        if "@" in separator and match:
             data.append(read_sent_file(call, item, match[2]))
-        elif mark != ":":
+        elif separator != ":":
             data.append(get_text_stream(item))
-        posts |= mark not in {"==", ":"}
+        posts |= separator not in {"==", ":"}
     method = method or ("POST" if posts else "GET")
     out = join_streams([add_request(call, arg, method, data) for arg in url] or [EMPTY_STREAM])
     targets = options.values("o", "output")

@@ -24,7 +24,7 @@ Outputs = list[tuple[str, bool]]
 
 
 class MalwareReports(Protocol):
-    """Reports about malicious packages."""
+    """A source of reports about malicious packages."""
 
     def find_report(self, package: str) -> str:
         """Return why a package, given as a package URL, is malicious, or an empty text."""
@@ -179,7 +179,7 @@ class ShellState:
         return number
 
     def get_content(self, path: str) -> Stream:
-        """Return the content of a file as far as the line tells: its text and its origins."""
+        """Return the content of a file as far as the line determines it: its text and its origins."""
         opened = self.get_descriptor(path)
         if opened is not None:
             return opened
@@ -190,13 +190,13 @@ class ShellState:
 
     def get_descriptor(self, path: str) -> Stream | None:
         """Return the stream of a descriptor that a path names: `/dev/fd/3`, `/proc/self/fd/3`."""
-        found = self._find_descriptor(path)
-        return found[1] if found is not None else None
+        descriptor = self._find_descriptor(path)
+        return descriptor[1] if descriptor is not None else None
 
     def resolve_descriptor(self, path: str) -> str:
         """Return the file behind a path that names a descriptor, or the path."""
-        found = self._find_descriptor(path)
-        return found[0] if found is not None and found[0] else path
+        descriptor = self._find_descriptor(path)
+        return descriptor[0] if descriptor is not None and descriptor[0] else path
 
     def _find_descriptor(self, path: str) -> tuple[str, Stream] | None:
         head, _, number = path.rpartition("/")
