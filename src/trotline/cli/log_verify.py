@@ -92,7 +92,7 @@ def _build_data(found: VerificationResult, known: Anchor) -> dict[str, Any]:
         "head": found.head.digest,
         "anchored": found.anchored,
         "forgotten": found.forgotten._asdict(),
-        "breaks": [one._asdict() for one in found.breaks],
+        "breaks": [chain_break._asdict() for chain_break in found.breaks],
         "unchecked": found.unchecked,
         "unread_anchors": known.unread,
     }
@@ -118,25 +118,25 @@ def _format_result(found: VerificationResult, settings: MaintenanceSettings, kno
 
 def _order_breaks(breaks: list[ChainBreak]) -> Iterator[tuple[str, str]]:
     """Yield causes first: the file, then the chain, then index rows, which only follow from missing entries."""
-    rows = [one for one in breaks if one.what == MISINDEXED]
-    others = [one for one in breaks if one.what != MISINDEXED]
-    yield from (_describe_break(one) for one in others[:MAX_BREAKS])
+    rows = [chain_break for chain_break in breaks if chain_break.what == MISINDEXED]
+    others = [chain_break for chain_break in breaks if chain_break.what != MISINDEXED]
+    yield from (_describe_break(chain_break) for chain_break in others[:MAX_BREAKS])
     if len(others) > MAX_BREAKS:
         yield "the audit log", f"and {len(others) - MAX_BREAKS} more such places; --json names every one"
     if len(rows) == 1:
         yield _describe_break(rows[0])
     elif rows:
-        spans = group_runs(sorted(one.seq for one in rows))
+        spans = group_runs(sorted(chain_break.seq for chain_break in rows))
         shown = ", ".join(f"{first} to {last}" if last > first else str(first) for first, last in spans[:MAX_SPANS])
         more = f" and {len(spans) - MAX_SPANS} more places; --json names every one" if len(spans) > MAX_SPANS else ""
         yield "tables", f"{len(rows)} rows do not fit: entries {shown}{more}"
 
 
-def _describe_break(one: ChainBreak) -> tuple[str, str]:
+def _describe_break(chain_break: ChainBreak) -> tuple[str, str]:
     """Return the entry and the text; a break without an id is about missing entries, which its text names."""
-    if one.what == MISINDEXED or one.id:
-        return f"entry {one.seq} {printable(one.id)}".rstrip(), one.what
-    return "the audit log", one.what
+    if chain_break.what == MISINDEXED or chain_break.id:
+        return f"entry {chain_break.seq} {printable(chain_break.id)}".rstrip(), chain_break.what
+    return "the audit log", chain_break.what
 
 
 class SizeType(click.ParamType[int]):

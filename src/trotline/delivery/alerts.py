@@ -31,14 +31,14 @@ STOP_EVENT = "stop"
 
 
 def matches_record(alert: Alert, record: Record) -> bool:
-    """Check whether an alert is due for a record. Alerts that are about no single record are checked elsewhere."""
+    """Check whether an alert is due for a record. Alerts that are not about a single record are checked elsewhere."""
     conditions = (
         (alert.agent, record.agent == alert.agent),
         (alert.event, record.event == alert.event),
         (alert.guard, alert.guard in record.deciders),
     )
-    fits = all(holds for value, holds in conditions if value)
-    return fits and alert.on in RECORD_OCCASIONS and RECORD_OCCASIONS[alert.on](alert, record)
+    is_selected = all(holds for value, holds in conditions if value)
+    return is_selected and alert.on in RECORD_OCCASIONS and RECORD_OCCASIONS[alert.on](alert, record)
 
 
 def _has_finding(alert: Alert, record: Record) -> bool:
@@ -71,7 +71,7 @@ class AlertMessage(NamedTuple):
     @property
     def text(self) -> str:
         """The alert in one line of printable text: the record, and the number of suppressed alerts."""
-        return _printable(" ".join(filter(None, (self._describe_record(), self._describe_suppressed()))))
+        return _replace_unprintable(" ".join(filter(None, (self._describe_record(), self._describe_suppressed()))))
 
     @property
     def body(self) -> dict[str, Any]:
@@ -99,11 +99,11 @@ class AlertMessage(NamedTuple):
         call = f"{record.agent} {record.event}"
         if self.alert.on == "silent":
             return f"no call has come since {format_time(record.at_us)}; the last was {call}"
-        text = f"{call}: {self._explain(record)}"
+        text = f"{call}: {self._describe_occasion(record)}"
         subject = " ".join(record.subject.split()) if self.alert.details else ""
         return f"{text}: {subject[:MAX_SUBJECT]}" if subject else text
 
-    def _explain(self, record: Record) -> str:
+    def _describe_occasion(self, record: Record) -> str:
         verdict = (
             "let through" if record.effective_verdict == "none" else VERDICT_LABELS.get(record.effective_verdict, "")
         )
@@ -123,7 +123,7 @@ class AlertMessage(NamedTuple):
         return f"({self.suppressed} more)" if self.record else f"{self.suppressed} more since the last alert"
 
 
-def _printable(text: str) -> str:
+def _replace_unprintable(text: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
@@ -196,15 +196,15 @@ class AlertRound:
                 self._offer(alert, record)
 
     def _check_alarms(self, store: AlertLog, start: int, since_us: int) -> None:
-        wanted = [alert for alert in self.alerts if alert.on == "alarm"]
-        alarms = store.alarms() if wanted else []
+        alarm_alerts = [alert for alert in self.alerts if alert.on == "alarm"]
+        alarms = store.alarms() if alarm_alerts else []
         for alarm in (
             alarm for alarm in alarms if alarm.kind in UNEXPECTED_KINDS and start < alarm.seq <= self.state.seq
         ):
             record = store.fetch(alarm.id)
             if record is None or record.at_us < since_us:
                 continue
-            for alert in wanted:
+            for alert in alarm_alerts:
                 if alert.agent in ("", record.agent):
                     self._offer(alert, record, alarm.kind)
 
@@ -218,7 +218,7 @@ class AlertRound:
             if last is None or self._get_status(alert).silence == last.id:
                 continue
             if self._clock() - last.at_us >= alert.after_us:
-                self._change(alert, silence=last.id)
+                self._update_status(alert, silence=last.id)
                 self._offer(alert, last)
             else:
                 self.due.append(last.at_us + alert.after_us)
@@ -227,43 +227,45 @@ class AlertRound:
         for alert in self.alerts:
             status = self._get_status(alert)
             trouble = status.trouble
-            pause = trouble.at_us + RETRY_PAUSE_US if trouble else 0
-            if status.suppressed and self._is_full(alert):
+            retry_us = trouble.at_us + RETRY_PAUSE_US if trouble else 0
+            if status.suppressed and self._is_rate_limited(alert):
                 self.due.append(self._get_status(alert).window_us + alert.per_us)
-            elif status.suppressed and self._clock() < pause:
-                self.due.append(pause)
+            elif status.suppressed and self._clock() < retry_us:
+                self.due.append(retry_us)
             elif status.suppressed:
                 self._send(AlertMessage(alert, None, status.suppressed))
 
     def _offer(self, alert: Alert, record: Record, alarm: str = "") -> None:
-        if self._is_full(alert):
-            self._change(alert, suppressed=self._get_status(alert).suppressed + 1)
+        if self._is_rate_limited(alert):
+            self._update_status(alert, suppressed=self._get_status(alert).suppressed + 1)
         else:
             self._send(AlertMessage(alert, record, self._get_status(alert).suppressed, alarm=alarm))
 
-    def _is_full(self, alert: Alert) -> bool:
+    def _is_rate_limited(self, alert: Alert) -> bool:
         """Check whether the rate limit is reached; a clock that was set back starts a new window."""
         status, now = self._get_status(alert), self._clock()
         if not 0 <= now - status.window_us < alert.per_us:
-            self._change(alert, window_us=now, in_window=0)
+            self._update_status(alert, window_us=now, in_window=0)
         return self._get_status(alert).in_window >= alert.at_most
 
     def _send(self, message: AlertMessage) -> None:
         alert, status = message.alert, self._get_status(message.alert)
-        why = self._deliver(message)
+        failure = self._deliver(message)
         now = self._clock()
-        if why:
+        if failure:
             suppressed = message.suppressed + (message.record is not None)
-            self._change(alert, suppressed=suppressed, trouble=DeliveryError(now, why), in_window=status.in_window + 1)
+            self._update_status(
+                alert, suppressed=suppressed, trouble=DeliveryError(now, failure), in_window=status.in_window + 1
+            )
         else:
             delivered = {"count": status.count + 1, "last_us": now, "trouble": None}
-            self._change(alert, suppressed=0, in_window=status.in_window + 1, **delivered)
+            self._update_status(alert, suppressed=0, in_window=status.in_window + 1, **delivered)
         self._save()
 
     def _get_status(self, alert: Alert) -> AlertStatus:
         return self.state.fired.get(alert.name, AlertStatus())
 
-    def _change(self, alert: Alert, **changed: Any) -> None:
+    def _update_status(self, alert: Alert, **changed: Any) -> None:
         self.state = replace(
             self.state, fired={**self.state.fired, alert.name: replace(self._get_status(alert), **changed)}
         )
@@ -304,17 +306,17 @@ def _notify_desktop(message: AlertMessage, context: ChannelContext) -> str:
     """Show a notification. The texts are arguments, never part of a program."""
     title, path = f"Trotline: {message.alert.name}", context.environ.get("PATH", DEFAULT_PATH)
     if found := shutil.which("notify-send", path=path):
-        words = [found, "--app-name=Trotline", "--", title, message.text.translate(MARKUP_ESCAPES)]
+        argv = [found, "--app-name=Trotline", "--", title, message.text.translate(MARKUP_ESCAPES)]
     elif found := shutil.which("osascript", path=path):
-        words = [found, *(word for line in APPLESCRIPT for word in ("-e", line)), title, message.text]
+        argv = [found, *(argument for line in APPLESCRIPT for argument in ("-e", line)), title, message.text]
     else:
         return "this machine has neither notify-send nor osascript"
-    return _run(words, b"", context.environ)
+    return _run_alert_program(argv, b"", context.environ)
 
 
 def _run_command(message: AlertMessage, context: ChannelContext) -> str:
     data = json.dumps(message.body, ensure_ascii=True).encode() + b"\n"
-    return _run(list(message.alert.command), data, context.environ)
+    return _run_alert_program(list(message.alert.command), data, context.environ)
 
 
 def _post_to_webhook(message: AlertMessage, context: ChannelContext) -> str:
@@ -336,14 +338,14 @@ CHANNELS: dict[str, Callable[[AlertMessage, ChannelContext], str]] = {
 }
 
 
-def _run(words: list[str], data: bytes, environ: Mapping[str, str]) -> str:
+def _run_alert_program(argv: list[str], data: bytes, environ: Mapping[str, str]) -> str:
     """Run a program without a shell. Return why it failed, or an empty text."""
-    result = run_program(words, env=_build_environment(environ), timeout=CHANNEL_TIMEOUT, stdin=data)
+    result = run_program(argv, env=_build_environment(environ), timeout=CHANNEL_TIMEOUT, stdin=data)
     if result.stopped is StopReason.TIME:
-        return f"`{words[0]}` did not end within {CHANNEL_TIMEOUT:g} s"
+        return f"`{argv[0]}` did not end within {CHANNEL_TIMEOUT:g} s"
     if result.stopped is not StopReason.NONE:
-        return f"`{words[0]}` cannot be run: {result.stopped}"
-    return f"`{words[0]}` ended with {result.exit_code}" if result.exit_code else ""
+        return f"`{argv[0]}` cannot be run: {result.stopped}"
+    return f"`{argv[0]}` ended with {result.exit_code}" if result.exit_code else ""
 
 
 def _build_environment(environ: Mapping[str, str]) -> dict[str, str]:

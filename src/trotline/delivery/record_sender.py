@@ -108,14 +108,14 @@ class RecordSender:
         return batch
 
     def _read_next(self, store: ReadableLog) -> list[Record]:
-        found: list[Record] = []
-        room = MAX_BATCH_BYTES
+        batch: list[Record] = []
+        bytes_left = MAX_BATCH_BYTES
         for record in map(_drop_large_detail, read_arrived(store, self.progress.seq, self._context.clock())):
-            room -= _count_json_bytes(record)
-            if len(found) == self.destination.batch or (room < 0 and found):
+            bytes_left -= _count_json_bytes(record)
+            if len(batch) == self.destination.batch or (bytes_left < 0 and batch):
                 break
-            found.append(record)
-        return found
+            batch.append(record)
+        return batch
 
     def _send_batch(self, batch: list[Record], store: ReadableLog, send: Post) -> bool:
         """Send a batch; return whether to go on. After a failure, the reason and the next attempt are stored."""
@@ -189,9 +189,9 @@ class RecordSender:
             trouble = DeliveryError(self._context.clock(), why)
             self._save(refused=self.progress.refused + rejection.number, trouble=trouble)
 
-    def _record_failure(self, why: str, wanted_us: int = 0) -> None:
+    def _record_failure(self, why: str, requested_us: int = 0) -> None:
         now, failures = self._context.clock(), self.progress.failures
-        until = now + compute_pause_us(failures, wanted_us)
+        until = now + compute_pause_us(failures, requested_us)
         self._save(failures=failures + 1, next_us=until, trouble=DeliveryError(now, why))
 
     def _save(self, **changed: Any) -> None:
@@ -217,8 +217,12 @@ def _drop_large_detail(record: Record) -> Record:
 
 def _build_ended_spans(record: Record, store: ReadableLog) -> list[dict[str, Any]]:
     """Return the span of the turn or of the conversation that ends with this record."""
-    part = otlp.SCOPE_END_EVENTS.get(record.event)
-    scopes = [scope for scope in otlp.list_scopes(record) if bool(scope[2]) == (part == "generation")] if part else []
+    scope_kind = otlp.SCOPE_END_EVENTS.get(record.event)
+    scopes = (
+        [scope for scope in otlp.list_scopes(record) if bool(scope[2]) == (scope_kind == "generation")]
+        if scope_kind
+        else []
+    )
     return [otlp.build_scope_span(scope, _find_time_range(scope, record, store)) for scope in scopes]
 
 

@@ -58,7 +58,7 @@ def _parse_headers(lines: list[str], where: str, form: str) -> dict[str, str]:
             continue
         match = _HEADER.fullmatch(line)
         if match is None:
-            raise TrotlineError(f"line {number} of {where} is no header", hint=f"write {form}")
+            raise TrotlineError(f"line {number} of {where} is not a header", hint=f"write {form}")
         found[match[1].lower()] = match[2]
     return found
 

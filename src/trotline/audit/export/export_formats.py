@@ -111,10 +111,10 @@ def format_records(form: str, records: Iterable[Record], *, with_detail: bool) -
         return format_otlp(
             records, with_detail=with_detail
         )  # it removes the detail itself but keeps tokens and durations
-    return FORMATS[form](records if with_detail else map(_remove_texts, records))
+    return FORMATS[form](records if with_detail else map(_remove_agent_texts, records))
 
 
-def _remove_texts(record: Record) -> Record:
+def _remove_agent_texts(record: Record) -> Record:
     """Remove text written by the agent; measures, machine and user stay, as they are stored at every detail level."""
     body = record.to_dict()
     detail = body.pop("detail", {})

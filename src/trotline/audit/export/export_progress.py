@@ -16,7 +16,7 @@ MAX_PAUSE_US = 900_000_000
 MAX_WAIT_US = 3_600_000_000
 """Pauses after a failure. MAX_WAIT_US limits the wait that a server itself requests."""
 
-Noted = TypeVar("Noted", bound=msgspec.Struct)
+Progress = TypeVar("Progress", bound=msgspec.Struct)
 
 
 class DeliveryError(msgspec.Struct, frozen=True):
@@ -56,24 +56,24 @@ class ExportProgress(msgspec.Struct, frozen=True, kw_only=True):
         return not now_us < self.next_us <= now_us + MAX_WAIT_US
 
 
-def compute_pause_us(failures: int, wanted_us: int = 0) -> int:
+def compute_pause_us(failures: int, requested_us: int = 0) -> int:
     """Return the pause after this many failures, or the longer one that the server requested, within bounds."""
-    own = min(MIN_PAUSE_US << min(failures, 20), MAX_PAUSE_US)
-    spread = own * os.urandom(1)[0] // 1024  # jitter, so that many machines do not retry at once
-    return max(own + spread, min(wanted_us, MAX_WAIT_US))
+    pause = min(MIN_PAUSE_US << min(failures, 20), MAX_PAUSE_US)
+    jitter = pause * os.urandom(1)[0] // 1024  # up to a quarter, so that many machines do not retry at once
+    return max(pause + jitter, min(requested_us, MAX_WAIT_US))
 
 
-def write_progress(file: Path, what: msgspec.Struct) -> None:
+def write_progress(file: Path, progress: msgspec.Struct) -> None:
     """Write the file atomically, and return only when it is on disk."""
     try:
         ensure_private_directory(file.parent)
-        replace_file(file, encode_with_unknown_fields(what, file), sync=True)
+        replace_file(file, encode_with_unknown_fields(progress, file), sync=True)
     except OSError as error:
         why = describe_os_error(error)
         raise TrotlineError(f"`{file}` cannot be written: {why}", hint="look at its owner, and at the disk") from None
 
 
-def read_progress(file: Path, kind: type[Noted]) -> Noted:
+def read_progress(file: Path, kind: type[Progress]) -> Progress:
     """Return the stored progress, or an empty one if the file is missing or invalid."""
     try:
         return msgspec.convert(json.loads(file.read_bytes()), kind)

@@ -168,9 +168,9 @@ def build_conversation_query(query: Query) -> tuple[str, list[Any]]:
 @functools.lru_cache(maxsize=256)
 def _build_statements(fields: tuple[str, ...], is_rare: bool) -> Statements:
     shape = _build_shape(SELECT_RECORDS, fields, is_rare)
-    if not _goes_through_paths(shape):
+    if not _scans_all_paths(shape):
         return Statements(_build_statement(shape, of_one=True), "", get_conditions(fields))
-    newest = _build_statement(shape, of_one=True, more=(RECENT_ENTRIES,)) if "limit" in fields else ""
+    newest = _build_statement(shape, of_one=True, extra_tests=(RECENT_ENTRIES,)) if "limit" in fields else ""
     return Statements(_build_statement(shape, of_one=False), newest, get_conditions(fields))
 
 
@@ -178,12 +178,12 @@ def _build_shape(select: str, fields: tuple[str, ...], is_rare: bool) -> QuerySh
     return QueryShape(select, fields, is_narrow=is_rare or "conversation" in fields)
 
 
-def _goes_through_paths(shape: QueryShape) -> bool:
+def _scans_all_paths(shape: QueryShape) -> bool:
     """Check whether all paths of the audit log are searched, because no other field selects fewer records."""
     return "path" in shape.fields and not (shape.is_narrow or SELECTIVE_FIELDS.intersection(shape.fields))
 
 
-def _build_statement(shape: QueryShape, *, of_one: bool, more: tuple[str, ...] = ()) -> str:
+def _build_statement(shape: QueryShape, *, of_one: bool, extra_tests: tuple[str, ...] = ()) -> str:
     """Build a statement that tests record by record (`of_one`), or finds all matches before taking the newest."""
     leader = next((name for name in LEADING_TABLES if name in shape.fields), "") if not shape.is_narrow else ""
     lead = LEADING_TABLES[leader]
@@ -191,7 +191,7 @@ def _build_statement(shape: QueryShape, *, of_one: bool, more: tuple[str, ...] =
         lead.sql if name == leader else _select_test(condition, of_one)
         for name, condition in get_conditions(shape.fields)
     ]
-    tests += ([] if "include_self_tests" in shape.fields else [NOT_SELF_TEST]) + [*more]
+    tests += ([] if "include_self_tests" in shape.fields else [NOT_SELF_TEST]) + [*extra_tests]
     where = f"WHERE {' AND '.join(tests)}".format(seq=lead.seq) if tests else ""
     return shape.select.format(where=where, table=lead.table, seq=lead.seq)
 
@@ -218,15 +218,17 @@ COUNTS = {
 def query_counts(db: sqlite3.Connection, query: Query) -> Iterator[dict[str, Any]]:
     """Yield the number of matching records for each value of `query.by`."""
     where, values = build_where(query)
-    for what, count in db.execute(COUNTS[query.by].format(where=where), values):
-        yield {"name": what, "count": count}
+    for name, count in db.execute(COUNTS[query.by].format(where=where), values):
+        yield {"name": name, "count": count}
 
 
-def build_where(query: Query, *more: str) -> tuple[str, list[Any]]:
-    """Return the WHERE clause for a query, with the conditions in `more` added, and its values."""
+def build_where(query: Query, *extra_tests: str) -> tuple[str, list[Any]]:
+    """Return the WHERE clause for a query, with the conditions in `extra_tests` added, and its values."""
     conditions = get_conditions(list_used_fields(query))
     tests = (
-        [condition.sql for _, condition in conditions] + ([] if query.include_self_tests else [NOT_SELF_TEST]) + [*more]
+        [condition.sql for _, condition in conditions]
+        + ([] if query.include_self_tests else [NOT_SELF_TEST])
+        + [*extra_tests]
     )
     where = f"WHERE {' AND '.join(tests)}".format(seq="records.seq") if tests else ""
     return where, get_values(query, conditions)
@@ -280,13 +282,13 @@ def _select_metrics(db: sqlite3.Connection, query: Query, sql: str, kinds: tuple
     if not values:
         others = "" if query.include_self_tests else f" AND {METRIC_NOT_SELF_TEST}"
         return db.execute(sql.format(table="metrics", where=f"WHERE {of_kinds}{others}"))
-    if _are_many(db, where, values):
+    if _matches_many_records(db, where, values):
         among = f"WHERE {of_kinds} AND metrics.seq IN (SELECT records.seq FROM records {where})"  # noqa: S608 - constants
         return db.execute(sql.format(table="metrics", where=among), values)
     return db.execute(sql.format(table=RECORDS_WITH_METRICS, where=f"{where} AND {of_kinds}"), values)
 
 
-def _are_many(db: sqlite3.Connection, where: str, values: list[Any]) -> bool:
+def _matches_many_records(db: sqlite3.Connection, where: str, values: list[Any]) -> bool:
     return bool(db.execute(COUNT_MANY.format(most=MANY_THRESHOLD, where=where), values).fetchone()[0])
 
 
@@ -349,13 +351,13 @@ def query_conversations(db: sqlite3.Connection, query: Query) -> Iterator[dict[s
     statement = CONVERSATION_SUMMARY.format(
         where="" if query.include_self_tests else f"WHERE {NOT_SELF_TEST}", **CONVERSATION_PARTS
     )
-    newest = itertools.islice(_list_newest(db, query), query.limit or None)
-    while some := list(itertools.islice(newest, CONVERSATION_BATCH)):
-        for row in db.execute(statement, (json.dumps(some),)):
+    newest = itertools.islice(_iterate_newest_conversations(db, query), query.limit or None)
+    while batch := list(itertools.islice(newest, CONVERSATION_BATCH)):
+        for row in db.execute(statement, (json.dumps(batch),)):
             yield dict(zip(CONVERSATION_FIELDS, row, strict=True))
 
 
-def _list_newest(db: sqlite3.Connection, query: Query) -> Iterator[tuple[str, str]]:
+def _iterate_newest_conversations(db: sqlite3.Connection, query: Query) -> Iterator[tuple[str, str]]:
     """Yield each agent and conversation once, by its newest matching record, newest first."""
     seen: set[tuple[str, str]] = set()
     for conversation in db.execute(*build_conversation_query(query)):
