@@ -16,7 +16,7 @@ def main() -> int:
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     with tempfile.TemporaryDirectory() as scratch:
         world = Path(scratch)
-        build(world)
+        build_world(world)
         roots = [f"--{name}={world / name}" for name in ("home", "system", "project")]
         commands = {
             FLOOR: [sys.executable, "-c", "import msgspec, click"],
@@ -31,7 +31,7 @@ def main() -> int:
     return 0 if ratio <= GOAL else 1
 
 
-def build(world: Path) -> None:
+def build_world(world: Path) -> None:
     """Write fifty entries in four layers, with all scripts, and a matcher at every fifth."""
     project, home, system = world / "project", world / "home", world / "system"
     shares = {

@@ -128,7 +128,7 @@ def measure(floor: Floor, load: Load, rounds: int) -> dict[str, list[float]]:
     return times
 
 
-def build(directory: Path) -> tuple[Path, Path, Path]:
+def build_programs(directory: Path) -> tuple[Path, Path, Path]:
     """Compile the floor, a native hook and a bare hook."""
     compiler = find_compiler()
     floor, native, bare = (directory / name for name in ("floor", "native", "bare"))
@@ -143,7 +143,7 @@ def build(directory: Path) -> tuple[Path, Path, Path]:
 def main() -> int:
     quick = "--quick" in sys.argv
     with tempfile.TemporaryDirectory() as scratch:
-        program, native, bare = build(Path(scratch))
+        program, native, bare = build_programs(Path(scratch))
         floors = {True: Floor(program, bare), False: Floor(program, native)}
         print(f"Python {sys.version.split()[0]} ({sys.executable}), load {os.getloadavg()[0]:.1f}\n")
         print("| hooks | " + " | ".join(("C floor", *ENGINES)) + " |")
@@ -158,14 +158,14 @@ def main() -> int:
             ]
             print(f"| {load} | {' | '.join(cells)} |", flush=True)
         print("\nper hook, median of the rounds; in brackets the median of each round's ratio to its floor\n")
-        met = [
+        are_met = [
             check_goal(Goal(str(load), other, max_ratio), compute_ratio(measured[load], "engine", other))
             for load, other, max_ratio in GOALS
         ]
-        met += [check_memory(floors[True].hook), check_large_parent(floors[True].hook, 5 if quick else 40)]
+        are_met += [check_memory(floors[True].hook), check_large_parent(floors[True].hook, 5 if quick else 40)]
         few, many = (statistics.median(measured[load]["engine"]) for load in (MANY[0], MANY[-1]))
         print(f"linear: a hook among {MANY[-1].hooks} costs {many / few:.2f}x of one among {MANY[0].hooks}")
-    return 0 if all(met) else 1
+    return 0 if all(are_met) else 1
 
 
 def check_memory(hook: str) -> bool:

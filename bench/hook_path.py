@@ -110,8 +110,8 @@ def build_floor(directory: Path) -> Path:
     compiler = find_compiler()
     floor = directory / "floor"
     flags = ["-O2", "-Wall", "-Werror"]
-    for more in (["-static"], []):
-        if subprocess.run([compiler, *flags, *more, HERE / "hook.c", "-o", floor], check=False).returncode == 0:
+    for static_flag in (["-static"], []):
+        if subprocess.run([compiler, *flags, *static_flag, HERE / "hook.c", "-o", floor], check=False).returncode == 0:
             break
     return floor
 
@@ -124,7 +124,7 @@ def build_hook_line(site: Path, home: Path) -> list[str]:
     return shlex.split(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
 
 
-def observe(words: list[str]) -> list[str]:
+def rename_event(words: list[str]) -> list[str]:
     """Return the line for the event after the command, for which no guard has an opinion."""
     return ["afterShellExecution" if word == "beforeShellExecution" else word for word in words]
 
@@ -133,19 +133,19 @@ def build_contenders(directory: Path, soak: Any) -> tuple[dict[str, Contender], 
     """Return our lines and the hooks for comparison, and the home of the service."""
     site = soak.install(directory / "site")
     home = directory / "home"
-    apart = directory / ("far" + "x" * 100)  # too long for the address of a socket, so no service is called
+    other_home = directory / ("far" + "x" * 100)  # too long for the address of a socket, so no service is called
     home.mkdir()
-    apart.mkdir()
+    other_home.mkdir()
     warm = build_hook_line(site.path, home)
-    cold = [str(apart) if word == str(home) else word for word in warm]
+    cold = [str(other_home) if word == str(home) else word for word in warm]
     commands = {
         FLOOR: [str(build_floor(directory))],
-        WARM: observe(warm),
+        WARM: rename_event(warm),
         WARM_GUARDED: warm,
         PYTHON_CLIENT: [sys.executable, "-I", "-S", str(site.service / "python_client.py"), *warm[2:]],
         JSON: [sys.executable, "-I", "-S", "-c", JSON_HOOK],
         COLD_GUARDED: cold,
-        COLD: observe(cold),
+        COLD: rename_event(cold),
     }
     print(f"the installed line: {shlex.join(warm).replace(str(directory), '...')}\n")
     payloads = dict.fromkeys((COLD, WARM), OBSERVED)
@@ -166,18 +166,18 @@ def main() -> int:
         calls = 3 * (rounds + WARM_UP)  # two by the C client, one by the Python client
         missing = calls + 1 - len(soak.records(home))
         status = importlib.import_module("trotline.service.wire").ask_status(soak.get_state(home) / "run" / "s")
-        many = {name: measure_throughput(commands[name], calls) for name, calls in ((WARM_GUARDED, 1600), (JSON, 160))}
+        throughput = {
+            name: measure_throughput(commands[name], calls) for name, calls in ((WARM_GUARDED, 1600), (JSON, 160))
+        }
         has_stayed = soak.find_pid(home) == pid
         os.kill(pid, 9)
     report(times, rounds)
     met = [check_goal(goal, compute_ratio(times, goal.name, goal.other)) for goal in GOALS]
-    throughput_ratio = many[WARM_GUARDED] / many[JSON]
+    throughput_ratio = throughput[WARM_GUARDED] / throughput[JSON]
     met.append(throughput_ratio >= MIN_THROUGHPUT_RATIO)
     word = "met" if met[-1] else "MISSED"
-    print(
-        f"{word}: {CALLERS} at once: {many[WARM_GUARDED]:.0f} calls/s warm with guards, {many[JSON]:.0f} cold Python, ",
-        end="",
-    )
+    warm, cold = throughput[WARM_GUARDED], throughput[JSON]
+    print(f"{word}: {CALLERS} at once: {warm:.0f} calls/s warm with guards, {cold:.0f} cold Python, ", end="")
     print(f"{throughput_ratio:.1f}x, goal {MIN_THROUGHPUT_RATIO}x")
     is_complete = missing == 0 and has_stayed and status is not None and status["answered"] == calls
     word = "met" if is_complete else "MISSED"

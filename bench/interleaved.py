@@ -86,11 +86,11 @@ def _run(argv: Sequence[str], cwd: Path) -> tuple[float, float]:
         finally:
             os._exit(127)
     _, status, usage = os.wait4(child, 0)
-    took = time.perf_counter() - started
+    seconds = time.perf_counter() - started
     os.close(quiet)
     if os.waitstatus_to_exitcode(status) not in {0, 1}:
         raise SystemExit(f"{argv} ended with {status}")
-    return (usage.ru_utime + usage.ru_stime) * 1000, took * 1000
+    return (usage.ru_utime + usage.ru_stime) * 1000, seconds * 1000
 
 
 def report(title: str, timings: list[Timing], *, against: str) -> dict[str, float]:

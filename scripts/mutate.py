@@ -30,15 +30,15 @@ def main() -> int:
     if not options.keep:
         shutil.rmtree(MUTANTS, ignore_errors=True)
     print("==> mutation testing; this takes a while", flush=True)
-    done = _run_mutmut("run", "--max-children", str(os.cpu_count() or 1), show=sys.stdout.isatty())
-    if done.returncode:
-        print(done.stdout[-4000:] if done.stdout else "mutmut failed")
+    run = _run_mutmut("run", "--max-children", str(os.cpu_count() or 1), show=sys.stdout.isatty())
+    if run.returncode:
+        print(run.stdout[-4000:] if run.stdout else "mutmut failed")
         return 1
     results = [line.strip().rpartition(": ") for line in _run_mutmut("results", "--all", "true").stdout.splitlines()]
-    alive = [(name, how) for name, _, how in results if how in NOT_KILLED]
-    for name, how in alive:
-        print(f"\n{how}: {name}\n{_read_changes(name)}")
-    print(f"\n{sum(bool(name) for name, _, _ in results)} mutants, {len(alive)} not killed")
+    survivors = [(name, status) for name, _, status in results if status in NOT_KILLED]
+    for name, status in survivors:
+        print(f"\n{status}: {name}\n{_read_changes(name)}")
+    print(f"\n{sum(bool(name) for name, _, _ in results)} mutants, {len(survivors)} not killed")
     return 0
 
 

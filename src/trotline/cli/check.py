@@ -101,13 +101,13 @@ def _add_config_problems(configuration: Configuration, roots: Roots, named: list
 
 def _find_path(path: Path) -> Path:
     """Return a file, or the project of a directory."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links that are reported
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow the links that are reported
     try:
-        whole.stat()
+        absolute.stat()
     except (OSError, ValueError):
         hint = "name a hooks.json, a settings.json or a project"
         raise UsageError(f"there is no file `{str(path)[:200]}`", hint=hint) from None
-    return whole.parent if whole.is_dir() and whole.name in {".cursor", ".claude"} else whole
+    return absolute.parent if absolute.is_dir() and absolute.name in {".cursor", ".claude"} else absolute
 
 
 def _build_result(configuration: Configuration, form: str) -> Result:
@@ -148,12 +148,14 @@ def _format(configuration: Configuration) -> Iterator[str]:
     for file in dict.fromkeys([*configuration.config_files, *(problem.place.file for problem in problems)]):
         yield from _format_config_file(file, problems)
     if not read:
-        looked = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
-        yield f"no hooks are configured here (looked at: {looked})"
+        layer_names = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
+        yield f"no hooks are configured here (layer_names at: {layer_names})"
     counts = Counter(problem.severity for problem in configuration.problems)
     hooks = sum(len(layer.hooks) for layer in read if not layer.fatal_reason)
     names = {Severity.FATAL: "fatal problem"}
-    tail = ", ".join(plural(counts[each], names.get(each, each)) for each in Severity if counts[each])
+    tail = ", ".join(
+        plural(counts[severity], names.get(severity, severity)) for severity in Severity if counts[severity]
+    )
     ignored = sum(bool(layer.fatal_reason) for layer in read)
     note = f", {ignored} ignored" if ignored else ""
     yield f"{plural(len(read), 'file')} read{note}; {plural(hooks, 'hook')} in force; {tail or 'no problems'}"

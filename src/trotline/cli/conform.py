@@ -38,17 +38,17 @@ BAD_RESULTS = frozenset({"differs", "failed"})
 )
 @click.option("--case", "names", multiple=True, metavar="NAME", help="Only this situation.")
 @click.option("--edition", "edition_name", help="Only situations of this edition.")
-@click.option("--list", "listing", is_flag=True, help="Name the situations, and stop.")
+@click.option("--list", "should_list", is_flag=True, help="Name the situations, and stop.")
 @click.argument("engine", nargs=-1, metavar="[-- COMMAND...]")
 def command(
     rules: tuple[str, ...],
     names: tuple[str, ...],
     edition_name: str | None,
-    listing: bool,
+    should_list: bool,
     engine: tuple[str, ...],
 ) -> Result:
     cases = _choose_cases(rules, names, edition_name)
-    if listing:
+    if should_list:
         return _list_cases(cases)
     ours = (sys.executable, "-I", "-m", "trotline.testing.conformance_engine")
     results: list[CaseResult] = []
@@ -75,12 +75,14 @@ def _choose_cases(rules: tuple[str, ...], names: tuple[str, ...], edition_name: 
 
 
 def _list_cases(cases: list[ConformanceCase]) -> Result:
-    data = [{"case": case.name, "rule": case.group, "edition": case.edition, **_build_about(case)} for case in cases]
+    data = [
+        {"case": case.name, "rule": case.group, "edition": case.edition, **_build_case_notes(case)} for case in cases
+    ]
     lines = [f"{case.name}\n  {dim(str(case.body['note']))}" for case in cases]
     return Result(data, lines, schema="trotline.conform.list/1")
 
 
-def _build_about(case: ConformanceCase) -> dict[str, str | None]:
+def _build_case_notes(case: ConformanceCase) -> dict[str, str | None]:
     return {"note": case.body["note"], "source": case.body["source"], "measured": case.measured or None}
 
 
@@ -93,9 +95,9 @@ def _show_progress(number: int, total: int) -> None:
 def _format_table(results: list[CaseResult]) -> Iterator[str]:
     yield f"{'':<60}{'agrees':>7}{'differs':>9}{'not told':>10}{'failed':>8}   {dim(MEASURED)}"
     for rule, title in CASE_GROUPS.items():
-        of_rule = [result for result in results if result.case.group == rule]
-        if of_rule:
-            yield f"{title:<60}{_format_counts(of_rule)}   {_format_measured(of_rule)}"
+        rule_results = [result for result in results if result.case.group == rule]
+        if rule_results:
+            yield f"{title:<60}{_format_counts(rule_results)}   {_format_measured(rule_results)}"
     yield bold(f"{'all':<60}{_format_counts(results)}   {_format_measured(results)}")
     for result in (result for result in results if result.status in BAD_RESULTS):
         yield from ("", f"{bold(result.status)} {result.case.name}", f"  {result.case.body['note']}")
@@ -129,7 +131,7 @@ def _build_data(results: list[CaseResult]) -> dict[str, Any]:
                 "result": result.status,
                 "differences": list(result.differences),
                 "trouble": result.error or None,
-                **_build_about(result.case),
+                **_build_case_notes(result.case),
             }
             for result in results
         ],

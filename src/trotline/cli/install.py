@@ -27,7 +27,7 @@ from trotline.doctor.setup import (
     check_mode,
     choose_fail_mode,
     find_place,
-    get_worst,
+    get_worst_outcome,
     plan_install,
     run_install,
 )
@@ -94,11 +94,11 @@ def command(
     if not (yes or dry_run or asks):
         raise UsageError(NO_TERMINAL, hint="--yes does it, --dry-run shows the diff")
     chosen = [plan for plan in plans if not plan.why and (not asks or _is_confirmed(plan))]
-    done = run_install(chosen, roots, terms, dry_run=dry_run)
-    is_ok = done.holds and not any(plan.why for plan in plans)
-    problems = [problem for files in done.files for file in files for problem in file.problems]
+    setup = run_install(chosen, roots, terms, dry_run=dry_run)
+    is_ok = setup.holds and not any(plan.why for plan in plans)
+    problems = [problem for files in setup.files for file in files for problem in file.problems]
     return Result(
-        _build_data(done, plans, manual, terms), _format_done(done, roots, dry_run=dry_run), problems, ok=is_ok
+        _build_data(setup, plans, manual, terms), _format_setup(setup, roots, dry_run=dry_run), problems, ok=is_ok
     )
 
 
@@ -168,21 +168,21 @@ def _is_confirmed(plan: InstallPlan) -> bool:
     return click.confirm(f"Write this into {printable(str(get_location(plan.targets)))}?", default=True)
 
 
-def _format_done(done: SetupResult, roots: Roots, *, dry_run: bool) -> Iterator[str]:
-    if done.settings.outcome is InstallOutcome.WRITTEN:
-        yield f"{bold('Settings')}  {printable(str(done.settings.path))}: {'would be ' * dry_run}written"
+def _format_setup(setup: SetupResult, roots: Roots, *, dry_run: bool) -> Iterator[str]:
+    if setup.settings.outcome is InstallOutcome.WRITTEN:
+        yield f"{bold('Settings')}  {printable(str(setup.settings.path))}: {'would be ' * dry_run}written"
         if dry_run:
-            yield from (f"  {line}" for line in done.settings.difference.splitlines())
-    targets = [target for plan in done.plans for target in plan.targets]
-    yield from format_files(targets, [file for files in done.files for file in files], dry_run=dry_run)
+            yield from (f"  {line}" for line in setup.settings.difference.splitlines())
+    targets = [target for plan in setup.plans for target in plan.targets]
+    yield from format_files(targets, [file for files in setup.files for file in files], dry_run=dry_run)
     if dry_run:
         return
     yield ""
-    for result in done.canaries:
+    for result in setup.canaries:
         yield from format_canary(result) if result is not None else ()
     if monitors := describe_monitor_mode(roots):
         yield paint(monitors, Severity.WARNING)
-    yield from ("", f"next: {_find_next_step(done, roots)}")
+    yield from ("", f"next: {_find_next_step(setup, roots)}")
 
 
 def format_canary(result: CanaryResult) -> Iterator[str]:
@@ -201,37 +201,37 @@ def format_canary(result: CanaryResult) -> Iterator[str]:
         yield f"  slower than {MAX_SECONDS * 1000:.0f} ms, as a first call may be"
 
 
-def _find_next_step(done: SetupResult, roots: Roots) -> str:
-    fatal = [result.file for result in done.canaries if result is not None and result.fatal]
+def _find_next_step(setup: SetupResult, roots: Roots) -> str:
+    fatal = [result.file for result in setup.canaries if result is not None and result.fatal]
     if fatal:
         return format_check_command(fatal[0])
-    if not done.files:
+    if not setup.files:
         return "trotline install, and say yes to one of them"
-    if not done.holds:
+    if not setup.holds:
         return "trotline doctor"
     if read_settings(roots).monitors:
         return "work as usual; `trotline doctor` then says what enforcing would have stopped"
-    titles = [plan.installed.agent.title for plan in done.plans]
+    titles = [plan.installed.agent.title for plan in setup.plans]
     started = titles[0] if len(titles) == 1 else "these agents"
     must = f"ask for `echo {CANARY_WORD}`: it must be refused"
     return f"start {started} anew and {must}. `trotline uninstall` takes all back"
 
 
 def _build_data(
-    done: SetupResult, plans: list[InstallPlan], manual: list[Agent], terms: InstallTerms
+    setup: SetupResult, plans: list[InstallPlan], manual: list[Agent], terms: InstallTerms
 ) -> dict[str, Any]:
-    canaries = done.canaries or [None] * len(done.plans)
+    canaries = setup.canaries or [None] * len(setup.plans)
     agents = [
         {
             "agent": plan.installed.agent.name,
             "version": plan.installed.version,
             "layer": terms.layer,
-            "done": get_worst(files),
+            "done": get_worst_outcome(files),
             "files": [build_file_data(file) for file in files],
             "canary": result._asdict() if result else None,
             "note": plan.targets[0].wiring.note,
         }
-        for plan, files, result in zip(done.plans, done.files, canaries, strict=True)
+        for plan, files, result in zip(setup.plans, setup.files, canaries, strict=True)
     ]
     return {
         "agents": agents,
@@ -239,7 +239,7 @@ def _build_data(
         "manual": [agent.name for agent in manual],
         "mode": terms.mode,
         "fail_closed": terms.fail_closed,
-        "settings": {"file": str(done.settings.path), "done": done.settings.outcome},
+        "settings": {"file": str(setup.settings.path), "done": setup.settings.outcome},
     }
 
 
@@ -253,9 +253,9 @@ def build_file_data(file: FileResult) -> dict[str, Any]:
     }
 
 
-def format_files(targets: list[HookFileTarget], done: list[FileResult], *, dry_run: bool) -> Iterator[str]:
+def format_files(targets: list[HookFileTarget], results: list[FileResult], *, dry_run: bool) -> Iterator[str]:
     """Yield what was done to each file, its problems, and its backup."""
-    for target, file in zip(targets, done, strict=True):
+    for target, file in zip(targets, results, strict=True):
         would = "would be " if dry_run and file.outcome is not InstallOutcome.NOTHING else ""
         yield f"{bold(target.agent.title)}  {printable(str(file.path))}: {would}{file.outcome}"
         yield from (f"  {line}" for line in file.difference.splitlines() if dry_run)
@@ -265,7 +265,7 @@ def format_files(targets: list[HookFileTarget], done: list[FileResult], *, dry_r
             yield dim(f"  what was there is kept as {printable(str(file.backup))}")
         if target.wiring.note and file.outcome is InstallOutcome.WRITTEN:
             yield f"  {target.wiring.note}"
-    yield dim(f"{plural(len(done), 'file')} looked at")
+    yield dim(f"{plural(len(results), 'file')} looked at")
 
 
 def _format_problem(problem: Problem) -> Iterator[str]:

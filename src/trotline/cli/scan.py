@@ -92,13 +92,13 @@ def command(
 
 def _find_top(path: Path) -> tuple[Path, str]:
     """Return the absolute path, and the path that is shown."""
-    whole = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
+    absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
     try:
-        whole.stat()
+        absolute.stat()
     except (OSError, ValueError):
         hint = "name files or directories"
         raise UsageError(f"there is no file `{str(path)[:200]}`", hint=hint) from None
-    return whole.resolve() if whole.is_dir() else whole, "" if str(path) == "." else path.as_posix()
+    return absolute.resolve() if absolute.is_dir() else absolute, "" if str(path) == "." else path.as_posix()
 
 
 def _load_scanners(names: Sequence[str], rules: Sequence[Path], roots: Roots) -> tuple[list[Scanner], list[Problem]]:
@@ -182,8 +182,8 @@ def _format_summary(report: ScanReport) -> str:
         *([plural(len(report.problems), "problem")] if report.problems else []),
         *([plural(len(report.hooks), "hook")] if report.hooks else []),
     ]
-    left = ", ".join(
+    skipped = ", ".join(
         f"{count} {why.value if count == 1 else PLURALS[why]}" for why, count in sorted(report.skipped.items())
     )
     size = f"{plural(report.files, 'file')}, {report.bytes / 1e6:.1f} MB"
-    return f"{size}: {', '.join(parts)}{f'; not scanned: {left}' if left else ''}"
+    return f"{size}: {', '.join(parts)}{f'; not scanned: {skipped}' if skipped else ''}"

@@ -53,10 +53,10 @@ def _install(target: HookFileTarget, roots: Roots, *, fail_closed: bool, dry_run
     """Write exactly the current entries; add the problems that keep the agent from loading the file."""
     line = build_line(target, roots)
     wanted = build_entries(target, line, fail_closed=fail_closed)
-    done = build_installation(target, roots, is_hook_line, line).install(wanted, read_clock(), dry_run=dry_run)
-    known = {problem.code for problem in done.problems}
+    result = build_installation(target, roots, is_hook_line, line).install(wanted, read_clock(), dry_run=dry_run)
+    known = {problem.code for problem in result.problems}
     fatal = [problem for problem in find_fatal_problems(target, roots) if problem.code not in known]
-    return done._replace(problems=(*done.problems, *fatal))
+    return result._replace(problems=(*result.problems, *fatal))
 
 
 class HookLineState(NamedTuple):

@@ -26,7 +26,7 @@ class InstallPlan(NamedTuple):
     @property
     def outcome(self) -> InstallOutcome:
         """The worst result of the files."""
-        return get_worst(self.planned)
+        return get_worst_outcome(self.planned)
 
 
 class InstallTerms(NamedTuple):
@@ -48,16 +48,15 @@ class SetupResult(NamedTuple):
     @property
     def holds(self) -> bool:
         """True if at least one agent was set up, and all of them refuse the canary."""
-        is_written = all(get_worst(files) is not InstallOutcome.REFUSED for files in self.files)
+        is_written = all(get_worst_outcome(files) is not InstallOutcome.REFUSED for files in self.files)
         return bool(self.files) and is_written and all(canary is not None and canary.holds for canary in self.canaries)
 
 
-def get_worst(files: Sequence[FileResult]) -> InstallOutcome:
+def get_worst_outcome(files: Sequence[FileResult]) -> InstallOutcome:
     """Return the worst result of these files."""
-    done = {file.outcome for file in files}
-    return next(
-        (word for word in (InstallOutcome.REFUSED, InstallOutcome.WRITTEN) if word in done), InstallOutcome.NOTHING
-    )
+    outcomes = {file.outcome for file in files}
+    by_severity = (InstallOutcome.REFUSED, InstallOutcome.WRITTEN)
+    return next((outcome for outcome in by_severity if outcome in outcomes), InstallOutcome.NOTHING)
 
 
 def choose_fail_mode(fail_closed: bool | None, *, mode: str, in_ci: bool) -> bool | None:

@@ -271,7 +271,7 @@ def _run_case(engine: EngineProcess, case: ConformanceCase, world: Path) -> Case
         if error.hint:
             raise  # the engine could not be started
         return CaseResult(case, {}, error=error.message)
-    differences = _compare(case.want, _strip_world(results, world))
+    differences = _list_differences(case.want, _strip_world(results, world))
     return CaseResult(case, results, (*differences, *_check_payloads(case, world)))
 
 
@@ -293,7 +293,7 @@ def _check_payloads(case: ConformanceCase, world: Path) -> Iterator[str]:
             yield f"the payload of {hook}: `{wrong[0]}` has the wrong type"
 
 
-def _compare(want: dict[str, Any], results: dict[str, Any]) -> tuple[str, ...]:
+def _list_differences(want: dict[str, Any], results: dict[str, Any]) -> tuple[str, ...]:
     return tuple(
         f"{key}: {_shorten(results[key])} instead of {_shorten(value)}"
         for key, value in want.items()

@@ -1,7 +1,7 @@
 """A fake agent for tests: add hooks of any language to its layers, fire events, and check the Outcomes.
 
-Its home, system root and workspace are in one directory, and its clock stands still. It reads and changes nothing of
-the person who runs the test.
+Its home, system root and workspace are in one directory, and its clock stands still. It does not read or change
+files of the user who runs the test.
 """
 
 import json
@@ -88,7 +88,7 @@ class FakeAgent:
 
     def enable_guards(self, **policies: str | Path) -> None:
         """Enable the guards, with policies (texts or paths) of the layers enterprise, team, user and project."""
-        files = dict(list_config_layers(self._roots(), [str(self.project)]))
+        files = dict(list_config_layers(self._build_roots(), [str(self.project)]))
         unknown = [layer for layer in policies if layer not in files]
         if unknown:
             raise UsageError(f"there is no layer `{unknown[0]}` that has a policy", hint=", ".join(files))
@@ -98,7 +98,7 @@ class FakeAgent:
                 text = policy.read_text("utf-8") if isinstance(policy, Path) else policy
                 Path(file).parent.mkdir(parents=True, exist_ok=True)
                 Path(file).write_text(text, "utf-8")
-        problems = read_policies(self._roots(), [self.project], today=FIRST_DAY).problems
+        problems = read_policies(self._build_roots(), [self.project], today=FIRST_DAY).problems
         if problems:
             raise HookFailed("\n".join(f"{problem.place}: {problem.message}" for problem in problems))
         self._has_guards = True
@@ -110,7 +110,7 @@ class FakeAgent:
         Conversation and workspace are filled in where an event object leaves them empty. A hook that fails, or whose
         reply is not what the event takes, fails the test, unless `may_fail` is set.
         """
-        complete = self._complete(event) if isinstance(event, Event) else self.build_event(event, **fields)
+        complete = self._fill_in(event) if isinstance(event, Event) else self.build_event(event, **fields)
         outcome = self.engine.dispatch(complete)
         if outcome.alarms:
             raise HookFailed("\n".join(outcome.alarms))
@@ -126,7 +126,7 @@ class FakeAgent:
         missing = {key: value for key, value in common.items() if name in EVENTS and key not in fields}
         return read_event(json.dumps(build_payload(name, self.edition or NEWEST_EDITION, **missing, **fields)))
 
-    def _complete(self, event: Event) -> Event:
+    def _fill_in(self, event: Event) -> Event:
         common = {"conversation_id": self.conversation_id, "workspace_roots": (str(self.project),)}
         missing = {name: value for name, value in common.items() if not getattr(event, name)}
         return msgspec.structs.replace(event, **missing)
@@ -135,23 +135,23 @@ class FakeAgent:
     def engine(self) -> Engine:
         """The engine of the agent, which trusts the hooks of the test in their current state."""
         if self._engine is None or self._engine.get_trust(self.project).state is not TrustState.TRUSTED:
-            untrusted = self._load(())
-            self._engine = self._load((untrusted.get_trust(self.project).coverage.digest,))
+            untrusted = self._build_engine(())
+            self._engine = self._build_engine((untrusted.get_trust(self.project).coverage.digest,))
         return self._engine
 
-    def _load(self, digests: tuple[str, ...]) -> Engine:
+    def _build_engine(self, digests: tuple[str, ...]) -> Engine:
         path = tuple(entry for entry in self.environ.get("PATH", "").split(os.pathsep) if entry)
         options = Options(edition_name=self.edition, trusted_digests=digests)
-        engine = Engine(self._roots(path), self.environ, lambda: self.now, options)
+        engine = Engine(self._build_roots(path), self.environ, lambda: self.now, options)
         if self._has_guards:
             engine.guard()
         return engine
 
-    def _roots(self, path: tuple[str, ...] = ()) -> Roots:
+    def _build_roots(self, path: tuple[str, ...] = ()) -> Roots:
         return Roots(home=self.home, system=self.system, projects=(self.project,), search_path=path)
 
     def _find_file(self, kind: str) -> Path:
-        roots = self._roots()
+        roots = self._build_roots()
         files = {
             LayerKind.ENTERPRISE: roots.enterprise_file,
             LayerKind.TEAM: roots.team_file,
@@ -185,7 +185,7 @@ def _make_absolute(path: str | Path) -> str:
 
 
 def _list_complaints(response: Response, outcome: Outcome) -> list[str]:
-    """Describe how a hook failed, and which parts of its reply the event does not take."""
+    """Describe how a hook failed, and which parts of its reply the event does not accept."""
     lines = []
     if response.failure is not None:
         lines.append(
