@@ -93,6 +93,18 @@ def test_an_audit_log_of_a_development_version_is_refused_with_the_command_that_
         assert ids(store) == []
 
 
+def test_an_audit_log_under_its_former_name_is_refused_until_it_is_moved_away(tmp_path: Path) -> None:
+    former = tmp_path / "state" / "trail.db"
+    former.parent.mkdir(mode=0o700)
+    former.write_bytes(b"")
+    with pytest.raises(TrotlineError, match="development version") as caught:
+        SqliteStore(former.with_name("audit_log.db"))
+    assert f"mv {former} {former}.old" in caught.value.hint
+    former.rename(f"{former}.old")
+    with SqliteStore(former.with_name("audit_log.db")) as store:
+        assert store.head().seq == 0
+
+
 def test_an_audit_log_with_records_of_a_development_version_is_refused_unchanged(tmp_path: Path) -> None:
     file = tmp_path / "state" / "audit_log.db"
     with SqliteStore(file) as store:

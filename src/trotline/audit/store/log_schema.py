@@ -32,6 +32,9 @@ INDEX_FUNCTIONS: dict[str, Callable[[Record], Any]] = {
 """SQL functions for reindex.sql: each takes the bodies of a record and its detail."""
 
 LIST_FUNCTIONS = frozenset({"build_facts", "build_metrics"})
+PRE_RELEASE_NAME = "trail.db"
+"""The file name of the audit log in development versions before 0.1.0."""
+
 PRE_RELEASE_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'versions'"
 PRE_RELEASE_RECORD = """SELECT 1 FROM entries WHERE body LIKE '{"schema":"trotline.record/1"%' LIMIT 1"""
 """Queries that find something that only development versions before 0.1.0 wrote."""
@@ -76,6 +79,9 @@ def reindex(connection: sqlite3.Connection) -> None:
 
 
 def _create(connection: sqlite3.Connection, file: Path, *, is_new: bool) -> None:
+    old_file = file.with_name(PRE_RELEASE_NAME)
+    if is_new and old_file.exists():
+        raise TrotlineError(PRE_RELEASE.format(old_file), hint=MOVE_HINT.format(old_file))
     if connection.execute(PRE_RELEASE_TABLE if is_new else PRE_RELEASE_RECORD).fetchone():
         raise TrotlineError(PRE_RELEASE.format(file), hint=MOVE_HINT.format(file))
     if is_new:
