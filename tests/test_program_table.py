@@ -1,17 +1,22 @@
 """Cases for the rows of program tables, and what must hold for every row."""
 
 import json
+from functools import partial
 
 import pytest
 
 import generate
 from kit import read_rows
+from trotline.analysis import programs
 from trotline.analysis.analyze import analyze_command
-from trotline.analysis.programs import FAMILIES_FILE, wrappers
+from trotline.analysis.programs import FAMILIES_FILE, phrases, program_table, wrappers
 from trotline.analysis.programs.agents import AGENTS
 from trotline.analysis.programs.phrases import Act, Phrase, ProgramRow, parse_phrases
 from trotline.analysis.programs.program_table import ROWS
 from trotline.analysis.shell.shell_state import Environment
+from trotline.domain.verdicts import Permission
+from trotline.evaluation.evaluate import evaluate
+from trotline.policy.policy import Policy
 
 ENVIRONMENT = Environment("/home/me/work", ("/home/me/work",), "/home/me", "me")
 
@@ -52,6 +57,14 @@ def test_every_phrase_of_a_row_causes_its_effect(name: str, row: ProgramRow) -> 
 
 def has_effect(line: str, act: Act) -> bool:
     return tuple(act.effect.split(": ")) in [effect[:2] for effect in found(line)]
+
+
+def test_row_of_a_program_can_delete_directories(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = phrases.program(Act("delete: wipeall", objects=phrases.PATH, recursive=True))
+    monkeypatch.setitem(programs._get_families(), "wipeall", "programs.program_table")
+    monkeypatch.setitem(program_table.PROGRAMS, "wipeall", partial(phrases.analyze_program, row=row))
+    effects = analyze_command("wipeall ~", ENVIRONMENT).effects
+    assert evaluate(effects, ENVIRONMENT, Policy("standard")).permission is Permission.DENY
 
 
 @pytest.mark.parametrize("name", sorted(set(wrappers.WRAPPERS) - {"cargo-watch", "runuser"}))

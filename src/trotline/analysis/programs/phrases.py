@@ -23,8 +23,8 @@ from trotline.analysis.shell.invocation import Invocation
 from trotline.analysis.shell.shell_state import Argument
 from trotline.analysis.shell.streams import SECRET_STREAM
 
-DEVICE, NAME = "device", "name"
-"""The objects of an act: paths of devices, or names of volumes, which are not files even if they look like one."""
+PATH, NAME = "path", "name"
+"""The objects of an act: paths of files or devices, or names of volumes, which are no files even if they look so."""
 
 Row = TypeVar("Row")
 _REMOTE_KINDS = frozenset({"container", "data"})
@@ -116,7 +116,7 @@ class Act(NamedTuple):
     when: str = ""  # phrases; without any, the program always has this effect
     target: str = "{name} {rest}"  # `{rest}`: the first words; `{words}`: words and options; `{last}`: the last of them
     source: str = ""
-    objects: str = ""  # DEVICE or NAME: one effect for each word after the phrase
+    objects: str = ""  # PATH or NAME: one effect for each word after the phrase
     recursive: bool = False
     writes: bool = True
 
@@ -155,7 +155,8 @@ def analyze_program(call: Invocation, row: ProgramRow) -> None:
 def _add_act(call: Invocation, row: ProgramRow, act: Act, rest: Sequence[Argument], end: int) -> None:
     kind, _, verb = act.effect.partition(": ")
     if act.objects:
-        add_object_effects(call, rest[end:], act.effect, is_path=act.objects == DEVICE)
+        is_path = act.objects == PATH
+        add_object_effects(call, rest[end:], act.effect, is_path=is_path, recursive=act.recursive)
         return
     target = act.target.format(
         name=call.name,
@@ -170,12 +171,14 @@ def _add_act(call: Invocation, row: ProgramRow, act: Act, rest: Sequence[Argumen
         call.stdout = SECRET_STREAM
 
 
-def add_object_effects(call: Invocation, words: Iterable[Argument], effect: str, *, is_path: bool) -> None:
+def add_object_effects(
+    call: Invocation, words: Iterable[Argument], effect: str, *, is_path: bool, recursive: bool = False
+) -> None:
     """Add one effect for each word, or for the program itself if there are none."""
     kind, _, verb = effect.partition(": ")
     for word in list(words) or [call.program]:
         path = call.resolve(word) if is_path and word is not call.program else ""
-        call.add_effect(kind, verb, word, path=path, target=word.text, writes=True)
+        call.add_effect(kind, verb, word, path=path, target=word.text, recursive=recursive, writes=True)
 
 
 def expand_names(rows: Mapping[str, Row]) -> dict[str, Row]:

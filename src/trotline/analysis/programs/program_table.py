@@ -6,7 +6,7 @@ belong to `service_table.py`, programs that run another program to `wrappers.py`
 
 from functools import partial
 
-from trotline.analysis.programs.phrases import DEVICE, NAME, Act, ProgramRow, analyze_program, expand_names, program
+from trotline.analysis.programs.phrases import NAME, PATH, Act, ProgramRow, analyze_program, expand_names, program
 from trotline.analysis.shell.invocation import Handler
 
 _POWER, _PROTECTION, _FIREWALL, _USERS, _KERNEL, _SETTINGS, _NETWORK = (
@@ -125,7 +125,7 @@ _MACHINE = {
 }
 
 
-def _build_disk_row(verb: str, when: str = "", valued: str = "", *, dry: str = "", objects: str = DEVICE) -> ProgramRow:
+def _build_disk_row(verb: str, when: str = "", valued: str = "", *, dry: str = "", objects: str = PATH) -> ProgramRow:
     """Return the row of a program that destroys what is on its devices or volumes."""
     dry = dry or "n dry-run test no-act pretend help h V version"
     return program(Act(f"disk: {verb}", when, objects=objects), valued=valued, dry=dry)
