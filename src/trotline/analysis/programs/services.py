@@ -42,7 +42,8 @@ def parse_line(words: Sequence[Argument], row: ServiceRow) -> ServiceLine:
     """Parse the command line of a service, and classify its verb."""
     options = parse_options(words, row.valued, long_dash=_uses_long_dash(words, row))
     head = tuple(word.text for word in options.rest[: max(row.depth, row.verb_index + 1)])
-    return ServiceLine(head, options, _classify_line(head, options, row), is_dry_run(options, *row.dry.split()))
+    verb_kind = _classify_line(head, options, row) or _find_late_verb(words, options, row)
+    return ServiceLine(head, options, verb_kind, is_dry_run(options, *row.dry.split()))
 
 
 def _uses_long_dash(words: Sequence[Argument], row: ServiceRow) -> bool:
@@ -65,6 +66,22 @@ def _classify_line(head: tuple[str, ...], options: ParsedOptions, row: ServiceRo
     if row.verb_index >= 0:
         return classify_verb(head[row.verb_index]) if len(head) > row.verb_index else VerbKind.READ
     return find_verb(head)[1]
+
+
+def _find_late_verb(words: Sequence[Argument], options: ParsedOptions, row: ServiceRow) -> VerbKind:
+    """Return the kind of a dangerous verb behind the first words.
+
+    Values of options that the row does not know count as words, so that the verb may come later than usual.
+    """
+    has_fixed_place = row.verb_options or row.verb_index >= 0 or row.depth == 0
+    if has_fixed_place or len(options.rest) <= row.depth:
+        return VerbKind.NONE
+    before = words[: words.index(options.rest[row.depth - 1])]
+    leading = parse_options(before, row.valued, long_dash=_uses_long_dash(words, row))
+    unknown = sum(values[-1] is None for values in leading.flags.values())
+    later = [word.text for word in options.rest[row.depth : row.depth + unknown]]
+    verb_kind = find_verb(later)[1]
+    return verb_kind if verb_kind in {VerbKind.DESTROY, VerbKind.STOP, VerbKind.GRANT} else VerbKind.NONE
 
 
 def _get_verb_options(options: ParsedOptions, row: ServiceRow) -> list[str]:
