@@ -54,7 +54,7 @@ class NewFiles(NamedTuple):
     installed: FileResult | None
     next: list[str]
     dry_run: bool
-    kept: list[Path]  # shared files that were edited
+    existing: list[Path]  # shared files that were edited
 
 
 @click.group("new", help=HELP)
@@ -87,7 +87,7 @@ def new_hook(
     location = find_location(layer, roots, sys.executable, other_home)
     events = events or ("beforeShellExecution",)
     spec = validate_spec(HookSpec(name, events, language, not fail_open, location))
-    kept = find_modified(build_files(spec))
+    existing = find_modified(build_files(spec))
     missing = find_missing(build_files(spec), location.root, hint="use another name, or move the existing file away")
     # checked before any file is written
     installed = build_installation(spec, roots).install(build_entries(spec), read_clock(), dry_run=True)
@@ -96,7 +96,7 @@ def new_hook(
     test = location.directory / "tests" / spec.test_file
     next_steps = [f"pytest {_quote_path(test)}", *(["trotline trust"] if layer == "project" else [])]
     next_steps.append(f"trotline fire {build_sample_options(spec)}")
-    return _build_result(NewFiles(location.root, missing, installed, next_steps, dry_run, kept))
+    return _build_result(NewFiles(location.root, missing, installed, next_steps, dry_run, existing))
 
 
 @declare("project", "trotline.new/1", parent=command)
@@ -109,7 +109,7 @@ def new_project(directory: Path | None, dry_run: bool, roots: Roots) -> Result:
     """
     root = roots.projects[0] if directory is None else directory.absolute()
     hint = "`trotline new hook` adds one to a project that has hooks; or name a directory that has none"
-    kept = find_modified(build_project_files(root))
+    existing = find_modified(build_project_files(root))
     missing = find_missing(build_project_files(root), root, hint=hint)
     if not dry_run:
         write_files(missing)
@@ -119,7 +119,7 @@ def new_project(directory: Path | None, dry_run: bool, roots: Roots) -> Result:
         "trotline trust",
         "trotline fire beforeShellExecution --set command='rm -rf /'",
     ]
-    return _build_result(NewFiles(root, missing, None, next_steps, dry_run, kept))
+    return _build_result(NewFiles(root, missing, None, next_steps, dry_run, existing))
 
 
 def _write_hook(spec: HookSpec, roots: Roots, files: list[NewFile]) -> FileResult:
@@ -146,7 +146,7 @@ def _build_result(new: NewFiles) -> Result:
     data = {
         "dry_run": new.dry_run,
         "files": [{"path": str(file.path), "executable": file.is_executable} for file in new.files if is_ok],
-        "kept": [str(path) for path in new.kept],
+        "kept": [str(path) for path in new.existing],
         "hooks_json": hooks_json,
         "next": new.next if is_ok else [],
     }
@@ -160,7 +160,7 @@ def _format_files(new: NewFiles) -> Iterator[str]:
         yield f"{verb} {bold(_format_path(file.path, new.root))}"
         if new.dry_run:
             yield from (f"  {line}" for line in file.diff.splitlines())
-    yield from (f"kept {bold(_format_path(path, new.root))}, which differs from the template" for path in new.kept)
+    yield from (f"kept {bold(_format_path(path, new.root))}, which differs from the template" for path in new.existing)
     if new.installed is not None:
         yield from _format_hooks_json(new.installed, new)
     if not new.files and (new.installed is None or new.installed.outcome is InstallOutcome.NOTHING):
