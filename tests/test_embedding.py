@@ -258,6 +258,18 @@ def test_guarded_engine_evaluates_guards(tmp_path: Path) -> None:
         assert not session.fire(BeforeShell(command="cd / && rm -rf *", cwd=str(tmp_path / "project"))).is_denied
 
 
+def test_guarded_engine_applies_policy_rules_to_every_event_that_can_be_refused(workspace: Workspace) -> None:
+    rule = '[[rule]]\nname = "no sessions"\nwhen = \'event.name == "sessionStart"\'\ndeny = "not today"\n'
+    file = workspace.home / ".config" / "trotline" / "trotline.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(rule)
+    engine = load_engine(workspace, guarded=True)
+    with engine.session() as session:
+        assert session.is_refused
+        assert session.start is not None
+        assert "not today" in session.start.explain()
+
+
 @pytest.mark.parametrize(
     "audit_log", ["yes", object(), Path("/tmp/audit_log"), None, 1, SqliteStore], ids=lambda value: type(value).__name__
 )

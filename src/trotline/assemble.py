@@ -13,7 +13,7 @@ from trotline.conversation.functions import EventHandler, HandlerFunction
 from trotline.domain.effects import Effect
 from trotline.domain.errors import UsageError
 from trotline.domain.event_texts import TEXTS
-from trotline.domain.events import Event, get_event_class
+from trotline.domain.events import EVENTS, Event, get_event_class
 from trotline.domain.hooks import Matcher
 from trotline.engine.dispatch import Dispatcher, Options
 from trotline.engine.session import Session
@@ -22,9 +22,9 @@ from trotline.formats.js_regex import PatternError, parse_js_regex
 from trotline.machine import find_roots, read_clock
 
 PathArgument = str | Path
-STORE_METHODS = ("append", "search", "fetch", "forget")
-GUARDED_EVENTS = frozenset({*EVENT_ANALYZERS, *TEXTS})
-"""Events that announce an action or contain text."""
+STORE_METHODS = ("append", "search", "aggregate", "fetch", "forget")
+GUARDED_EVENTS = frozenset({*EVENT_ANALYZERS, *TEXTS, *(cls for cls in EVENTS.values() if cls.contract.refusable)})
+"""Events that announce an action, contain text or can be refused: a policy rule may apply to each of them."""
 
 
 class Engine(Dispatcher):
@@ -124,5 +124,5 @@ def _check_store(audit_log: bool | Store) -> bool | Store:
     if isinstance(audit_log, bool) or not (missing or isinstance(audit_log, type)):
         return audit_log
     why = f"it has no `{missing[0]}`" if missing else "it is a class and no instance"
-    hint = "True is the audit log of this home; a Store has four methods"
+    hint = "True is the audit log of this home; a Store has five methods"
     raise UsageError(f"`audit_log` is no Store: {why}", hint=hint)

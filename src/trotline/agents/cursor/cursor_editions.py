@@ -31,6 +31,16 @@ D1_EVENTS = frozenset(
         "afterTabFileEdit",
     }
 )
+D2_EVENTS = D1_EVENTS | {
+    "sessionStart",
+    "sessionEnd",
+    "preToolUse",
+    "postToolUse",
+    "postToolUseFailure",
+    "subagentStart",
+    "subagentStop",
+    "preCompact",
+}
 GATES = frozenset(name for name, cls in EVENTS.items() if cls.contract.gate)
 NEWEST_REPLIES = {name: cls.contract.answers for name, cls in EVENTS.items() if cls.contract.answers}
 D2_ENTRY_KEYS = frozenset({"command", "type", "prompt", "model", "timeout", "matcher", "loop_limit"})
@@ -69,7 +79,7 @@ class EditionFact(NamedTuple):
 
 EDITION_FACTS: tuple[EditionFact, ...] = (
     EditionFact("2025-11", "events", D1_EVENTS, "D1: twelve events"),
-    EditionFact("2026-02", "events", frozenset(EVENTS) - {"workspaceOpen"}, "D2: twenty events"),
+    EditionFact("2026-02", "events", D2_EVENTS, "D2: twenty events"),
     EditionFact("2026-09", "events", frozenset(EVENTS), "D3, D4, D6: workspaceOpen is the twenty-first"),
     EditionFact("2025-11", "entry_keys", frozenset({"command"}), "D1: only `command`"),
     EditionFact("2026-02", "entry_keys", D2_ENTRY_KEYS, "D2: type, timeout, loop_limit, matcher and prompt hooks"),

@@ -62,7 +62,7 @@ class Store(Protocol):
         """Yield the matching records, newest first, each with its `seq` and `detail`."""
 
     def aggregate(self, query: Query) -> Iterator[dict[str, Any]]:
-        """Yield the groups of matching records that `query.by` names, each with at least `what` and `count`."""
+        """Yield the groups of matching records that `query.by` names, each with at least `name` and `count`."""
 
     def fetch(self, id_: str) -> Record | None:
         """Return the record with an id, including its detail, or None."""
