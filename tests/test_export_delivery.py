@@ -292,6 +292,12 @@ def test_partially_rejected_batch_is_counted_and_not_sent_again(
     assert len(collector.requests) == 1
 
 
+@pytest.mark.parametrize("count", ["1e999", "Infinity", "NaN", "[]", '"many"'])
+def test_unreadable_number_of_rejected_records_counts_as_none(count: str) -> None:
+    body = f'{{"partialSuccess": {{"rejectedLogRecords": {count}, "errorMessage": "too old"}}}}'
+    assert otlp.parse_rejection("logs", body.encode(), otlp.JSON) == otlp.Rejection()
+
+
 def test_unreachable_collector_blocks_no_call_and_is_reported(workspace: Workspace) -> None:
     with serve_collector() as gone:
         configure_export(workspace, gone)

@@ -400,7 +400,7 @@ def _parse_json_rejection(signal: str, body: bytes) -> Rejection:
         first, *rest = REJECTED_FIELDS[signal].split("_")
         count = partial.get(first + "".join(word.capitalize() for word in rest), 0)
         return Rejection(int(count), str(partial.get("errorMessage", "")))
-    except (ValueError, TypeError, AttributeError, RecursionError):
+    except (ValueError, TypeError, OverflowError, AttributeError, RecursionError):
         return Rejection()
 
 
