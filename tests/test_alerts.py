@@ -171,7 +171,9 @@ def test_new_alert_ignores_old_records(tmp_path: Path, store: SqliteStore, times
     append(store, 2, at_us=20)
     AlertRound(tmp_path, [build_alert()], times, deliver).run(store, since_us=15)
     append(store, 3, at_us=5)
-    AlertRound(tmp_path, [build_alert()], times, deliver).run(store, since_us=15)
+    second_round = AlertRound(tmp_path, [build_alert()], times, deliver)
+    second_round.run(store, since_us=15)
+    assert second_round.sent == 1
     assert [item.record.id for item in sent if item.record] == ["id-2", "id-3"]
 
 

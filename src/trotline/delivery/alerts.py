@@ -172,6 +172,7 @@ class AlertRound:
         self.file = state / EXPORT_DIRECTORY / ALERTS_STATE_FILE
         self.state = read_progress(self.file, AlertState)
         self.due: list[int] = []  # times of alerts that are due without a new record
+        self.sent = 0  # messages delivered in this round
         self._clock = clock
         self._deliver = deliver
 
@@ -258,6 +259,7 @@ class AlertRound:
                 alert, suppressed=suppressed, trouble=DeliveryError(now, failure), in_window=status.in_window + 1
             )
         else:
+            self.sent += 1
             delivered = {"count": status.count + 1, "last_us": now, "trouble": None}
             self._update_status(alert, suppressed=0, in_window=status.in_window + 1, **delivered)
         self._save()

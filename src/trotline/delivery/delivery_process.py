@@ -188,10 +188,19 @@ def _send_alerts(roots: Roots, context: "SenderContext", store: "SqliteStore", d
         context.extend_time(DELIVERY_TIMEOUT)
         return deliver_message(message, channel_context)
 
-    files = [directory / CONFIG_FILE for directory in (roots.config, roots.managed_config)]
-    since = max(file.stat().st_mtime_ns // 1000 for file in files if file.exists())
+    # An alert that was just configured is not for older records: the first round begins at the last edit.
+    config_files = [directory / CONFIG_FILE for directory in (roots.config, roots.managed_config)]
+    since_us = _get_last_edit_us(config_files) or context.clock()
     alert_round = AlertRound(roots.state, alerts, context.clock, deliver)
-    before = sum(status.count for status in alert_round.state.fired.values())
-    state = alert_round.run(store, since)
+    alert_round.run(store, since_us)
     due += alert_round.due
-    return sum(status.count for status in state.fired.values()) - before
+    return alert_round.sent
+
+
+def _get_last_edit_us(files: list[Path]) -> int:
+    """Return the time of the last edit of these files; 0 if none exists."""
+    last_us = 0
+    for file in files:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            last_us = max(last_us, file.stat().st_mtime_ns // 1000)
+    return last_us
