@@ -375,6 +375,16 @@ def test_duplicate_hook_line_is_found(workspace: Workspace) -> None:
     assert "more than one line of ours at stop" in get_details(run_doctor(workspace, "cursor")[1], "once", "warn")
 
 
+def test_hook_line_with_an_open_quote_does_not_end_the_doctor(workspace: Workspace) -> None:
+    file = install(workspace, "cursor")
+    body = json.loads(file.read_text())
+    body["hooks"]["stop"][0]["command"] += " '"
+    file.write_text(json.dumps(body))
+    code, data = run_doctor(workspace, "cursor")
+    assert code == 1
+    assert "no line of ours at stop" in get_details(data, "entries", "fail")
+
+
 def test_file_of_another_agent_that_cursor_loads_is_noted(workspace: Workspace) -> None:
     install(workspace, "cursor")
     assert "loaded once" in get_details(run_doctor(workspace, "cursor")[1], "once", "ok")
