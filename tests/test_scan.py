@@ -16,7 +16,7 @@ from kit import read_rows
 from secret_samples import SECRET_TEMPLATES, fill_template, list_secret_values
 from trotline.agents import AGENTS, get_agent
 from trotline.cli import run
-from trotline.config.control_files import find_commands, get_agents_by_hook_file, is_control_file
+from trotline.config.control_files import find_hook_commands, get_agents_by_hook_file, is_control_file
 from trotline.config.file_tree import TreeWalk
 from trotline.config.install.install_key import read_or_create_key
 from trotline.domain.errors import TrotlineError
@@ -257,7 +257,7 @@ def test_which_files_are_obeyed() -> None:
 
 def test_an_invalid_hooks_file_has_no_hooks() -> None:
     for data in (b"", b"{", b"[]", b'{"hooks": 5}', b'{"hooks": {"stop": [5, {"command": 5}]}}', b"\xff"):
-        assert list(find_commands(".cursor/hooks.json", data)) == []
+        assert list(find_hook_commands(".cursor/hooks.json", data)) == []
 
 
 def test_a_baseline_silences_what_it_knows_and_nothing_else(project: Project) -> None:

@@ -36,19 +36,19 @@ def command(name: str | None, edition_name: str) -> Result:
     names = [name] if name else [event for event in EVENTS if event in chosen.events]
     contracts = [EVENTS[event].contract for event in names]
     lines = _format_event(contracts[0], chosen) if name else _format_table(contracts, chosen)
-    return Result([_build_data(contract, chosen) for contract in contracts], lines)
+    return Result([_build_event_data(contract, chosen) for contract in contracts], lines)
 
 
-def _build_data(contract: Contract, chosen: Edition) -> dict[str, Any]:
+def _build_event_data(contract: Contract, edition: Edition) -> dict[str, Any]:
     return {
         "name": contract.name,
         "family": contract.family,
         "when": contract.when,
         "matched_against": contract.subject.word or contract.subject.field or None,
-        "can_refuse": chosen.refuses(contract.name, refusable=contract.refusable),
+        "can_refuse": edition.refuses(contract.name, refusable=contract.refusable),
         "unenforced_on": list(contract.unenforced_on),
-        "answers": list(chosen.reply_keys.get(contract.name, ())),
-        "on_failure": describe_failure(contract, chosen),
+        "answers": list(edition.reply_keys.get(contract.name, ())),
+        "on_failure": describe_failure(contract, edition),
         "ask": contract.ask,
         "fires": {surface: contract.fires(surface) for surface in Surface},
         "example": build_sample(contract.name),

@@ -102,7 +102,7 @@ def command(event: str | None, payload: Any, script: Path | None, roots: Roots, 
     raised = _build_event(event, options["assignments"], body, roots)
     dispatcher = build_dispatcher(Dispatcher, roots, engine_options)
     if options["dry_run"]:
-        return _resolve(dispatcher, raised)
+        return _list_selected_hooks(dispatcher, raised)
     outcome = dispatcher.dispatch(raised)
     if options["record"]:
         _write_record(outcome, roots)
@@ -176,10 +176,10 @@ def _parse_assignment(cls: type[Event], text: str) -> tuple[str, Any]:
         return field, value
 
 
-def _resolve(dispatcher: Dispatcher, event: Event) -> Result:
-    """Show which hooks would run."""
-    now = dispatcher.take_snapshot(event)
-    hooks, not_run = select_hooks(now, event, search)
+def _list_selected_hooks(dispatcher: Dispatcher, event: Event) -> Result:
+    """Return which hooks would run, and which not and why."""
+    snapshot = dispatcher.take_snapshot(event)
+    hooks, not_run = select_hooks(snapshot, event, search)
     data = {
         "would_run": [_build_hook(hook) for hook in hooks],
         "would_not": [{**_build_hook(entry.hook), "why": entry.why} for entry in not_run],

@@ -72,7 +72,7 @@ def is_hook_file(path: str) -> bool:
     )
 
 
-def find_commands(path: str, data: bytes) -> Iterator[FoundCommand]:
+def find_hook_commands(path: str, data: bytes) -> Iterator[FoundCommand]:
     """Yield every command in a hook file, for all agents that read it."""
     if not is_hook_file(path):
         return

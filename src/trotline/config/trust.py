@@ -299,6 +299,7 @@ def _read_grant_file(path: Path) -> Grant | None:
 
 
 def _read_text(file: Path) -> str:
+    """Return a file's text; empty if it is missing or cannot be read."""
     try:
         return read_file(file, MAX_FILE_BYTES).decode("utf-8", "replace")
     except OSError:

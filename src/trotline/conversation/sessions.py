@@ -154,6 +154,7 @@ class Sessions:
 
     @contextlib.contextmanager
     def _lock(self, conversation: str) -> Iterator[Path]:
+        """Hold the lock of a conversation, and yield the path of its file."""
         ensure_private_directory(self.directory)
         path = self._get_path(conversation)
         with lock_file(path.with_suffix(".lock")):

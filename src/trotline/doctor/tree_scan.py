@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from trotline.audit.record.detail_policy import load_redaction_scanners
-from trotline.config.control_files import FoundCommand, find_commands, find_file_problems, is_control_file
+from trotline.config.control_files import FoundCommand, find_file_problems, find_hook_commands, is_control_file
 from trotline.config.file_tree import SkipReason, TreeWalk
 from trotline.config.paths import Roots
 from trotline.config.problems import Problem
@@ -124,7 +124,7 @@ class TreeScan:
             data = None
         except OSError:
             return  # removed since its text was scanned
-        for command in find_commands(file.as_posix(), data or b""):
+        for command in find_hook_commands(file.as_posix(), data or b""):
             self._add_hook(command, shown)
         for problem in find_file_problems(file, self.roots, too_large=data is None):
             message, hint = self._redact(problem.message), self._redact(problem.hint)

@@ -273,8 +273,10 @@ class _Parser:
     def open_group(self) -> None:
         start, modes = self.at, self.stack[-1].modes
         mark = next((mark for mark in _GROUPS if self.text.startswith(mark, start)), "")
-        if mark or not self.text.startswith("(?", start):
-            self.at += len(mark) or 1
+        if mark:
+            self.at += len(mark)
+        elif not self.text.startswith("(?", start):
+            self.at += 1
         elif self.text.startswith("(?<", start):
             self.declare_name(self.read_name(start + 3), start)
         else:

@@ -27,8 +27,11 @@ def _weakens_kernel(effect: Effect, _: GuardContext) -> bool:
     return effect.target.startswith(_PROTECTIVE_SETTINGS)
 
 
-def _is_raw_memory(effect: Effect, _: GuardContext) -> bool:
-    """Return whether the path is kernel or process memory, or reaches files of another process through /proc."""
+def _reaches_into_processes(effect: Effect, _: GuardContext) -> bool:
+    """Return whether the path is memory, or reaches files through the /proc directory of a process.
+
+    Our own descriptors do not count.
+    """
     path = effect.path
     if path in _MEMORY_FILES:
         return True
@@ -87,7 +90,7 @@ GUARD = build_guard(
         "settings": rule("system: settings", MEDIUM, "settings of this machine would change: {target}"),
         "service started": rule("system: start service", LOW, "{target} would be started anew"),
         "raw memory": rule(
-            Filter("read: *", when=_is_raw_memory), HIGH, "{path} shows what other programs keep in memory"
+            Filter("read: *", when=_reaches_into_processes), HIGH, "{path} shows what other programs keep in memory"
         ),
         "raw disk": rule(
             Filter("read: *", locations={Location.DEVICE}, when=_reads_content),

@@ -52,7 +52,7 @@ class LazyModule(ModuleType):
             setattr(self, function, lambda *args, name=function, **kwargs: self._load(name)(*args, **kwargs))
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__"):  # the import system asks for these, and must not load the module
             raise AttributeError(name)
         return self._load(name)
 
@@ -69,9 +69,9 @@ def run_command() -> None:
     if sys.argv[1] == SERVE:
         gc.enable()  # run_bootstrap.py disabled it
         find_libraries()
-        from trotline.service.start import serve_launched  # noqa: PLC0415 - its libraries can be found now
+        from trotline.service.start import serve_in_launched_process  # noqa: PLC0415 - its libraries can be found now
 
-        serve_launched(sys.argv[2])
+        serve_in_launched_process(sys.argv[2])
         return
     call_id, received, remaining, cold_reason, *argv = sys.argv[1:]
     answer_cold((call_id, int(received), int(remaining), cold_reason, argv, None, time.monotonic()))

@@ -69,7 +69,11 @@ def is_old_hook_line(command: str) -> bool:
 
 
 def list_programs(command: str) -> list[Path]:
-    """Return the files that a hook line starts or reads: the client and the interpreter."""
+    """Return the files that a hook line starts or reads: every absolute path before the options of the hook.
+
+    These are the client and the interpreter, and `/usr/bin/env` if the line empties the environment. Raise ValueError
+    for a line with an open quote. A line that `is_hook_line` accepts has none.
+    """
     words = shlex.split(command)
     options = _parse_options(command) or []
     return [Path(word) for word in words[: len(words) - len(options)] if word.startswith("/")]

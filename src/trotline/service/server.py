@@ -330,7 +330,7 @@ def _raise_file_size_limit() -> bool:
     return hard_limit != resource.RLIM_INFINITY
 
 
-def run(roots: Roots, watch: CodeWatch, idle: float = DEFAULT_IDLE_SECONDS) -> str:
+def run_service(roots: Roots, watch: CodeWatch, idle: float = DEFAULT_IDLE_SECONDS) -> str:
     """Set up this process, serve the home, and return why serving ended.
 
     The caller holds the lock and created the watch before this code was loaded.
@@ -341,7 +341,7 @@ def run(roots: Roots, watch: CodeWatch, idle: float = DEFAULT_IDLE_SECONDS) -> s
     os.environ.clear()
     os.environ.update(ENVIRONMENT)
     directory.rotate_log()
-    if _raise_file_size_limit():  # records could not be written; a later process may have no limit
+    if _raise_file_size_limit():  # a write beyond a limit would end the process; another launch may have none
         directory.log("not started", "whoever started it limits the size of files")
         return "limited"
     log = open_log(directory.log_file)

@@ -68,7 +68,7 @@ def _spawn(lock: int, roots: Roots) -> None:
         ]
         try:
             os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions, setsid=True)
-        except NotImplementedError:  # an older system; there serve_launched leaves the session
+        except NotImplementedError:  # where posix_spawn knows no setsid
             os.posix_spawn(sys.executable, argv, ENVIRONMENT, file_actions=actions)
     finally:
         os.close(high_lock)
@@ -86,7 +86,7 @@ def _list_inherited() -> list[int]:
     return inherited
 
 
-def serve_launched(home: str) -> None:
+def serve_in_launched_process(home: str) -> None:
     """Serve a home in a launched process, with the lock that it inherited."""
     if os.getsid(0) != os.getpid():
         os.setsid()
@@ -106,7 +106,7 @@ def serve(home: Path | None, lock: int, idle: float | None = None) -> str:
     from trotline.service import server  # noqa: PLC0415 - after the watch
 
     try:
-        return server.run(roots, watch, server.DEFAULT_IDLE_SECONDS if idle is None else idle)
+        return server.run_service(roots, watch, server.DEFAULT_IDLE_SECONDS if idle is None else idle)
     except Exception as error:
         RunDirectory(roots.state / "run").log("broke", describe_error(error))
         raise

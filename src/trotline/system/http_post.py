@@ -46,7 +46,9 @@ class Answer(NamedTuple):
     @property
     def failure(self) -> str:
         """The failure as a text that may be stored: the status of an answer, without the server's own text."""
-        return f"it answered with status {self.status}{_get_phrase(self.status)}" if self.status else f"it {self.why}"
+        return (
+            f"it answered with status {self.status}{_format_phrase(self.status)}" if self.status else f"it {self.why}"
+        )
 
 
 class Request(NamedTuple):
@@ -93,7 +95,8 @@ def _describe_status(answer: Answer, request: Request) -> str:
     return f"answered with status {answer.status}" + (f": {text}" if text else "")
 
 
-def _get_phrase(status: int) -> str:
+def _format_phrase(status: int) -> str:
+    """Return the standard phrase of a status after a comma; empty for an unknown status."""
     try:
         return f", {HTTPStatus(status).phrase.lower()}"
     except ValueError:

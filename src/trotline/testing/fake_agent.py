@@ -110,7 +110,7 @@ class FakeAgent:
         Conversation and workspace are filled in where an event object leaves them empty. A hook that fails, or whose
         reply is not what the event takes, fails the test, unless `may_fail` is set.
         """
-        complete = self._fill_in(event) if isinstance(event, Event) else self.build_event(event, **fields)
+        complete = self._fill_in_common_fields(event) if isinstance(event, Event) else self.build_event(event, **fields)
         outcome = self.engine.dispatch(complete)
         if outcome.alarms:
             raise HookFailed("\n".join(outcome.alarms))
@@ -126,7 +126,7 @@ class FakeAgent:
         missing = {key: value for key, value in common.items() if name in EVENTS and key not in fields}
         return read_event(json.dumps(build_payload(name, self.edition or NEWEST_EDITION, **missing, **fields)))
 
-    def _fill_in(self, event: Event) -> Event:
+    def _fill_in_common_fields(self, event: Event) -> Event:
         common = {"conversation_id": self.conversation_id, "workspace_roots": (str(self.project),)}
         missing = {name: value for name, value in common.items() if not getattr(event, name)}
         return msgspec.structs.replace(event, **missing)

@@ -55,7 +55,7 @@ ENVELOPE = frozenset(
 
 
 def build_payload(event: str, edition_name: str = NEWEST_EDITION, **fields: Any) -> dict[str, Any]:
-    """Build a payload of an event with these fields; raise for a field that the event does not have."""
+    """Build a payload with these fields and sample values for the others; raise for a field the event does not have."""
     edition = get_edition(edition_name)
     if event not in edition.events:
         hint = f"edition {edition_name} has: {', '.join(sorted(edition.events))}"

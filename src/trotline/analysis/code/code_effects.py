@@ -229,7 +229,7 @@ class CodeEffects:
 
     def get_variable(self, name: CodeValue) -> CodeValue:
         """Return the value of an environment variable if the line sets it."""
-        found = self.state.get_value(name.text) if name.is_known else None
+        found = self.state.get_variable(name.text) if name.is_known else None
         if found is None or name.text not in {"HOME", "PWD", "OLDPWD", "USER", "LOGNAME", "TMPDIR"}:
             self.add_effect("read", "variable", name, target=name.text)
         assigned = self.invocation.assignments.get(name.text)

@@ -31,7 +31,7 @@ from trotline.analysis.shell.shell_state import UNKNOWN_CHAR, Argument
 
 
 def analyze_python(call: Invocation, at: Argument, source: str, words: tuple[Argument, ...] = ()) -> None:
-    """Add the effects of Python code. `words` are its command line arguments."""
+    """Add the effects of Python code, and set the output of the call. `words` are the code's command line arguments."""
     effects = CodeEffects(call, at, _analyze_nested, is_exact=True)
     _analyze(effects, source, words)
     call.stdout = effects.get_output()

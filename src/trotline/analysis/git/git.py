@@ -52,7 +52,7 @@ def _parse_config_options(call: Invocation, values: list[Argument], variables: l
 
 
 def _get_variable(call: Invocation, name: str, at: Argument) -> Argument:
-    value = call.state.get_value(name)
+    value = call.state.get_variable(name)
     return at._replace(text=value.texts[0] if value else UNKNOWN_CHAR, why=f"{name} is set elsewhere")
 
 

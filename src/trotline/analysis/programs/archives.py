@@ -15,7 +15,7 @@ _TAR_SCRIPTS = "to-command info-script new-volume-script F rsh-command rmt-comma
 
 def _handle_tar(call: Invocation) -> None:
     _expand_old_options(call)
-    default = call.state.get_value("TAR_OPTIONS")
+    default = call.state.get_variable("TAR_OPTIONS")
     if default is not None and default.texts[0]:
         call.args = [*(call.program._replace(text=part) for part in default.texts[0].split()), *call.args]
     options = call.parse_options(_TAR_VALUED, scripts=_TAR_SCRIPTS)

@@ -152,12 +152,10 @@ def _analyze_python_option(call: Invocation, index: int) -> None:
     if letters[option] == "c":
         _analyze_code_text(call, value, "python", rest)
     else:
-        _analyze_module(call, value, rest)
+        _analyze_python_module(call, value, rest)
 
 
-_PYTHON_TOOLS = frozenset(
-    "pip pip3 black build coverage flake8 mypy pytest pipx poetry uv ruff tox twine unittest".split()
-)
+_PYTHON_TOOLS = frozenset("pip pip3 black build coverage flake8 mypy pytest pipx poetry uv ruff tox twine".split())
 _MODULE_PROGRAMS = {
     **{name: name for name in "aerich alembic ansible flask".split()},
     "awscli": "aws",
@@ -167,15 +165,13 @@ _MODULE_PROGRAMS = {
 """Modules that are also programs, with the name of the program."""
 _SERVER_MODULES = frozenset("http.server SimpleHTTPServer pyftpdlib smtpd".split())
 _ALL_ADDRESSES = "0.0.0.0"  # noqa: S104 - the default of these modules
-_HARMLESS_MODULES = frozenset(
-    "json.tool venv virtualenv calendar this ast dis tokenize platform sysconfig site".split()
-)
+_HARMLESS_MODULES = frozenset("calendar this ast dis tokenize platform sysconfig site".split())
 
 
-def _analyze_module(call: Invocation, arg: Argument, rest: tuple[Argument, ...]) -> None:
+def _analyze_python_module(call: Invocation, arg: Argument, rest: tuple[Argument, ...]) -> None:
     """Analyze `-m MODULE`: a tool, a part of the standard library, or code of the project."""
     name = arg.text
-    if name in _PYTHON_TOOLS - {"unittest"}:
+    if name in _PYTHON_TOOLS:
         call.stdout = call.analyze_wrapped([arg, *rest])
     elif name in _SERVER_MODULES:
         bound = [rest[i + 1].text for i, word in enumerate(rest[:-1]) if word.text in {"-b", "--bind"}]
@@ -196,6 +192,7 @@ def _analyze_module(call: Invocation, arg: Argument, rest: tuple[Argument, ...])
     elif name not in _HARMLESS_MODULES:
         call.add_effect("execute", "module", arg, source="file", target=name)
         _add_listeners(call, arg, rest)
+    # What we did not analyze as a program passes its input on in an unknown form.
     if name not in _PYTHON_TOOLS and name not in _MODULE_PROGRAMS:
         call.stdout = call.stdin.drop_text()
 

@@ -113,7 +113,11 @@ def _build_listed_paths(call: Invocation, files: tuple[Argument, ...]) -> tuple[
 
 
 def _handle_ls(call: Invocation) -> None:
-    """`ls` prints names in the current directory, or those that match a pattern."""
+    """Record what `ls` reads, and the paths whose names it prints.
+
+    `ls DIR` prints names without the directory. The next program would look for them in the current directory, so none
+    are recorded.
+    """
     _handle_reader(call)
     files = [word for word in call.args if not word.text.startswith("-")]
     if not files or any(word.has_wildcard for word in files):

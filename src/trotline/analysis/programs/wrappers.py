@@ -158,13 +158,16 @@ def analyze_wrapper(call: Invocation, row: Wrapper) -> None:
     if row.privilege:
         call.add_effect("privilege", call.name, call.program)
     scripts = options.values(*row.scripts.split())
+    # The script option may also come after the skipped words: flock FILE -c SCRIPT.
     if row.skips and len(rest) > 1 and rest[0].text.lstrip("-") in row.scripts.split():
-        scripts = [rest[1]]  # `flock FILE -c SCRIPT`
+        scripts = [rest[1]]
     for script in scripts:
         call.stdout = call.analyze_script(script)
     assignments = take_assignments(rest) if row.assigns else {}
+    # With both, as in flock -c, the rest belongs to the script option and is not a program.
     if rest and not (scripts and row.skips):
         _analyze_wrapped_words(call, row, rest, assignments)
+    # sudo -i, or no option at all: no command means a root shell.
     elif row.privilege and not scripts and (options.has("i", "s", "login", "shell") or not options.flags):
         call.add_effect("privilege", "shell", call.program, target="root")
         analyze_shell(call)

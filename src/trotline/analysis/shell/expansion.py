@@ -248,7 +248,7 @@ class Expansion:
         for index, piece in enumerate(pieces):
             if not isinstance(piece, VariablePiece) or piece.operator or piece.subscript:
                 continue
-            value = self.state.get_value(piece.name)
+            value = self.state.get_variable(piece.name)
             if value is not None and not value.is_array and len(value.texts) > 1:
                 before, after = pieces[:index], pieces[index + 1 :]
                 return [
@@ -287,7 +287,7 @@ class Expansion:
 
     def _get_stream(self, piece: WordPiece) -> Stream | None:
         """Return the stream that the items of an array come from."""
-        value = self.state.get_value(piece.name) if isinstance(piece, VariablePiece) else None
+        value = self.state.get_variable(piece.name) if isinstance(piece, VariablePiece) else None
         return value.stream if value is not None else None
 
     def _add_split(self, piece: WordPiece, fields: list["_Field"]) -> None:
@@ -311,7 +311,7 @@ class Expansion:
 
     def _split_by_ifs(self, text: str) -> tuple[list[str], str]:
         """Split a text by IFS, and return the parts and the separators."""
-        value = self.state.get_value("IFS")
+        value = self.state.get_variable("IFS")
         separators = value.texts[0] if value is not None and UNKNOWN_CHAR not in value.texts[0] else _BLANKS
         if separators == _BLANKS or not separators:
             return (text.split() if separators else [text]), separators
@@ -324,7 +324,7 @@ class Expansion:
         if piece.name in {"@", "*"} and self.state.args is not None:
             return tuple(word.text for word in self.state.args)
         if piece.subscript in {"@", "*"}:
-            value = self.state.get_value(piece.name)
+            value = self.state.get_variable(piece.name)
             return value.texts if value is not None else None
         return None
 
@@ -361,7 +361,7 @@ class Expansion:
         operand = self.expand_text(piece.operand).text if piece.operand is not None else ""
         prefix, operator = piece.operator[:1], piece.operator
         if prefix == "!" and piece.name:
-            known = self.state.get_value(text) if text is not None else None
+            known = self.state.get_variable(text) if text is not None else None
             return (known.texts[0], "") if known is not None else (UNKNOWN_CHAR, why)
         if operator == "#" and not operand and piece.name:
             return UNKNOWN_CHAR, "a number"
@@ -377,7 +377,7 @@ class Expansion:
     def _get_text(self, piece: VariablePiece) -> str | None:
         if piece.name.isdigit() or piece.name in {"@", "*"}:
             return self._get_positional(piece.name)
-        value = self.state.get_value(piece.name)
+        value = self.state.get_variable(piece.name)
         if value is None:
             return None
         if piece.subscript and piece.subscript not in {"@", "*"}:

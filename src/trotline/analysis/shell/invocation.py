@@ -74,7 +74,7 @@ class Invocation:
         """Return the value of an environment variable of the program if the line sets it."""
         if name in self.assignments:
             return self.assignments[name].text
-        value = self.state.get_value(name) if name in self.state.exported else None
+        value = self.state.get_variable(name) if name in self.state.exported else None
         return value.texts[0] if value is not None and len(value.texts) == 1 else ""
 
     # Effects

@@ -45,7 +45,7 @@ class CommandParser(ShellLexer):
         self.skip_blanks()
         while self.text.startswith("\n", self.i):
             self.i += 1
-            self.read_documents()
+            self.read_here_documents()
             self.skip_blanks()
 
     def parse_command(self) -> ShellCommand:
@@ -115,8 +115,8 @@ class CommandParser(ShellLexer):
         redirects.append(redirect)
         return True
 
-    def read_documents(self) -> None:
-        """Read the texts of here-documents, which begin after the line."""
+    def read_here_documents(self) -> None:
+        """Read the texts of the pending here-documents, which begin after the current line, and clear the list."""
         for redirect in self.pending_documents:
             texts = [piece for piece in redirect.target.pieces if isinstance(piece, LiteralPiece)]
             delimiter = "".join(text.value for text in texts)
@@ -274,7 +274,7 @@ class ShellParser(CommandParser):
             char = self.text[self.i : self.i + 1]
             if char == "\n":
                 self.i += 1
-                self.read_documents()
+                self.read_here_documents()
             elif char == ";" and not self.text.startswith(";;", self.i):
                 self.i += 1
             else:
@@ -289,7 +289,7 @@ class ShellParser(CommandParser):
             return None
         self.i += len(sign)
         if sign == "\n":
-            self.read_documents()
+            self.read_here_documents()
         if sign in {"&&", "||"}:
             self.skip_newlines()
             if self.i >= len(self.text):

@@ -264,13 +264,13 @@ class ShellAnalyzer:
                 self._analyze_substitution(body, state)
             if assignment.is_array:
                 added = tuple(word.text for word in expansion.expand_words(assignment.values))
-                before = state.get_value(name) if assignment.appends else None
+                before = state.get_variable(name) if assignment.appends else None
                 state.set(name, (*before.texts, *added) if before is not None else added, array=True)
                 continue
             value = expansion.expand_text(assignment.values[0]) if assignment.values else Argument("")
             # bash evaluates a subscript in the value when the variable is used in arithmetic
             self._analyze_embedded(get_subscript_script(value), state)
-            old = state.get_value(name)
+            old = state.get_variable(name)
             text = (old.texts[0] if old else UNKNOWN_CHAR) + value.text if assignment.appends else value.text
             assignments[name] = value._replace(text=text, start=assignment.start, end=assignment.end)
             if keep:

@@ -227,7 +227,7 @@ class ShellState:
                 texts = tuple(dict.fromkeys((*old.texts, *value.texts)))
                 self.variables[name] = VariableValue(_limit_texts(texts, MAX_VALUES), stream=value.stream or old.stream)
 
-    def get_value(self, name: str) -> VariableValue | None:
+    def get_variable(self, name: str) -> VariableValue | None:
         """Return the value of a variable, or None if it is not known."""
         name = self._resolve_reference(name) if self.name_references else name
         if name in self.variables:
@@ -248,7 +248,7 @@ class ShellState:
     def expand_tilde(self, text: str) -> str:
         """Expand `~`, `~user`, `~+` and `~-` at the beginning of a word."""
         name, slash, rest = text[1:].partition("/")
-        home = self.get_value("HOME")
+        home = self.get_variable("HOME")
         homes = {
             "": home.texts[0] if home is not None else self.environment.home,
             self.environment.user: self.environment.home,

@@ -177,7 +177,7 @@ class AlarmDetector:
         if step.event in START_EVENTS:
             state.start_turn()
         if step.family in LOOSE_FAMILIES and step.kind in (DENIED, PERMITTED, RAN):
-            self._process_related(step, state)
+            self._process_loose(step, state)
         elif step.event in END_EVENTS:
             self._end_turn(step, state)
         elif step.event == FAILURE_EVENT:
@@ -223,8 +223,11 @@ class AlarmDetector:
         if denial.id not in state.reported_denials:
             self._add_alarm(DONE_DESPITE_DENIAL, step, denial)
 
-    def _process_related(self, step: ActionStep, state: ConversationState) -> None:
-        """Process a related action, which may be reported several times: its permission is never used up."""
+    def _process_loose(self, step: ActionStep, state: ConversationState) -> None:
+        """Process an action of LOOSE_FAMILIES, which an agent may report any number of times.
+
+        A permission is never used up, and an alarm needs a denial and no permission.
+        """
         if step.kind == DENIED:
             state.denials[step.name] = step
         elif step.kind == PERMITTED:

@@ -38,7 +38,7 @@ MAX_COLUMN = 4_096
 """Maximum characters of a database or CSV column."""
 
 MAX_RESULT = 1_000_000
-"""Maximum characters of an MCP result that are searched for an error flag."""
+"""Maximum characters of an MCP result that are searched for an error flag, so that a long result costs little time."""
 
 Count = Annotated[int, Meta(ge=0, lt=MAX_TIME_US)]
 PermissionWord = Annotated[str, Meta(extra_json_schema={"enum": ["none", "allow", "ask", "deny"]})]
@@ -445,7 +445,7 @@ class Record(msgspec.Struct, kw_only=True, dict=True):
             return ""
         if self.event == FAILED_TOOL:
             return str(measures.get("failure_type") or OTHER_ERROR)
-        if self.is_mcp and any(_is_error(measures.get(name)) for name in RESULT_FIELDS):
+        if self.is_mcp and any(_is_mcp_error(measures.get(name)) for name in RESULT_FIELDS):
             return MCP_ERROR
         if measures.get("failed") is True:  # the result is not kept, or the agent reports errors differently
             return MCP_ERROR if self.is_mcp else OTHER_ERROR
@@ -544,7 +544,8 @@ def clean_text(value: Any, limit: int = MAX_COLUMN) -> str:
     return str(value if value is not None else "")[:limit].encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def _is_error(result: Any) -> bool:
+def _is_mcp_error(result: Any) -> bool:
+    """Return whether an MCP result, as an object or as JSON, says `isError`."""
     if isinstance(result, str) and "isError" in result[:MAX_RESULT]:
         try:
             result = json.loads(result)

@@ -428,16 +428,16 @@ def ensure_private_file(file: Path) -> None:
         if status.st_mode & OTHERS_MODE:
             file.chmod(OWNER_ONLY)
         for journal in (file.with_name(f"{file.name}{end}") for end in ("-wal", "-shm")):
-            _make_writable(journal, status)
+            _make_journal_writable(journal, status)
 
 
-def _make_writable(journal: Path, status: os.stat_result) -> None:
+def _make_journal_writable(journal: Path, database_status: os.stat_result) -> None:
     """Make a journal writable that was created while the database was read-only, if the database is writable now."""
     with contextlib.suppress(FileNotFoundError):
         found = journal.lstat()
-        ours = stat.S_ISREG(found.st_mode) and found.st_uid == status.st_uid
-        if ours and status.st_mode & 0o200 and not found.st_mode & 0o200:
-            journal.chmod(0o600)
+        ours = stat.S_ISREG(found.st_mode) and found.st_uid == database_status.st_uid
+        if ours and database_status.st_mode & 0o200 and not found.st_mode & 0o200:
+            journal.chmod(OWNER_ONLY)
 
 
 class DatabaseErrors:
