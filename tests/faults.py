@@ -154,11 +154,11 @@ KINDS: tuple[Kind, ...] = (
     ),
     prints("prints a byte order mark", f"\ufeff{ALLOW}\n", permission_if_ok="allow", exit=0),
     prints(
-        "prints log lines first", f"loading\n[1] ready\n{ALLOW}\n", permission_if_ok="allow", warning="beside the JSON"
+        "prints log lines first", f"loading\n[1] ready\n{ALLOW}\n", permission_if_ok="allow", warning="besides the JSON"
     ),
     prints("asks after a log line", 'loading\n{"permission": "ask"}\n', permission_if_ok="ask"),
-    prints("prints noise afterwards", f"{DENY}\nbye\n", permission_if_ok="deny", warning="beside the JSON"),
-    prints("prints two documents", f"{DENY}\n{ALLOW}\n", permission_if_ok="allow", warning="beside the JSON"),
+    prints("prints noise afterwards", f"{DENY}\nbye\n", permission_if_ok="deny", warning="besides the JSON"),
+    prints("prints two documents", f"{DENY}\n{ALLOW}\n", permission_if_ok="allow", warning="besides the JSON"),
     prints("prints text", "all is well\n", failure=UNREADABLE, exit=0),
     prints("prints JSON that breaks off", '{"permission": "allow"', failure=UNREADABLE, exit=0),
     prints("prints bytes that are no UTF-8", b"\xff\xfe\xfd\n", failure=UNREADABLE),

@@ -149,7 +149,7 @@ def _format(configuration: Configuration) -> Iterator[str]:
         yield from _format_config_file(file, problems)
     if not read:
         layer_names = ", ".join(dict.fromkeys(layer.layer.kind for layer in configuration.layers))
-        yield f"no hooks are configured here (layer_names at: {layer_names})"
+        yield f"no hooks are configured here (looked at: {layer_names})"
     counts = Counter(problem.severity for problem in configuration.problems)
     hooks = sum(len(layer.hooks) for layer in read if not layer.fatal_reason)
     names = {Severity.FATAL: "fatal problem"}
