@@ -46,7 +46,7 @@ CALLERS = 16
 WARM_UP = 2
 LOAD = Path("/proc/loadavg")
 MAX_CHECKS = 40 if LOAD.exists() else 0
-"""How often the load is checked before a round, twenty times a second."""
+"""Maximum checks of the load before a round, at twenty per second."""
 
 
 GOALS = (Goal(WARM, FLOOR, 1.6), Goal(WARM, JSON, 0.1), Goal(COLD, JSON, 2.5), Goal(COLD_GUARDED, JSON, 5.0))
